@@ -1,0 +1,129 @@
+"""Checks of user input, with one message style: argument, what was expected, what came.
+
+>>> positive_int(0, "k")
+Traceback (most recent call last):
+    ...
+ValueError: k: expected an integer >= 1, got 0
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+__all__ = [
+    "choice",
+    "finite_array",
+    "invalid",
+    "node_index",
+    "points_array",
+    "positive_float",
+    "positive_int",
+    "random_generator",
+]
+
+
+def invalid(name: str, expected: str, got: object) -> ValueError:
+    """Build the one error message style of the package."""
+    return ValueError(f"{name}: expected {expected}, got {got}")
+
+
+def choice(value: Any, name: str, options: Iterable[str]) -> str:
+    """Return `value` if it is one of `options`."""
+    options = tuple(options)
+    if not isinstance(value, str) or value not in options:
+        raise invalid(name, "one of " + ", ".join(map(repr, options)), repr(value))
+    return value
+
+
+def positive_int(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return `value` as an int within the bounds; booleans and fractions are refused."""
+    upper = "" if maximum is None else f" and <= {maximum}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise invalid(name, f"an integer >= {minimum}{upper}", repr(value))
+    number = int(value)
+    if number < minimum or (maximum is not None and number > maximum):
+        raise invalid(name, f"an integer >= {minimum}{upper}", number)
+    return number
+
+
+def positive_float(value: Any, name: str, *, zero: bool = False, below: float = math.inf) -> float:
+    """Return `value` as a finite float > 0 (>= 0 with `zero`) and < `below`."""
+    expected = ("a finite number >= 0" if zero else "a finite number > 0") + (
+        "" if math.isinf(below) else f" and < {below:g}"
+    )
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise invalid(name, expected, repr(value))
+    number = float(value)
+    if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or number >= below:
+        raise invalid(name, expected, number)
+    return number
+
+
+def finite_array(value: Any, name: str, *, ndim: int) -> NDArray[np.float64]:
+    """Return `value` as a float64 array of `ndim` dimensions without NaN or infinity."""
+    expected = f"a real numeric array with {ndim} dimension" + ("s" if ndim > 1 else "")
+    if sp.issparse(value):
+        raise invalid(name, "a dense array", f"a sparse {value.format} matrix")
+    try:
+        raw = np.asarray(value)
+        if raw.dtype.kind == "c":
+            raise TypeError("complex")
+        array = raw.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise invalid(name, expected, _describe(value)) from None
+    if array.ndim != ndim:
+        raise invalid(name, expected, f"shape {array.shape}")
+    # A sum is NaN or infinite when an entry is; the entries are only searched to name one of them.
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = array.sum()
+    if not np.isfinite(total) and not np.isfinite(array).all():
+        bad = np.argwhere(~np.isfinite(array))
+        place = tuple(int(i) for i in bad[0])
+        raise invalid(
+            name, "finite entries", f"{array[place]} at index {place} ({len(bad)} such entries)"
+        )
+    return array
+
+
+def points_array(value: Any, name: str = "points") -> NDArray[np.float64]:
+    """Return `value` as a float64 array (n_nodes, n_features) with at least one of each."""
+    array = finite_array(value, name, ndim=2)
+    if array.shape[0] < 1 or array.shape[1] < 1:
+        raise invalid(name, "at least one row and one column", f"shape {array.shape}")
+    return array
+
+
+def node_index(value: Any, name: str, n_nodes: int) -> NDArray[np.intp]:
+    """Return `value` as a 1-D integer index into ``range(n_nodes)`` (a boolean mask is accepted)."""
+    array = np.asarray(value)
+    if array.dtype.kind == "b":
+        if array.shape != (n_nodes,):
+            raise invalid(name, f"a mask of shape ({n_nodes},)", f"shape {array.shape}")
+        return np.flatnonzero(array)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise invalid(name, "a 1-D integer index", f"{array.dtype} of shape {array.shape}")
+    if array.size and (array.min() < 0 or array.max() >= n_nodes):
+        raise invalid(name, f"indices in 0..{n_nodes - 1}", f"{array.min()}..{array.max()}")
+    return array.astype(np.intp, copy=False)
+
+
+def random_generator(random_state: Any, name: str = "random_state") -> np.random.Generator:
+    """Return a local generator for None, an int seed, or a generator to share."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    return np.random.default_rng(positive_int(random_state, name, minimum=0))
+
+
+def _describe(value: Any) -> str:
+    kind = type(value).__name__
+    dtype = getattr(value, "dtype", None)
+    return kind if dtype is None else f"{kind} of dtype {dtype}"

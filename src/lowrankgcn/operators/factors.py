@@ -1,0 +1,203 @@
+"""Tall factors: an n×m matrix F with m ≪ n that need not be stored.
+
+Everything low-rank in the package is built from products with such a factor: the incidence matrix
+of a table kept as integer codes, the kernel between points and landmarks evaluated in chunks, or a
+plain array. The eigenproblem of F Fᵀ then lives in the small Gram matrix FᵀF (section A3.1):
+
+>>> import numpy as np
+>>> F = DenseFactor(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
+>>> F.gram()
+array([[2., 1.],
+       [1., 5.]])
+>>> F.row_squares()
+array([1., 2., 4.])
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowrankgcn.operators.base import FloatArray
+
+__all__ = ["DenseFactor", "Factor", "ScaledFactor", "SparseFactor"]
+
+
+class Factor(ABC):
+    """A real n×m matrix F, seen through products with small blocks."""
+
+    __array_ufunc__ = None
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, m)."""
+
+    @abstractmethod
+    def __matmul__(self, V: Any) -> FloatArray:
+        """F V for V of shape (m,) or (m, k)."""
+
+    @abstractmethod
+    def transpose_product(self, X: FloatArray) -> FloatArray:
+        """Fᵀ X for X of shape (n,) or (n, k)."""
+
+    @abstractmethod
+    def gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(weights) F, shape (m, m); all weights 1 when omitted."""
+
+    @abstractmethod
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+
+    @abstractmethod
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Selected rows as a dense array (len(index), m)."""
+
+    def to_dense(self) -> FloatArray:
+        """All rows as a dense array (n, m)."""
+        return self.take(np.arange(self.shape[0]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DenseFactor(Factor):
+    """A stored factor, such as a block of eigenvectors."""
+
+    matrix: FloatArray  # (n, m)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, m)."""
+        n, m = self.matrix.shape
+        return n, m
+
+    def __matmul__(self, V: Any) -> FloatArray:
+        """F V for V of shape (m,) or (m, k)."""
+        product: FloatArray = self.matrix @ V
+        return product
+
+    def transpose_product(self, X: FloatArray) -> FloatArray:
+        """Fᵀ X for X of shape (n,) or (n, k)."""
+        return self.matrix.T @ X
+
+    def gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(weights) F, shape (m, m)."""
+        if weights is None:
+            return self.matrix.T @ self.matrix
+        return (self.matrix * weights[:, None]).T @ self.matrix
+
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        if weights is None:
+            return np.einsum("ij,ij->i", self.matrix, self.matrix)
+        return np.einsum("ij,ij,j->i", self.matrix, self.matrix, weights)
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Selected rows as a dense array (len(index), m)."""
+        return self.matrix[index]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SparseFactor(Factor):
+    """A factor stored in compressed sparse rows, such as a general incidence matrix."""
+
+    matrix: sp.csr_array  # (n, m)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, m)."""
+        n, m = self.matrix.shape
+        return n, m
+
+    def __matmul__(self, V: Any) -> FloatArray:
+        """F V for V of shape (m,) or (m, k)."""
+        product: FloatArray = self.matrix @ V
+        return product
+
+    def transpose_product(self, X: FloatArray) -> FloatArray:
+        """Fᵀ X for X of shape (n,) or (n, k)."""
+        product: FloatArray = self.matrix.T @ X
+        return product
+
+    def gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(weights) F, shape (m, m)."""
+        right = self.matrix if weights is None else sp.diags_array(weights) @ self.matrix
+        gram: FloatArray = (self.matrix.T @ right).toarray()
+        return gram
+
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        squares = self.matrix.multiply(self.matrix).tocsr()
+        ones = np.ones(self.shape[1]) if weights is None else weights
+        product: FloatArray = squares @ ones
+        return product
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Selected rows as a dense array (len(index), m)."""
+        rows: FloatArray = self.matrix[index].toarray()
+        return rows
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ScaledFactor(Factor):
+    """The factor diag(row_scale) F diag(column_scale), without touching F.
+
+    The normalised incidence H̃ = D^{-1/2} H W_E^{1/2} D_E^{-1/2} (section A3.1) is such a scaling of
+    the plain incidence H.
+    """
+
+    factor: Factor
+    row_scale: FloatArray | None = None  # (n,)
+    column_scale: FloatArray | None = None  # (m,)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, m)."""
+        return self.factor.shape
+
+    def __matmul__(self, V: Any) -> FloatArray:
+        """F V for V of shape (m,) or (m, k)."""
+        return _scale_rows(self.factor @ _scale_rows(V, self.column_scale), self.row_scale)
+
+    def transpose_product(self, X: FloatArray) -> FloatArray:
+        """Fᵀ X for X of shape (n,) or (n, k)."""
+        inner = self.factor.transpose_product(_scale_rows(X, self.row_scale))
+        return _scale_rows(inner, self.column_scale)
+
+    def gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(weights) F, shape (m, m)."""
+        if self.row_scale is not None:
+            squares = self.row_scale**2
+            weights = squares if weights is None else weights * squares
+        inner = self.factor.gram(weights)
+        if self.column_scale is None:
+            return inner
+        return self.column_scale[:, None] * inner * self.column_scale
+
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        if self.column_scale is not None:
+            squares = self.column_scale**2
+            weights = squares if weights is None else weights * squares
+        inner = self.factor.row_squares(weights)
+        return inner if self.row_scale is None else inner * self.row_scale**2
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Selected rows as a dense array (len(index), m)."""
+        rows = self.factor.take(index)
+        if self.column_scale is not None:
+            rows = rows * self.column_scale
+        return rows if self.row_scale is None else rows * self.row_scale[index][:, None]
+
+
+def _scale_rows(X: FloatArray, scale: FloatArray | None) -> FloatArray:
+    if scale is None:
+        return X
+    return X * (scale if X.ndim == 1 else scale[:, None])
