@@ -188,4 +188,5 @@ def single_threaded_blas() -> Iterator[None]:
 
 def _enter_worker() -> None:
     # An OpenBLAS on top of OpenMP keeps its setting per thread; it ends with the thread.
-    _controller().select(internal_api="openblas", threading_layer="openmp").limit(limits=1)
+    openblas = _controller().select(internal_api="openblas")
+    openblas.select(threading_layer="openmp").limit(limits=1)
