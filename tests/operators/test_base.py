@@ -1,0 +1,94 @@
+"""The operator contract on the smallest operator, and on broken ones that it must catch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowrankgcn.operators.base import SymmetricOperator
+from tests.operator_contract import OperatorContract, check_operator
+
+A = np.array([[2.0, -1.0, 0.5, 0.0], [-1.0, 3.0, 0.0, 0.0], [0.5, 0.0, 1.0, 4.0], [0, 0, 4.0, 0.0]])
+
+
+class Plain(SymmetricOperator):
+    """Only what a subclass must give."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
+
+    @property
+    def n(self) -> int:
+        return len(self.matrix)
+
+    def _apply(self, X: Any) -> Any:
+        return self.matrix @ X
+
+    def diagonal(self) -> Any:
+        return np.diag(self.matrix).copy()
+
+
+class TestPlain(OperatorContract):
+    @pytest.fixture(params=[A, A[:1, :1], A[:2, :2], np.zeros((3, 3))], ids=["4", "1", "2", "zero"])
+    def case(self, request: pytest.FixtureRequest) -> tuple[Plain, np.ndarray]:
+        return Plain(request.param), request.param
+
+
+class _Asymmetric(Plain):
+    def _apply(self, X: Any) -> Any:
+        return np.triu(self.matrix) @ X
+
+
+class _WrongDiagonal(Plain):
+    def diagonal(self) -> Any:
+        return np.ones(self.n)
+
+
+class _Overwriting(Plain):
+    def _apply(self, X: Any) -> Any:
+        X[:] = self.matrix @ X
+        return X
+
+
+class _WrongRows(Plain):
+    def _apply_rows(self, index: Any, X: Any) -> Any:
+        return self._apply(X)[np.sort(index)]
+
+
+class _SinglePrecision(Plain):
+    def _apply(self, X: Any) -> Any:
+        return super()._apply(X).astype(np.float32)
+
+
+class _Unchecked(Plain):
+    def _block(self, X: Any) -> Any:
+        return np.asarray(X, dtype=np.float64).reshape(self.n, -1)
+
+
+class _FlatEmpty(Plain):
+    def _apply(self, X: Any) -> Any:
+        return super()._apply(X) if X.size else np.zeros(self.n)
+
+
+BROKEN = (
+    _Asymmetric,
+    _WrongDiagonal,
+    _Overwriting,
+    _WrongRows,
+    _SinglePrecision,
+    _Unchecked,
+    _FlatEmpty,
+)
+
+
+@pytest.mark.parametrize("operator_type", BROKEN)
+def test_contract_catches_broken_operators(operator_type: type[Plain]) -> None:
+    with pytest.raises((AssertionError, ValueError, IndexError, pytest.fail.Exception)):
+        check_operator(operator_type(A.copy()), A)
+
+
+def test_operator_is_abstract() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        SymmetricOperator()  # type: ignore[abstract]

@@ -1,0 +1,138 @@
+"""Dense, sparse and scaled factors against the factor contract."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrankgcn.operators.factors import DenseFactor, Factor, ScaledFactor, SparseFactor
+from tests import reference, strategies
+from tests.operator_contract import FactorContract, block, check_factor, close
+
+TALL = block(7, 3, seed=3)
+WIDE = block(2, 5, seed=4)  # more columns than rows: |E| > n
+GAPS = np.where(np.abs(block(6, 4, seed=5)) < 0.7, 0.0, block(6, 4, seed=6))
+GAPS[2] = 0.0  # a node in no hyperedge
+GAPS[:, 1] = 0.0  # an empty hyperedge
+MATRICES = {
+    "tall": TALL,
+    "wide": WIDE,
+    "gaps": GAPS,
+    "one": np.array([[2.0]]),
+    "column": TALL[:, :1],
+    "no columns": np.zeros((4, 0)),
+    "zero": np.zeros((3, 2)),
+}
+ROW_SCALE, COLUMN_SCALE = block(7, 1, seed=7)[:, 0], block(5, 1, seed=8)[:, 0]
+
+
+class TestDenseFactor(FactorContract):
+    @pytest.fixture(params=MATRICES)
+    def case(self, request: pytest.FixtureRequest) -> tuple[Factor, np.ndarray]:
+        matrix = MATRICES[request.param]
+        return DenseFactor(matrix.copy()), matrix
+
+
+class TestDenseFactorLayouts(FactorContract):
+    @pytest.fixture(params=[np.asfortranarray, lambda F: np.repeat(F, 2, axis=1)[:, ::2]])
+    def case(self, request: pytest.FixtureRequest) -> tuple[Factor, np.ndarray]:
+        return DenseFactor(request.param(TALL)), TALL
+
+
+class TestSparseFactor(FactorContract):
+    @pytest.fixture(params=MATRICES)
+    def case(self, request: pytest.FixtureRequest) -> tuple[Factor, np.ndarray]:
+        matrix = MATRICES[request.param]
+        return SparseFactor(sp.csr_array(matrix)), matrix
+
+
+class TestSparseFactorWithExplicitZeros(FactorContract):
+    @pytest.fixture
+    def case(self) -> tuple[Factor, np.ndarray]:
+        matrix = sp.csr_array(GAPS)
+        matrix.data[::2] = 0.0
+        return SparseFactor(matrix), matrix.toarray()
+
+
+@pytest.mark.parametrize("inner", [DenseFactor, lambda F: SparseFactor(sp.csr_array(F))])
+class TestScaledFactor(FactorContract):
+    @pytest.fixture(params=MATRICES)
+    def matrix(self, request: pytest.FixtureRequest) -> np.ndarray:
+        return MATRICES[request.param]
+
+    @pytest.fixture(params=["both", "rows", "columns", "nothing"])
+    def case(
+        self, request: pytest.FixtureRequest, matrix: np.ndarray, inner: Any
+    ) -> tuple[Factor, np.ndarray]:
+        n, m = matrix.shape
+        rows = ROW_SCALE[:n] if request.param in ("both", "rows") else None
+        columns = COLUMN_SCALE[:m] if request.param in ("both", "columns") else None
+        dense = matrix.copy()
+        if rows is not None:
+            dense = np.diag(rows) @ dense
+        if columns is not None:
+            dense = dense @ np.diag(columns)
+        return ScaledFactor(inner(matrix.copy()), rows, columns), dense
+
+
+class TestScaledTwice(FactorContract):
+    @pytest.fixture
+    def case(self) -> tuple[Factor, np.ndarray]:
+        inner = ScaledFactor(DenseFactor(TALL), ROW_SCALE, COLUMN_SCALE[:3])
+        dense = np.diag(ROW_SCALE**2) @ TALL @ np.diag(COLUMN_SCALE[:3])
+        return ScaledFactor(inner, ROW_SCALE), dense
+
+
+class _WrongGram(Factor):
+    """Forgets the weights."""
+
+    shape = TALL.shape
+
+    def __matmul__(self, V: Any) -> Any:
+        return TALL @ V
+
+    def transpose_product(self, X: Any) -> Any:
+        return TALL.T @ X
+
+    def gram(self, weights: Any = None) -> Any:
+        return TALL.T @ TALL
+
+    def row_squares(self, weights: Any = None) -> Any:
+        return DenseFactor(TALL).row_squares(weights)
+
+    def take(self, index: Any) -> Any:
+        return TALL[index]
+
+
+def test_contract_catches_a_broken_factor() -> None:
+    with pytest.raises(AssertionError):
+        check_factor(_WrongGram(), TALL)
+
+
+@pytest.mark.xfail(reason="scaling broadcasts a vector of length one", strict=True)
+@pytest.mark.parametrize("method", ["__matmul__", "transpose_product"])
+@pytest.mark.parametrize("shape", [(1,), (1, 2)])
+def test_scaled_factor_refuses_length_one(method: str, shape: tuple[int, ...]) -> None:
+    scaled = ScaledFactor(DenseFactor(TALL), ROW_SCALE, COLUMN_SCALE[:3])
+    with pytest.raises(ValueError):
+        getattr(scaled, method)(np.ones(shape))
+
+
+@given(problem=strategies.hypergraph_problems(), data=st.data())
+def test_normalised_incidence_is_a_scaled_factor(problem: Any, data: st.DataObject) -> None:
+    graph = reference.hypergraph(*problem)
+    with np.errstate(divide="ignore"):
+        rows = np.where(graph.D_V > 0, graph.D_V**-0.5, 0.0)
+    columns = np.sqrt(graph.w_E / graph.D_E)
+    plain = data.draw(st.sampled_from([DenseFactor(graph.H), SparseFactor(sp.csr_array(graph.H))]))
+    scaled = ScaledFactor(plain, rows, columns)
+    tilde = reference.normalised_incidence(graph)
+    close(scaled.to_dense(), tilde)
+    close(scaled.gram(), tilde.T @ tilde)
+    close(scaled.row_squares(), np.diag(tilde @ tilde.T))
+    close(scaled @ (scaled.transpose_product(np.eye(len(tilde)))), tilde @ tilde.T)
