@@ -1,0 +1,59 @@
+"""What all pictures share: colours, a figure of their own, a legend that covers no data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from lowrankgcn._validation import finite_array, invalid
+
+__all__ = ["COLOURS", "GREY", "FloatArray", "add_legend", "clean_spectrum", "new_or_given"]
+
+FloatArray = NDArray[np.float64]
+
+# Okabe and Ito's palette without its yellow, which is too pale on white.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+GREY = "#B0B0B0"
+
+# Eigenvalues below this share of the largest are zeros: user spectra carry rounding errors.
+_ZERO = 1e-12
+
+
+def new_or_given(ax: Axes | None) -> Axes:
+    """Return the given Axes, or those of a new figure."""
+    if ax is not None:
+        return ax
+    # A Figure without pyplot is not kept alive or shown by any global registry.
+    return Figure(figsize=(6.4, 4.2), layout="constrained").subplots()
+
+
+def add_legend(ax: Axes, handles: Sequence[Line2D]) -> None:
+    """Legend above the axes, where it covers no data, in as many columns as their width holds."""
+    marks_only = all(handle.get_linestyle() == "None" for handle in handles)
+    # In small letters an inch holds about 17; a handle and its spacing take up to 11 of them.
+    width = 17 * ax.bbox.width / ax.figure.dpi
+    lengths = [len(str(handle.get_label())) + (7 if marks_only else 11) for handle in handles]
+    columns = len(handles) if sum(lengths) <= width else int(width / max(lengths))
+    ax.legend(
+        handles=list(handles),
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.01),
+        ncols=max(1, min(len(handles), columns)),
+        handlelength=1.0 if marks_only else 2.2,
+        frameon=False,
+        borderaxespad=0.0,
+        fontsize="small",
+    )
+
+
+def clean_spectrum(eigenvalues: ArrayLike) -> FloatArray:
+    """Return the eigenvalues with zeros made exact."""
+    values = finite_array(eigenvalues, "eigenvalues", ndim=1)
+    if not values.size:
+        raise invalid("eigenvalues", "at least one", "none")
+    return np.where(np.abs(values) <= _ZERO * np.abs(values).max(), 0.0, values)

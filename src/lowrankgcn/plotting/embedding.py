@@ -1,0 +1,135 @@
+"""Nodes as points, placed by two eigenvectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from lowrankgcn._validation import finite_array, invalid, positive_int, random_generator
+from lowrankgcn.plotting._style import COLOURS, GREY, add_legend, new_or_given
+
+__all__ = ["plot_embedding"]
+
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_MAX_LEGEND = 20
+
+
+def plot_embedding(
+    eigenvectors: ArrayLike,
+    labels: ArrayLike | None = None,
+    *,
+    columns: tuple[int, int] = (1, 2),
+    max_points: int = 20_000,
+    random_state: Any = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Scatter the nodes by their entries in two eigenvectors, coloured by label.
+
+    Parameters
+    ----------
+    eigenvectors : array_like, shape (n, k)
+        One eigenvector per column, in ascending order of the eigenvalues.
+    labels : array_like, shape (n,), optional
+        Classes; -1, None, NaN and "" mean unlabelled and are drawn grey, behind the others.
+    columns : pair of int
+        The eigenvectors to show. The default skips the trivial first one; on a graph of c
+        components the first c are trivial.
+    max_points : int
+        Of more nodes than this a random choice is drawn, labelled ones first.
+    random_state : int, numpy.random.Generator or None
+        Decides that choice and the order in which points overlap, so that no class hides another.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = plot_embedding(np.eye(4), labels=["left", "left", "right", ""])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['left', 'right', 'unlabelled']
+    """
+    vectors = finite_array(eigenvectors, "eigenvectors", ndim=2)
+    n, k = vectors.shape
+    pair = np.asarray(columns)
+    if pair.shape != (2,) or pair.dtype.kind not in "iu":
+        raise invalid("columns", "two column numbers", columns)
+    if pair.min() < 0 or pair.max() >= k:
+        raise invalid("columns", f"two columns of the {k} eigenvectors, 0..{k - 1}", columns)
+    codes, names = _classes(labels, n)
+
+    order = random_generator(random_state).permutation(n)
+    # Labelled nodes first: a choice from millions keeps the few that have a label.
+    order = order[np.argsort(codes[order] < 0, kind="stable")]
+    order = order[: positive_int(max_points, "max_points")]
+    points, codes = vectors[order][:, pair], codes[order]
+    ax = new_or_given(ax)
+    size = float(np.clip(12_000 / max(len(points), 1), 4, 30))
+    # One scatter per marker and not per class: the random order mixes the classes.
+    group = np.where(codes < 0, -1, codes // len(COLOURS))
+    for number in np.unique(group):
+        member = group == number
+        colours = [GREY if c < 0 else COLOURS[c % len(COLOURS)] for c in codes[member]]
+        marker = _MARKERS[max(number, 0) % len(_MARKERS)]
+        x, y = points[member].T
+        # Few labels among many unlabelled nodes stand out by size and a white rim.
+        rim = number >= 0 and -1 in group
+        ax.scatter(
+            x,
+            y,
+            s=max(4 * size, 40.0) if rim else size,
+            c=colours,
+            marker=marker,
+            edgecolors="white",
+            linewidths=0.6 if rim else 0.0,
+            alpha=1.0 if rim else 0.8,
+        )
+    ax.set_xlabel(f"eigenvector {pair[0] + 1}")
+    ax.set_ylabel(f"eigenvector {pair[1] + 1}")
+    if labels is not None:
+        add_legend(ax, _class_handles(names, unlabelled=bool((codes < 0).any())))
+    return ax
+
+
+def _classes(labels: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], list[str]]:
+    """Return class codes (n,), -1 for unlabelled, and the names of the classes."""
+    if labels is None:
+        return np.zeros(n, dtype=np.intp), []
+    given = np.asarray(labels, dtype=object)
+    if given.shape != (n,):
+        raise invalid("labels", f"shape ({n},)", f"shape {given.shape}")
+    known = pd.notna(given)
+    known[known] = [label not in ("", -1) for label in given[known]]
+    codes = np.full(n, -1, dtype=np.intp)
+    names: list[str] = []
+    if known.any():
+        classes, codes[known] = np.unique(np.asarray(given[known].tolist()), return_inverse=True)
+        names = [str(name) for name in classes]
+    return codes, names
+
+
+def _class_handles(names: list[str], *, unlabelled: bool) -> list[Line2D]:
+    handles = [
+        Line2D(
+            [],
+            [],
+            linestyle="none",
+            color=COLOURS[code % len(COLOURS)],
+            marker=_MARKERS[code // len(COLOURS) % len(_MARKERS)],
+            label=name,
+        )
+        for code, name in enumerate(names[:_MAX_LEGEND])
+    ]
+    if len(names) > _MAX_LEGEND:
+        label = f"and {len(names) - _MAX_LEGEND} more"
+        handles.append(Line2D([], [], linestyle="none", label=label))
+    if unlabelled:
+        handles.append(Line2D([], [], linestyle="none", color=GREY, marker="o", label="unlabelled"))
+    return handles

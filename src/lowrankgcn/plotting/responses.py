@@ -1,0 +1,188 @@
+"""Filters drawn over a spectrum, at full or low rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike, NDArray
+
+from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn.filters import Filter, FilterLike, as_filters
+from lowrankgcn.plotting._style import (
+    COLOURS,
+    GREY,
+    FloatArray,
+    add_legend,
+    clean_spectrum,
+    new_or_given,
+)
+
+__all__ = ["plot_filters"]
+
+_FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
+_DASHES = ("-", "--", "-.", ":")
+
+# A peak at most this many grid points wide at half height is a pole, as λ₂/λ has at 0; it is cut at
+# this multiple of the height that a tenth of the curve exceeds.
+_POLE_WIDTH = 3
+_POLE_HEIGHT = 3.0
+
+
+def plot_filters(
+    filters: FilterLike | Sequence[FilterLike],
+    eigenvalues: ArrayLike | None = None,
+    *,
+    rank: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw responses φ(λ) as curves with the eigenvalues marked on them (paper, section A2.2).
+
+    Parameters
+    ----------
+    filters : filter, name, function, or list of these
+        One curve each. "auto" parameters are bound to the smallest non-zero and the largest of
+        `eigenvalues`; with only a part of the spectrum, bind them before.
+    eigenvalues : array_like, shape (k,), optional
+        Grey lines and one mark per filter; the picture then spans their range, else [0, 2].
+    rank : int, optional
+        Show the low-rank equivalents: for each filter the `rank` eigenvalues of largest |φ(λ)| are
+        marked on the curve, the discarded ones at zero (equations 10 to 12).
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If `rank`, or a filter with an "auto" parameter, comes without eigenvalues.
+
+    Notes
+    -----
+    A curve is not drawn where it leaves the range of the responses on the spectrum, as a
+    pseudoinverse does between 0 and the smallest non-zero eigenvalue.
+
+    Examples
+    --------
+    >>> ax = plot_filters("pseudoinverse", eigenvalues=[0.0, 0.3, 0.4, 1.0, 1.5])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['pseudoinverse (scale=0.3)']
+    """
+    functions = as_filters(filters)
+    spectrum = None if eigenvalues is None else np.sort(clean_spectrum(eigenvalues))
+    if spectrum is None and rank is not None:
+        raise invalid("eigenvalues", "a spectrum to apply the rank to", "None")
+    if spectrum is not None and rank is not None:
+        rank = positive_int(rank, "rank", maximum=spectrum.size)
+    functions = tuple(_bound(phi, spectrum) for phi in functions)
+
+    ax = new_or_given(ax)
+    start, end = (0.0, 2.0) if spectrum is None else (min(0.0, spectrum[0]), spectrum[-1])
+    end = end if end > start else start + 1.0
+    grid = np.linspace(start, end, 1001)
+    if spectrum is not None:
+        grid = np.union1d(grid, spectrum)  # a curve passes through its marks, however steep
+    ax.axhline(0.0, color="black", linewidth=0.8, zorder=1)
+    if spectrum is not None:
+        lines = np.unique(_merged(spectrum))
+        vertical = ax.get_xaxis_transform()  # x in eigenvalues, y from 0 to 1 of the axes
+        ax.vlines(lines, 0, 1, transform=vertical, color=GREY, linewidth=0.6, alpha=0.5, zorder=0)
+    handles = []
+    for number, phi in enumerate(functions):
+        colour = COLOURS[number % len(COLOURS)]
+        if spectrum is None:
+            style = _draw_curve(ax, phi, grid, colour, number)
+        else:
+            style = _draw_marks(ax, phi, grid, colour, number, spectrum, rank)
+        handles.append(Line2D([], [], color=colour, label=str(phi), **style))
+    margin = 0.02 * (end - start)
+    ax.set_xlim(start - margin, end + margin)
+    ax.set_xlabel("eigenvalue λ")
+    ax.set_ylabel("filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}")
+    add_legend(ax, handles)
+    return ax
+
+
+def _draw_curve(
+    ax: Axes, phi: Filter, grid: FloatArray, colour: str, number: int
+) -> dict[str, Any]:
+    """Draw φ alone, with a dot at 0 where it jumps there; return its style."""
+    style: dict[str, Any] = {"linestyle": _DASHES[number % len(_DASHES)], "linewidth": 1.6}
+    ax.plot(grid, _curve(phi, grid), color=colour, **style)
+    if _jumps_at_zero(phi):
+        ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=colour)
+    return style
+
+
+def _draw_marks(
+    ax: Axes,
+    phi: Filter,
+    grid: FloatArray,
+    colour: str,
+    number: int,
+    spectrum: FloatArray,
+    rank: int | None,
+) -> dict[str, Any]:
+    """Draw φ thinly and mark the eigenvalues, discarded ones at zero; return its style."""
+    marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
+    style: dict[str, Any] = {"marker": marker, "markersize": 6, "markerfacecolor": "none"}
+    response = phi(spectrum)
+    ax.plot(grid, _curve(phi, grid, response), color=colour, linewidth=1, alpha=0.6)
+    kept = _is_dominant(response, spectrum.size if rank is None else rank)
+    for chosen, height, alpha in [(kept, response, 1.0), (~kept, 0.0 * response, 0.4)]:
+        marks = np.column_stack([_merged(spectrum), _merged(height)])[chosen]
+        x, y = np.unique(marks, axis=0).T
+        ax.plot(x, y, linestyle="none", color=colour, alpha=alpha, **style)
+    return style
+
+
+def _bound(phi: Filter, spectrum: FloatArray | None) -> Filter:
+    if spectrum is None:
+        if phi.needs:
+            raise invalid("eigenvalues", f"a spectrum, to bind filter {phi.name!r} to", "None")
+        return phi
+    positive = spectrum[spectrum > 0]
+    if phi.needs and not positive.size:
+        raise invalid(
+            "eigenvalues", f"a non-zero one, to bind filter {phi.name!r} to", "zeros only"
+        )
+    return phi.bind(positive.min(), positive.max()) if phi.needs else phi
+
+
+def _is_dominant(response: FloatArray, rank: int) -> NDArray[np.bool_]:
+    """Mask of the `rank` largest |φ(λ)|; among equals the smaller eigenvalue comes first."""
+    mask = np.zeros(response.shape, dtype=bool)
+    mask[np.argsort(-np.abs(response), kind="stable")[:rank]] = True
+    return mask
+
+
+def _merged(values: FloatArray) -> FloatArray:
+    """Round to 1/5000 of the range, which no picture resolves: a bulk becomes a few marks."""
+    step = np.ptp(values) / 5000
+    return np.round(values / step) * step if step > 0 else values
+
+
+def _jumps_at_zero(phi: Filter) -> bool:
+    """Whether φ treats 0 apart, as pseudoinverses and impulses do."""
+    zero, near = phi([0.0, 1e-9])
+    return bool(abs(near - zero) > 1e-3 * max(abs(zero), 1.0))
+
+
+def _curve(phi: Filter, grid: FloatArray, response: FloatArray | None = None) -> FloatArray:
+    """φ on the grid, NaN (not drawn) where a pole would squeeze the rest of the picture."""
+    curve = phi(grid)
+    if _jumps_at_zero(phi):
+        curve[grid <= 0] = np.nan
+    size = np.nan_to_num(np.abs(curve))
+    limit = np.inf
+    if response is not None:
+        limit = 1.05 * np.abs(response).max()
+    elif np.count_nonzero(size > size.max() / 2) <= _POLE_WIDTH:
+        limit = _POLE_HEIGHT * np.quantile(size, 0.9)
+    return np.where(size <= limit, curve, np.nan)

@@ -1,0 +1,91 @@
+"""A spectrum by index, with the evidence of its accuracy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, NullFormatter
+from numpy.typing import ArrayLike
+
+from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.plotting._style import COLOURS, add_legend, clean_spectrum, new_or_given
+
+__all__ = ["plot_spectrum"]
+
+_SMALLEST_RESIDUAL = 1e-17
+
+
+def plot_spectrum(
+    eigenvalues: ArrayLike, *, residuals: ArrayLike | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw eigenvalues by their index, and how accurate each of them is.
+
+    Parameters
+    ----------
+    eigenvalues : array_like, shape (k,)
+        Zeros, one per connected component, are drawn hollow.
+    residuals : array_like, shape (k,), optional
+        Residual norms ‖Lu − λu‖, drawn against a logarithmic axis on the right; those below 1e-17,
+        such as exact zeros, are drawn at 1e-17.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The Axes of the eigenvalues.
+
+    Examples
+    --------
+    >>> ax = plot_spectrum([0.0, 0.15, 0.41], residuals=[0.0, 1e-9, 3e-8])
+    >>> ax.get_ylabel()
+    'eigenvalue'
+    """
+    spectrum = clean_spectrum(eigenvalues)
+    errors = None
+    if residuals is not None:
+        errors = finite_array(residuals, "residuals", ndim=1)
+        if errors.shape != spectrum.shape:
+            raise invalid("residuals", f"shape {spectrum.shape}", f"shape {errors.shape}")
+        if (errors < 0).any():
+            raise invalid("residuals", "norms >= 0", float(errors.min()))
+    ax = new_or_given(ax)
+    index = np.arange(1, spectrum.size + 1)
+    size = 6.0 if spectrum.size <= 60 else 2.5
+    zero = spectrum == 0
+    handles = []
+    for mask, label, face in [
+        (~zero, "eigenvalue", COLOURS[0]),
+        (zero, "zero (component)", "none"),
+    ]:
+        if mask.any():
+            style: dict[str, Any] = {
+                "marker": "o",
+                "linestyle": "none",
+                "color": COLOURS[0],
+                "markerfacecolor": face,
+            }
+            ax.plot(index[mask], spectrum[mask], markersize=size, **style)
+            handles.append(Line2D([], [], label=label, **style))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("index")
+    ax.set_ylabel("eigenvalue")
+    if 0 <= spectrum.min() < spectrum.max():
+        ax.set_ylim(bottom=-0.04 * spectrum.max())  # heights are compared with zero
+    if errors is not None:
+        right = ax.twinx()
+        style = {"marker": "x", "linestyle": "none", "color": COLOURS[1]}
+        errors = np.maximum(errors, _SMALLEST_RESIDUAL)
+        right.plot(index, errors, markersize=size, **style)
+        right.set_yscale("log")
+        decades = np.log10(errors)
+        right.set_ylim(10 ** (np.floor(decades.min()) - 0.2), 10 ** (np.ceil(decades.max()) + 0.2))
+        right.yaxis.set_minor_formatter(NullFormatter())
+        right.set_ylabel("residual norm", color=COLOURS[1])
+        right.tick_params(axis="y", labelcolor=COLOURS[1])
+        handles.append(Line2D([], [], label="residual (right)", **style))
+    add_legend(ax, handles)
+    return ax
