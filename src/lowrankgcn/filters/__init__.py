@@ -12,22 +12,22 @@ array([0. , 1. , 0.2])
 
 The map (λ₂ the smallest non-zero, λₙ the largest eigenvalue; "auto" takes them from the spectrum):
 
-========================== ============================ ============================================
-filter                     φ(λ)                         keeps
-========================== ============================ ============================================
-:class:`Linear`            1 − λ/λₙ                     low frequencies, gently (the classical GCN)
-:class:`Quadratic`         (1 − λ/λₙ)²                  low frequencies, more strictly
-:class:`Polynomial`        a₀ + a₁λ + a₂λ² + …          anything, without eigenvalues
-:class:`Pseudoinverse`     λ₂/λ, 0 at λ = 0             clusters, most strictly; drops components
-:class:`RegularizedInverse` 1/(λ + ε)                   clusters and components
-:class:`Heat`              exp(−tλ)                     low frequencies, over diffusion time t
-:class:`Constant`          c                            everything alike (c = 1: the identity)
-:class:`HighPass`          1 for λ > cutoff, else 0     everything above the cutoff
-:class:`ZeroImpulse`       1 at λ = 0, else 0           connected components only
-:class:`Custom`            any function                 what you decide
-:class:`Sum`               φ₁(λ) + φ₂(λ) + …            ``f + g``
-:class:`Scaled`            c φ(λ)                       ``c * f``
-========================== ============================ ============================================
+=========================== ============================ ===========================================
+filter                      φ(λ)                         keeps
+=========================== ============================ ===========================================
+:class:`Linear`             1 − λ/λₙ                     low frequencies, gently (the classical GCN)
+:class:`Quadratic`          (1 − λ/λₙ)²                  low frequencies, more strictly
+:class:`Polynomial`         a₀ + a₁λ + a₂λ² + …          anything, without eigenvalues
+:class:`Pseudoinverse`      λ₂/λ, 0 at λ = 0             clusters, most strictly; drops components
+:class:`RegularizedInverse` 1/(λ + ε)                    clusters and components
+:class:`Heat`               exp(−tλ)                     low frequencies, over diffusion time t
+:class:`Constant`           c                            everything alike (c = 1: the identity)
+:class:`HighPass`           1 for λ > cutoff, else 0     everything above the cutoff
+:class:`ZeroImpulse`        1 at λ = 0, else 0           connected components only
+:class:`Custom`             any function                 what you decide
+:class:`Sum`                φ₁(λ) + φ₂(λ) + …            ``f + g``
+:class:`Scaled`             c φ(λ)                       ``c * f``
+=========================== ============================ ===========================================
 
 Laplacians are positive semidefinite, so an eigenvalue below zero is a zero with a rounding error,
 and filters that treat 0 apart treat it as 0.
