@@ -7,12 +7,13 @@ weights are moderate unless ``extreme`` is asked for, so 1e-10 is a fair toleran
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
@@ -287,3 +288,87 @@ def continuous_filters() -> st.SearchStrategy[FilterCase]:
     """Filters whose value does not jump at 0, and combinations of them."""
     simple = st.one_of(polynomial_filters(), smooth_filters())
     return st.one_of(simple, _combinations(simple))
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableCase:
+    """A pandas table beside its raw cells.
+
+    ``columns`` holds Python values with None where a cell is missing, as ``tests.reference_tables``
+    reads them; ``numeric`` names the columns that are binned, ``integers`` those of them with an
+    integer type.
+    """
+
+    frame: pd.DataFrame
+    columns: dict[str, list[Any]] = field(repr=False)
+    numeric: tuple[str, ...]
+    integers: tuple[str, ...]
+
+
+# Multiples of 1/4: borders of 2 to 5 bins that meet a value are exact in floating point too.
+_numbers = st.integers(-20, 20).map(lambda i: i / 4)
+_letters = st.sampled_from(["a", "b", "long value", "", "ä"])
+_COLUMN_KINDS: dict[str, tuple[st.SearchStrategy[Any], bool, Callable[[list[Any]], pd.Series]]] = {
+    # kind: cells, whether some may be missing, the pandas column
+    "string": (_letters, True, lambda cells: pd.Series(cells, dtype="str")),
+    "object": (_letters, True, lambda cells: pd.Series(cells, dtype=object)),
+    "mixed": (st.sampled_from(["a", "b", 7, 8]), True, lambda c: pd.Series(c, dtype=object)),
+    "category": (
+        _letters,
+        True,  # "unused" is a category without rows
+        lambda c: pd.Series(pd.Categorical(c, ["unused", "ä", "", "b", "a", "long value"])),
+    ),
+    "bool": (st.booleans(), False, lambda cells: pd.Series(cells, dtype=bool)),
+    "boolean": (st.booleans(), True, lambda cells: pd.Series(cells, dtype="boolean")),
+    "float": (_numbers, True, lambda cells: pd.Series(cells, dtype=np.float64)),
+    "integer": (st.integers(-9, 9), False, lambda cells: pd.Series(cells, dtype=np.int64)),
+    "Int64": (st.integers(-9, 9), True, lambda cells: pd.Series(cells, dtype="Int64")),
+}
+_INTEGER_KINDS = ("integer", "Int64")
+
+
+@st.composite
+def tables(
+    draw: Draw,
+    *,
+    min_rows: int = 1,
+    max_rows: int = MAX_NODES,
+    max_columns: int = 4,
+    missing: bool = True,
+    kinds: Sequence[str] = tuple(_COLUMN_KINDS),
+) -> TableCase:
+    """Tables of text, object, category, bool and numeric columns, with missing cells.
+
+    Columns may be constant, all missing, or all different.
+    """
+    n = draw(st.integers(min_rows, max_rows))
+    chosen = draw(st.lists(st.sampled_from(list(kinds)), min_size=1, max_size=max_columns))
+    raw: dict[str, list[Any]] = {}
+    frame: dict[str, pd.Series] = {}
+    for number, kind in enumerate(chosen):
+        cells, may_miss, build = _COLUMN_KINDS[kind]
+        cell = st.one_of(cells, cells, st.none()) if missing and may_miss else cells
+        repeated = cell.map(lambda value: [value] * n)
+        name = f"{kind}{number}"
+        raw[name] = draw(st.one_of(st.lists(cell, min_size=n, max_size=n), repeated))
+        if kind == "mixed":
+            raw[name][0] = "a"  # objects that are all numbers may be read as numbers
+        frame[name] = build(raw[name])
+    of_kind = list(zip(raw, chosen, strict=True))
+    integers = tuple(name for name, kind in of_kind if kind in _INTEGER_KINDS)
+    numeric = tuple(name for name, kind in of_kind if kind in ("float", *_INTEGER_KINDS))
+    return TableCase(pd.DataFrame(frame), raw, numeric, integers)
+
+
+@st.composite
+def table_options(draw: Draw) -> dict[str, Any]:
+    """Options of both ``Hypergraph.from_table`` and ``reference_tables.table_hyperedges``."""
+    return {
+        "bins": draw(st.sampled_from([2, 3, 4, 5, None])),
+        "binning": draw(st.sampled_from(["quantile", "uniform"])),
+        "missing": draw(st.sampled_from(["ignore", "edge", "drop-column"])),
+        "min_count": draw(st.sampled_from([1, 1, 2, 3])),
+    }
