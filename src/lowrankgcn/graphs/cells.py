@@ -1,0 +1,251 @@
+"""Reading tables: named columns, and in each missing cells apart from numbers or categories.
+
+Columns come as pandas series of any type or as NumPy arrays. Here all of them become one of two
+forms, in which the rows are plain numbers and Python objects appear once per distinct value only:
+
+>>> import pandas as pd
+>>> read_cells(pd.Series(["b", None, "a", "b"]), "letter")
+Categories(codes=array([ 0, -1,  1,  0]), values=['b', 'a'], ordered=False, unit=None)
+>>> read_cells(pd.Series([1.5, None, 2.0]), "length").missing
+array([False,  True, False])
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid
+
+__all__ = [
+    "Categories",
+    "Name",
+    "Numbers",
+    "Table",
+    "Unit",
+    "Value",
+    "plain_name",
+    "read_cells",
+    "read_table",
+]
+
+Name = str | int
+Value = str | int | float | bool
+Unit = Literal["datetime", "timedelta"]
+
+_NUMERIC = ("integer", "floating", "mixed-integer-float", "decimal")
+_TIMES = ("datetime64", "datetime", "date")
+_SAFE_INTEGER = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Cells as positions in a list of values."""
+
+    codes: NDArray[Any]  # (n,) signed, -1 where missing
+    values: list[Value]  # distinct
+    ordered: bool = False  # whether the order of the values means something
+    unit: Unit | None = None
+
+    def any_missing(self) -> bool:
+        """Whether a cell is missing."""
+        return bool(len(self.codes) and self.codes.min() < 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Cells as numbers; times count microseconds since 1970 (UTC), durations microseconds."""
+
+    data: NDArray[Any]  # (n,) integer or float64, anything where missing
+    missing: NDArray[np.bool_] | None = None  # (n,), None if there is no missing cell
+    unit: Unit | None = None
+
+    def any_missing(self) -> bool:
+        """Whether a cell is missing."""
+        return self.missing is not None
+
+    def present(self) -> NDArray[Any]:
+        """The numbers of the cells that are not missing."""
+        return self.data if self.missing is None else self.data[~self.missing]
+
+    def as_categories(self) -> Categories:
+        """Every distinct number as a value."""
+        codes, values = pd.factorize(self.data)  # NaN gets -1
+        if self.missing is not None:
+            codes[self.missing] = -1
+        return Categories(codes, [_plain(value) for value in values.tolist()], unit=self.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns by name, or by position if the table has no names."""
+
+    columns: dict[Name, Any]  # Series or ndarray, each of shape (n_rows,)
+    n_rows: int
+    named: bool
+
+
+def read_table(frame: Any) -> Table:
+    """Read a DataFrame, a structured array, an array (n, p), or what pandas makes a table from.
+
+    Raises
+    ------
+    ValueError
+        If `frame` is none of these, or two of its columns have the same name.
+    """
+    if isinstance(frame, np.ndarray) and not isinstance(frame, np.ma.MaskedArray):
+        if frame.dtype.names is not None and frame.ndim == 1:
+            return Table({name: frame[name] for name in frame.dtype.names}, len(frame), named=True)
+        if frame.ndim != 2:
+            raise invalid("frame", "a table (n, p)", f"an array of shape {frame.shape}")
+        return Table(dict(enumerate(frame.T)), len(frame), named=False)
+    if sp.issparse(frame):
+        raise invalid("frame", "a table (n, p)", f"a sparse {frame.format} matrix")
+    if hasattr(frame, "to_pandas"):  # Arrow, Polars
+        frame = frame.to_pandas()
+    named = isinstance(frame, (pd.DataFrame, pd.Series, Mapping))
+    if not named and hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
+        return read_table(np.asarray(frame))
+    try:
+        frame = frame.to_frame() if isinstance(frame, pd.Series) else pd.DataFrame(frame)
+    except (TypeError, ValueError):
+        raise invalid("frame", "a table (n, p)", type(frame).__name__) from None
+    names = [plain_name(name) for name in frame.columns]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise invalid("frame", "columns of different names", f"several named {repeated[0]!r}")
+    columns = {name: frame.iloc[:, j] for j, name in enumerate(names)}
+    return Table(columns, len(frame), named=named)
+
+
+def plain_name(name: Any) -> Name:
+    """Represent a column's name by text or an integer, as JSON can."""
+    if isinstance(name, numbers.Integral) and not isinstance(name, (bool, np.bool_)):
+        return int(name)
+    return str(name)
+
+
+def read_cells(column: Any, name: object) -> Categories | Numbers:
+    """Read a pandas series or a 1-D NumPy array.
+
+    Parameters
+    ----------
+    column : Series or ndarray, shape (n,)
+        None, NaN, NaT and NA are missing; an empty text is a value.
+    name : object
+        Name of the column, for messages.
+
+    Returns
+    -------
+    Categories or Numbers
+        Text, booleans and categoricals give categories, numbers and times numbers. A column of
+        Python objects is numeric if all present cells are numbers. Values other than text, numbers
+        and booleans are represented by their text ``str(value)``.
+
+    Raises
+    ------
+    ValueError
+        If the column holds complex or infinite numbers, or objects that cannot be hashed.
+    """
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "UST":
+            return _dictionary(column)
+        column = pd.Series(np.ascontiguousarray(column), copy=False)
+    dtype = column.dtype
+    if isinstance(dtype, pd.SparseDtype):
+        column = column.sparse.to_dense()
+        dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        values = [_plain(value) for value in dtype.categories.tolist()]
+        return _merge(column.cat.codes.to_numpy(), values, ordered=True)
+    if isinstance(dtype, pd.PeriodDtype):
+        column = column.dt.to_timestamp()
+    elif isinstance(dtype, np.dtype) and dtype.kind == "O":
+        column = _infer(column)
+    if pd.api.types.is_bool_dtype(column.dtype) or column.dtype.kind not in "iufcMm":
+        try:
+            codes, distinct = pd.factorize(column)
+        except TypeError as error:
+            raise invalid(f"column {name!r}", "values that can be hashed", error) from None
+        return _merge(codes, [_plain(value) for value in distinct.tolist()], ordered=False)
+    return _numbers(column, name)
+
+
+def _numbers(column: Any, name: object) -> Numbers:
+    kind = column.dtype.kind
+    if kind == "c":
+        raise invalid(f"column {name!r}", "real numbers", f"dtype {column.dtype}")
+    mask = column.isna().to_numpy(dtype=bool)
+    missing = mask if mask.any() else None
+    if kind in "Mm":
+        if getattr(column.dt, "tz", None) is not None:
+            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+        times = column.to_numpy(dtype=f"{kind}8[us]")
+        return Numbers(times.view(np.int64), missing, "datetime" if kind == "M" else "timedelta")
+    if kind == "f":
+        data = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if np.isinf(data).any():
+            raise invalid(f"column {name!r}", "finite numbers", f"{data[np.isinf(data)][0]}")
+        return Numbers(data, missing)
+    if missing is None:
+        return Numbers(column.to_numpy())
+    target = np.int64 if kind == "i" else np.uint64
+    return Numbers(column.to_numpy(dtype=target, na_value=0), missing)
+
+
+def _infer(column: Any) -> Any:
+    """Give a column of Python objects the type that all its present cells have."""
+    kind = pd.api.types.infer_dtype(column, skipna=True)
+    if kind in _NUMERIC:
+        return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if kind in _TIMES:
+        try:
+            return pd.to_datetime(column)
+        except (ValueError, TypeError):  # mixed time zones and the like stay what they are
+            return column
+    if kind == "timedelta":
+        return pd.to_timedelta(column)
+    return column
+
+
+def _dictionary(column: NDArray[Any]) -> Categories:
+    """Distinct texts of a NumPy array, without a Python object per row."""
+    encoded = pa.array(column).dictionary_encode()
+    values = [_plain(value) for value in encoded.dictionary.to_pylist()]
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    return _merge(codes.astype(np.intp, copy=False), values, ordered=False)
+
+
+def _plain(value: Any) -> Value:
+    """Represent a value by text, an integer, a float or a boolean, as JSON can."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        # 1.0 and 1 are one value: a missing cell turns a column of integers into floats.
+        return int(value) if value.is_integer() and abs(value) <= _SAFE_INTEGER else value
+    return str(value)
+
+
+def _merge(codes: NDArray[Any], values: list[Value], *, ordered: bool) -> Categories:
+    """Join values that have the same representation."""
+    position: dict[Value, int] = {}
+    merged = [position.setdefault(value, len(position)) for value in values]
+    if len(position) < len(values):
+        codes = np.array([*merged, -1])[codes]  # -1 reads the last entry
+    return Categories(codes, list(position), ordered)

@@ -1,0 +1,332 @@
+"""How the cells of one column become hyperedges: one per value, or one per bin.
+
+An encoding is fitted to a column once and then applied to new rows:
+
+>>> import pandas as pd
+>>> from lowrankgcn.graphs.cells import read_cells
+>>> cells = read_cells(pd.Series([1.0, 2.0, 5.0, 9.0]), "x")
+>>> column, hyperedges = fit_column(cells, "x", bins=2)
+>>> column.labels, hyperedges
+(('(-inf, 2]', '(2, inf)'), array([0, 0, 1, 1], dtype=uint8))
+>>> column.encode(read_cells(pd.Series([-7.0, 3.0, None]), "x"))  # 2 stands for "no hyperedge"
+array([0, 1, 2], dtype=uint8)
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.graphs.cells import Categories, Numbers, Unit, Value
+
+__all__ = [
+    "BinnedColumn",
+    "Binning",
+    "CategoryColumn",
+    "ColumnEncoding",
+    "column_from_dict",
+    "fit_column",
+]
+
+Binning = Literal["quantile", "uniform"]
+
+_FEW_EDGES = 25  # so many comparisons of a whole column are faster than a binary search per row
+_SAMPLE = 4096
+
+
+class ColumnEncoding(ABC):
+    """Hyperedges of one column, numbered 0..n_hyperedges-1 within the column."""
+
+    name: str | int
+    unit: Unit | None  # of times
+    missing_edge: bool  # whether missing cells have a hyperedge, the last one
+
+    @property
+    @abstractmethod
+    def _value_labels(self) -> tuple[str, ...]:
+        """Text of every hyperedge but that of missing cells."""
+
+    @abstractmethod
+    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], Sequence[int | None]]:
+        """Position of every cell, -1 if missing, in a list of hyperedges in which None is none."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Text of every hyperedge: the value, the interval of the bin, or "missing"."""
+        return (*self._value_labels, "missing") if self.missing_edge else self._value_labels
+
+    @property
+    @abstractmethod
+    def n_hyperedges(self) -> int:
+        """Number of hyperedges of the column."""
+
+    def encode(self, cells: Categories | Numbers) -> NDArray[Any]:
+        """Return the hyperedge of every cell, n_hyperedges for none, shape (n,), unsigned."""
+        if cells.unit != self.unit and not (isinstance(cells, Categories) and not cells.values):
+            raise invalid(
+                f"column {self.name!r}",
+                f"{self.unit or 'plain'} values as at fitting",
+                f"{cells.unit or 'plain'} values",
+            )
+        return self._pick(*self._locate(cells))
+
+    def _pick(self, positions: NDArray[Any], hyperedges: Sequence[int | None]) -> NDArray[Any]:
+        none = self.n_hyperedges
+        # The last entry is that of missing cells, for position -1.
+        table = [*hyperedges, none - 1 if self.missing_edge else None]
+        numbers = [none if edge is None else edge for edge in table]
+        return np.array(numbers, dtype=np.min_scalar_type(none)).take(positions, mode="wrap")
+
+
+@final
+@dataclass(frozen=True)
+class CategoryColumn(ColumnEncoding):
+    """One hyperedge for every value; a value that is not listed has none."""
+
+    name: str | int
+    values: tuple[Value, ...]
+    unit: Unit | None = None
+    missing_edge: bool = False
+
+    @property
+    def n_hyperedges(self) -> int:
+        """Number of hyperedges of the column."""
+        return len(self.values) + self.missing_edge
+
+    @property
+    def _value_labels(self) -> tuple[str, ...]:
+        return tuple(_label(value, self.unit) for value in self.values)
+
+    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], list[int | None]]:
+        if isinstance(cells, Numbers):
+            cells = cells.as_categories()
+        rank = {value: k for k, value in enumerate(self.values)}
+        return cells.codes, [rank.get(value) for value in cells.values]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "kind": "categories",
+            "name": self.name,
+            "values": list(self.values),
+            "unit": self.unit,
+            "missing_edge": self.missing_edge,
+        }
+
+
+@final
+@dataclass(frozen=True)
+class BinnedColumn(ColumnEncoding):
+    """One hyperedge for every kept bin of numbers; the outermost bins have no outer limit.
+
+    Bin k holds the numbers above ``edges[k - 1]`` up to and including ``edges[k]``.
+    """
+
+    name: str | int
+    edges: tuple[float, ...]  # ascending, between the bins
+    kept: tuple[int, ...]  # bins with a hyperedge, ascending
+    unit: Unit | None = None
+    missing_edge: bool = False
+
+    @property
+    def n_hyperedges(self) -> int:
+        """Number of hyperedges of the column."""
+        return len(self.kept) + self.missing_edge
+
+    @property
+    def _value_labels(self) -> tuple[str, ...]:
+        texts = [_edge_label(edge, self.unit) for edge in self.edges]
+        lower = ["(-inf", *(f"({text}" for text in texts)]
+        upper = [*(f"{text}]" for text in texts), "inf)"]
+        return tuple(f"{lower[k]}, {upper[k]}" for k in self.kept)
+
+    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], list[int | None]]:
+        if isinstance(cells, Categories):
+            cells = _as_numbers(cells, self.name)
+        rank = {number: k for k, number in enumerate(self.kept)}
+        hyperedges = [rank.get(k) for k in range(len(self.edges) + 1)]
+        return _bin_numbers(cells, self.edges), hyperedges
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "kind": "bins",
+            "name": self.name,
+            "edges": list(self.edges),
+            "kept": list(self.kept),
+            "unit": self.unit,
+            "missing_edge": self.missing_edge,
+        }
+
+
+def fit_column(
+    cells: Categories | Numbers,
+    name: str | int,
+    *,
+    bins: int | None = 5,
+    binning: Binning = "quantile",
+    missing_edge: bool = False,
+    min_count: int = 1,
+) -> tuple[ColumnEncoding, NDArray[Any]]:
+    """Choose the hyperedges of a column.
+
+    Parameters
+    ----------
+    cells : Categories or Numbers
+        The column.
+    name : str or int
+        Its name.
+    bins : int or None
+        Number of bins for numbers; None makes every distinct number a category, as do integers
+        with at most `bins` distinct values.
+    binning : {"quantile", "uniform"}
+        Bins with equally many rows (equal numbers stay together) or of equal width.
+    missing_edge : bool
+        Whether missing cells form a hyperedge.
+    min_count : int
+        Least number of rows of a hyperedge.
+
+    Returns
+    -------
+    encoding : ColumnEncoding
+        The fitted column.
+    hyperedges : ndarray, shape (n,)
+        The encoding applied to `cells`.
+    """
+    edges = _bin_edges(cells, bins, binning) if isinstance(cells, Numbers) and bins else None
+    if isinstance(cells, Numbers) and edges is not None:
+        positions, n_values = _bin_numbers(cells, edges), len(edges) + 1
+    else:
+        cells = cells.as_categories() if isinstance(cells, Numbers) else cells
+        positions, n_values = cells.codes, len(cells.values)
+    n_missing, *counts = np.bincount(positions.astype(np.intp) + 1, minlength=n_values + 1).tolist()
+    chosen = [k for k in range(n_values) if counts[k] >= min_count]
+    missing_edge = missing_edge and n_missing >= min_count
+    encoding: ColumnEncoding
+    if isinstance(cells, Categories):
+        if not cells.ordered:
+            chosen.sort(key=partial(_sort_key, cells.values))
+        values = tuple(cells.values[k] for k in chosen)
+        encoding = CategoryColumn(name, values, cells.unit, missing_edge)
+    else:
+        encoding = BinnedColumn(name, edges or (), tuple(chosen), cells.unit, missing_edge)
+    hyperedges: list[int | None] = [None] * n_values
+    for number, k in enumerate(chosen):
+        hyperedges[k] = number
+    return encoding, encoding._pick(positions, hyperedges)
+
+
+def column_from_dict(data: Any) -> ColumnEncoding:
+    """Restore a column from the data of its ``to_dict``; ValueError if that is something else."""
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if kind not in ("categories", "bins"):
+        raise invalid("column", "a fitted column", repr(data))
+    lists = {"categories": ("values",), "bins": ("edges", "kept")}[kind]
+    if set(data) != {"kind", "name", "unit", "missing_edge", *lists} or not (
+        type(data["name"]) in (str, int)
+        and data["unit"] in (None, "datetime", "timedelta")
+        and isinstance(data["missing_edge"], bool)
+        and all(isinstance(data[key], list) for key in lists)
+    ):
+        raise invalid("column", "a fitted column", repr(data))
+    common = {key: data[key] for key in ("name", "unit", "missing_edge")}
+    if kind == "categories":
+        values = data["values"]
+        if not all(type(value) in (str, int, float, bool) for value in values):
+            raise invalid("values", "texts, numbers and booleans", repr(values))
+        if len(set(values)) < len(values):
+            raise invalid("values", "distinct values", repr(values))
+        return CategoryColumn(values=tuple(values), **common)
+    edges, kept = data["edges"], data["kept"]
+    if not all(type(edge) in (int, float) and math.isfinite(edge) for edge in edges):
+        raise invalid("edges", "finite numbers", repr(edges))
+    if not all(type(k) is int and 0 <= k <= len(edges) for k in kept):
+        raise invalid("kept", f"numbers of bins in 0..{len(edges)}", repr(kept))
+    if any(a >= b for numbers in (edges, kept) for a, b in pairwise(numbers)):
+        raise invalid("edges and kept", "ascending numbers", f"{edges!r} and {kept!r}")
+    return BinnedColumn(edges=tuple(edges), kept=tuple(kept), **common)
+
+
+def _sort_key(values: Sequence[Value], k: int) -> tuple[bool, Value]:
+    return isinstance(values[k], str), values[k]  # numbers before texts
+
+
+def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...] | None:
+    """Edges between the bins, or None if every distinct value is to be a category."""
+    present = cells.present()
+    if not present.size:
+        return None
+    distinct = _few_distinct(present, bins)
+    if distinct is not None and cells.unit is None and (distinct == np.floor(distinct)).all():
+        return None
+    low, high = present.min().item(), present.max().item()
+    if binning == "uniform":
+        shares = np.arange(1, bins) / bins
+        edges = low * (1 - shares) + high * shares  # cannot overflow, unlike low + shares * width
+    elif distinct is not None:
+        # Quantiles would merge rare values with frequent ones: separate all values half-way.
+        middle = distinct[:-1] / 2 + distinct[1:] / 2
+        edges = np.where(middle < distinct[1:], middle, distinct[:-1])
+    else:
+        last = -(-np.arange(1, bins) * present.size // bins) - 1  # of the rows that a bin ends with
+        edges = np.partition(present, last)[last]
+    return tuple(np.unique(edges[(edges >= low) & (edges < high)]).tolist())
+
+
+def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:
+    """The distinct numbers, ascending, if there are at most `limit`."""
+    # A sample settles most columns without a look at all rows.
+    if len(pd.unique(present[:: max(1, present.size // _SAMPLE)])) > limit:
+        return None
+    distinct = pd.unique(present)
+    return np.sort(distinct) if len(distinct) <= limit else None
+
+
+def _bin_numbers(cells: Numbers, edges: Sequence[float]) -> NDArray[Any]:
+    """Bin of every number, the number of edges below it; -1 where missing."""
+    positions: NDArray[Any]
+    if len(edges) <= _FEW_EDGES:
+        positions = np.zeros(len(cells.data), dtype=np.int8)
+        for edge in edges:
+            positions += cells.data > edge
+    else:
+        positions = np.searchsorted(np.asarray(edges), cells.data, side="left")
+    if cells.missing is not None:
+        positions[cells.missing] = -1
+    return positions
+
+
+def _as_numbers(cells: Categories, name: str | int) -> Numbers:
+    """Read categories of numbers or booleans, or missing cells only, as numbers."""
+    for value in cells.values:
+        if isinstance(value, str):
+            raise invalid(f"column {name!r}", "numbers as at fitting", repr(value))
+    data = np.array([*cells.values, 0], dtype=np.float64)[cells.codes]
+    return Numbers(data, cells.codes < 0, cells.unit)
+
+
+def _label(value: Value, unit: Unit | None) -> str:
+    if unit is None:
+        return str(value)
+    if unit == "timedelta":
+        return str(pd.Timedelta(microseconds=round(float(value))))
+    text = str(np.datetime64(round(float(value)), "us"))
+    return text.removesuffix(".000000").removesuffix("T00:00:00")
+
+
+def _edge_label(edge: float, unit: Unit | None) -> str:
+    return f"{edge:.6g}" if unit is None and isinstance(edge, float) else _label(edge, unit)
