@@ -95,16 +95,17 @@ def table_hyperedges(
     missing: str = "ignore",
     min_count: int = 1,
     column_weights: Mapping[str, float] | None = None,
-    few_integers: Sequence[str] = (),
+    keep_few: bool = True,
     closed: str = "right",
     quantiles: str = "inverted_cdf",
 ) -> list[Hyperedge]:
     """All hyperedges of a table, column by column, values in the order of their first row.
 
-    `numeric` names the columns to bin (none with bins=None); those also in `few_integers` stay as
-    they are if they have at most `bins` distinct values. A missing cell lies in no hyperedge
-    ("ignore"), in one shared by the missing cells of its column ("edge"), or removes its column
-    ("drop-column"). Values with fewer than `min_count` rows give no hyperedge.
+    `numeric` names the columns to bin (none with bins=None); with `keep_few` a column of at most
+    `bins` distinct numbers keeps them apart if the bins are quantiles or the numbers whole. A
+    missing cell lies in no hyperedge ("ignore"), in one shared by the missing cells of its column
+    ("edge"), or removes its column ("drop-column"). Values with fewer than `min_count` rows give no
+    hyperedge.
     """
     found = []
     for name, raw in columns.items():
@@ -113,8 +114,10 @@ def table_hyperedges(
         cells = list(raw)
         if name in numeric and bins is not None:
             number = bins.get(name, 5) if isinstance(bins, Mapping) else bins
-            distinct = {cell for cell in raw if not is_missing(cell)}
-            if name not in few_integers or len(distinct) > number:
+            distinct = {Fraction(cell) for cell in raw if not is_missing(cell)}
+            whole = all(cell.denominator == 1 for cell in distinct)
+            few = len(distinct) <= number and (binning == "quantile" or whole)
+            if not (keep_few and few):
                 cells = list(bin_numbers(raw, number, binning, closed=closed, quantiles=quantiles))
         members: dict[tuple[type, Hashable], list[int]] = {}
         for row, cell in enumerate(cells):

@@ -298,14 +298,12 @@ class TableCase:
     """A pandas table beside its raw cells.
 
     ``columns`` holds Python values with None where a cell is missing, as ``tests.reference_tables``
-    reads them; ``numeric`` names the columns that are binned, ``integers`` those of them with an
-    integer type.
+    reads them; ``numeric`` names the columns that are binned.
     """
 
     frame: pd.DataFrame
     columns: dict[str, list[Any]] = field(repr=False)
     numeric: tuple[str, ...]
-    integers: tuple[str, ...]
 
 
 # Multiples of 1/4: borders of 2 to 5 bins that meet a value are exact in floating point too.
@@ -327,7 +325,7 @@ _COLUMN_KINDS: dict[str, tuple[st.SearchStrategy[Any], bool, Callable[[list[Any]
     "integer": (st.integers(-9, 9), False, lambda cells: pd.Series(cells, dtype=np.int64)),
     "Int64": (st.integers(-9, 9), True, lambda cells: pd.Series(cells, dtype="Int64")),
 }
-_INTEGER_KINDS = ("integer", "Int64")
+_NUMERIC_KINDS = ("float", "integer", "Int64")
 
 
 @st.composite
@@ -357,10 +355,8 @@ def tables(
         if kind == "mixed":
             raw[name][0] = "a"  # objects that are all numbers may be read as numbers
         frame[name] = build(raw[name])
-    of_kind = list(zip(raw, chosen, strict=True))
-    integers = tuple(name for name, kind in of_kind if kind in _INTEGER_KINDS)
-    numeric = tuple(name for name, kind in of_kind if kind in ("float", *_INTEGER_KINDS))
-    return TableCase(pd.DataFrame(frame), raw, numeric, integers)
+    numeric = tuple(name for name, k in zip(raw, chosen, strict=True) if k in _NUMERIC_KINDS)
+    return TableCase(pd.DataFrame(frame), raw, numeric)
 
 
 @st.composite

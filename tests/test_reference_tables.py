@@ -85,12 +85,16 @@ def test_bins_by_hand() -> None:
     assert cut_points([1, 2, 5, 9], 2, "quantile", quantiles="linear") == [3.5]
 
 
-def test_few_integers_stay_categories() -> None:
-    table = {"x": [1, 1, 1, 1, 2, 3]}
-    assert len(table_hyperedges(table, numeric=["x"], bins=3)) == 2  # a border at 1, twice
-    few = {"numeric": ["x"], "few_integers": ["x"]}
-    assert len(table_hyperedges(table, bins=3, **few)) == 3
-    assert len(table_hyperedges(table, bins=2, **few)) == 2
+def test_few_numbers_are_kept_apart() -> None:
+    def sizes(cells: list[float], bins: int, **options: Any) -> list[int]:
+        found = table_hyperedges({"x": cells}, numeric=["x"], bins=bins, **options)
+        return [len(edge.rows) for edge in found]
+
+    whole, halves = [1, 1, 1, 1, 2, 3], [0.5, 0.5, 0.5, 0.5, 0.75, 3.0]
+    assert sizes(whole, 3) == sizes(halves, 3) == sizes(whole, 3, binning="uniform") == [4, 1, 1]
+    assert sizes(whole, 3, keep_few=False) == [4, 2]  # borders 1 and 1
+    assert sizes(halves, 3, binning="uniform") == [5, 1]
+    assert sizes(whole, 2) == [4, 2]
 
 
 def test_bins_none_and_bins_per_column() -> None:
