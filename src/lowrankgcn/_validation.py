@@ -60,7 +60,10 @@ def positive_float(value: Any, name: str, *, zero: bool = False, below: float = 
     )
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise invalid(name, expected, repr(value))
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or number >= below:
         raise invalid(name, expected, number)
     return number
@@ -73,8 +76,8 @@ def finite_array(value: Any, name: str, *, ndim: int) -> NDArray[np.float64]:
         raise invalid(name, "a dense array", f"a sparse {value.format} matrix")
     try:
         raw = np.asarray(value)
-        if raw.dtype.kind == "c":
-            raise TypeError("complex")
+        if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and _holds_text(raw)):
+            raise TypeError("not numeric")
         array = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise invalid(name, expected, _describe(value)) from None
@@ -102,7 +105,10 @@ def points_array(value: Any, name: str = "points") -> NDArray[np.float64]:
 
 def node_index(value: Any, name: str, n_nodes: int) -> NDArray[np.intp]:
     """Return `value` as a 1-D integer index into ``range(n_nodes)`` (a boolean mask is accepted)."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise invalid(name, "a 1-D integer index", "a ragged list") from None
     if array.dtype.kind == "b":
         if array.shape != (n_nodes,):
             raise invalid(name, f"a mask of shape ({n_nodes},)", f"shape {array.shape}")
@@ -121,6 +127,11 @@ def random_generator(random_state: Any, name: str = "random_state") -> np.random
     if random_state is None:
         return np.random.default_rng()
     return np.random.default_rng(positive_int(random_state, name, minimum=0))
+
+
+def _holds_text(array: NDArray[Any]) -> bool:
+    # float("1") would succeed; text is a category, not a number.
+    return any(isinstance(entry, (str, bytes)) for entry in array.ravel())
 
 
 def _describe(value: Any) -> str:

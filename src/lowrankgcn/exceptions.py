@@ -6,15 +6,25 @@ not have, a graph in several pieces, a cut through a multiple eigenvalue.
 """
 
 __all__ = [
+    "AccuracyWarning",
     "DegenerateCutWarning",
     "DisconnectedGraphWarning",
     "EigensolverError",
+    "FastSumError",
     "RankWarning",
 ]
 
 
 class EigensolverError(RuntimeError):
     """An eigensolver did not reach the requested tolerance; the message says what to change."""
+
+
+class FastSumError(RuntimeError):
+    """The named way of summing a Gaussian kernel cannot represent it; the message says why."""
+
+
+class AccuracyWarning(UserWarning):
+    """A measured error is larger than the tolerance asked for; the result says how large."""
 
 
 class RankWarning(UserWarning):

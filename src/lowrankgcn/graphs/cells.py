@@ -61,6 +61,10 @@ class Categories:
         """Whether a cell is missing."""
         return bool(len(self.codes) and self.codes.min() < 0)
 
+    def any_present(self) -> bool:
+        """Whether a cell is not missing."""
+        return bool(len(self.codes) and self.codes.max() >= 0)
+
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
@@ -73,6 +77,10 @@ class Numbers:
     def any_missing(self) -> bool:
         """Whether a cell is missing."""
         return self.missing is not None
+
+    def any_present(self) -> bool:
+        """Whether a cell is not missing."""
+        return self.missing is None or not self.missing.all()
 
     def present(self) -> NDArray[Any]:
         """The numbers of the cells that are not missing."""
@@ -170,6 +178,8 @@ def read_cells(column: Any, name: object) -> Categories | Numbers:
         return _merge(column.cat.codes.to_numpy(), values, ordered=True)
     if isinstance(dtype, pd.PeriodDtype):
         column = column.dt.to_timestamp()
+    elif isinstance(dtype, pd.ArrowDtype):
+        column = _from_arrow(column)
     elif isinstance(dtype, np.dtype) and dtype.kind == "O":
         column = _infer(column)
     if pd.api.types.is_bool_dtype(column.dtype) or column.dtype.kind not in "iufcMm":
@@ -185,36 +195,48 @@ def _numbers(column: Any, name: object) -> Numbers:
     kind = column.dtype.kind
     if kind == "c":
         raise invalid(f"column {name!r}", "real numbers", f"dtype {column.dtype}")
-    mask = column.isna().to_numpy(dtype=bool)
-    missing = mask if mask.any() else None
+    if kind == "f":
+        data = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if np.isinf(data).any():
+            raise invalid(f"column {name!r}", "finite numbers", data[np.isinf(data)][0])
+        return Numbers(data, _some(np.isnan(data)))
+    missing = _some(column.isna().to_numpy(dtype=bool))
     if kind in "Mm":
         if getattr(column.dt, "tz", None) is not None:
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
         times = column.to_numpy(dtype=f"{kind}8[us]")
         return Numbers(times.view(np.int64), missing, "datetime" if kind == "M" else "timedelta")
-    if kind == "f":
-        data = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if np.isinf(data).any():
-            raise invalid(f"column {name!r}", "finite numbers", f"{data[np.isinf(data)][0]}")
-        return Numbers(data, missing)
     if missing is None:
-        return Numbers(column.to_numpy())
+        data = column.to_numpy()
+        return Numbers(data.astype(data.dtype.newbyteorder("="), copy=False))
     target = np.int64 if kind == "i" else np.uint64
     return Numbers(column.to_numpy(dtype=target, na_value=0), missing)
+
+
+def _some(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    return mask if mask.any() else None
+
+
+def _from_arrow(column: Any) -> Any:
+    """Give dates and decimals, which pandas leaves to Arrow, a type of NumPy."""
+    kind = column.dtype.pyarrow_dtype
+    if pa.types.is_date(kind):
+        return column.astype("datetime64[us]")
+    return column.astype("Float64") if pa.types.is_decimal(kind) else column
 
 
 def _infer(column: Any) -> Any:
     """Give a column of Python objects the type that all its present cells have."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
-    if kind in _NUMERIC:
-        return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if kind in _TIMES:
-        try:
+    try:
+        if kind in _NUMERIC:
+            return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        if kind in _TIMES:
             return pd.to_datetime(column)
-        except (ValueError, TypeError):  # mixed time zones and the like stay what they are
-            return column
-    if kind == "timedelta":
-        return pd.to_timedelta(column)
+        if kind == "timedelta":
+            return pd.to_timedelta(column)
+    except (OverflowError, TypeError, ValueError):
+        pass  # integers of hundreds of digits, mixed time zones: they stay what they are
     return column
 
 

@@ -76,7 +76,7 @@ class ColumnEncoding(ABC):
 
     def encode(self, cells: Categories | Numbers) -> NDArray[Any]:
         """Return the hyperedge of every cell, n_hyperedges for none, shape (n,), unsigned."""
-        if cells.unit != self.unit and not (isinstance(cells, Categories) and not cells.values):
+        if cells.unit != self.unit and cells.any_present():
             raise invalid(
                 f"column {self.name!r}",
                 f"{self.unit or 'plain'} values as at fitting",
@@ -273,10 +273,13 @@ def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...]
     distinct = _few_distinct(present, bins)
     if distinct is not None and cells.unit is None and (distinct == np.floor(distinct)).all():
         return None
-    low, high = present.min().item(), present.max().item()
+    low, high = float(present.min()), float(present.max())
     if binning == "uniform":
-        shares = np.arange(1, bins) / bins
-        edges = low * (1 - shares) + high * shares  # cannot overflow, unlike low + shares * width
+        number = np.arange(1, bins)
+        if math.isfinite(bins * (high - low)):
+            edges = low + number * (high - low) / bins  # exact where the edge is a number
+        else:
+            edges = low * (1 - number / bins) + high * (number / bins)
     elif distinct is not None:
         # Quantiles would merge rare values with frequent ones: separate all values half-way.
         middle = distinct[:-1] / 2 + distinct[1:] / 2
@@ -284,7 +287,7 @@ def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...]
     else:
         last = -(-np.arange(1, bins) * present.size // bins) - 1  # of the rows that a bin ends with
         edges = np.partition(present, last)[last]
-    return tuple(np.unique(edges[(edges >= low) & (edges < high)]).tolist())
+    return tuple(np.unique(edges[(edges >= present.min()) & (edges < present.max())]).tolist())
 
 
 def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:

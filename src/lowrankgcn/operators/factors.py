@@ -21,8 +21,9 @@ from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 
 __all__ = ["DenseFactor", "Factor", "ScaledFactor", "SparseFactor"]
@@ -41,6 +42,10 @@ class Factor(ABC):
     @abstractmethod
     def __matmul__(self, V: Any) -> FloatArray:
         """F V for V of shape (m,) or (m, k)."""
+
+    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """F V stored in `dtype`; factors that need not go through float64 override this."""
+        return (self @ V).astype(dtype, copy=False)
 
     @abstractmethod
     def transpose_product(self, X: FloatArray) -> FloatArray:
@@ -164,7 +169,15 @@ class ScaledFactor(Factor):
 
     def __matmul__(self, V: Any) -> FloatArray:
         """F V for V of shape (m,) or (m, k)."""
-        return _scale_rows(self.factor @ _scale_rows(V, self.column_scale), self.row_scale)
+        return self.matmul(V)
+
+    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """F V stored in `dtype`."""
+        product = self.factor.matmul(_scale_rows(V, self.column_scale), dtype=dtype)
+        if self.row_scale is not None:
+            scale = self.row_scale.astype(dtype, copy=False)
+            product *= scale if product.ndim == 1 else scale[:, None]
+        return product
 
     def transpose_product(self, X: FloatArray) -> FloatArray:
         """Fᵀ X for X of shape (n,) or (n, k)."""
@@ -200,4 +213,6 @@ class ScaledFactor(Factor):
 def _scale_rows(X: FloatArray, scale: FloatArray | None) -> FloatArray:
     if scale is None:
         return X
+    if len(X) != len(scale):  # a single row would be broadcast
+        raise invalid("block", f"{len(scale)} rows", len(X))
     return X * (scale if X.ndim == 1 else scale[:, None])

@@ -1,0 +1,45 @@
+"""Semi-supervised classification of dense data with low-rank graph convolutional networks.
+
+The way data takes, and the modules in reading order:
+
+``graphs`` (points, tables, given weights) → ``laplacian`` → ``eigenpairs`` → ``filters`` → ``kernel``
+"""
+
+from lowrankgcn import datasets, exceptions, filters, plotting
+from lowrankgcn.dominance import eigenpairs
+from lowrankgcn.exceptions import (
+    AccuracyWarning,
+    DegenerateCutWarning,
+    DisconnectedGraphWarning,
+    EigensolverError,
+    FastSumError,
+    RankWarning,
+)
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph, TableEncoder
+from lowrankgcn.kernels import Kernel, kernel
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.spectrum import Eigenpairs
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "AccuracyWarning",
+    "AdjacencyGraph",
+    "DegenerateCutWarning",
+    "DisconnectedGraphWarning",
+    "Eigenpairs",
+    "EigensolverError",
+    "FastSumError",
+    "GaussianGraph",
+    "Hypergraph",
+    "Kernel",
+    "Laplacian",
+    "RankWarning",
+    "TableEncoder",
+    "datasets",
+    "eigenpairs",
+    "exceptions",
+    "filters",
+    "kernel",
+    "plotting",
+]

@@ -1,0 +1,292 @@
+"""The eigenpairs that matter most to a filter (Lemma 1), and the public `eigenpairs`.
+
+The best rank-r approximation of 𝒦 = U φ(Λ) Uᵀ keeps the r eigenvalues of largest |φ(λ)|. For the
+filters of the paper these are the smallest ones (without zero for the pseudoinverse); for any other
+filter they may lie elsewhere, and are looked for there.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn.decompose import (
+    Request,
+    accurate_pairs,
+    assemble,
+    direct_pairs,
+    direct_solution,
+    iterate,
+    largest_eigenvalue,
+    smallest_pairs,
+)
+from lowrankgcn.eigensolvers import DirectSolution
+from lowrankgcn.exceptions import DisconnectedGraphWarning, EigensolverError, RankWarning
+from lowrankgcn.filters import Filter, FilterLike, Polynomial, as_filters
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectrum import Eigenpairs
+
+__all__ = ["bind_filters", "dominant_pairs", "eigenpairs"]
+
+_METHODS = ("auto", "dense", "svd", "lanczos", "krylov")
+_GRID = 4001  # points at which a filter is looked at between the eigenvalues
+
+
+def eigenpairs(
+    laplacian: Laplacian,
+    k: int,
+    *,
+    which: Literal["smallest", "largest", "dominant"] = "smallest",
+    filter: FilterLike | Sequence[FilterLike] | None = None,
+    tol: float | None = None,
+    method: Literal["auto", "dense", "svd", "lanczos", "krylov"] = "auto",
+    random_state: int = 0,
+    max_iter: int | None = None,
+    dtype: Any = "float64",
+) -> Eigenpairs:
+    r"""Compute k eigenpairs :math:`\mathcal{L} u = \lambda u` with evidence of their accuracy.
+
+    Parameters
+    ----------
+    laplacian : Laplacian
+    k : int
+        Number of pairs, 1 … n, zero eigenvalues included.
+    which : {"smallest", "largest", "dominant"}
+        "dominant": those with the largest :math:`|\varphi(\lambda)|` (Lemma 1), for the given filter
+        or list of filters (the largest over the list counts).
+    filter : Filter, name, callable or list of them
+        Needed for "dominant" only.
+    tol : float, optional
+        Admissible residual, and admissible error of fast sums; the Laplacian's own by default. A
+        smaller one makes a Gaussian Laplacian sum more accurately.
+    method : {"auto", "dense", "svd", "lanczos", "krylov"}
+        The solver, see :mod:`lowrankgcn.eigensolvers`. "auto" goes by the structure: Gram matrix for
+        hypergraphs and landmark kernels, LAPACK for n ≤ 512, blocks for exact Gaussian sums, ARPACK
+        otherwise.
+    random_state : int
+        Seed of start vectors and of the rows on which fast sums are checked.
+    max_iter : int, optional
+        Limit for the iterative solvers.
+    dtype : {"float64", "float32"}
+        Type in which eigenvectors are stored.
+
+    Returns
+    -------
+    Eigenpairs
+        In ascending order of the eigenvalues.
+
+    Raises
+    ------
+    EigensolverError
+        If a solver does not converge, or the dominant eigenvalues lie inside the spectrum where no
+        iterative solver reaches them.
+
+    Warns
+    -----
+    RankWarning
+        More pairs were asked for than are determined; fewer are returned.
+    DisconnectedGraphWarning
+        Zero is a multiple eigenvalue.
+    DegenerateCutWarning
+        The cut goes through a multiple eigenvalue.
+    AccuracyWarning
+        The fast sum's measured error stayed above `tol`.
+
+    Notes
+    -----
+    Memory is O(n k) besides what the operator needs.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> cars = lg.datasets.load_cars(as_frame=True)
+    >>> L = lg.Laplacian(lg.Hypergraph.from_table(cars.data))
+    >>> lg.eigenpairs(L, 16).eigenvalues.round(4)[[0, 1, 15]]
+    array([0.    , 0.8333, 0.8333])
+    """
+    if not isinstance(laplacian, Laplacian):
+        raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
+    count = positive_int(k, "k", maximum=laplacian.n)
+    choice(which, "which", ("smallest", "largest", "dominant"))
+    choice(method, "method", _METHODS)
+    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", below=0.1000001)
+    seed = positive_int(random_state, "random_state", minimum=0)
+    limit = None if max_iter is None else positive_int(max_iter, "max_iter")
+    if dtype not in ("float32", "float64", np.float32, np.float64):
+        raise invalid("dtype", "'float32' or 'float64'", repr(dtype))
+    if (filter is not None) != (which == "dominant"):
+        expected = "a filter" if which == "dominant" else "none"
+        raise invalid("filter", f"{expected} with which={which!r}", repr(filter))
+    if method == "svd" and laplacian.factor is None:
+        raise invalid("method", "a solver other than 'svd' for this graph", "no low-rank structure")
+    request = Request(tolerance, method, seed, limit, np.dtype(dtype).type)
+    if which == "smallest":
+        pairs = accurate_pairs(laplacian, request, lambda L, how: smallest_pairs(L, count, how))
+    else:
+        filters = (Polynomial((0.0, 1.0)),) if filter is None else as_filters(filter)
+        pairs, _ = dominant_pairs(laplacian, count, filters, request)
+    if pairs.n_components > 1:
+        warnings.warn(
+            f"the graph has {pairs.n_components} connected components, so zero is an eigenvalue of "
+            f"multiplicity {pairs.n_components}",
+            DisconnectedGraphWarning,
+            stacklevel=2,
+        )
+    return pairs
+
+
+def dominant_pairs(
+    laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
+) -> tuple[Eigenpairs, tuple[Filter, ...]]:
+    """The k eigenpairs that `filters` weigh most, and the filters bound to the spectrum."""
+    bound: tuple[Filter, ...] = ()
+
+    def run(sharp: Laplacian, how: Request) -> Eigenpairs:
+        nonlocal bound
+        direct = direct_solution(sharp, how.method)
+        if direct is None:
+            pairs, bound = _dominant_iterative(sharp, k, filters, how)
+        else:
+            bound = _bind_direct(filters, direct)
+            pairs = _dominant_direct(sharp, direct, k, bound, how)
+        return pairs
+
+    return accurate_pairs(laplacian, request, run), bound
+
+
+def bind_filters(
+    laplacian: Laplacian, filters: Sequence[Filter], request: Request
+) -> tuple[Filter, ...]:
+    """Replace every "auto" of the filters by the Laplacian's own λ₂ and λ_n."""
+    if not any(filter.needs for filter in filters):
+        return tuple(filters)
+    direct = direct_solution(laplacian, request.method)
+    if direct is not None:
+        return _bind_direct(filters, direct)
+    second = math.nan
+    if any("smallest_nonzero" in filter.needs for filter in filters):
+        if laplacian.null_space.dimension < laplacian.n:
+            second = float(iterate(laplacian, 1, 0, request).values[0])
+    return _bind(filters, second, lambda: largest_eigenvalue(laplacian))
+
+
+def _bind_direct(filters: Sequence[Filter], direct: DirectSolution) -> tuple[Filter, ...]:
+    every = [*direct.values, *[direct.bulk_value] * bool(direct.bulk_count)]
+    return _bind(filters, min(every, default=math.nan), lambda: max(every, default=0.0))
+
+
+def _bind(
+    filters: Sequence[Filter], second: float, largest: Callable[[], float]
+) -> tuple[Filter, ...]:
+    # Without an edge there is no λ₂ and λ_n = 0; the filters then only see λ = 0, and any scale
+    # will do.
+    second = second if second > 0 else 1.0
+    top = largest() if any("largest" in filter.needs for filter in filters) else None
+    top = top if top is None or top > 0 else 1.0
+    return tuple(filter.bind(second, top) for filter in filters)
+
+
+def _strength(filters: Sequence[Filter], values: FloatArray) -> FloatArray:
+    """Largest |φ(λ)| over the filters, shape (len(values),)."""
+    strength: FloatArray = np.max([np.abs(filter(values)) for filter in filters], axis=0)
+    return strength
+
+
+def _dominant_direct(
+    laplacian: Laplacian,
+    direct: DirectSolution,
+    k: int,
+    filters: Sequence[Filter],
+    request: Request,
+) -> Eigenpairs:
+    dimension = laplacian.null_space.dimension
+    zeros = min(dimension, k)
+    # Listed as zeros, simple eigenvalues, bulk: equal strengths go to the smaller eigenvalue.
+    values = np.concatenate([np.zeros(zeros), direct.values])
+    order = np.argsort(-_strength(filters, values), kind="stable")
+    strengths = _strength(filters, values)[order]
+    chosen = order[:k]
+    if direct.bulk_count:
+        bulk = float(_strength(filters, np.array([direct.bulk_value]))[0])
+        ahead = int((strengths[:k] >= bulk).sum())
+        if ahead == 0:
+            raise invalid(
+                "filter",
+                "a filter that does not put most weight on the eigenvalue "
+                f"{direct.bulk_value:g}, whose {direct.bulk_count} eigenvectors are arbitrary",
+                ", ".join(map(str, filters)),
+            )
+        if ahead < k:
+            warnings.warn(
+                f"rank {k} was asked for but only {ahead} eigenpairs outweigh the eigenvalue "
+                f"{direct.bulk_value:g}, whose {direct.bulk_count} eigenvectors are arbitrary; "
+                f"the rank is {ahead}",
+                RankWarning,
+                stacklevel=6,
+            )
+            chosen = order[:ahead]
+    following = float(values[order[len(chosen)]]) if len(order) > len(chosen) else math.nan
+    taken = np.sort(chosen)
+    lead = int((taken < zeros).sum())
+    if lead == zeros < dimension:
+        following = 0.0
+    return direct_pairs(laplacian, direct, lead, taken[lead:] - zeros, request, following)
+
+
+def _dominant_iterative(
+    laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
+) -> tuple[Eigenpairs, tuple[Filter, ...]]:
+    dimension = laplacian.null_space.dimension
+    zeros, available = min(dimension, k), laplacian.n - dimension
+    count = min(k + 1, available)
+    if count == 0:
+        return smallest_pairs(laplacian, k, request), _bind(filters, math.nan, lambda: 0.0)
+    low = iterate(laplacian, count, zeros, request)
+    bound = _bind(filters, float(low.values[0]), lambda: largest_eigenvalue(laplacian))
+    values = np.concatenate([np.zeros(zeros), low.values])
+    parts, residuals, products = [low.vectors], [low.residuals], low.products
+    edge = laplacian.spectral_bound
+    if len(low.values) < available and _hidden(bound, values, k, low.values[-1], edge):
+        high = iterate(laplacian, count, 0, request, largest=True)
+        beyond = high.values > low.values[-1] + 2 * request.tol
+        edge = float(high.values[0])
+        values = np.concatenate([values, high.values[beyond]])
+        parts.append(high.vectors[:, beyond])
+        residuals.append(high.residuals[beyond])
+        products += high.products
+        if beyond.all() and _hidden(bound, values, k, low.values[-1], edge):
+            raise EigensolverError(
+                f"the {k} eigenvalues of largest |φ(λ)| may lie between {low.values[-1]:.4g} and "
+                f"{edge:.4g}, inside the spectrum, where an iterative solver does not reach; use a "
+                "filter that is largest at an end of the spectrum, or method='dense'"
+            )
+    order = np.argsort(-_strength(bound, values), kind="stable")
+    taken = np.sort(order[:k])
+    lead = int((taken < zeros).sum())
+    following = float(values[order[k]]) if len(order) > k else math.nan
+    vectors = (parts[0] if len(parts) == 1 else np.hstack(parts))[:, taken]
+    pairs = assemble(
+        laplacian,
+        lead,
+        values[taken[lead:]],
+        vectors,
+        np.concatenate(residuals)[taken[lead:] - zeros],
+        low.method,
+        products,
+        0.0 if lead == zeros < dimension else following,
+    )
+    return pairs, bound
+
+
+def _hidden(filters: Sequence[Filter], known: FloatArray, k: int, low: float, high: float) -> bool:
+    """Whether an eigenvalue between `low` and `high` could outweigh the k strongest known ones."""
+    strengths = np.sort(_strength(filters, known))[::-1]
+    weakest = float(strengths[min(k, len(strengths)) - 1])
+    between = _strength(filters, np.linspace(low, high, _GRID)[1:-1])
+    return bool((between > weakest * (1 + 1e-9)).any())

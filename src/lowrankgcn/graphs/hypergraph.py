@@ -1,0 +1,344 @@
+"""Hypergraphs: nodes joined by belonging to the same sets (section 3).
+
+A table is a hypergraph: every value of every column is the set of rows that have it.
+
+>>> import pandas as pd
+>>> from lowrankgcn import Hypergraph
+>>> table = pd.DataFrame({"colour": ["red", "red", "blue"], "size": ["S", "L", "L"]})
+>>> graph = Hypergraph.from_table(table)
+>>> graph.hyperedge_names
+('colour=blue', 'colour=red', 'size=L', 'size=S')
+>>> graph.incidence.to_dense()
+array([[0., 1., 0., 1.],
+       [0., 1., 1., 0.],
+       [1., 0., 1., 0.]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from lowrankgcn._validation import choice, finite_array, invalid, positive_int
+from lowrankgcn.graphs.base import Graph, read_only
+from lowrankgcn.graphs.table import TableEncoder
+from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
+from lowrankgcn.operators.affinity import Affinity
+from lowrankgcn.operators.codes import CodeFactor
+
+__all__ = ["Hypergraph"]
+
+# Pair counts of hyperedges are worth a table up to this many of them.
+_GRAM_LIMIT = 4096
+
+Singletons = Literal["keep", "drop"]
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False)
+class Hypergraph(Graph):
+    r"""A set of nodes with weighted hyperedges.
+
+    Its clique expansion has the adjacency (section A3.2)
+
+    .. math:: W_H = H W_E D_E^{-1} H^T = W + S_H, \qquad
+              (S_H)_{ii} = \sum_e h_{ie} w_e / |e|
+
+    with the incidence H, hyperedge weights w_e and sizes |e|; S_H are the graph's own loops.
+
+    Parameters
+    ----------
+    incidence : (n, m) array or SciPy sparse matrix of zeros and ones
+        Node i belongs to hyperedge e where the entry is 1. Empty hyperedges are dropped.
+    weights : (m,) array, optional
+        Positive hyperedge weights w_e; ones when omitted.
+    singletons : {"keep", "drop"}
+        What to do with hyperedges of a single node. They join nothing and only add to that node's
+        loop weight (so they change degrees when the hypergraph's own loops are used).
+
+    Attributes
+    ----------
+    incidence : Factor
+        H without the dropped hyperedges, shape (n, n_hyperedges); tables keep integer codes.
+    hyperedge_weights : (n_hyperedges,) array
+    hyperedge_sizes : (n_hyperedges,) int array
+    hyperedge_names : tuple of str
+        "column=value" for tables, the hyperedge's number otherwise.
+    encoder : TableEncoder or None
+        For tables: turns new rows into codes.
+
+    Notes
+    -----
+    Memory O(number of incidences), one small integer per cell for tables; H is never built there.
+
+    Examples
+    --------
+    >>> from lowrankgcn import Hypergraph
+    >>> graph = Hypergraph([[1, 0], [1, 1], [0, 1]], weights=[1.0, 2.0])
+    >>> graph.hyperedge_sizes.tolist(), graph.loop_weights.tolist()
+    ([2, 2], [0.5, 1.5, 1.0])
+    """
+
+    incidence: Factor
+    hyperedge_weights: FloatArray
+    hyperedge_sizes: NDArray[np.int64]
+    hyperedge_names: tuple[str, ...]
+    encoder: TableEncoder | None
+
+    def __init__(self, incidence: Any, weights: Any = None, *, singletons: Singletons = "keep"):
+        choice(singletons, "singletons", ("keep", "drop"))
+        matrix = _binary_matrix(incidence)
+        edge_weights = _positive_weights(weights, matrix.shape[1])
+        sizes = np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
+        kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
+        names = tuple(str(edge) for edge in kept)
+        factor = SparseFactor(matrix[:, kept].tocsr())
+        self._store(factor, edge_weights[kept], sizes[kept], names, None)
+
+    def _store(
+        self,
+        incidence: Factor,
+        weights: FloatArray,
+        sizes: NDArray[np.int64],
+        names: tuple[str, ...],
+        encoder: TableEncoder | None,
+    ) -> None:
+        object.__setattr__(self, "incidence", incidence)
+        object.__setattr__(self, "hyperedge_weights", read_only(weights))
+        object.__setattr__(self, "hyperedge_sizes", read_only(sizes))
+        object.__setattr__(self, "hyperedge_names", names)
+        object.__setattr__(self, "encoder", encoder)
+
+    @classmethod
+    def from_table(
+        cls,
+        frame: Any,
+        *,
+        bins: int | Mapping[Any, int] | None = 5,
+        binning: Literal["quantile", "uniform"] = "quantile",
+        missing: Literal["ignore", "edge", "drop-column"] = "ignore",
+        min_count: int = 1,
+        column_weights: Any = None,
+        singletons: Singletons = "keep",
+    ) -> Hypergraph:
+        """Build the hypergraph of a table: one hyperedge for every value of every column.
+
+        Parameters
+        ----------
+        frame : DataFrame or (n, p) array
+            Text, categorical and boolean columns give a hyperedge per value, numeric columns are
+            binned first.
+        bins : int, mapping from column to int, or None
+            Number of bins of numeric columns; None makes every distinct value a category, which is
+            how integer codes are given.
+        binning : {"quantile", "uniform"}
+            Bins of equal counts or of equal width.
+        missing : {"ignore", "edge", "drop-column"}
+            A missing cell belongs to no hyperedge, to one of its own, or its column is left out (as
+            the paper does for mushrooms).
+        min_count : int
+            Values with fewer rows give no hyperedge.
+        column_weights : mapping from column to float, or sequence, optional
+            Weight of all hyperedges of a column; 1 where not given.
+        singletons : {"keep", "drop"}
+            "drop" is ``min_count=2``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from lowrankgcn import Hypergraph
+        >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", None, "a", "b"]})
+        >>> Hypergraph.from_table(table, bins=2).hyperedge_sizes.tolist()
+        [2, 2, 2, 1]
+        """
+        choice(singletons, "singletons", ("keep", "drop"))
+        least = positive_int(min_count, "min_count")
+        encoder, codes = TableEncoder.fit_transform(
+            frame,
+            bins=bins,
+            binning=binning,
+            missing=missing,
+            min_count=max(least, 2) if singletons == "drop" else least,
+        )
+        factor = CodeFactor(codes, encoder.n_hyperedges)
+        graph = cls.__new__(cls)
+        graph._store(
+            factor,
+            encoder.hyperedge_weights(column_weights),
+            factor.counts().astype(np.int64),
+            tuple(encoder.hyperedge_names),
+            encoder,
+        )
+        return graph
+
+    @classmethod
+    def from_node_sets(
+        cls,
+        sets: Iterable[Iterable[int]],
+        *,
+        n_nodes: int | None = None,
+        weights: Any = None,
+        singletons: Singletons = "keep",
+    ) -> Hypergraph:
+        """Build the hypergraph from a list of node sets.
+
+        Examples
+        --------
+        >>> from lowrankgcn import Hypergraph
+        >>> Hypergraph.from_node_sets([{0, 1}, {1, 2, 3}]).n_nodes
+        4
+        """
+        members = [np.asarray(sorted(set(nodes))) for nodes in sets]
+        for number, nodes in enumerate(members):
+            if nodes.size and nodes.dtype.kind not in "iu":
+                raise invalid(f"sets[{number}]", "integer node indices", f"dtype {nodes.dtype}")
+        rows = (
+            np.concatenate([m.astype(np.int64) for m in members]) if members else np.empty(0, int)
+        )
+        columns = np.repeat(np.arange(len(members)), [len(m) for m in members])
+        return cls.from_hyperedge_index(
+            np.stack([rows, columns]).astype(np.int64),
+            n_nodes=n_nodes,
+            n_hyperedges=len(members),
+            weights=weights,
+            singletons=singletons,
+        )
+
+    @classmethod
+    def from_hyperedge_index(
+        cls,
+        hyperedge_index: Any,
+        *,
+        n_nodes: int | None = None,
+        n_hyperedges: int | None = None,
+        weights: Any = None,
+        singletons: Singletons = "keep",
+    ) -> Hypergraph:
+        """Build the hypergraph from PyG's layout: row 0 nodes, row 1 their hyperedges.
+
+        Examples
+        --------
+        >>> from lowrankgcn import Hypergraph
+        >>> Hypergraph.from_hyperedge_index([[0, 1, 1, 2], [0, 0, 1, 1]]).incidence.shape
+        (3, 2)
+        """
+        index = np.asarray(hyperedge_index)
+        if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
+            raise invalid(
+                "hyperedge_index",
+                "an integer array of shape (2, m)",
+                f"{index.dtype} of shape {index.shape}",
+            )
+        if index.size and index.min() < 0:
+            raise invalid("hyperedge_index", "indices >= 0", index.min())
+        least = index.max(axis=1) + 1 if index.size else np.array([1, 0])
+        n = int(least[0])
+        m = int(least[1])
+        if n_nodes is not None:
+            n = positive_int(n_nodes, "n_nodes", minimum=n)
+        if n_hyperedges is not None:
+            m = positive_int(n_hyperedges, "n_hyperedges", minimum=m)
+        entries = sp.coo_array(
+            (np.ones(index.shape[1]), (index[0], index[1])), shape=(n, m)
+        ).tocsr()
+        entries.data[:] = 1.0  # a pair listed twice is still one membership
+        return cls(entries, weights, singletons=singletons)
+
+    def __repr__(self) -> str:
+        return f"Hypergraph({self.n_nodes} nodes, {self.n_hyperedges} hyperedges)"
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes n."""
+        return self.incidence.shape[0]
+
+    @property
+    def n_hyperedges(self) -> int:
+        """Number of hyperedges |E| that are not empty."""
+        return self.incidence.shape[1]
+
+    @cached_property
+    def loop_weights(self) -> FloatArray:
+        """The loops S_H of the clique expansion, shape (n,)."""
+        return read_only(self.incidence @ (self.hyperedge_weights / self.hyperedge_sizes))
+
+    @cached_property
+    def node_degrees(self) -> FloatArray:
+        """Sum of the weights of a node's hyperedges, d_H = d + s_H, shape (n,)."""
+        return read_only(self.incidence @ self.hyperedge_weights)
+
+    def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
+        """Exact products with W_H = H W_E D_E^{-1} Hᵀ; `tol` and `method` have nothing to decide."""
+        scale = np.sqrt(self.hyperedge_weights / self.hyperedge_sizes)
+        operator = DiagonalPlusLowRank(
+            np.zeros(self.n_nodes), ScaledFactor(self.incidence, column_scale=scale)
+        )
+        # Not d_H − s_H: a node that shares no hyperedge with another has degree zero exactly.
+        degrees = self.incidence @ (self.hyperedge_weights * (1 - 1 / self.hyperedge_sizes))
+        return Affinity(operator, self.loop_weights, degrees)
+
+    def _find_components(self) -> NDArray[np.intp]:
+        if isinstance(self.incidence, CodeFactor) and self.n_hyperedges <= _GRAM_LIMIT:
+            return self._table_components(self.incidence)
+        if isinstance(self.incidence, CodeFactor):
+            incidence = self.incidence.to_sparse()
+        else:
+            assert isinstance(self.incidence, SparseFactor)
+            incidence = self.incidence.matrix
+        bipartite = sp.block_array([[None, incidence], [incidence.T, None]], format="csr")
+        if bipartite.shape[0] == 0 or self.n_hyperedges == 0:
+            return np.arange(self.n_nodes, dtype=np.intp)
+        labels: NDArray[np.intp] = connected_components(bipartite, directed=False)[1]
+        return labels[: self.n_nodes].astype(np.intp)
+
+    def _table_components(self, incidence: CodeFactor) -> NDArray[np.intp]:
+        """Hyperedges that share a row are joined; a row belongs where its hyperedges do."""
+        count, of_edge = (
+            connected_components(sp.csr_array(incidence.gram() > 0), directed=False)
+            if self.n_hyperedges
+            else (0, np.empty(0, np.int32))
+        )
+        lookup = np.append(of_edge.astype(np.intp), -1)
+        labels = np.full(self.n_nodes, -1, np.intp)
+        for column in range(incidence.codes.shape[1]):
+            np.maximum(labels, lookup[incidence.codes[:, column]], out=labels)
+            if labels.min() >= 0:
+                break
+        alone = np.flatnonzero(labels < 0)
+        labels[alone] = count + np.arange(len(alone))
+        return labels
+
+
+def _binary_matrix(incidence: Any) -> sp.csc_array:
+    if sp.issparse(incidence):
+        matrix = sp.csc_array(incidence, dtype=np.float64)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        values = matrix.data
+    else:
+        dense = finite_array(incidence, "incidence", ndim=2)
+        matrix = sp.csc_array(dense)
+        values = matrix.data
+    if matrix.shape[0] < 1:
+        raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
+    if not (values == 1.0).all():
+        raise invalid("incidence", "entries 0 and 1", float(values[values != 1.0][0]))
+    return matrix
+
+
+def _positive_weights(weights: Any, count: int) -> FloatArray:
+    if weights is None:
+        return np.ones(count)
+    values = finite_array(weights, "weights", ndim=1)
+    if len(values) != count:
+        raise invalid("weights", f"{count} entries, one per hyperedge", len(values))
+    if count and values.min() <= 0:
+        raise invalid("weights", "weights > 0", float(values.min()))
+    return values

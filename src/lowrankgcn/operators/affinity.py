@@ -1,0 +1,98 @@
+"""Affinities: how a graph multiplies with its weights, and how wrong that is.
+
+A graph hands its adjacency W (zero diagonal) on as W = A − diag(a) with an operator A that is easy
+to multiply with: the Gaussian kernel with its unit diagonal, H W_E D_E^{-1} Hᵀ of a hypergraph with
+its loops (section A3.2), or W itself.
+
+>>> import numpy as np
+>>> from lowrankgcn.operators import DenseOperator
+>>> A = DenseOperator(np.ones((3, 3)))
+>>> Affinity(A, diagonal=np.ones(3), degrees=np.full(3, 2.0)).exact
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn.operators.base import FloatArray, SymmetricOperator
+
+__all__ = ["Affinity", "extrapolate", "sample_rows"]
+
+_LOWEST_DEGREES = 8
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Affinity:
+    """The weights W = A − diag(a) of a graph, with their row sums and their error.
+
+    Attributes
+    ----------
+    operator : SymmetricOperator
+        Products with A.
+    diagonal : (n,) array
+        The diagonal a of A.
+    degrees : (n,) array
+        Row sums of W; zero for isolated nodes.
+    error : float
+        Measured ‖D^{-1/2}(W̃ − W)D^{-1/2} y‖ / ‖y‖ over smooth test vectors y, an estimate of how far
+        eigenvalues of the normalised Laplacian may move; 0 when products are exact.
+    method : str
+        How the products are done.
+    yardstick : SymmetricOperator or None
+        Exact W, expensive, for selected rows only; None when `operator` is exact itself.
+    """
+
+    operator: SymmetricOperator
+    diagonal: FloatArray
+    degrees: FloatArray
+    error: float = 0.0
+    method: str = "exact"
+    yardstick: SymmetricOperator | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether products are exact up to rounding."""
+        return self.yardstick is None
+
+    def measure(self, Y: FloatArray, scale: FloatArray, *, random_state: int = 0) -> FloatArray:
+        """Estimate ‖T (W̃ − W) T y‖ for every column y of Y, T = diag(scale), shape (k,).
+
+        The rows with the largest scale (the lowest degrees, most at risk) are compared exactly, the
+        others through a random sample whose sum of squares is extrapolated.
+        """
+        if self.yardstick is None:
+            return np.zeros(Y.shape[1])
+        risky, drawn = sample_rows(scale, random_state)
+        index = np.concatenate([risky, drawn])
+        fast, exact = self.compare_rows(index, scale[:, None] * Y)
+        squares = (scale[index][:, None] * (fast - exact)) ** 2
+        return np.sqrt(extrapolate(squares, len(risky), len(scale)))
+
+    def compare_rows(self, index: NDArray[np.intp], X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Rows of W̃X as they are computed, and of WX exactly, each (len(index), k)."""
+        fast = self.operator.rows(index, X) - self.diagonal[index][:, None] * X[index]
+        return fast, fast if self.yardstick is None else self.yardstick.rows(index, X)
+
+
+def sample_rows(scale: FloatArray, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows of the largest scale, and random others: enough to see an error, few enough to afford."""
+    n = len(scale)
+    low = min(_LOWEST_DEGREES, n)
+    risky = np.sort(np.argpartition(-scale, low - 1)[:low])
+    count = min(n, int(np.clip(3e5 / n, 8, 32)))
+    drawn = np.random.default_rng(random_state).choice(n, count, replace=False)
+    return risky, np.setdiff1d(drawn, risky)
+
+
+def extrapolate(squares: FloatArray, certain: int, n: int) -> FloatArray:
+    """Sum over n rows of which the first `certain` are given and the others sampled, shape (k,)."""
+    sampled = squares[certain:]
+    others = (n - certain) / max(len(sampled), 1)
+    total: FloatArray = squares[:certain].sum(axis=0) + others * sampled.sum(axis=0)
+    return total

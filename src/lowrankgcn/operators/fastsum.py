@@ -1,0 +1,209 @@
+"""Which way to multiply with a Gaussian kernel, and how wrong it is.
+
+Five ways, tried in this order unless one is named, each kept only if its measured error is within
+the tolerance and every degree comes out positive:
+
+=========== ============================================= =========================================
+way         for                                           cost of one product
+=========== ============================================= =========================================
+dense       n ≤ 2048                                      n²
+low-rank    wide kernels, any dimension                   n m for m landmarks
+fourier     d ≤ 3, medium kernels                         n + number of Fourier modes
+sparse      d ≤ 3, narrow kernels                         number of pairs with a weight worth keeping
+blocks      everything else, exact                        n²
+=========== ============================================= =========================================
+
+The error is measured, not assumed: rows of the kernel are drawn, evaluated exactly and compared.
+
+>>> import numpy as np
+>>> from lowrankgcn.operators.gaussian import PointCloud
+>>> points = np.random.default_rng(0).normal(size=(5000, 2))
+>>> fast = gaussian_sum(PointCloud.from_points(points, bandwidth=1.5), tol=1e-4)
+>>> fast.method, fast.error < 1e-4
+('low-rank', True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.exceptions import FastSumError
+from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
+from lowrankgcn.operators.base import SymmetricOperator
+from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
+from lowrankgcn.operators.gaussian import GaussianBlocks, PointCloud
+from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
+from lowrankgcn.operators.structured import DenseOperator, DiagonalPlusLowRank, SparseOperator
+
+__all__ = ["DENSE_LIMIT", "METHODS", "gaussian_sum"]
+
+METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "blocks")
+
+DENSE_LIMIT = 2048  # points up to which n×n is the cheapest way (32 MB)
+_GREEDY_LIMIT = {1: 200, 2: 200, 3: 350}  # landmarks worth taking, by dimension
+_RANDOM_LANDMARKS = 500
+_MODES_LIMIT = 2**22
+_PAIRS_LIMIT = 4 * 10**7
+_PAIRS_PER_POINT = 1000
+_SHARPENINGS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
+_WORST_DEGREE_ERROR = 0.1
+
+
+def gaussian_sum(
+    cloud: PointCloud,
+    *,
+    tol: float,
+    method: str = "auto",
+    isolated: NDArray[np.bool_] | None = None,
+    random_state: int = 0,
+) -> Affinity:
+    """Choose a way to multiply with the Gaussian weights whose measured error is at most `tol`.
+
+    Parameters
+    ----------
+    cloud : PointCloud
+        The points in units of the bandwidth.
+    tol : float
+        Largest admissible error, see `Affinity.error`.
+    method : {"auto", "dense", "low-rank", "fourier", "sparse", "blocks"}
+        A way to take; "auto" takes the first of the module's table that passes.
+    isolated : (n,) bool array, optional
+        Points without any neighbour, whose degree is zero.
+    random_state : int
+        Seed of the subsample, the landmarks and the rows that the error is measured on.
+
+    Raises
+    ------
+    FastSumError
+        If the way named by `method` gives degrees that are not positive.
+    """
+    lonely = np.zeros(cloud.n, bool) if isolated is None else isolated
+    if method == "auto" and cloud.n <= DENSE_LIMIT:
+        method = "dense"
+    if method == "fourier" and cloud.dimension > 3:
+        raise invalid("method", "at most 3 dimensions with 'fourier'", cloud.dimension)
+    if method in ("dense", "blocks"):
+        return _exact_sum(cloud, method, lonely)
+    best: Affinity | None = None
+    for name, way in _WAYS.items() if method == "auto" else ((method, _WAYS[method]),):
+        for sharpening in _SHARPENINGS:
+            operator = way(cloud, tol * sharpening, random_state, method != "auto")
+            if operator is None:
+                break
+            fast = _assess(cloud, operator, name, lonely, random_state)
+            if fast is not None and fast.error <= tol:
+                return fast
+            if fast is not None and (best is None or fast.error < best.error):
+                best = fast
+    if method == "auto":
+        return _exact_sum(cloud, "blocks", lonely)
+    if best is None:
+        raise FastSumError(
+            f"method={method!r} cannot represent this kernel: its degrees are not positive or wrong "
+            "by more than a tenth. Use method='auto' or a larger bandwidth."
+        )
+    return best
+
+
+def _exact_sum(cloud: PointCloud, method: str, isolated: NDArray[np.bool_]) -> Affinity:
+    operator: SymmetricOperator = GaussianBlocks(cloud)
+    if method == "dense":
+        operator = DenseOperator(operator.rows(np.arange(cloud.n), np.eye(cloud.n)))
+    degrees = np.where(isolated, 0.0, operator @ np.ones(cloud.n))
+    return Affinity(operator, np.zeros(cloud.n), degrees, method=method)
+
+
+def _assess(
+    cloud: PointCloud,
+    operator: SymmetricOperator,
+    method: str,
+    isolated: NDArray[np.bool_],
+    random_state: int,
+) -> Affinity | None:
+    """Degrees and measured error of a candidate; None when a degree is unusable."""
+    diagonal = np.zeros(cloud.n) if method == "sparse" else np.ones(cloud.n)
+    degrees = np.where(isolated, 0.0, operator @ np.ones(cloud.n) - diagonal)
+    if not bool((degrees[~isolated] > 0).all()):
+        return None
+    scale = np.zeros(cloud.n)
+    scale[~isolated] = degrees[~isolated] ** -0.5
+    # √d and √d·cos(ωᵀu): the kernel's leading eigenvectors are smooth functions of the points.
+    generator = np.random.default_rng(random_state)
+    frequencies = 2 * generator.normal(size=(cloud.dimension, 3)) / math.sqrt(cloud.dimension)
+    tests = np.ones((cloud.n, 4))
+    np.cos(cloud.coordinates @ frequencies, out=tests[:, 1:])
+    norms = np.sqrt(degrees @ tests**2)
+    fast = Affinity(operator, diagonal, degrees, math.inf, method, GaussianBlocks(cloud))
+    risky, drawn = sample_rows(scale, random_state)
+    index = np.concatenate([risky, drawn])
+    computed, exact = fast.compare_rows(index, tests)
+    # The first test vector gives the degrees themselves.
+    wrong = np.abs(computed[:, 0] - exact[:, 0]) > _WORST_DEGREE_ERROR * exact[:, 0]
+    if bool(wrong[~isolated[index]].any()):
+        return None
+    squares = (scale[index][:, None] * (computed - exact) / norms) ** 2
+    return replace(fast, error=float(np.sqrt(extrapolate(squares, len(risky), cloud.n)).max()))
+
+
+def _low_rank(
+    cloud: PointCloud, tol: float, random_state: int, forced: bool
+) -> SymmetricOperator | None:
+    limit = _GREEDY_LIMIT.get(cloud.dimension, _RANDOM_LANDMARKS)
+    # Measured: the eigenvalue error stays an order of magnitude below the pivot tolerance.
+    pivot_tol = min(10 * tol, 1e-2)
+    landmarks = greedy_landmarks(
+        cloud, tol=pivot_tol, limit=4 * limit if forced else limit, random_state=random_state
+    )
+    if landmarks is None:
+        if cloud.dimension <= 3 and not forced:
+            return None
+        landmarks = random_landmarks(cloud, _RANDOM_LANDMARKS, random_state=random_state)
+    factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=pivot_tol)
+    return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
+
+
+def _fourier(
+    cloud: PointCloud, tol: float, random_state: int, forced: bool
+) -> SymmetricOperator | None:
+    # Measured: Fourier sums are two orders of magnitude better than their kernel error.
+    eps = max(min(100 * tol, 1e-2), 1e-14)
+    if cloud.dimension > 3:
+        return None
+    _, half = fourier_modes(cloud.extent, eps)
+    if float(np.prod(2.0 * half + 1)) > _MODES_LIMIT:
+        return None
+    return GaussianFourier.from_cloud(cloud, eps=eps)
+
+
+def _sparse(
+    cloud: PointCloud, tol: float, random_state: int, forced: bool
+) -> SymmetricOperator | None:
+    if cloud.dimension > 3 and not forced:
+        return None
+    radius = math.sqrt(math.log(cloud.n / tol))  # drops less than tol per row
+    tree = cKDTree(cloud.coordinates)
+    generator = np.random.default_rng(random_state)
+    some = cloud.coordinates[generator.choice(cloud.n, min(200, cloud.n), replace=False)]
+    expected = cloud.n * float(np.mean(tree.query_ball_point(some, radius, return_length=True)))
+    if expected > min(_PAIRS_LIMIT, _PAIRS_PER_POINT * cloud.n):
+        return None
+    pairs = tree.sparse_distance_matrix(tree, radius, output_type="ndarray")
+    pairs = pairs[pairs["i"] != pairs["j"]]
+    weights = np.exp(-(pairs["v"] ** 2))
+    shape = (cloud.n, cloud.n)
+    return SparseOperator(sp.coo_array((weights, (pairs["i"], pairs["j"])), shape=shape).tocsr())
+
+
+_WAYS: dict[str, Callable[[PointCloud, float, int, bool], SymmetricOperator | None]] = {
+    "low-rank": _low_rank,
+    "fourier": _fourier,
+    "sparse": _sparse,
+}

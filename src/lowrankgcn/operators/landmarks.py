@@ -1,0 +1,228 @@
+"""The Gaussian kernel through landmarks: K ≈ C S⁻¹ Cᵀ with C = K(X, P) and S = K(P, P).
+
+With S = R Rᵀ the kernel becomes F Fᵀ for the tall factor F = C R⁻ᵀ: a Gaussian graph is a
+hypergraph whose hyperedges are landmarks, and all that works for hypergraphs works for it. The
+landmarks P are the pivots of a pivoted Cholesky factorisation of a subsample's kernel, which stops
+when no point of the subsample is represented worse than a tolerance.
+
+>>> import numpy as np
+>>> from lowrankgcn.operators.gaussian import PointCloud
+>>> cloud = PointCloud.from_points(np.linspace(0, 1, 50)[:, None], bandwidth=1.0)
+>>> F = LandmarkFactor.from_landmarks(cloud, greedy_landmarks(cloud, tol=1e-6, limit=50))
+>>> F.shape
+(50, 6)
+>>> K = np.exp(-np.subtract.outer(cloud.coordinates, cloud.coordinates)[:, 0, :, 0] ** 2)
+>>> bool(np.abs(F.to_dense() @ F.to_dense().T - K).max() < 1e-6)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import DTypeLike, NDArray
+
+from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn.operators.base import FloatArray
+from lowrankgcn.operators.factors import Factor
+from lowrankgcn.operators.gaussian import PointCloud, gaussian_kernel
+
+__all__ = ["LandmarkFactor", "greedy_landmarks", "random_landmarks"]
+
+# Points among which the greedy pivots are sought.
+_SUBSAMPLE = 1500
+
+# Below this pivot tolerance the triangular solves amplify float32 rounding past the tolerance.
+_SINGLE_PRECISION_TOL = 1e-4
+
+# Kernel values kept between passes up to this many bytes; evaluated again in every pass beyond.
+_CACHE_BYTES = 2**28
+
+_CHUNK_ROWS = 2048
+_PARTIAL_SUMS = 32
+
+# Points further than this (squared, in bandwidths) from the centre would lose digits in the
+# augmented matrix product; coordinate differences are used then.
+_GEMM_RADIUS_SQUARED = {np.float32: 50.0, np.float64: 1e6}
+
+
+def greedy_landmarks(
+    cloud: PointCloud, *, tol: float, limit: int, random_state: int = 0
+) -> FloatArray | None:
+    """Landmarks by pivoted Cholesky on a subsample, or None if `limit` of them do not suffice.
+
+    In every step the worst represented point of the subsample becomes a landmark, until the largest
+    remaining diagonal entry 1 − c_i S⁻¹ c_iᵀ is at most `tol`. Cost O(s m²) for s subsampled points
+    and m landmarks.
+    """
+    points = _subsample(cloud, random_state)
+    factor = np.empty((min(limit, len(points)), len(points)))  # rows are columns of the factor
+    remaining = np.ones(len(points))
+    norms = np.einsum("ij,ij->i", points, points)
+    pivots: list[int] = []
+    while True:
+        pivot = int(remaining.argmax())
+        if remaining[pivot] <= tol:
+            return points[pivots]
+        if len(pivots) == len(factor):
+            return None
+        difference = 2 * (points @ points[pivot]) - norms - norms[pivot]
+        column = np.exp(np.minimum(difference, 0.0))
+        step = len(pivots)
+        column -= factor[:step, pivot] @ factor[:step]
+        column /= np.sqrt(remaining[pivot])
+        factor[step] = column
+        remaining -= column**2
+        remaining[pivot] = 0.0
+        pivots.append(pivot)
+
+
+def random_landmarks(cloud: PointCloud, count: int, *, random_state: int = 0) -> FloatArray:
+    """Landmarks drawn from the points without replacement.
+
+    In high dimension, where no affordable number of pivots represents every point, these represent
+    the average point better than pivots, which chase outliers.
+    """
+    generator = np.random.default_rng(random_state)
+    return cloud.coordinates[generator.choice(cloud.n, min(count, cloud.n), replace=False)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LandmarkFactor(Factor):
+    """The tall factor F = K(X, P) R⁻ᵀ with K(P, P) = R Rᵀ, evaluated in row chunks.
+
+    Notes
+    -----
+    A pass over the points costs O(n m (d + k)) and O(n k) memory; kernel values are kept between
+    passes while they fit into 256 MB.
+    """
+
+    cloud: PointCloud
+    landmarks: FloatArray  # (m, d), in units of the bandwidth
+    inverse_root: FloatArray  # R⁻¹, (m, m), lower triangular
+    single: bool
+    _cache: dict[int, FloatArray] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_landmarks(
+        cls, cloud: PointCloud, landmarks: FloatArray, *, tol: float = 0.0
+    ) -> LandmarkFactor:
+        """Factor the landmark kernel; float32 kernel values when `tol` allows them."""
+        kernel = gaussian_kernel(landmarks, landmarks)
+        # Landmarks closer than rounding make S singular; dropping null directions of S drops
+        # nothing of the kernel, and a multiple of the identity at rounding level does just that.
+        kernel[np.diag_indices_from(kernel)] += 1e-14 * len(kernel)
+        root = la.cholesky(kernel, lower=True)
+        inverse = la.solve_triangular(root, np.eye(len(root)), lower=True)
+        return cls(cloud, landmarks, inverse, tol >= _SINGLE_PRECISION_TOL)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, m)."""
+        return self.cloud.n, len(self.landmarks)
+
+    def __matmul__(self, V: Any) -> FloatArray:
+        """F V for V of shape (m,) or (m, k)."""
+        return self.matmul(V)
+
+    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """F V stored in `dtype`."""
+        inner = (self.inverse_root.T @ V).astype(self._dtype)
+        product = np.empty((self.cloud.n, *V.shape[1:]), dtype)
+
+        def chunk(start: int, stop: int) -> None:
+            product[start:stop] = self._kernel(start, stop) @ inner
+
+        map_chunks(chunk, self.cloud.n, _CHUNK_ROWS)
+        return product
+
+    def transpose_product(self, X: FloatArray) -> FloatArray:
+        """Fᵀ X for X of shape (n,) or (n, k)."""
+        total = self._sum_over_rows(
+            lambda kernel, start, stop: kernel.T @ X[start:stop].astype(self._dtype, copy=False),
+            (len(self.landmarks), *X.shape[1:]),
+        )
+        return self.inverse_root @ total
+
+    def gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(weights) F, shape (m, m)."""
+        signed = weights is not None and bool((weights < 0).any())
+
+        def term(kernel: FloatArray, start: int, stop: int) -> FloatArray:
+            if weights is None:
+                return kernel.T @ kernel
+            scale = weights[start:stop] if signed else np.sqrt(weights[start:stop])
+            scaled = kernel * scale.astype(self._dtype)[:, None]
+            return scaled.T @ (kernel if signed else scaled)
+
+        total = self._sum_over_rows(term, (len(self.landmarks),) * 2)
+        gram = self.inverse_root @ total @ self.inverse_root.T
+        return (gram + gram.T) / 2
+
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        squares = np.empty(self.cloud.n)
+        ones = np.ones(len(self.landmarks)) if weights is None else weights
+
+        def chunk(start: int, stop: int) -> None:
+            rows = self._kernel(start, stop) @ self.inverse_root.T
+            squares[start:stop] = (rows**2) @ ones
+
+        map_chunks(chunk, self.cloud.n, _CHUNK_ROWS)
+        return squares
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Selected rows as a dense array (len(index), m)."""
+        return self.evaluate(self.cloud.coordinates[index])
+
+    def evaluate(self, coordinates: FloatArray) -> FloatArray:
+        """Rows of the factor for further points, given in the cloud's units."""
+        kernel = gaussian_kernel(coordinates, self.landmarks, cancel=False)
+        return kernel @ self.inverse_root.T
+
+    @property
+    def _dtype(self) -> type[np.float32] | type[np.float64]:
+        return np.float32 if self.single else np.float64
+
+    def _kernel(self, start: int, stop: int) -> FloatArray:
+        """K(X[start:stop], P); chunks always start at multiples of the chunk size."""
+        if start in self._cache:
+            return self._cache[start]
+        kernel = gaussian_kernel(
+            self.cloud.coordinates[start:stop],
+            self.landmarks,
+            dtype=self._dtype,
+            cancel=self.cloud.squared_radius <= _GEMM_RADIUS_SQUARED[self._dtype],
+        )
+        if self.cloud.n * len(self.landmarks) * kernel.itemsize <= _CACHE_BYTES:
+            self._cache[start] = kernel
+        return kernel
+
+    def _sum_over_rows(
+        self, term: Callable[[FloatArray, int, int], FloatArray], shape: tuple[int, ...]
+    ) -> FloatArray:
+        """Sum `term` over row chunks, in float64 and in an order that n alone determines."""
+        n = self.cloud.n
+
+        def partial(first: int, last: int) -> FloatArray:
+            total = np.zeros(shape)
+            for start, stop in chunks(last - first, _CHUNK_ROWS):
+                total += term(
+                    self._kernel(first + start, first + stop), first + start, first + stop
+                )
+            return total
+
+        per_sum = -(-n // (_PARTIAL_SUMS * _CHUNK_ROWS)) * _CHUNK_ROWS
+        return np.sum(map_chunks(partial, n, per_sum), axis=0)
+
+
+def _subsample(cloud: PointCloud, random_state: int) -> FloatArray:
+    if cloud.n <= _SUBSAMPLE:
+        return cloud.coordinates
+    generator = np.random.default_rng(random_state)
+    return cloud.coordinates[np.sort(generator.choice(cloud.n, _SUBSAMPLE, replace=False))]
