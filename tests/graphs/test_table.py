@@ -1,0 +1,213 @@
+"""Tables to codes: against the oracle, for rows seen later, as saved data, and errors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrankgcn.graphs.table import TableEncoder
+from lowrankgcn.operators.codes import CodeFactor
+from tests import strategies
+from tests.reference_tables import node_sets, table_hyperedges, table_incidence
+
+TABLE = pd.DataFrame(
+    {
+        "colour": ["red", "blue", "red", None],
+        "size": pd.Categorical(["S", "L", "L", "S"], ["S", "M", "L"]),
+        "length": [1.5, 7.0, np.nan, 2.5],
+    }
+)
+
+
+# --- against the oracle -----------------------------------------------------------------------
+
+
+@given(table=strategies.tables(), options=strategies.table_options())
+def test_hyperedges_are_those_of_the_oracle(
+    table: strategies.TableCase, options: dict[str, Any]
+) -> None:
+    encoder, codes = TableEncoder.fit_transform(table.frame, **options)
+    expected = table_hyperedges(table.columns, numeric=table.numeric, **options)
+    dense = CodeFactor(codes, encoder.n_hyperedges).to_dense()
+    assert node_sets(dense, np.ones(encoder.n_hyperedges)) == node_sets(
+        *table_incidence(expected, len(table.frame))
+    )
+    assert len(encoder.hyperedge_names) == encoder.n_hyperedges == encoder.offsets[-1]
+    assert codes.flags.f_contiguous
+    assert codes.dtype == np.uint8
+
+
+@given(table=strategies.tables(), options=strategies.table_options(), data=st.data())
+def test_transform_repeats_the_fit(
+    table: strategies.TableCase, options: dict[str, Any], data: st.DataObject
+) -> None:
+    encoder, codes = TableEncoder.fit_transform(table.frame, **options)
+    assert encoder == TableEncoder.fit(table.frame, **options)
+    order = data.draw(st.permutations(list(table.frame.columns)))
+    rows = data.draw(st.lists(st.integers(0, len(table.frame) - 1)))
+    assert (encoder.transform(table.frame[order].iloc[rows]) == codes[rows]).all()
+    restored = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    assert restored == encoder
+    assert restored.hyperedge_names == encoder.hyperedge_names
+    assert (restored.transform(table.frame) == codes).all()
+
+
+@given(table=strategies.tables(min_rows=2), data=st.data())
+def test_order_of_rows_does_not_matter(table: strategies.TableCase, data: st.DataObject) -> None:
+    encoder, codes = TableEncoder.fit_transform(table.frame, bins=3)
+    order = data.draw(st.permutations(range(len(table.frame))))
+    shuffled, shuffled_codes = TableEncoder.fit_transform(table.frame.iloc[order], bins=3)
+    assert shuffled == encoder
+    assert (shuffled_codes == codes[order]).all()
+
+
+# --- new rows ---------------------------------------------------------------------------------
+
+
+def test_new_rows() -> None:
+    encoder = TableEncoder.fit(TABLE)
+    new = pd.DataFrame(
+        {"length": [-1e300, 1e300], "extra": [1, 2], "size": ["M", "L"], "colour": ["green", "red"]}
+    )
+    assert encoder.transform(new).tolist() == [[7, 7, 4], [1, 3, 6]]
+    unchanged = new.copy()
+    encoder.transform(new)
+    pd.testing.assert_frame_equal(new, unchanged)
+
+
+def test_arrays_are_matched_by_position() -> None:
+    encoder = TableEncoder.fit(pd.DataFrame({"x": ["a", "b"], "y": ["c", "c"]}))
+    assert encoder.transform(np.array([["b", "c"]])).tolist() == [[1, 2]]
+    with pytest.raises(ValueError, match="frame: expected 2 columns, got 3"):
+        encoder.transform(np.array([["b", "c", "d"]]))
+    from_array = TableEncoder.fit(np.array([["a", "c"], ["b", "c"]]))
+    assert from_array.transform(pd.DataFrame([["b", "c"]])).tolist() == [[1, 2]]
+
+
+def test_equal_values_of_another_type() -> None:
+    encoder = TableEncoder.fit(pd.DataFrame({"x": [1, 2, 2]}))
+    assert encoder.transform(pd.DataFrame({"x": [2.0, np.nan, 1.5]})).tolist() == [[1], [2], [2]]
+    assert encoder.transform(pd.DataFrame({"x": ["1"]})).tolist() == [[2]]
+    text = TableEncoder.fit(pd.DataFrame({"x": pd.Series(["a", "b"], dtype="category")}))
+    assert text.transform(pd.DataFrame({"x": ["b", "c"]}, dtype=object)).tolist() == [[1], [2]]
+    binned = TableEncoder.fit(pd.DataFrame({"x": [0.0, 0.5]}))
+    assert binned.transform(pd.DataFrame({"x": [True, False]})).tolist() == [[1], [0]]
+    days = pd.DataFrame({"x": pd.to_datetime(["2020-01-03", None, "2020-01-01"])})
+    zoned = days.apply(lambda column: column.dt.tz_localize("UTC"))
+    assert TableEncoder.fit(days).transform(zoned).tolist() == [[1], [2], [0]]
+
+
+# --- weights and errors -----------------------------------------------------------------------
+
+
+def test_hyperedge_weights() -> None:
+    encoder = TableEncoder.fit(TABLE)
+    assert encoder.hyperedge_weights().tolist() == [1.0] * 7
+    assert encoder.hyperedge_weights({"size": 2}).tolist() == [1, 1, 2, 2, 1, 1, 1]
+    assert encoder.hyperedge_weights([3, 2, 0.5]).tolist() == [3, 3, 2, 2, 0.5, 0.5, 0.5]
+    dropped = TableEncoder.fit(TABLE, missing="drop-column")
+    assert dropped.hyperedge_weights([3, 2, 0.5]).tolist() == [2, 2]
+    for weights, message in (
+        ({"length": 0}, "weights > 0"),
+        ({"weight": 1}, "'weight'"),
+        ([1, 2], "3 weights"),
+        ([1, 2, np.nan], "finite"),
+        ({"size": "a"}, "real numeric"),
+    ):
+        with pytest.raises(ValueError, match=f"column_weights.*{message}"):
+            encoder.hyperedge_weights(weights)
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        (pd.DataFrame({"x": [1.0, np.inf]}), {}, "column 'x': expected finite numbers, got inf"),
+        (pd.DataFrame({"x": [1.0, -np.inf]}, dtype=object), {}, "column 'x': .* got -inf"),
+        (pd.DataFrame({"x": [1j]}), {}, "column 'x': expected real numbers"),
+        (pd.DataFrame({"x": [["list"]]}), {}, "column 'x': expected values that can be hashed"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), {}, "several named 'x'"),
+        (pd.DataFrame({"x": []}), {}, r"at least one row and one column, got shape \(0, 1\)"),
+        (pd.DataFrame(index=range(3)), {}, r"at least one row and one column, got shape \(3, 0\)"),
+        (np.zeros(3), {}, r"frame: expected a table \(n, p\), got an array of shape \(3,\)"),
+        (np.zeros((2, 2, 2)), {}, r"frame: expected a table \(n, p\)"),
+        (sp.csr_array(np.eye(2)), {}, "a sparse csr matrix"),
+        (3, {}, "frame: expected a table"),
+        (TABLE, {"bins": 0}, "bins: expected an integer >= 1"),
+        (TABLE, {"bins": 2.5}, "bins: expected an integer >= 1"),
+        (TABLE, {"bins": {"length": "x"}}, r"bins\['length'\]: expected an integer"),
+        (TABLE, {"bins": {"width": 2}}, "bins: expected columns among .* got 'width'"),
+        (TABLE, {"binning": "equal"}, "binning: expected one of 'quantile', 'uniform'"),
+        (TABLE, {"missing": "drop"}, "missing: expected one of"),
+        (TABLE, {"min_count": 0}, "min_count: expected an integer >= 1"),
+    ],
+)
+def test_bad_tables_and_options(frame: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TableEncoder.fit(frame, **options)
+
+
+def test_bad_new_rows() -> None:
+    encoder = TableEncoder.fit(TABLE)
+    with pytest.raises(ValueError, match="frame: expected column 'size', 'length', got columns"):
+        encoder.transform(TABLE[["colour"]])
+    with pytest.raises(ValueError, match="column 'length': expected finite numbers"):
+        encoder.transform(TABLE.assign(length=np.inf))
+    with pytest.raises(
+        ValueError, match="column 'length': expected numbers as at fitting, got 'a'"
+    ):
+        encoder.transform(TABLE.assign(length="a"))
+    with pytest.raises(ValueError, match="column 'length': expected plain values as at fitting"):
+        encoder.transform(TABLE.assign(length=pd.Timestamp("2020-01-01")))
+
+
+def _broken(**changes: Any) -> dict[str, Any]:
+    data = TableEncoder.fit(TABLE[["length"]]).to_dict()
+    for key, value in changes.items():
+        (data if key in data else data["columns"][0])[key] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        {},
+        {"names": [], "columns": {}},
+        _broken(names=["length", "length"]),
+        _broken(names=[1.5]),
+        _broken(names=["other"]),
+        _broken(columns=[3]),
+        _broken(kind="code"),
+        _broken(name=["length"]),
+        _broken(unit="weeks"),
+        _broken(missing_edge=1),
+        _broken(edges=[2.0, 1.0]),
+        _broken(edges=[0.0, float("nan")]),
+        _broken(edges=["a", "b"]),
+        _broken(kept=[0, 9]),
+        _broken(kept=[1, 1]),
+        _broken(extra=1),
+        {"names": ["x"], "columns": [{"kind": "categories", "name": "x", "values": [[1]],
+                                      "unit": None, "missing_edge": False}]},
+        {"names": ["x"], "columns": [{"kind": "categories", "name": "x", "values": [1, 1],
+                                      "unit": None, "missing_edge": False}]},
+    ],
+)  # fmt: skip
+def test_broken_data_is_refused(data: Any) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        TableEncoder.from_dict(data)
+
+
+def test_mushrooms(mushroom_rows: list[list[str]]) -> None:
+    frame = pd.DataFrame(mushroom_rows).iloc[:, 1:].replace("?", None)
+    encoder, codes = TableEncoder.fit_transform(frame, missing="drop-column")
+    assert codes.shape == (8124, 21)
+    assert encoder.n_hyperedges == 112
+    assert len(encoder.dropped) == 1
