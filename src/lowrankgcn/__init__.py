@@ -2,7 +2,8 @@
 
 The way data takes, and the modules in reading order:
 
-``graphs`` (points, tables, given weights) → ``laplacian`` → ``eigenpairs`` → ``filters`` → ``kernel``
+``graphs`` (points, tables, given weights) → ``Laplacian`` → ``eigenpairs`` → ``filters`` →
+``kernel``
 """
 
 from lowrankgcn import datasets, exceptions, filters, plotting

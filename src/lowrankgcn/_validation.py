@@ -104,7 +104,7 @@ def points_array(value: Any, name: str = "points") -> NDArray[np.float64]:
 
 
 def node_index(value: Any, name: str, n_nodes: int) -> NDArray[np.intp]:
-    """Return `value` as a 1-D integer index into ``range(n_nodes)`` (a boolean mask is accepted)."""
+    """Return `value`, integers or a boolean mask, as a 1-D index into ``range(n_nodes)``."""
     try:
         array = np.asarray(value)
     except ValueError:

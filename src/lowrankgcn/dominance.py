@@ -58,17 +58,17 @@ def eigenpairs(
     k : int
         Number of pairs, 1 … n, zero eigenvalues included.
     which : {"smallest", "largest", "dominant"}
-        "dominant": those with the largest :math:`|\varphi(\lambda)|` (Lemma 1), for the given filter
-        or list of filters (the largest over the list counts).
+        "dominant": those with the largest :math:`|\varphi(\lambda)|` (Lemma 1), for the given
+        filter or list of filters (the largest over the list counts).
     filter : Filter, name, callable or list of them
         Needed for "dominant" only.
     tol : float, optional
         Admissible residual, and admissible error of fast sums; the Laplacian's own by default. A
         smaller one makes a Gaussian Laplacian sum more accurately.
     method : {"auto", "dense", "svd", "lanczos", "krylov"}
-        The solver, see :mod:`lowrankgcn.eigensolvers`. "auto" goes by the structure: Gram matrix for
-        hypergraphs and landmark kernels, LAPACK for n ≤ 512, blocks for exact Gaussian sums, ARPACK
-        otherwise.
+        The solver, see :mod:`lowrankgcn.eigensolvers`. "auto" goes by the structure: Gram matrix
+        for hypergraphs and landmark kernels, LAPACK for n ≤ 512, blocks for exact Gaussian sums,
+        ARPACK otherwise.
     random_state : int
         Seed of start vectors and of the rows on which fast sums are checked.
     max_iter : int, optional

@@ -7,8 +7,7 @@ all solvers work on its complement.
 solver    for                                            cost
 ========= ============================================== ===========================================
 dense     small n: LAPACK                                n³
-svd       𝓛 = I − Z Zᵀ: Gram matrix ZᵀZ (section A3.1)    one pass over Z for the Gram matrix, m³, one
-                                                         pass for the eigenvectors
+svd       𝓛 = I − Z Zᵀ: Gram matrix ZᵀZ (section A3.1)    two passes over Z, and m³ for m columns
 lanczos   any operator: ARPACK                           some 2k … 10k products, one vector each
 krylov    any operator, costly products, good start      products with blocks of vectors
 ========= ============================================== ===========================================
@@ -133,7 +132,9 @@ class ThinSVD:
 
     @staticmethod
     def approximate(laplacian: Laplacian, count: int, lead: int, dtype: Any) -> Solution | None:
-        """The `count` smallest pairs of diag(shift) − Z Zᵀ by Rayleigh–Ritz on singular vectors of Z.
+        """The `count` smallest pairs of diag(shift) − Z Zᵀ, approximately.
+
+        Rayleigh–Ritz on the leading singular vectors of Z.
 
         When the shift is nearly constant (small loops), the leading singular vectors U of Z nearly
         span the eigenspace, and 𝓛U = shift∘U − Uμ needs no further product. None if Z has too few
@@ -283,8 +284,8 @@ class BlockKrylov:
         else:
             raise EigensolverError(
                 f"block Krylov iteration reached residuals of {residuals.max():.1e} for "
-                f"tol={self.tol:g} with {products} products; raise max_iter or tol, or ask for fewer "
-                "pairs"
+                f"tol={self.tol:g} with {products} products; raise max_iter or tol, or ask for "
+                "fewer pairs"
             )
         order = np.argsort(values[:count], kind="stable")
         vectors = (basis @ chosen)[:, order]

@@ -162,7 +162,7 @@ def kernel(
         Target rank r: the kernel keeps the r eigenvalues of largest :math:`|\varphi|`. Full rank
         when omitted.
     form : {"auto", "affine", "structured", "polynomial", "dense"}
-        Structure of a full-rank kernel, see the module's table; "auto" takes the first that applies.
+        Structure of a full-rank kernel, see the module's table; "auto" takes the first that fits.
     tol : float, optional
         Passed to the eigensolver; the Laplacian's own by default.
     random_state : int

@@ -40,7 +40,7 @@ _SMOOTHERS = ("none", "identity", "hypergraph", "combined")
 
 
 def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
-    """Turn a smoother into the diagonal S of equation (A2.4), shape (n,).
+    """Turn a smoother into the diagonal S of section A2.4, shape (n,).
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class NullSpace:
         return self.profile[rows, None] * coefficients[self.components[rows]]
 
     def project_out(self, X: FloatArray) -> FloatArray:
-        """X minus its part in the null space, for X of shape (n, k); O(n k) whatever the dimension."""
+        """X (n, k) minus its part in the null space; O(n k) whatever the dimension."""
         return X - self.combine(self.coefficients(X))
 
 
@@ -132,7 +132,7 @@ class Laplacian(SymmetricOperator):
     .. math:: \mathcal{L}_S = (D+S)^{-1/2} (D - W) (D+S)^{-1/2}
               = I - (D+S)^{-1/2} (W+S) (D+S)^{-1/2}
 
-    (equation A2.4; equation 1 for S = 0, equation 5 for a hypergraph with S = S_H). Rows and columns
+    (section A2.4; equation 1 for S = 0, section 3 for a hypergraph with S = S_H). Rows and columns
     of isolated nodes are zero, as the first form says, so that zero has the multiplicity of the
     number of components.
 

@@ -1,7 +1,7 @@
 """Eigenpairs with their evidence, in one order and with one sign rule.
 
-Eigenvalues ascend; equal to zero come first, one eigenvector per connected component in the order of
-the components' first nodes. Every other eigenvector is signed so that, among the entries whose
+Eigenvalues ascend; zeros come first, one eigenvector per connected component in the order of the
+components' first nodes. Every other eigenvector is signed so that, among the entries whose
 magnitude is within a millionth of the largest, the first is positive: rounding cannot flip it.
 Inside a multiple eigenvalue the basis is the solver's; GCNs do not depend on it, reduced-order GCNs
 do.

@@ -39,8 +39,8 @@ class AdjacencyGraph(Graph):
     Parameters
     ----------
     adjacency : (n, n) array or SciPy sparse matrix
-        Weights. Entries on the diagonal are self-loops: they are kept apart as `loop_weights`, count
-        as the smoother S of equation (A2.4) when the Laplacian is asked for no other, and never
+        Weights. Entries on the diagonal are self-loops: they are kept apart as `loop_weights`,
+        count as the smoother S of section A2.4 when the Laplacian is asked for no other, and never
         make a node less isolated.
 
     Attributes
@@ -172,8 +172,8 @@ class AdjacencyGraph(Graph):
         k : int
             Neighbours per point, not counting itself; at most n − 1 are taken.
         weights : {"self-tuning", "binary"}
-            exp(−‖x − y‖² / (s_x s_y)) with s the distance to the k-th neighbour, or 1. A scale of zero
-            (k duplicates) makes the weight 1 between duplicates and 0 to all others.
+            exp(−‖x − y‖² / (s_x s_y)) with s the distance to the k-th neighbour, or 1. A scale of
+            zero (k duplicates) makes the weight 1 between duplicates and 0 to all others.
 
         Notes
         -----

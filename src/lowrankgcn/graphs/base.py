@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
+
+Array = TypeVar("Array", bound=NDArray[Any])
 
 __all__ = ["Graph", "number_components", "read_only"]
 
@@ -80,7 +82,7 @@ def number_components(labels: NDArray[np.intp]) -> NDArray[np.intp]:
     return order[inverse]
 
 
-def read_only(array: Any) -> Any:
+def read_only(array: Array) -> Array:
     """A view of the array that refuses assignment; the data is not copied."""
     view = array.view()
     view.flags.writeable = False

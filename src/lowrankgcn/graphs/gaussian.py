@@ -50,8 +50,8 @@ class GaussianGraph(Graph):
 
     .. math:: W_{ij} = \exp(-\|x_i - x_j\|^2 / \text{bandwidth}^2), \quad W_{ii} = 0
 
-    (the adjacency of section 4.1; scikit-learn's ``gamma`` is 1 / bandwidth²). Two points are joined
-    when this is positive in double precision, that is within 27.3 bandwidths of each other.
+    (the adjacency of section 4.1; scikit-learn's ``gamma`` is 1 / bandwidth²). Two points are
+    joined when this is positive in double precision: within 27.3 bandwidths of each other.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ class GaussianGraph(Graph):
 
     Notes
     -----
-    Nothing n×n is stored beyond n = 2048: memory is O(n d) plus what the chosen way of summing needs
-    (`affinity`).
+    Nothing n×n is stored beyond n = 2048: memory is O(n d) plus what the chosen way of summing
+    needs (`affinity`).
 
     Examples
     --------

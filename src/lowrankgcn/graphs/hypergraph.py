@@ -275,7 +275,7 @@ class Hypergraph(Graph):
         return read_only(self.incidence @ self.hyperedge_weights)
 
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
-        """Exact products with W_H = H W_E D_E^{-1} Hᵀ; `tol` and `method` have nothing to decide."""
+        """Exact products with W_H = H W_E D_E^{-1} Hᵀ; nothing for `tol` and `method` to decide."""
         scale = np.sqrt(self.hyperedge_weights / self.hyperedge_sizes)
         operator = DiagonalPlusLowRank(
             np.zeros(self.n_nodes), ScaledFactor(self.incidence, column_scale=scale)

@@ -40,8 +40,8 @@ class Affinity:
     degrees : (n,) array
         Row sums of W; zero for isolated nodes.
     error : float
-        Measured ‖D^{-1/2}(W̃ − W)D^{-1/2} y‖ / ‖y‖ over smooth test vectors y, an estimate of how far
-        eigenvalues of the normalised Laplacian may move; 0 when products are exact.
+        Measured ‖D^{-1/2}(W̃ − W)D^{-1/2} y‖ / ‖y‖ over smooth test vectors y, an estimate of how
+        far eigenvalues of the normalised Laplacian may move; 0 when products are exact.
     method : str
         How the products are done.
     yardstick : SymmetricOperator or None
@@ -81,7 +81,7 @@ class Affinity:
 
 
 def sample_rows(scale: FloatArray, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows of the largest scale, and random others: enough to see an error, few enough to afford."""
+    """Rows of the largest scale, and random others: enough to see an error, few enough to pay."""
     n = len(scale)
     low = min(_LOWEST_DEGREES, n)
     risky = np.sort(np.argpartition(-scale, low - 1)[:low])

@@ -74,7 +74,7 @@ class SymmetricOperator(ABC):
         return transposed
 
     def rows(self, index: Any, X: Any) -> FloatArray:
-        """Selected rows of the product, ``(self @ X)[index]``, shape (len(index),) or (len(index), k)."""
+        """Selected rows of the product, ``(self @ X)[index]``."""
         index = node_index(index, "index", self.n)
         block = self._block(X)
         selected = self._apply_rows(index, block)

@@ -98,9 +98,9 @@ class DenseFactor(Factor):
 
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
         """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        if weights is None:
-            return np.einsum("ij,ij->i", self.matrix, self.matrix)
-        return np.einsum("ij,ij,j->i", self.matrix, self.matrix, weights)
+        ones = np.ones(self.shape[1]) if weights is None else weights
+        squares: FloatArray = np.einsum("ij,ij,j->i", self.matrix, self.matrix, ones)
+        return squares
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Selected rows as a dense array (len(index), m)."""

@@ -9,7 +9,7 @@ way         for                                           cost of one product
 dense       n ≤ 2048                                      n²
 low-rank    wide kernels, any dimension                   n m for m landmarks
 fourier     d ≤ 3, medium kernels                         n + number of Fourier modes
-sparse      d ≤ 3, narrow kernels                         number of pairs with a weight worth keeping
+sparse      d ≤ 3, narrow kernels                         number of pairs with a weight worth it
 blocks      everything else, exact                        n²
 =========== ============================================= =========================================
 
@@ -107,8 +107,8 @@ def gaussian_sum(
         return _exact_sum(cloud, "blocks", lonely)
     if best is None:
         raise FastSumError(
-            f"method={method!r} cannot represent this kernel: its degrees are not positive or wrong "
-            "by more than a tenth. Use method='auto' or a larger bandwidth."
+            f"method={method!r} cannot represent this kernel: its degrees are not positive or "
+            "wrong by more than a tenth. Use method='auto' or a larger bandwidth."
         )
     return best
 

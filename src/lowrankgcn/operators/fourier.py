@@ -67,7 +67,7 @@ class GaussianFourier(SymmetricOperator):
             for j in range(cloud.dimension)
         ]
         modes = tuple(int(2 * M + 1) for M in half)
-        # One thread wins below some ten thousand points: starting threads costs more than they save.
+        # One thread wins for small problems: starting threads costs more than they save.
         threads = available_threads() if cloud.n * coefficients.size > 10**8 else 1
         options = {"eps": max(eps, 1e-14), "dtype": "complex128", "nthreads": threads}
         forward = finufft.Plan(1, modes, isign=-1, **options)

@@ -81,7 +81,8 @@ class PointCloud:
     @property
     def extent(self) -> FloatArray:
         """Side lengths of the bounding box in bandwidths, shape (d,)."""
-        return np.ptp(self.coordinates, axis=0)
+        sides: FloatArray = self.coordinates.max(axis=0) - self.coordinates.min(axis=0)
+        return sides
 
 
 def gaussian_kernel(

@@ -153,12 +153,14 @@ class LandmarkFactor(Factor):
         """Fᵀ diag(weights) F, shape (m, m)."""
         signed = weights is not None and bool((weights < 0).any())
 
-        def term(kernel: FloatArray, start: int, stop: int) -> FloatArray:
-            if weights is None:
-                return kernel.T @ kernel
-            scale = weights[start:stop] if signed else np.sqrt(weights[start:stop])
-            scaled = kernel * scale.astype(self._dtype)[:, None]
-            return scaled.T @ (kernel if signed else scaled)
+        def term(kernel: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+            left = right = kernel
+            if weights is not None:
+                scale = weights[start:stop] if signed else np.sqrt(weights[start:stop])
+                left = kernel * scale.astype(self._dtype)[:, None]
+                right = kernel if signed else left
+            product: NDArray[Any] = left.T @ right  # one and the same array: half the work
+            return product
 
         total = self._sum_over_rows(term, (len(self.landmarks),) * 2)
         gram = self.inverse_root @ total @ self.inverse_root.T
@@ -189,7 +191,7 @@ class LandmarkFactor(Factor):
     def _dtype(self) -> type[np.float32] | type[np.float64]:
         return np.float32 if self.single else np.float64
 
-    def _kernel(self, start: int, stop: int) -> FloatArray:
+    def _kernel(self, start: int, stop: int) -> NDArray[Any]:
         """K(X[start:stop], P); chunks always start at multiples of the chunk size."""
         if start in self._cache:
             return self._cache[start]
@@ -204,7 +206,7 @@ class LandmarkFactor(Factor):
         return kernel
 
     def _sum_over_rows(
-        self, term: Callable[[FloatArray, int, int], FloatArray], shape: tuple[int, ...]
+        self, term: Callable[[NDArray[Any], int, int], NDArray[Any]], shape: tuple[int, ...]
     ) -> FloatArray:
         """Sum `term` over row chunks, in float64 and in an order that n alone determines."""
         n = self.cloud.n
@@ -218,7 +220,8 @@ class LandmarkFactor(Factor):
             return total
 
         per_sum = -(-n // (_PARTIAL_SUMS * _CHUNK_ROWS)) * _CHUNK_ROWS
-        return np.sum(map_chunks(partial, n, per_sum), axis=0)
+        total: FloatArray = np.sum(map_chunks(partial, n, per_sum), axis=0)
+        return total
 
 
 def _subsample(cloud: PointCloud, random_state: int) -> FloatArray:
