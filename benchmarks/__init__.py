@@ -1,0 +1,1 @@
+"""Benchmarks for asv: time, peak memory and accuracy, one file for each layer."""
