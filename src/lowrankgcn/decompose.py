@@ -189,7 +189,7 @@ def assemble(
     null = laplacian.null_space
     if zeros:
         block = null.vectors(0, zeros)
-        residuals = np.concatenate([np.linalg.norm(laplacian @ block, axis=0), residuals])
+        residuals = np.concatenate([_null_residuals(laplacian, block), residuals])
         vectors[:, :zeros] = block
     fix_signs(vectors[:, zeros:])
     eigenvalues = np.concatenate([np.zeros(zeros), values])
@@ -205,6 +205,16 @@ def assemble(
         null.dimension,
         next_eigenvalue=following,
     )
+
+
+def _null_residuals(laplacian: Laplacian, block: FloatArray) -> FloatArray:
+    """‖𝓛u‖ for null vectors u; a connected graph's degrees are its row sums, so it is rounding."""
+    if laplacian.null_space.dimension > 1:
+        return np.asarray(np.linalg.norm(laplacian @ block, axis=0))
+    degrees, diagonal = laplacian.affinity.degrees, laplacian.affinity.diagonal
+    norm = math.sqrt(float(laplacian.degrees.sum())) or 1.0
+    image = laplacian.shift * block[:, 0] - laplacian.scale * (degrees + diagonal) / norm
+    return np.array([np.linalg.norm(image)])
 
 
 def largest_eigenvalue(laplacian: Laplacian, *, random_state: int = 0) -> float:
@@ -233,8 +243,8 @@ def accurate_pairs(
             pairs = run(laplacian, request)
             if laplacian.affinity.exact:
                 return pairs
-            errors = laplacian.affinity.measure(
-                pairs.eigenvectors, laplacian.scale, random_state=request.random_state
+            errors = laplacian.sampled_residuals(
+                pairs.eigenvalues, pairs.eigenvectors, random_state=request.random_state
             )
         pairs = replace(pairs, fast_sum_error=float(errors.max(initial=0.0)))
         if pairs.fast_sum_error <= request.tol:

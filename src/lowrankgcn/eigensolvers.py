@@ -29,7 +29,7 @@ import scipy.linalg as la
 import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import EigensolverError
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import Factor, FloatArray
@@ -153,11 +153,12 @@ class ThinSVD:
         spare = max(0, lead + count - len(mu))
         U = factor.matmul(np.pad(singular, ((0, 0), (0, spare))), dtype=dtype)
         shift, used = laplacian.shift, slice(0, len(mu))
-        inner, image = np.zeros((len(mu), len(mu))), np.zeros((len(mu), len(mu)))
-        for start, stop in chunks(laplacian.n, _ROWS):
+
+        def products(start: int, stop: int) -> FloatArray:
             rows = U[start:stop, used].astype(np.float64, copy=False)
-            inner += rows.T @ rows
-            image += rows.T @ (shift[start:stop, None] * rows)
+            return np.stack([rows.T @ rows, rows.T @ (shift[start:stop, None] * rows)])
+
+        inner, image = _sum_rows(products, laplacian.n)
         image -= inner * mu
         # Without the null space: drop as many directions as it has from span(U).
         overlap = null.coefficients(U[:, used])
@@ -166,13 +167,15 @@ class ThinSVD:
         values, ritz = la.eigh(basis.T @ ((image + image.T) / 2) @ basis)
         values, ritz = values[:count], basis @ ritz[:, :count]
         overlap = overlap @ ritz
-        squared = np.zeros(count)
-        for start, stop in chunks(laplacian.n, _ROWS):
+
+        def rotate(start: int, stop: int) -> FloatArray:
             rows = U[start:stop, used].astype(np.float64)
             chosen = rows @ ritz - null.combine(overlap, start, stop)
             defect = (shift[start:stop, None] * rows - rows * mu) @ ritz - chosen * values
-            squared += np.einsum("ij,ij->j", defect, defect)
             U[start:stop, lead : lead + count] = chosen
+            return np.asarray(np.einsum("ij,ij->j", defect, defect))
+
+        squared = _sum_rows(rotate, laplacian.n)
         return Solution(values, U[:, : lead + count], np.sqrt(squared), len(mu), "svd")
 
 
@@ -291,6 +294,11 @@ class BlockKrylov:
         vectors = (basis @ chosen)[:, order]
         values = np.maximum(values[:count][order], 0.0)
         return Solution(values, vectors, residuals[order], products, "krylov")
+
+
+def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
+    total: FloatArray = np.sum(map_chunks(term, n, _ROWS), axis=0)
+    return total
 
 
 def _behind(matrix: FloatArray, lead: int) -> FloatArray:

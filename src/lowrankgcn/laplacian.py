@@ -31,7 +31,7 @@ from lowrankgcn.operators import (
     ScaledFactor,
     SymmetricOperator,
 )
-from lowrankgcn.operators.affinity import Affinity
+from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
 from lowrankgcn.operators.fastsum import METHODS
 
 __all__ = ["Laplacian", "NullSpace", "loop_weights"]
@@ -265,6 +265,24 @@ class Laplacian(SymmetricOperator):
         """Upper bound of the spectrum: 1 if 𝓛_S = I − (positive semidefinite), else 2."""
         semidefinite = self.factor is not None and self.affinity.exact
         return 1.0 if semidefinite and bool((self.shift <= 1.0).all()) else 2.0
+
+    def sampled_residuals(
+        self, values: FloatArray, vectors: NDArray[Any], *, random_state: int = 0
+    ) -> FloatArray:
+        """Estimate ‖𝓛u − λu‖ with exact weights where products are approximated, shape (k,).
+
+        The rows of lowest degree are evaluated exactly, the others through a random sample whose
+        sum of squares is extrapolated. Zeros when products are exact anyway.
+        """
+        if self.affinity.yardstick is None:
+            return np.zeros(len(values))
+        risky, drawn = sample_rows(self.scale, random_state)
+        index = np.concatenate([risky, drawn])
+        weighted = self.affinity.yardstick.rows(index, self.scale[:, None] * vectors)
+        scale = self.scale[index][:, None]
+        own = scale**2 * self.affinity.degrees[index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
+        residual = (own - values) * vectors[index] - scale * weighted
+        return np.sqrt(extrapolate(residual**2, len(risky), self.n))
 
     def sharpened(self, tol: float) -> Laplacian:
         """The same Laplacian with products accurate to `tol`; itself if they already are."""

@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs.cells import Categories, Numbers, Unit, Value
 
@@ -42,6 +43,7 @@ Binning = Literal["quantile", "uniform"]
 
 _FEW_EDGES = 25  # so many comparisons of a whole column are faster than a binary search per row
 _SAMPLE = 4096
+_CHUNK_ROWS = 2**16
 
 
 class ColumnEncoding(ABC):
@@ -88,8 +90,13 @@ class ColumnEncoding(ABC):
         none = self.n_hyperedges
         # The last entry is that of missing cells, for position -1.
         table = [*hyperedges, none - 1 if self.missing_edge else None]
-        numbers = [none if edge is None else edge for edge in table]
-        return np.array(numbers, dtype=np.min_scalar_type(none)).take(positions, mode="wrap")
+        dtype = np.min_scalar_type(none)
+        numbers = np.array([none if edge is None else edge for edge in table], dtype)
+        picked = np.empty(len(positions), dtype)
+        # In chunks, because NumPy turns small integers into large ones to look them up.
+        for start, stop in chunks(len(positions), _CHUNK_ROWS):
+            picked[start:stop] = numbers[positions[start:stop]]
+        return picked
 
 
 @final
@@ -213,7 +220,7 @@ def fit_column(
     else:
         cells = cells.as_categories() if isinstance(cells, Numbers) else cells
         positions, n_values = cells.codes, len(cells.values)
-    n_missing, *counts = np.bincount(positions.astype(np.intp) + 1, minlength=n_values + 1).tolist()
+    n_missing, *counts = _count(positions, n_values)
     chosen = [k for k in range(n_values) if counts[k] >= min_count]
     missing_edge = missing_edge and n_missing >= min_count
     encoding: ColumnEncoding
@@ -261,6 +268,16 @@ def column_from_dict(data: Any) -> ColumnEncoding:
     return BinnedColumn(edges=tuple(edges), kept=tuple(kept), **common)
 
 
+def _count(positions: NDArray[Any], n_values: int) -> list[int]:
+    """Number of missing cells, then of the cells at every position."""
+    counts = np.zeros(n_values + 1, dtype=np.intp)
+    size = max(_CHUNK_ROWS, n_values)
+    for start, stop in chunks(len(positions), size):
+        shifted = positions[start:stop].astype(np.intp) + 1
+        counts += np.bincount(shifted, minlength=n_values + 1)
+    return counts.tolist()
+
+
 def _sort_key(values: Sequence[Value], k: int) -> tuple[bool, Value]:
     return isinstance(values[k], str), values[k]  # numbers before texts
 
@@ -286,8 +303,21 @@ def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...]
         edges = np.where(middle < distinct[1:], middle, distinct[:-1])
     else:
         last = -(-np.arange(1, bins) * present.size // bins) - 1  # of the rows that a bin ends with
-        edges = np.partition(present, last)[last]
+        ranked = present.copy()
+        _place(ranked, last.tolist())
+        edges = ranked[last]
     return tuple(np.unique(edges[(edges >= present.min()) & (edges < present.max())]).tolist())
+
+
+def _place(values: NDArray[Any], ranks: list[int]) -> None:
+    """Rearrange `values` so that sorting would leave those at the ascending `ranks` in place."""
+    # By halves: NumPy selects one rank with vector instructions, several at once without.
+    if ranks:
+        half = len(ranks) // 2
+        middle = ranks[half]
+        values.partition(middle)
+        _place(values[:middle], ranks[:half])
+        _place(values[middle + 1 :], [rank - middle - 1 for rank in ranks[half + 1 :]])
 
 
 def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:

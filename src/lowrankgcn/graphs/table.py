@@ -199,9 +199,12 @@ class TableEncoder:
         total = self.n_hyperedges
         dtype = np.min_scalar_type(total)
         codes = np.empty((n_rows, len(local)), dtype=dtype, order="F")
-        for j, hyperedges in enumerate(local):
+
+        def number(j: int, _: int) -> None:
             ids = np.append(np.arange(self.offsets[j], self.offsets[j + 1]), total).astype(dtype)
-            np.take(ids, hyperedges, out=codes[:, j], mode="clip")
+            np.take(ids, local[j], out=codes[:, j], mode="clip")
+
+        map_chunks(number, len(local), 1)
         return codes
 
     @cached_property

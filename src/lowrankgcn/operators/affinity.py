@@ -60,25 +60,6 @@ class Affinity:
         """Whether products are exact up to rounding."""
         return self.yardstick is None
 
-    def measure(self, Y: FloatArray, scale: FloatArray, *, random_state: int = 0) -> FloatArray:
-        """Estimate ‖T (W̃ − W) T y‖ for every column y of Y, T = diag(scale), shape (k,).
-
-        The rows with the largest scale (the lowest degrees, most at risk) are compared exactly, the
-        others through a random sample whose sum of squares is extrapolated.
-        """
-        if self.yardstick is None:
-            return np.zeros(Y.shape[1])
-        risky, drawn = sample_rows(scale, random_state)
-        index = np.concatenate([risky, drawn])
-        fast, exact = self.compare_rows(index, scale[:, None] * Y)
-        squares = (scale[index][:, None] * (fast - exact)) ** 2
-        return np.sqrt(extrapolate(squares, len(risky), len(scale)))
-
-    def compare_rows(self, index: NDArray[np.intp], X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Rows of W̃X as they are computed, and of WX exactly, each (len(index), k)."""
-        fast = self.operator.rows(index, X) - self.diagonal[index][:, None] * X[index]
-        return fast, fast if self.yardstick is None else self.yardstick.rows(index, X)
-
 
 def sample_rows(scale: FloatArray, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows of the largest scale, and random others: enough to see an error, few enough to pay."""

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -129,28 +128,30 @@ def _assess(
     random_state: int,
 ) -> Affinity | None:
     """Degrees and measured error of a candidate; None when a degree is unusable."""
-    diagonal = np.zeros(cloud.n) if method == "sparse" else np.ones(cloud.n)
-    degrees = np.where(isolated, 0.0, operator @ np.ones(cloud.n) - diagonal)
-    if not bool((degrees[~isolated] > 0).all()):
-        return None
-    scale = np.zeros(cloud.n)
-    scale[~isolated] = degrees[~isolated] ** -0.5
-    # √d and √d·cos(ωᵀu): the kernel's leading eigenvectors are smooth functions of the points.
+    # 1 and cos(ωᵀu), times √d: the kernel's leading eigenvectors are smooth functions of the
+    # points. The product with 1 gives the degrees.
     generator = np.random.default_rng(random_state)
     frequencies = 2 * generator.normal(size=(cloud.dimension, 3)) / math.sqrt(cloud.dimension)
     tests = np.ones((cloud.n, 4))
     np.cos(cloud.coordinates @ frequencies, out=tests[:, 1:])
-    norms = np.sqrt(degrees @ tests**2)
-    fast = Affinity(operator, diagonal, degrees, math.inf, method, GaussianBlocks(cloud))
+    product = operator @ tests
+    unit_diagonal = method != "sparse"
+    degrees = np.where(isolated, 0.0, product[:, 0] - unit_diagonal)
+    if not bool((degrees[~isolated] > 0).all()):
+        return None
+    scale = np.zeros(cloud.n)
+    np.power(degrees, -0.5, out=scale, where=~isolated)
     risky, drawn = sample_rows(scale, random_state)
     index = np.concatenate([risky, drawn])
-    computed, exact = fast.compare_rows(index, tests)
-    # The first test vector gives the degrees themselves.
-    wrong = np.abs(computed[:, 0] - exact[:, 0]) > _WORST_DEGREE_ERROR * exact[:, 0]
+    exact = GaussianBlocks(cloud).rows(index, tests)
+    difference = product[index] - unit_diagonal * tests[index] - exact
+    wrong = np.abs(difference[:, 0]) > _WORST_DEGREE_ERROR * exact[:, 0]
     if bool(wrong[~isolated[index]].any()):
         return None
-    squares = (scale[index][:, None] * (computed - exact) / norms) ** 2
-    return replace(fast, error=float(np.sqrt(extrapolate(squares, len(risky), cloud.n)).max()))
+    squares = (scale[index][:, None] * difference) ** 2 / (degrees @ tests**2)
+    error = float(np.sqrt(extrapolate(squares, len(risky), cloud.n)).max())
+    diagonal = np.full(cloud.n, float(unit_diagonal))
+    return Affinity(operator, diagonal, degrees, error, method, GaussianBlocks(cloud))
 
 
 def _low_rank(

@@ -15,7 +15,7 @@ array([[0.    , 0.7788, 0.1054],
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -86,12 +86,18 @@ class PointCloud:
 
 
 def gaussian_kernel(
-    X: FloatArray, Y: FloatArray, *, dtype: DTypeLike = np.float64, cancel: bool = False
-) -> FloatArray:
+    X: FloatArray,
+    Y: FloatArray,
+    *,
+    dtype: DTypeLike = np.float64,
+    cancel: bool = False,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
     """Evaluate exp(−‖x − y‖²) for all rows x of X and y of Y, shape (len(X), len(Y)).
 
     One matrix product over augmented coordinates when the points lie close enough to the origin for
-    it to be accurate (`cancel` true), coordinate differences otherwise.
+    it to be accurate (`cancel` true), coordinate differences otherwise. `out` of the same type may
+    take the result: new memory costs as much as the exponentials.
     """
     if cancel:
         left = np.empty((len(X), X.shape[1] + 2), dtype)
@@ -103,15 +109,14 @@ def gaussian_kernel(
         right[:-2] = Y.T
         right[-2] = 1
         right[-1] = -np.einsum("ij,ij->i", Y, Y)
-        exponent = left @ right
-        np.minimum(exponent, 0, out=exponent)
+        exponent: NDArray[Any] = np.matmul(left, right, out=out)
     else:
         exponent = cdist(X, Y, "sqeuclidean").astype(dtype, copy=False)
         np.negative(exponent, out=exponent)
     # Far points underflow to zero, which is their weight.
     with np.errstate(under="ignore"):
-        result: FloatArray = np.exp(exponent, out=exponent)
-    return result
+        np.exp(exponent, out=exponent)
+    return exponent
 
 
 @final

@@ -18,7 +18,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -42,8 +42,8 @@ _SINGLE_PRECISION_TOL = 1e-4
 # Kernel values kept between passes up to this many bytes; evaluated again in every pass beyond.
 _CACHE_BYTES = 2**28
 
-_CHUNK_ROWS = 2048
-_PARTIAL_SUMS = 32
+_CHUNK_ROWS = 1024
+_SPANS = 32
 
 # Points further than this (squared, in bandwidths) from the centre would lose digits in the
 # augmented matrix product; coordinate differences are used then.
@@ -62,7 +62,6 @@ def greedy_landmarks(
     points = _subsample(cloud, random_state)
     factor = np.empty((min(limit, len(points)), len(points)))  # rows are columns of the factor
     remaining = np.ones(len(points))
-    norms = np.einsum("ij,ij->i", points, points)
     pivots: list[int] = []
     while True:
         pivot = int(remaining.argmax())
@@ -70,8 +69,8 @@ def greedy_landmarks(
             return points[pivots]
         if len(pivots) == len(factor):
             return None
-        difference = 2 * (points @ points[pivot]) - norms - norms[pivot]
-        column = np.exp(np.minimum(difference, 0.0))
+        difference = points - points[pivot]
+        column = np.exp(-np.einsum("ij,ij->i", difference, difference))
         step = len(pivots)
         column -= factor[:step, pivot] @ factor[:step]
         column /= np.sqrt(remaining[pivot])
@@ -106,7 +105,7 @@ class LandmarkFactor(Factor):
     landmarks: FloatArray  # (m, d), in units of the bandwidth
     inverse_root: FloatArray  # R⁻¹, (m, m), lower triangular
     single: bool
-    _cache: dict[int, FloatArray] = field(default_factory=dict, repr=False)
+    _cache: dict[int, NDArray[Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def from_landmarks(
@@ -135,10 +134,11 @@ class LandmarkFactor(Factor):
         inner = (self.inverse_root.T @ V).astype(self._dtype)
         product = np.empty((self.cloud.n, *V.shape[1:]), dtype)
 
-        def chunk(start: int, stop: int) -> None:
-            product[start:stop] = self._kernel(start, stop) @ inner
+        def span(first: int, last: int) -> None:
+            for kernel, start, stop in self._kernels(first, last):
+                product[start:stop] = kernel @ inner
 
-        map_chunks(chunk, self.cloud.n, _CHUNK_ROWS)
+        map_chunks(span, self.cloud.n, self._span)
         return product
 
     def transpose_product(self, X: FloatArray) -> FloatArray:
@@ -171,11 +171,11 @@ class LandmarkFactor(Factor):
         squares = np.empty(self.cloud.n)
         ones = np.ones(len(self.landmarks)) if weights is None else weights
 
-        def chunk(start: int, stop: int) -> None:
-            rows = self._kernel(start, stop) @ self.inverse_root.T
-            squares[start:stop] = (rows**2) @ ones
+        def span(first: int, last: int) -> None:
+            for kernel, start, stop in self._kernels(first, last):
+                squares[start:stop] = (kernel @ self.inverse_root.T) ** 2 @ ones
 
-        map_chunks(chunk, self.cloud.n, _CHUNK_ROWS)
+        map_chunks(span, self.cloud.n, self._span)
         return squares
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
@@ -191,36 +191,43 @@ class LandmarkFactor(Factor):
     def _dtype(self) -> type[np.float32] | type[np.float64]:
         return np.float32 if self.single else np.float64
 
-    def _kernel(self, start: int, stop: int) -> NDArray[Any]:
-        """K(X[start:stop], P); chunks always start at multiples of the chunk size."""
-        if start in self._cache:
-            return self._cache[start]
-        kernel = gaussian_kernel(
-            self.cloud.coordinates[start:stop],
-            self.landmarks,
-            dtype=self._dtype,
-            cancel=self.cloud.squared_radius <= _GEMM_RADIUS_SQUARED[self._dtype],
-        )
-        if self.cloud.n * len(self.landmarks) * kernel.itemsize <= _CACHE_BYTES:
-            self._cache[start] = kernel
-        return kernel
+    @property
+    def _span(self) -> int:
+        """Rows that one thread walks through at a time: a number of chunks that n determines."""
+        return -(-self.cloud.n // (_SPANS * _CHUNK_ROWS)) * _CHUNK_ROWS
+
+    def _kernels(self, first: int, last: int) -> Iterator[tuple[NDArray[Any], int, int]]:
+        """K(X[start:stop], P) for the row chunks of a span, each valid until the next."""
+        n, m = self.shape
+        keep = n * m * np.dtype(self._dtype).itemsize <= _CACHE_BYTES
+        buffer = None if keep else np.empty((min(_CHUNK_ROWS, n), m), self._dtype)
+        for low, high in chunks(last - first, _CHUNK_ROWS):
+            start, stop = first + low, first + high
+            kernel = self._cache.get(start)
+            if kernel is None:
+                kernel = gaussian_kernel(
+                    self.cloud.coordinates[start:stop],
+                    self.landmarks,
+                    dtype=self._dtype,
+                    cancel=self.cloud.squared_radius <= _GEMM_RADIUS_SQUARED[self._dtype],
+                    out=None if buffer is None else buffer[: stop - start],
+                )
+            if keep:
+                self._cache[start] = kernel
+            yield kernel, start, stop
 
     def _sum_over_rows(
         self, term: Callable[[NDArray[Any], int, int], NDArray[Any]], shape: tuple[int, ...]
     ) -> FloatArray:
         """Sum `term` over row chunks, in float64 and in an order that n alone determines."""
-        n = self.cloud.n
 
-        def partial(first: int, last: int) -> FloatArray:
+        def span(first: int, last: int) -> FloatArray:
             total = np.zeros(shape)
-            for start, stop in chunks(last - first, _CHUNK_ROWS):
-                total += term(
-                    self._kernel(first + start, first + stop), first + start, first + stop
-                )
+            for kernel, start, stop in self._kernels(first, last):
+                total += term(kernel, start, stop)
             return total
 
-        per_sum = -(-n // (_PARTIAL_SUMS * _CHUNK_ROWS)) * _CHUNK_ROWS
-        total: FloatArray = np.sum(map_chunks(partial, n, per_sum), axis=0)
+        total: FloatArray = np.sum(map_chunks(span, self.cloud.n, self._span), axis=0)
         return total
 
 
