@@ -194,14 +194,18 @@ class Laplacian(SymmetricOperator):
         loops = loop_weights(graph, smoother)
         with blas_for(graph.n_nodes):
             affinity = graph.affinity(tol=tolerance, method=method)
+        own_loops = np.array_equal(loops, affinity.diagonal)
         degrees = affinity.degrees + loops
+        if own_loops and affinity.row_sums is not None:
+            # All equal for a complete table, which rounding would hide.
+            degrees = affinity.row_sums
         joined = affinity.degrees > 0
         scale = np.zeros(len(degrees))
         np.power(degrees, -0.5, out=scale, where=joined)
         shift = np.zeros(len(degrees))
         # 1 − (S − a)/(D + S), written without the cancellation.
         np.divide(affinity.degrees + affinity.diagonal, degrees, out=shift, where=joined)
-        if np.array_equal(loops, affinity.diagonal):
+        if own_loops:
             shift[joined] = 1.0
         for name, value in (
             ("graph", graph),
@@ -244,6 +248,8 @@ class Laplacian(SymmetricOperator):
         components = self.graph.components
         isolated = self.affinity.degrees == 0
         squares = np.where(isolated, 1.0, self.degrees)
+        if self.graph.n_components == 1:
+            return NullSpace(components, np.sqrt(squares / squares.sum()))
         norms = np.bincount(components, weights=squares)
         return NullSpace(components, np.sqrt(squares / norms[components]))
 

@@ -23,12 +23,14 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["Eigenpairs", "WholeSpectrum", "fix_signs", "warn_degenerate_cut"]
 
 _SIGN_TOL = 1e-6
+_ROWS = 16384
 _CUT_TOL = 1e-8
 
 
@@ -102,13 +104,29 @@ class Eigenpairs:
 
 def fix_signs(vectors: NDArray[Any]) -> None:
     """Apply the sign rule to every column, in place."""
-    for column in range(vectors.shape[1]):
+    n, count = vectors.shape
+    if not count:
+        return
+    extremes = map_chunks(lambda start, stop: _extremes(vectors[start:stop]), n, _ROWS)
+    high = np.max([pair[0] for pair in extremes], axis=0)
+    low = np.min([pair[1] for pair in extremes], axis=0)
+    threshold = (1 - _SIGN_TOL) * np.maximum(high, -low)
+    signs = np.ones(count, vectors.dtype)
+    # Only columns whose largest positive and negative entries tie need a look at who comes first.
+    signs[high < threshold] = -1
+    for column in np.flatnonzero((high >= threshold) & (-low >= threshold) & (threshold > 0)):
         vector = vectors[:, column]
-        largest = max(vector.max(initial=0.0), -vector.min(initial=0.0))
-        if largest > 0:
-            leader = int(np.argmax(np.abs(vector) >= (1 - _SIGN_TOL) * largest))
-            if vector[leader] < 0:
-                np.negative(vector, out=vector)
+        signs[column] = np.sign(vector[np.argmax(np.abs(vector) >= threshold[column])])
+    if (signs < 0).any():
+        map_chunks(lambda start, stop: _multiply(vectors[start:stop], signs), n, _ROWS)
+
+
+def _extremes(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    return rows.max(axis=0), rows.min(axis=0)
+
+
+def _multiply(rows: NDArray[Any], signs: NDArray[Any]) -> None:
+    rows *= signs
 
 
 def warn_degenerate_cut(last: float, following: float, uncertainty: float, stacklevel: int) -> None:

@@ -282,7 +282,7 @@ class Hypergraph(Graph):
         )
         # Not d_H − s_H: a node that shares no hyperedge with another has degree zero exactly.
         degrees = self.incidence @ (self.hyperedge_weights * (1 - 1 / self.hyperedge_sizes))
-        return Affinity(operator, self.loop_weights, degrees)
+        return Affinity(operator, self.loop_weights, degrees, row_sums=self.node_degrees)
 
     def _find_components(self) -> NDArray[np.intp]:
         if isinstance(self.incidence, CodeFactor) and self.n_hyperedges <= _GRAM_LIMIT:
@@ -301,7 +301,7 @@ class Hypergraph(Graph):
     def _table_components(self, incidence: CodeFactor) -> NDArray[np.intp]:
         """Hyperedges that share a row are joined; a row belongs where its hyperedges do."""
         count, of_edge = (
-            connected_components(sp.csr_array(incidence.gram() > 0), directed=False)
+            connected_components(sp.csr_array(incidence.pair_counts() > 0), directed=False)
             if self.n_hyperedges
             else (0, np.empty(0, np.int32))
         )

@@ -38,7 +38,7 @@ class Affinity:
     diagonal : (n,) array
         The diagonal a of A.
     degrees : (n,) array
-        Row sums of W; zero for isolated nodes.
+        Row sums d of W; zero for isolated nodes.
     error : float
         Measured ‖D^{-1/2}(W̃ − W)D^{-1/2} y‖ / ‖y‖ over smooth test vectors y, an estimate of how
         far eigenvalues of the normalised Laplacian may move; 0 when products are exact.
@@ -46,6 +46,8 @@ class Affinity:
         How the products are done.
     yardstick : SymmetricOperator or None
         Exact W, expensive, for selected rows only; None when `operator` is exact itself.
+    row_sums : (n,) array or None
+        Row sums d + a of A, where they are known more exactly than by that addition.
     """
 
     operator: SymmetricOperator
@@ -54,6 +56,7 @@ class Affinity:
     error: float = 0.0
     method: str = "exact"
     yardstick: SymmetricOperator | None = None
+    row_sums: FloatArray | None = None
 
     @property
     def exact(self) -> bool:
