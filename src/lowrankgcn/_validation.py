@@ -22,6 +22,7 @@ __all__ = [
     "finite_array",
     "invalid",
     "node_index",
+    "pair_index",
     "points_array",
     "positive_float",
     "positive_int",
@@ -118,6 +119,20 @@ def node_index(value: Any, name: str, n_nodes: int) -> NDArray[np.intp]:
     if array.size and (array.min() < 0 or array.max() >= n_nodes):
         raise invalid(name, f"indices in 0..{n_nodes - 1}", f"{array.min()}..{array.max()}")
     return array.astype(np.intp, copy=False)
+
+
+def pair_index(value: Any, name: str) -> NDArray[np.int64]:
+    """Return `value` as an integer array of shape (2, m) with entries >= 0; m may be 0."""
+    expected = "an integer array of shape (2, m)"
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        raise invalid(name, expected, "a ragged list") from None
+    if array.ndim != 2 or len(array) != 2 or (array.size and array.dtype.kind not in "iu"):
+        raise invalid(name, expected, f"{array.dtype} of shape {array.shape}")
+    if array.size and array.min() < 0:
+        raise invalid(name, "indices >= 0", array.min())
+    return array.astype(np.int64, copy=False)
 
 
 def random_generator(random_state: Any, name: str = "random_state") -> np.random.Generator:

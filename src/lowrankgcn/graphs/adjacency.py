@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from lowrankgcn._validation import choice, finite_array, invalid, points_array, positive_int
+from lowrankgcn._validation import (
+    choice,
+    finite_array,
+    invalid,
+    pair_index,
+    points_array,
+    positive_float,
+    positive_int,
+)
 from lowrankgcn.graphs.base import Graph, read_only
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
 from lowrankgcn.operators.affinity import Affinity
@@ -104,13 +112,7 @@ class AdjacencyGraph(Graph):
         >>> AdjacencyGraph.from_edge_index([[0, 1], [1, 0]], n_nodes=3).n_components
         2
         """
-        index = np.asarray(edge_index)
-        if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
-            raise invalid(
-                "edge_index", "an integer array of shape (2, m)", f"{index.dtype} {index.shape}"
-            )
-        if index.size and index.min() < 0:
-            raise invalid("edge_index", "indices >= 0", index.min())
+        index = pair_index(edge_index, "edge_index")
         smallest = int(index.max()) + 1 if index.size else 1
         n = smallest if n_nodes is None else positive_int(n_nodes, "n_nodes", minimum=smallest)
         values = np.ones(index.shape[1])
@@ -118,13 +120,19 @@ class AdjacencyGraph(Graph):
             values = finite_array(weights, "weights", ndim=1)
             if len(values) != index.shape[1]:
                 raise invalid("weights", f"{index.shape[1]} entries", len(values))
+            if values.min(initial=0.0) < 0:
+                raise invalid("weights", "weights >= 0", float(values.min()))
         pattern = sp.coo_array((np.ones(len(values)), (index[0], index[1])), shape=(n, n)).tocsr()
         if pattern.nnz != len(values):
             raise invalid("edge_index", "every pair once", f"{len(values) - pattern.nnz} repeated")
         given = sp.coo_array((values, (index[0], index[1])), shape=(n, n)).tocsr()
+        both = pattern.multiply(pattern.T)
+        difference = float(abs(given - given.T).multiply(both).max())
+        if difference > _SYMMETRY_TOL * values.max(initial=0.0):
+            got = f"weights that differ by {difference:g}"
+            raise invalid("weights", "the same weight in both directions of an edge", got)
         # Where the reverse direction was not given, add it.
-        single = pattern - pattern.multiply(pattern.T)
-        missing = given.multiply(single).T
+        missing = given.multiply(pattern - both).T
         return cls(given + missing)
 
     @classmethod
@@ -136,7 +144,7 @@ class AdjacencyGraph(Graph):
         graph : networkx.Graph
             Parallel edges of a multigraph add up; directed graphs are refused.
         weight : str or None
-            Edge attribute holding the weight (1 where absent); None for weights of 1.
+            Edge attribute holding the weight, a number ≥ 0 (1 where absent); None for weights of 1.
         """
         if not hasattr(graph, "is_directed") or not hasattr(graph, "nodes"):
             raise invalid("graph", "a NetworkX graph", type(graph).__name__)
@@ -147,7 +155,8 @@ class AdjacencyGraph(Graph):
             raise invalid("graph", "at least one node", "none")
         rows, columns, values = [], [], []
         for left, right, data in graph.edges(data=True):
-            value = 1.0 if weight is None else float(data.get(weight, 1.0))
+            given = 1.0 if weight is None else data.get(weight, 1.0)
+            value = positive_float(given, "weight", zero=True)
             i, j = position[left], position[right]
             rows += [i] if i == j else [i, j]
             columns += [j] if i == j else [j, i]
@@ -232,7 +241,9 @@ class AdjacencyGraph(Graph):
         return Affinity(operator, np.zeros(self.n_nodes), degrees)
 
     def _find_components(self) -> NDArray[np.intp]:
-        labels: NDArray[np.intp] = connected_components(self.adjacency, directed=False)[1]
+        # Of a dense matrix SciPy would take weights below 1e-8 for no edge.
+        edges = sp.csr_array(self.adjacency > 0)
+        labels: NDArray[np.intp] = connected_components(edges, directed=False)[1]
         return labels.astype(np.intp)
 
 
@@ -240,7 +251,10 @@ def _symmetric_matrix(adjacency: Any) -> Any:
     """Validated square matrix, dense or csr, float64, exactly symmetric."""
     matrix: Any
     if sp.issparse(adjacency):
-        matrix = sp.csr_array(adjacency, dtype=np.float64)
+        if adjacency.dtype.kind not in "biuf":
+            raise invalid("adjacency", "a real numeric matrix", f"dtype {adjacency.dtype}")
+        # A copy, because bringing it into canonical form rearranges the arrays it is made of.
+        matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         values = matrix.data
         if not np.isfinite(values).all():

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from lowrankgcn._validation import choice, finite_array, invalid, positive_int
+from lowrankgcn._validation import choice, finite_array, invalid, pair_index, positive_int
 from lowrankgcn.graphs.base import Graph, read_only
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
@@ -195,16 +195,13 @@ class Hypergraph(Graph):
         >>> Hypergraph.from_node_sets([{0, 1}, {1, 2, 3}]).n_nodes
         4
         """
-        members = [np.asarray(sorted(set(nodes))) for nodes in sets]
-        for number, nodes in enumerate(members):
-            if nodes.size and nodes.dtype.kind not in "iu":
-                raise invalid(f"sets[{number}]", "integer node indices", f"dtype {nodes.dtype}")
-        rows = (
-            np.concatenate([m.astype(np.int64) for m in members]) if members else np.empty(0, int)
-        )
+        if not isinstance(sets, Iterable):
+            raise invalid("sets", "node sets", type(sets).__name__)
+        members = [_node_set(nodes, f"sets[{number}]") for number, nodes in enumerate(sets)]
+        rows = np.concatenate(members) if members else np.empty(0, np.int64)
         columns = np.repeat(np.arange(len(members)), [len(m) for m in members])
         return cls.from_hyperedge_index(
-            np.stack([rows, columns]).astype(np.int64),
+            np.stack([rows, columns]),
             n_nodes=n_nodes,
             n_hyperedges=len(members),
             weights=weights,
@@ -229,15 +226,7 @@ class Hypergraph(Graph):
         >>> Hypergraph.from_hyperedge_index([[0, 1, 1, 2], [0, 0, 1, 1]]).incidence.shape
         (3, 2)
         """
-        index = np.asarray(hyperedge_index)
-        if index.ndim != 2 or index.shape[0] != 2 or index.dtype.kind not in "iu":
-            raise invalid(
-                "hyperedge_index",
-                "an integer array of shape (2, m)",
-                f"{index.dtype} of shape {index.shape}",
-            )
-        if index.size and index.min() < 0:
-            raise invalid("hyperedge_index", "indices >= 0", index.min())
+        index = pair_index(hyperedge_index, "hyperedge_index")
         least = index.max(axis=1) + 1 if index.size else np.array([1, 0])
         n = int(least[0])
         m = int(least[1])
@@ -316,9 +305,25 @@ class Hypergraph(Graph):
         return labels
 
 
+def _node_set(nodes: Any, name: str) -> NDArray[np.int64]:
+    """The distinct nodes of a set, ascending."""
+    try:
+        array = np.asarray(list(nodes))
+    except (TypeError, ValueError):
+        raise invalid(name, "integer node indices", repr(nodes)) from None
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise invalid(name, "integer node indices", f"{array.dtype} of shape {array.shape}")
+    if array.size and array.min() < 0:
+        raise invalid(name, "indices >= 0", array.min())
+    return np.unique(array).astype(np.int64)
+
+
 def _binary_matrix(incidence: Any) -> sp.csc_array:
     if sp.issparse(incidence):
-        matrix = sp.csc_array(incidence, dtype=np.float64)
+        if incidence.dtype.kind not in "biuf":
+            raise invalid("incidence", "a real numeric matrix", f"dtype {incidence.dtype}")
+        # A copy, because bringing it into canonical form rearranges the arrays it is made of.
+        matrix = sp.csc_array(incidence, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         values = matrix.data
