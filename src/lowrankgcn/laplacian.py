@@ -240,7 +240,8 @@ class Laplacian(SymmetricOperator):
 
     def diagonal(self) -> FloatArray:
         """Diagonal, shape (n,)."""
-        return self.shift - self.scale**2 * self.affinity.diagonal
+        # Not scale**2, which overflows for degrees below 1e-308.
+        return self.shift - self.scale * (self.scale * self.affinity.diagonal)
 
     @cached_property
     def null_space(self) -> NullSpace:

@@ -29,7 +29,7 @@ from lowrankgcn._validation import (
     positive_float,
     positive_int,
 )
-from lowrankgcn.graphs.base import Graph, read_only
+from lowrankgcn.graphs.base import Graph, magnitude, read_only
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
 from lowrankgcn.operators.affinity import Affinity
 
@@ -202,16 +202,18 @@ class AdjacencyGraph(Graph):
         if n < 2:
             raise invalid("points", "at least two rows", n)
         count = min(neighbours_wanted, n - 1)
+        # Only ratios of distances count.
+        array = np.ldexp(array, -magnitude(array))
         distances, neighbours = cKDTree(array).query(array, k=count + 1, workers=-1)
         distances, neighbours = _without_self(distances, neighbours)
         if weights == "binary":
             values = np.ones(distances.shape)
         else:
             scale = distances[:, -1]
-            product = scale[:, None] * scale[neighbours]
-            with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-                values = np.exp(-(distances**2 / product))
-            values = np.where(product > 0, values, (distances == 0).astype(float))
+            own, other = scale[:, None], scale[neighbours]
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+                values = np.exp(-((distances / own) * (distances / other)))
+            values = np.where((own > 0) & (other > 0), values, (distances == 0).astype(float))
         rows = np.repeat(np.arange(n), count)
         directed = sp.coo_array((values.ravel(), (rows, neighbours.ravel())), shape=(n, n)).tocsr()
         return cls(directed.maximum(directed.T))

@@ -21,7 +21,7 @@ from lowrankgcn.operators.affinity import Affinity
 
 Array = TypeVar("Array", bound=NDArray[Any])
 
-__all__ = ["Graph", "number_components", "read_only"]
+__all__ = ["Graph", "magnitude", "number_components", "read_only"]
 
 
 class Graph(ABC):
@@ -80,6 +80,18 @@ def number_components(labels: NDArray[np.intp]) -> NDArray[np.intp]:
     order = np.empty(len(first), np.intp)
     order[np.argsort(first, kind="stable")] = np.arange(len(first))
     return order[inverse]
+
+
+def magnitude(points: FloatArray) -> int:
+    """Exponent e of the power of two just above all coordinates.
+
+    Multiplied with 2^-e, which is exact, points have squared distances that neither overflow nor
+    vanish.
+
+    >>> magnitude(np.array([[3.0, -1e-3]]))
+    2
+    """
+    return int(np.frexp(np.abs(points).max())[1])
 
 
 def read_only(array: Array) -> Array:

@@ -11,6 +11,7 @@ True
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, final
@@ -30,7 +31,7 @@ from lowrankgcn._validation import (
     positive_float,
     positive_int,
 )
-from lowrankgcn.graphs.base import Graph, read_only
+from lowrankgcn.graphs.base import Graph, magnitude, read_only
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
@@ -176,12 +177,14 @@ def _median_bandwidth(points: FloatArray, random_state: int) -> float:
     if len(points) > _BANDWIDTH_SAMPLE:
         generator = np.random.default_rng(random_state)
         sample = points[generator.choice(len(points), _BANDWIDTH_SAMPLE, replace=False)]
-    distances = pdist(sample)
+    exponent = magnitude(sample)
+    distances = pdist(np.ldexp(sample, -exponent))
     positive = distances[distances > 0]
     if not len(positive):
         return 1.0
     median = float(np.median(distances))
-    return (median if median > 0 else float(positive.mean())) / 2
+    half = (median if median > 0 else float(positive.mean())) / 2
+    return min(float(np.ldexp(half, exponent)), sys.float_info.max)
 
 
 def _components_within(coordinates: FloatArray, radius: float) -> NDArray[np.intp]:

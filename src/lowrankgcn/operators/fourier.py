@@ -20,7 +20,6 @@ from typing import Any, final
 
 import finufft
 import numpy as np
-from numpy.typing import NDArray
 
 from lowrankgcn._parallel import available_threads
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
@@ -29,16 +28,16 @@ from lowrankgcn.operators.gaussian import PointCloud
 __all__ = ["GaussianFourier", "fourier_modes"]
 
 
-def fourier_modes(extent: FloatArray, eps: float) -> tuple[FloatArray, NDArray[np.int64]]:
+def fourier_modes(extent: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
     """Period P and half-width M per dimension, for an error of order `eps` of the kernel.
 
     P = extent + √ln(1/ε) keeps the periodic images ε small, modes −M…M with M = P/π·√ln(1/ε) reach
-    to where the Gaussian's transform exp(−(πk/P)²) is ε small.
+    to where the Gaussian's transform exp(−(πk/P)²) is ε small. M is whole but a float, as narrow
+    kernels ask for more modes than an integer can count.
     """
     reach = math.sqrt(math.log(1 / eps))
     period = extent + reach
-    half = np.ceil(period / math.pi * reach).astype(np.int64)
-    return period, half
+    return period, np.ceil(period / math.pi * reach)
 
 
 @final

@@ -155,6 +155,11 @@ class GaussianBlocks(SymmetricOperator):
         total: FloatArray = np.sum(partial, axis=0)
         return total
 
+    def to_dense(self) -> FloatArray:
+        """W as an n×n array, exactly symmetric: for small n."""
+        tile = self._tile(np.arange(self.n), 0, self.n)
+        return (tile + tile.T) / 2
+
     def _tile(self, index: NDArray[np.intp], left: int, right: int) -> FloatArray:
         """W[index, left:right]."""
         coordinates = self.cloud.coordinates

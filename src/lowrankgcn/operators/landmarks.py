@@ -27,6 +27,7 @@ import scipy.linalg as la
 from numpy.typing import DTypeLike, NDArray
 
 from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.gaussian import PointCloud, gaussian_kernel
@@ -143,6 +144,8 @@ class LandmarkFactor(Factor):
 
     def transpose_product(self, X: FloatArray) -> FloatArray:
         """Fᵀ X for X of shape (n,) or (n, k)."""
+        if len(X) != self.cloud.n:  # rows beyond the last chunk would go unseen
+            raise invalid("block", f"{self.cloud.n} rows", len(X))
         total = self._sum_over_rows(
             lambda kernel, start, stop: kernel.T @ X[start:stop].astype(self._dtype, copy=False),
             (len(self.landmarks), *X.shape[1:]),
