@@ -179,6 +179,46 @@ class Hypergraph(Graph):
         return graph
 
     @classmethod
+    def from_codes(
+        cls, codes: Any, n_hyperedges: int, *, weights: Any = None, singletons: Singletons = "keep"
+    ) -> Hypergraph:
+        """Build the hypergraph of a table that is already encoded.
+
+        Parameters
+        ----------
+        codes : (n, p) integer array
+            Hyperedge of every cell, 0 … n_hyperedges − 1, or n_hyperedges for none; the hyperedges
+            of different columns lie in disjoint ranges.
+        n_hyperedges : int
+            Number of hyperedges |E|, empty ones included.
+        weights : (n_hyperedges,) array, optional
+            Positive hyperedge weights; ones when omitted.
+        singletons : {"keep", "drop"}
+            What to do with hyperedges of a single node.
+
+        Examples
+        --------
+        >>> from lowrankgcn import Hypergraph
+        >>> Hypergraph.from_codes([[0, 3], [1, 3], [1, 4]], 5).hyperedge_names
+        ('0', '1', '3', '4')
+        """
+        choice(singletons, "singletons", ("keep", "drop"))
+        factor = CodeFactor(codes, n_hyperedges)
+        if factor.shape[0] < 1:
+            raise invalid("codes", "at least one row", f"shape {factor.codes.shape}")
+        edge_weights = _positive_weights(weights, factor.n_hyperedges)
+        sizes = factor.counts().astype(np.int64)
+        kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
+        if len(kept) < len(sizes):
+            lookup = np.full(len(sizes) + 1, len(kept))
+            lookup[kept] = np.arange(len(kept))
+            factor = CodeFactor(lookup[factor.codes], len(kept))
+        graph = cls.__new__(cls)
+        names = tuple(str(edge) for edge in kept)
+        graph._store(factor, edge_weights[kept], sizes[kept], names, None)
+        return graph
+
+    @classmethod
     def from_node_sets(
         cls,
         sets: Iterable[Iterable[int]],
