@@ -35,7 +35,7 @@ from lowrankgcn.operators.gaussian import PointCloud, gaussian_kernel
 __all__ = ["LandmarkFactor", "greedy_landmarks", "random_landmarks"]
 
 # Points among which the greedy pivots are sought.
-_SUBSAMPLE = 1500
+_SUBSAMPLE = 1000
 
 # Below this pivot tolerance the triangular solves amplify float32 rounding past the tolerance.
 _SINGLE_PRECISION_TOL = 1e-4
