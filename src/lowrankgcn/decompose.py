@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -27,7 +26,7 @@ from lowrankgcn.eigensolvers import (
     Solution,
     ThinSVD,
 )
-from lowrankgcn.exceptions import AccuracyWarning, RankWarning
+from lowrankgcn.exceptions import AccuracyWarning, RankWarning, warn_caller
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectrum import Eigenpairs, WholeSpectrum, fix_signs, warn_degenerate_cut
@@ -114,12 +113,11 @@ def smallest_pairs(laplacian: Laplacian, k: int, request: Request) -> Eigenpairs
     if direct is not None:
         count = min(k - zeros, len(direct.values))
         if count < k - zeros:
-            warnings.warn(
+            warn_caller(
                 f"{k} eigenpairs were asked for but only {zeros + count} are determined: all other "
                 f"eigenvalues equal {direct.bulk_value:g} ({direct.bulk_count}-fold) and their "
                 "eigenvectors are arbitrary",
                 RankWarning,
-                stacklevel=6,
             )
         return direct_pairs(laplacian, direct, zeros, np.arange(count), request)
     count = k - zeros
@@ -195,7 +193,7 @@ def assemble(
     eigenvalues = np.concatenate([np.zeros(zeros), values])
     if not math.isnan(following):
         twin = int(np.abs(eigenvalues - following).argmin())
-        warn_degenerate_cut(float(eigenvalues[twin]), following, float(residuals[twin]), 8)
+        warn_degenerate_cut(float(eigenvalues[twin]), following, float(residuals[twin]))
     return Eigenpairs(
         eigenvalues,
         vectors,
@@ -251,10 +249,9 @@ def accurate_pairs(
             return pairs
         request = replace(request, start=pairs.eigenvectors[:, pairs.eigenvalues > 0])
         tol = laplacian.tol / 10
-    warnings.warn(
+    warn_caller(
         f"the measured error {pairs.fast_sum_error:.1e} of the fast sum stays above "
         f"tol={request.tol:g}; name another method for the Laplacian",
         AccuracyWarning,
-        stacklevel=4,
     )
     return pairs

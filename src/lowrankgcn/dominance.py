@@ -8,7 +8,6 @@ filter they may lie elsewhere, and are looked for there.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -26,7 +25,12 @@ from lowrankgcn.decompose import (
     smallest_pairs,
 )
 from lowrankgcn.eigensolvers import DirectSolution
-from lowrankgcn.exceptions import DisconnectedGraphWarning, EigensolverError, RankWarning
+from lowrankgcn.exceptions import (
+    DisconnectedGraphWarning,
+    EigensolverError,
+    RankWarning,
+    warn_caller,
+)
 from lowrankgcn.filters import Filter, FilterLike, Polynomial, as_filters
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
@@ -132,11 +136,10 @@ def eigenpairs(
         filters = (Polynomial((0.0, 1.0)),) if filter is None else as_filters(filter)
         pairs, _ = dominant_pairs(laplacian, count, filters, request)
     if pairs.n_components > 1:
-        warnings.warn(
+        warn_caller(
             f"the graph has {pairs.n_components} connected components, so zero is an eigenvalue of "
             f"multiplicity {pairs.n_components}",
             DisconnectedGraphWarning,
-            stacklevel=2,
         )
     return pairs
 
@@ -223,12 +226,11 @@ def _dominant_direct(
                 ", ".join(map(str, filters)),
             )
         if ahead < k:
-            warnings.warn(
+            warn_caller(
                 f"rank {k} was asked for but only {ahead} eigenpairs outweigh the eigenvalue "
                 f"{direct.bulk_value:g}, whose {direct.bulk_count} eigenvectors are arbitrary; "
                 f"the rank is {ahead}",
                 RankWarning,
-                stacklevel=6,
             )
             chosen = order[:ahead]
     following = float(values[order[len(chosen)]]) if len(order) > len(chosen) else math.nan

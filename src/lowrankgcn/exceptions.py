@@ -5,6 +5,9 @@ for situations that only the numbers reveal: a solver that does not converge, a 
 does not have, a graph in several pieces, a cut through a multiple eigenvalue.
 """
 
+import sys
+import warnings
+
 __all__ = [
     "AccuracyWarning",
     "DegenerateCutWarning",
@@ -12,6 +15,7 @@ __all__ = [
     "EigensolverError",
     "FastSumError",
     "RankWarning",
+    "warn_caller",
 ]
 
 
@@ -37,3 +41,12 @@ class DisconnectedGraphWarning(UserWarning):
 
 class DegenerateCutWarning(UserWarning):
     """The last eigenvalue kept equals the first one left out: the subspace is arbitrary."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's own code that called into the package, however deep we are."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe()
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -16,7 +16,6 @@ array([[ 0.5, -0.1],
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -24,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn.exceptions import DegenerateCutWarning
+from lowrankgcn.exceptions import DegenerateCutWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["Eigenpairs", "WholeSpectrum", "fix_signs", "warn_degenerate_cut"]
@@ -129,13 +128,12 @@ def _multiply(rows: NDArray[Any], signs: NDArray[Any]) -> None:
     rows *= signs
 
 
-def warn_degenerate_cut(last: float, following: float, uncertainty: float, stacklevel: int) -> None:
+def warn_degenerate_cut(last: float, following: float, uncertainty: float) -> None:
     """Warn when the last eigenvalue kept cannot be told from the first one left out."""
     if abs(following - last) <= max(_CUT_TOL, uncertainty):
-        warnings.warn(
+        warn_caller(
             f"the cut goes through a multiple eigenvalue: {last:.6g} is kept and {following:.6g} "
             "is left out, so the last eigenvectors are an arbitrary choice within its eigenspace; "
             "choose another number of eigenpairs",
             DegenerateCutWarning,
-            stacklevel=stacklevel,
         )
