@@ -43,7 +43,7 @@ Binning = Literal["quantile", "uniform"]
 
 _FEW_EDGES = 25  # so many comparisons of a whole column are faster than a binary search per row
 _SAMPLE = 4096
-_CHUNK_ROWS = 2**16
+_CHUNK_ROWS = 2**18
 
 
 class ColumnEncoding(ABC):

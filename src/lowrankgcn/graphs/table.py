@@ -87,7 +87,8 @@ class TableEncoder:
         frame : DataFrame, ndarray of shape (n, p), structured array, or what pandas makes one from
             Text, objects, categoricals and booleans give one hyperedge per value: in the order of
             the categories, else sorted, numbers before texts. Numbers, dates and time differences
-            are binned; integers with at most `bins` distinct values keep them as categories. None,
+            are binned, also where they come as objects; integers with at most `bins` distinct
+            values keep them as categories, and so few other numbers get a quantile bin each. None,
             NaN, NaT and NA are missing, an empty text is a value.
         bins : int, mapping from column to int or None, or None
             Number of bins; columns that the mapping leaves out get 5. None makes every distinct
