@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.decompose import (
@@ -34,12 +35,13 @@ from lowrankgcn.exceptions import (
 from lowrankgcn.filters import Filter, FilterLike, Polynomial, as_filters
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectrum import Eigenpairs, first_left_out
 
 __all__ = ["bind_filters", "dominant_pairs", "eigenpairs"]
 
 _METHODS = ("auto", "dense", "svd", "lanczos", "krylov")
 _GRID = 4001  # points at which a filter is looked at between the eigenvalues
+_TIE = 1e-10  # strengths that differ by less, of the largest, count as equal
 
 
 def eigenpairs(
@@ -212,12 +214,13 @@ def _dominant_direct(
     zeros = min(dimension, k)
     # Listed as zeros, simple eigenvalues, bulk: equal strengths go to the smaller eigenvalue.
     values = np.concatenate([np.zeros(zeros), direct.values])
-    order = np.argsort(-_strength(filters, values), kind="stable")
-    strengths = _strength(filters, values)[order]
+    strengths = _strength(filters, values)
+    order = _ranking(strengths)
+    strengths = strengths[order]
     chosen = order[:k]
     if direct.bulk_count:
         bulk = float(_strength(filters, np.array([direct.bulk_value]))[0])
-        ahead = int((strengths[:k] >= bulk).sum())
+        ahead = int((strengths[:k] >= bulk - _TIE * strengths.max(initial=0.0)).sum())
         if ahead == 0:
             raise invalid(
                 "filter",
@@ -233,7 +236,7 @@ def _dominant_direct(
                 RankWarning,
             )
             chosen = order[:ahead]
-    following = float(values[order[len(chosen)]]) if len(order) > len(chosen) else math.nan
+    following = first_left_out(values[order[len(chosen) :]], values[chosen])
     taken = np.sort(chosen)
     lead = int((taken < zeros).sum())
     if lead == zeros < dimension:
@@ -268,10 +271,10 @@ def _dominant_iterative(
                 f"{edge:.4g}, inside the spectrum, where an iterative solver does not reach; use a "
                 "filter that is largest at an end of the spectrum, or method='dense'"
             )
-    order = np.argsort(-_strength(bound, values), kind="stable")
+    order = _ranking(_strength(bound, values))
     taken = np.sort(order[:k])
     lead = int((taken < zeros).sum())
-    following = float(values[order[k]]) if len(order) > k else math.nan
+    following = first_left_out(values[order[k:]], values[taken])
     vectors = (parts[0] if len(parts) == 1 else np.hstack(parts))[:, taken]
     pairs = assemble(
         laplacian,
@@ -284,6 +287,18 @@ def _dominant_iterative(
         0.0 if lead == zeros < dimension else following,
     )
     return pairs, bound
+
+
+def _ranking(strengths: FloatArray) -> NDArray[np.intp]:
+    """Positions by falling strength; those equal up to rounding stay in the order given.
+
+    A bipartite graph's eigenvalues λ and 2 − λ are equally strong to |1 − λ|, and rounding must not
+    choose between them, nor between the copies of a multiple eigenvalue.
+    """
+    order = np.argsort(-strengths, kind="stable")
+    falls = -np.diff(strengths[order]) > _TIE * strengths.max(initial=0.0)
+    level = np.concatenate([[0], np.cumsum(falls)])
+    return order[np.lexsort((order, level))]
 
 
 def _hidden(filters: Sequence[Filter], known: FloatArray, k: int, low: float, high: float) -> bool:

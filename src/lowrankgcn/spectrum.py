@@ -26,7 +26,7 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["Eigenpairs", "WholeSpectrum", "fix_signs", "warn_degenerate_cut"]
+__all__ = ["Eigenpairs", "WholeSpectrum", "first_left_out", "fix_signs", "warn_degenerate_cut"]
 
 _SIGN_TOL = 1e-6
 _ROWS = 16384
@@ -126,6 +126,18 @@ def _extremes(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _multiply(rows: NDArray[Any], signs: NDArray[Any]) -> None:
     rows *= signs
+
+
+def first_left_out(rest: FloatArray, kept: FloatArray) -> float:
+    """The first of `rest`, or one that equals a value kept; NaN if none is left."""
+    if not len(rest):
+        return float("nan")
+    ascending = np.sort(kept)
+    place = np.searchsorted(ascending, rest)
+    below = ascending[np.maximum(place - 1, 0)]
+    above = ascending[np.minimum(place, len(kept) - 1)]
+    distance = np.minimum(np.abs(rest - below), np.abs(rest - above))
+    return float(rest[distance.argmin() if distance.min() <= _CUT_TOL else 0])
 
 
 def warn_degenerate_cut(last: float, following: float, uncertainty: float) -> None:
