@@ -189,6 +189,8 @@ def assemble(
         block = null.vectors(0, zeros)
         residuals = np.concatenate([_null_residuals(laplacian, block), residuals])
         vectors[:, :zeros] = block
+    if vectors.dtype == np.float32:
+        residuals = np.hypot(residuals, np.finfo(np.float32).eps)  # the rounding that stores them
     fix_signs(vectors[:, zeros:])
     eigenvalues = np.concatenate([np.zeros(zeros), values])
     if not math.isnan(following):

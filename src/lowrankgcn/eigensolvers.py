@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import EigensolverError
-from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.laplacian import Laplacian, NullSpace
 from lowrankgcn.operators import Factor, FloatArray
 
 __all__ = ["BlockKrylov", "DenseEigh", "DirectSolution", "Lanczos", "Solution", "ThinSVD"]
@@ -40,6 +40,8 @@ _Built = tuple[NDArray[Any], FloatArray]
 
 _EXTRA = 5  # vectors carried beyond those wanted, for faster convergence
 _ROWS = 8192
+# Outside the null space every eigenvalue is positive; rounding must not make it zero or negative.
+_SMALLEST = float(np.finfo(np.float64).eps)
 
 
 @final
@@ -91,7 +93,7 @@ class DenseEigh:
             # Moved beyond the spectrum [0, 2], so that nothing mixes with nearly null vectors.
             matrix += 3.0 * (block @ block.T)
         values, vectors = la.eigh(matrix)
-        values = values[: laplacian.n - null.dimension]
+        values = np.maximum(values[: laplacian.n - null.dimension], _SMALLEST)
 
         def build(index: NDArray[np.intp], lead: int, dtype: Any) -> _Built:
             chosen = vectors[:, index]
@@ -126,9 +128,9 @@ class ThinSVD:
             # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
             defect = (gram @ v - v * mu) / np.sqrt(mu)
             norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
-            return vectors, np.hypot(norms, np.finfo(dtype).eps)
+            return vectors, np.hypot(norms, np.finfo(np.float64).eps)
 
-        return DirectSolution(np.clip(1.0 - squares, 0.0, 1.0), 1.0, bulk, "svd", build)
+        return DirectSolution(np.clip(1.0 - squares, _SMALLEST, 1.0), 1.0, bulk, "svd", build)
 
     @staticmethod
     def approximate(laplacian: Laplacian, count: int, lead: int, dtype: Any) -> Solution | None:
@@ -165,7 +167,7 @@ class ThinSVD:
         norms, directions = la.eigh(inner - overlap.T @ overlap)
         basis = directions[:, joined:] / np.sqrt(norms[joined:])
         values, ritz = la.eigh(basis.T @ ((image + image.T) / 2) @ basis)
-        values, ritz = values[:count], basis @ ritz[:, :count]
+        values, ritz = np.maximum(values[:count], _SMALLEST), basis @ ritz[:, :count]
         overlap = overlap @ ritz
 
         def rotate(start: int, stop: int) -> FloatArray:
@@ -223,7 +225,7 @@ class Lanczos:
             ) from None
         values = values - 1.0 if largest else 1.0 + bound - values
         order = np.argsort(values, kind="stable")
-        values, vectors = np.maximum(values[order], 0.0), vectors[:, order]
+        values, vectors = np.maximum(values[order], _SMALLEST), vectors[:, order]
         return Solution(
             values, vectors, _residuals(laplacian, values, vectors), products, "lanczos"
         )
@@ -258,7 +260,7 @@ class BlockKrylov:
         filling = np.random.default_rng(self.random_state).normal(size=(n, missing))
         start = np.hstack([known, filling])
         limit = min(size, 3 * max(start.shape[1], count + _EXTRA) + 10)
-        basis = _orthonormal(null.project_out(start.astype(np.float64)), np.zeros((n, 0)))
+        basis = _orthonormal(start.astype(np.float64), np.zeros((n, 0)), null)
         image = laplacian @ basis
         products = basis.shape[1]
         floor = max(self.tol, 64 * np.finfo(float).eps)
@@ -278,7 +280,7 @@ class BlockKrylov:
             fresh = defect[:, residuals > floor]
             if chosen.shape[1] < count:  # dependent columns were dropped from the start
                 fresh = np.random.default_rng(products).normal(size=(n, count))
-            fresh = _orthonormal(null.project_out(fresh), basis)
+            fresh = _orthonormal(fresh, basis, null)
             if not fresh.shape[1]:
                 break
             basis = np.hstack([basis, fresh])
@@ -292,7 +294,7 @@ class BlockKrylov:
             )
         order = np.argsort(values[:count], kind="stable")
         vectors = (basis @ chosen)[:, order]
-        values = np.maximum(values[:count][order], 0.0)
+        values = np.maximum(values[:count][order], _SMALLEST)
         return Solution(values, vectors, residuals[order], products, "krylov")
 
 
@@ -340,10 +342,13 @@ def _reorthogonalized(gram: FloatArray, v: FloatArray, mu: FloatArray) -> FloatA
     return corrected
 
 
-def _orthonormal(block: FloatArray, basis: FloatArray) -> FloatArray:
-    """Orthonormal basis of the block's part outside span(basis); dependent columns are dropped."""
+def _orthonormal(block: FloatArray, basis: FloatArray, null: NullSpace) -> FloatArray:
+    """Orthonormal basis of the block's part outside span(basis) and the null space.
+
+    Dependent columns are dropped.
+    """
     for _ in range(2):
-        block = block - basis @ (basis.T @ block)
+        block = null.project_out(block - basis @ (basis.T @ block))
         norms = np.linalg.norm(block, axis=0)
         block = block[:, norms > 1e-14 * max(1.0, norms.max(initial=0.0))]
         if not block.shape[1]:
