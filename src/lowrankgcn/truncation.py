@@ -17,6 +17,7 @@ from typing import final
 
 import numpy as np
 import scipy.linalg as la
+from numpy.typing import NDArray
 
 from lowrankgcn.eigensolvers import DenseEigh
 from lowrankgcn.filters import Filter
@@ -55,12 +56,14 @@ def truncation_error(
     if pairs.spectrum is not None or laplacian.n <= DENSE_LIMIT:
         if pairs.spectrum is not None:
             values, counts = pairs.spectrum.values, pairs.spectrum.counts
-            nonzero = np.arange(len(values)) > 0  # the null space is listed first
-            total = float((counts[nonzero] * phi(values[nonzero]) ** 2).sum())
+            values, counts = values[1:], counts[1:]  # the null space is listed first
         else:
-            total = float((phi(DenseEigh.decompose(laplacian).values) ** 2).sum())
-        kept = float((phi(pairs.eigenvalues[zeros:]) ** 2).sum())
-        return TruncationError(math.sqrt(max(total - kept, 0.0) + left_out_zeros), 0.0)
+            values = DenseEigh.decompose(laplacian).values
+            counts = np.ones(len(values), np.int64)
+        left = _without(values, counts, pairs.eigenvalues[zeros:])
+        listed = left > 0
+        discarded = float((left[listed] * phi(values[listed]) ** 2).sum())
+        return TruncationError(math.sqrt(discarded + left_out_zeros), 0.0)
     generator = np.random.default_rng(random_state)
     squares = [
         _quadrature(laplacian, phi, pairs, generator.choice((-1.0, 1.0), size=laplacian.n))
@@ -70,6 +73,18 @@ def truncation_error(
     value = math.sqrt(mean)
     spread = float(np.std(squares, ddof=1)) / math.sqrt(_PROBES)
     return TruncationError(value, spread / (2 * value) if value > 0 else 0.0)
+
+
+def _without(values: FloatArray, counts: NDArray[np.int64], kept: FloatArray) -> NDArray[np.int64]:
+    """Multiplicities of `values` after every value kept has taken the nearest.
+
+    The squares of the others are then added up; a difference of two sums would lose them beside a
+    large response that is kept.
+    """
+    left = counts.copy()
+    for value in kept:
+        left[np.where(left > 0, np.abs(values - value), np.inf).argmin()] -= 1
+    return left
 
 
 def _quadrature(laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probe: FloatArray) -> float:
