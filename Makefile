@@ -43,7 +43,8 @@ docs: $(VENV)/.ready-docs ## HTML documentation in docs/_build/html
 
 constraints: ## pin what a fresh environment resolves to today
 	@$(PYTHON) -m venv --clear build/pins
-	@build/pins/bin/python -m pip install -q 'torch==2.13.0' -e '.[dev]'
+	@build/pins/bin/python -m pip install 'torch==2.13.0' -e '.[dev]' >build/pins/pip.log 2>&1 \
+	    || { tail -n 30 build/pins/pip.log; exit 1; }
 	@{ sed -n '/^#/p' constraints.txt; build/pins/bin/python -m pip freeze --exclude-editable \
 	    | sed 's/+cpu$$//'; } >constraints.tmp
 	@mv constraints.tmp constraints.txt
