@@ -33,9 +33,8 @@ format: $(VENV)/.ready-dev ## let ruff rewrite the sources
 	@$(BIN)/ruff check -q --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.ready-bench ## time, memory and accuracy beside the peers
-	@cd benchmarks && ../$(BIN)/asv machine --yes >/dev/null
-	@cd benchmarks && ../$(BIN)/asv run --quick --show-stderr --python=same
+bench: $(VENV)/.ready-bench ## time, memory and accuracy beside the peers (BENCH=--quick for the small sizes)
+	@$(BIN)/python -m benchmarks $(BENCH)
 
 docs: $(VENV)/.ready-docs ## HTML documentation in docs/_build/html
 	@$(BIN)/sphinx-build -q -b html docs docs/_build/html
