@@ -39,6 +39,7 @@ __all__ = ["BlockKrylov", "DenseEigh", "DirectSolution", "Lanczos", "Solution", 
 _Built = tuple[NDArray[Any], FloatArray]
 
 _EXTRA = 5  # vectors carried beyond those wanted, for faster convergence
+_GLANCE = 1e-2  # accuracy of the first look for pairs that were missed
 _ROWS = 8192
 # Outside the null space every eigenvalue is positive; rounding must not make it zero or negative.
 _SMALLEST = float(np.finfo(np.float64).eps)
@@ -184,7 +185,11 @@ class ThinSVD:
 @final
 @dataclass(frozen=True)
 class Lanczos:
-    """ARPACK's implicitly restarted Lanczos iteration on 𝓛 or on bound·I − 𝓛 (section A4.2)."""
+    """ARPACK's implicitly restarted Lanczos iteration on 𝓛 or on bound·I − 𝓛 (section A4.2).
+
+    One start vector meets every eigenspace in one direction only. So the search is repeated off the
+    pairs found until nothing turns up that belongs among them: copies of multiple eigenvalues.
+    """
 
     tol: float
     max_iter: int | None = None
@@ -193,38 +198,62 @@ class Lanczos:
     def solve(self, laplacian: Laplacian, count: int, *, largest: bool = False) -> Solution:
         """The `count` smallest (or largest) pairs outside the null space."""
         null, n, bound = laplacian.null_space, laplacian.n, laplacian.spectral_bound
+        generator = np.random.default_rng(self.random_state)
         products = 0
 
-        def apply(x: FloatArray) -> FloatArray:
-            nonlocal products
-            products += 1
-            block = null.project_out(x.reshape(n, 1))
-            image = laplacian @ block
-            # Null vectors are mapped to 0, the far end: all others lie between 1 and 1 + bound.
-            image = block + image if largest else (1.0 + bound) * block - image
-            return null.project_out(image)[:, 0]
+        def search(k: int, found: FloatArray, tol: float, start: FloatArray) -> _Built:
+            def off(x: FloatArray) -> FloatArray:
+                x = null.project_out(x.reshape(n, 1))
+                return x - found @ (found.T @ x)
 
-        operator = spla.LinearOperator((n, n), matvec=apply, dtype=np.float64)
-        start = np.random.default_rng(self.random_state).normal(size=n)
-        try:
-            values, vectors = spla.eigsh(
-                operator,
-                k=count,
-                which="LA",
-                v0=null.project_out(start[:, None])[:, 0],
-                ncv=min(n, max(2 * count + 1, 20)),
-                # ARPACK's tolerance is relative to the operator's eigenvalue, at most 3.
-                tol=self.tol / 4,
-                maxiter=self.max_iter,
-            )
-        except spla.ArpackNoConvergence as error:
-            raise EigensolverError(
-                f"Lanczos found {len(error.eigenvalues)} of {count} eigenpairs to tol={self.tol:g} "
-                f"with {products} products; raise max_iter or tol, ask for fewer pairs, or use "
-                "method='krylov', which copes better with clustered eigenvalues"
-            ) from None
-        values = values - 1.0 if largest else 1.0 + bound - values
-        order = np.argsort(values, kind="stable")
+            def apply(x: FloatArray) -> FloatArray:
+                nonlocal products
+                products += 1
+                block = off(x)
+                image = laplacian @ block
+                # What is projected out goes to 0: all others lie between 1 and 1 + bound.
+                image = block + image if largest else (1.0 + bound) * block - image
+                return off(image)[:, 0]
+
+            operator = spla.LinearOperator((n, n), matvec=apply, dtype=np.float64)
+            try:
+                heights, vectors = spla.eigsh(
+                    operator,
+                    k=k,
+                    which="LA",
+                    v0=off(start)[:, 0],
+                    ncv=min(n, max(2 * k + 1, 20)),
+                    # ARPACK's tolerance is relative to the operator's eigenvalue, at most 3.
+                    tol=tol / 4,
+                    maxiter=self.max_iter,
+                )
+            except spla.ArpackNoConvergence as error:
+                raise EigensolverError(
+                    f"Lanczos found {len(error.eigenvalues)} of {k} eigenpairs to tol={tol:g} "
+                    f"with {products} products; raise max_iter or tol, ask for fewer pairs, or use "
+                    "method='krylov'"
+                ) from None
+            return vectors, heights
+
+        vectors, heights = search(count, np.zeros((n, 0)), self.tol, generator.normal(size=n))
+        extra = 1
+        while vectors.shape[1] + extra < n - null.dimension:
+            start = generator.normal(size=n)
+            edge = np.sort(heights)[-count] + max(self.tol / 2, 64 * _SMALLEST)
+            if self.tol < _GLANCE:
+                glanced, height = search(1, vectors, _GLANCE, start)
+                value = height - 1.0 if largest else 1.0 + bound - height
+                if height[0] + _residuals(laplacian, value, glanced)[0] <= edge:
+                    break
+                start = glanced[:, 0] + 0.1 / np.sqrt(n) * start
+            further, height = search(extra, vectors, self.tol, start)
+            if height.max() <= edge:
+                break
+            vectors, heights = np.hstack([vectors, further]), np.concatenate([heights, height])
+            extra *= 2
+        values = heights - 1.0 if largest else 1.0 + bound - heights
+        order = np.argsort(-heights, kind="stable")[:count]
+        order = order[np.argsort(values[order], kind="stable")]
         values, vectors = np.maximum(values[order], _SMALLEST), vectors[:, order]
         return Solution(
             values, vectors, _residuals(laplacian, values, vectors), products, "lanczos"
