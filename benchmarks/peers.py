@@ -28,7 +28,7 @@ def spiral(n: int, seed: int = 0) -> np.ndarray:
 
 
 def table_codes(n: int, seed: int = 0) -> list[np.ndarray]:
-    """Category codes of 21 dependent columns with 112 values in all; five hidden classes of rows."""
+    """Category codes of 21 columns with 112 values, dependent through five hidden classes."""
     rng = np.random.default_rng(seed)
     hidden = rng.integers(0, 5, n)
     columns = []

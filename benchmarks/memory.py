@@ -1,0 +1,48 @@
+"""Peak memory of one set-up, in a process of its own: ``python -m benchmarks.memory points 10000``.
+
+Prints the megabytes that the set-up adds to its input, and those of the whole process. Linux only:
+the peak is read from, and reset through, the proc file system.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lowrankgcn as lg
+from benchmarks import peers, setup_time
+
+_PROCESS = Path("/proc/self")
+
+
+def peak_memory(kind: str, n: int) -> tuple[float, float] | None:
+    """MB added by a set-up and MB of the whole process; None where they cannot be measured."""
+    if not (_PROCESS / "clear_refs").exists():
+        return None
+    command = [sys.executable, "-m", "benchmarks.memory", kind, str(n)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    added, whole = map(float, printed.split())
+    return added, whole
+
+
+def _megabytes(field: str) -> float:
+    lines = (_PROCESS / "status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(field))
+
+
+def _work(kind: str, n: int) -> Callable[[], Any]:
+    if kind == "points":
+        return partial(setup_time.point_pairs, peers.spiral(n), "float32")
+    return partial(setup_time.table_pairs, lg.Hypergraph.from_table(setup_time.table(n)), "float32")
+
+
+if __name__ == "__main__":
+    run = _work(sys.argv[1], int(sys.argv[2]))
+    (_PROCESS / "clear_refs").write_text("5")  # the peak so far belongs to making the input
+    before = _megabytes("VmRSS")
+    run()
+    print(_megabytes("VmHWM") - before, _megabytes("VmHWM"))
