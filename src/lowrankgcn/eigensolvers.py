@@ -141,18 +141,22 @@ class ThinSVD:
 
         When the shift is nearly constant (small loops), the leading singular vectors U of Z nearly
         span the eigenspace, and 𝓛U = shift∘U − Uμ needs no further product. None if Z has too few
-        of them.
+        of them, or if a smaller eigenvalue may belong to a vector off U, where xᵀ𝓛x is at least
+        min shift − μ for the next singular value: loops that differ much.
         """
         factor = _factor(laplacian)
         null = laplacian.null_space
         joined = int((np.bincount(null.components, weights=laplacian.scale) > 0).sum())
         squares, right = la.eigh(factor.gram())
-        wanted = count + joined + _EXTRA
         rank = int((squares > 1e-10).sum())
-        if min(wanted, rank) - joined < count:
+        if rank < count + joined:
             return None
-        mu = squares[::-1][: min(wanted, rank)]
-        singular = right[:, ::-1][:, : len(mu)] / np.sqrt(mu)
+        squares, right = squares[::-1], right[:, ::-1]
+        shifts = laplacian.shift[laplacian.scale > 0]
+        reach = squares[count + joined - 1] - (shifts.mean() - shifts.min())
+        wanted = max(count + joined + _EXTRA, min(int((squares > reach).sum()), 2 * count + 32))
+        mu = squares[: min(wanted, rank)]
+        singular = right[:, : len(mu)] / np.sqrt(mu)
         spare = max(0, lead + count - len(mu))
         U = factor.matmul(np.pad(singular, ((0, 0), (0, spare))), dtype=dtype)
         shift, used = laplacian.shift, slice(0, len(mu))
@@ -163,11 +167,15 @@ class ThinSVD:
 
         inner, image = _sum_rows(products, laplacian.n)
         image -= inner * mu
-        # Without the null space: drop as many directions as it has from span(U).
+        # Without the null space, and without directions of span(U) that lie in it.
         overlap = null.coefficients(U[:, used])
         norms, directions = la.eigh(inner - overlap.T @ overlap)
-        basis = directions[:, joined:] / np.sqrt(norms[joined:])
+        outside = norms > 1e-8
+        basis = directions[:, outside] / np.sqrt(norms[outside])
         values, ritz = la.eigh(basis.T @ ((image + image.T) / 2) @ basis)
+        off = shifts.min() - (squares[len(mu)] if len(mu) < len(squares) else 0.0)
+        if len(values) < count or values[count - 1] > off:
+            return None
         values, ritz = np.maximum(values[:count], _SMALLEST), basis @ ritz[:, :count]
         overlap = overlap @ ritz
 
