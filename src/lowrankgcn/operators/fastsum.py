@@ -92,8 +92,8 @@ def gaussian_sum(
     if method in ("dense", "blocks"):
         return _exact_sum(cloud, method, lonely)
     best: Affinity | None = None
-    for name, way in _WAYS.items() if method == "auto" else ((method, _WAYS[method]),):
-        for sharpening in _SHARPENINGS:
+    for name, way, sharpenings in _WAYS:
+        for sharpening in sharpenings if method in ("auto", name) else ():
             operator = way(cloud, tol * sharpening, random_state, method != "auto")
             if operator is None:
                 break
@@ -165,10 +165,18 @@ def _low_rank(
         cloud, tol=pivot_tol, limit=4 * limit if forced else limit, random_state=random_state
     )
     if landmarks is None:
-        if cloud.dimension <= 3 and not forced:
-            return None
-        landmarks = random_landmarks(cloud, _RANDOM_LANDMARKS, random_state=random_state)
+        return None
     factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=pivot_tol)
+    return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
+
+
+def _random_low_rank(
+    cloud: PointCloud, tol: float, random_state: int, forced: bool
+) -> SymmetricOperator | None:
+    if cloud.dimension <= 3 and not forced:
+        return None
+    landmarks = random_landmarks(cloud, _RANDOM_LANDMARKS, random_state=random_state)
+    factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=10 * tol)
     return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
 
 
@@ -204,8 +212,10 @@ def _sparse(
     return SparseOperator(sp.coo_array((weights, (pairs["i"], pairs["j"])), shape=shape).tocsr())
 
 
-_WAYS: dict[str, Callable[[PointCloud, float, int, bool], SymmetricOperator | None]] = {
-    "low-rank": _low_rank,
-    "fourier": _fourier,
-    "sparse": _sparse,
-}
+_Way = Callable[[PointCloud, float, int, bool], SymmetricOperator | None]
+_WAYS: tuple[tuple[str, _Way, tuple[float, ...]], ...] = (
+    ("low-rank", _low_rank, _SHARPENINGS),
+    ("low-rank", _random_low_rank, (1.0,)),  # a number of landmarks, whatever the tolerance
+    ("fourier", _fourier, _SHARPENINGS),
+    ("sparse", _sparse, _SHARPENINGS),
+)

@@ -37,6 +37,9 @@ __all__ = ["LandmarkFactor", "greedy_landmarks", "random_landmarks"]
 # Points among which the greedy pivots are sought.
 _SUBSAMPLE = 1000
 
+# So many points can all be tried, lest the subsample missed a clump.
+_TRIED_POINTS = 6000
+
 # Below this pivot tolerance the triangular solves amplify float32 rounding past the tolerance.
 _SINGLE_PRECISION_TOL = 1e-4
 
@@ -57,17 +60,27 @@ def greedy_landmarks(
     """Landmarks by pivoted Cholesky on a subsample, or None if `limit` of them do not suffice.
 
     In every step the worst represented point of the subsample becomes a landmark, until the largest
-    remaining diagonal entry 1 − c_i S⁻¹ c_iᵀ is at most `tol`. Cost O(s m²) for s subsampled points
-    and m landmarks.
+    remaining diagonal entry 1 − c_i S⁻¹ c_iᵀ is at most `tol`. Of a few thousand points all others
+    are tried then, and those represented worse join the subsample. Cost O(s m²) for s subsampled
+    and tried points and m landmarks.
     """
-    points = _subsample(cloud, random_state)
-    factor = np.empty((min(limit, len(points)), len(points)))  # rows are columns of the factor
+    points, others = _subsample(cloud, random_state)
+    factor = np.empty((min(limit, cloud.n), len(points)))  # rows are columns of the factor
     remaining = np.ones(len(points))
     pivots: list[int] = []
     while True:
         pivot = int(remaining.argmax())
         if remaining[pivot] <= tol:
-            return points[pivots]
+            columns = _columns(points, pivots, factor, others)
+            rest = 1 - np.einsum("ij,ij->j", columns, columns)
+            worse = rest > tol
+            if not worse.any():
+                return points[pivots]
+            points = np.concatenate([points, others[worse]])
+            factor = np.hstack([factor, columns[:, worse]])
+            remaining = np.concatenate([remaining, rest[worse]])
+            others = others[~worse]
+            continue
         if len(pivots) == len(factor):
             return None
         difference = points - points[pivot]
@@ -234,8 +247,24 @@ class LandmarkFactor(Factor):
         return total
 
 
-def _subsample(cloud: PointCloud, random_state: int) -> FloatArray:
+def _subsample(cloud: PointCloud, random_state: int) -> tuple[FloatArray, FloatArray]:
+    """Points to choose from, and the others if there are few enough to try them all."""
     if cloud.n <= _SUBSAMPLE:
-        return cloud.coordinates
+        return cloud.coordinates, cloud.coordinates[:0]
     generator = np.random.default_rng(random_state)
-    return cloud.coordinates[np.sort(generator.choice(cloud.n, _SUBSAMPLE, replace=False))]
+    chosen = np.sort(generator.choice(cloud.n, _SUBSAMPLE, replace=False))
+    few = cloud.n <= _TRIED_POINTS
+    others = np.delete(cloud.coordinates, chosen, axis=0) if few else cloud.coordinates[:0]
+    return cloud.coordinates[chosen], others
+
+
+def _columns(
+    points: FloatArray, pivots: list[int], factor: FloatArray, others: FloatArray
+) -> FloatArray:
+    """Columns that continue the factor to other points, zero in the rows to come."""
+    root = factor[: len(pivots), pivots].T
+    columns = np.zeros((len(factor), len(others)))
+    columns[: len(pivots)] = la.solve_triangular(
+        root, gaussian_kernel(points[pivots], others), lower=True
+    )
+    return columns
