@@ -217,15 +217,15 @@ def _null_residuals(laplacian: Laplacian, block: FloatArray) -> FloatArray:
     return np.array([np.linalg.norm(image)])
 
 
-def largest_eigenvalue(laplacian: Laplacian, *, random_state: int = 0) -> float:
-    """The largest eigenvalue λ_n to 1e-6; 0 for a graph without edges."""
+def largest_eigenvalue(laplacian: Laplacian, request: Request) -> float:
+    """The largest eigenvalue λ_n to 1e-6 or better; 0 for a graph without edges."""
     if laplacian.null_space.dimension == laplacian.n:
         return 0.0
-    direct = direct_solution(laplacian)
+    direct = direct_solution(laplacian, request.method)
     if direct is not None:
         bulk = direct.bulk_value if direct.bulk_count else 0.0
         return max(float(direct.values.max(initial=0.0)), bulk)
-    request = Request(1e-6, random_state=random_state)
+    request = replace(request, tol=min(request.tol, 1e-6))
     return float(iterate(laplacian, 1, 0, request, largest=True).values[-1])
 
 

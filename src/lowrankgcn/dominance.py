@@ -178,7 +178,7 @@ def bind_filters(
     if any("smallest_nonzero" in filter.needs for filter in filters):
         if laplacian.null_space.dimension < laplacian.n:
             second = float(iterate(laplacian, 1, 0, request).values[0])
-    return _bind(filters, second, lambda: largest_eigenvalue(laplacian))
+    return _bind(filters, second, lambda: largest_eigenvalue(laplacian, request))
 
 
 def _bind_direct(filters: Sequence[Filter], direct: DirectSolution) -> tuple[Filter, ...]:
@@ -253,7 +253,7 @@ def _dominant_iterative(
     if count == 0:
         return smallest_pairs(laplacian, k, request), _bind(filters, math.nan, lambda: 0.0)
     low = iterate(laplacian, count, zeros, request)
-    bound = _bind(filters, float(low.values[0]), lambda: largest_eigenvalue(laplacian))
+    bound = _bind(filters, float(low.values[0]), lambda: largest_eigenvalue(laplacian, request))
     values = np.concatenate([np.zeros(zeros), low.values])
     parts, residuals, products = [low.vectors], [low.residuals], low.products
     edge = laplacian.spectral_bound
