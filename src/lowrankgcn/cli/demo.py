@@ -1,0 +1,106 @@
+"""``lowrankgcn demo``: compute, print, write the report."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+import lowrankgcn
+from lowrankgcn.cli.screen import show
+from lowrankgcn.cli.tour import study_cars, study_spiral
+from lowrankgcn.report import render, write_atomically
+from lowrankgcn.report.text import duration
+
+__all__ = ["run"]
+
+_FILE = "report.html"
+_NOTE = (
+    "The classifier itself, the graph convolutional network, is not part of this version yet. This "
+    "tour shows what it will stand on: graphs, eigenpairs with their residuals, filters and "
+    "low-rank kernels. The accuracies are those of the simplest rule that sees only the "
+    "eigenpairs: every node goes to the nearest class mean of the labelled nodes."
+)
+
+
+def run(out: Path, *, seed: int, as_json: bool, quiet: bool) -> None:
+    """Run the tour and leave its report in the folder `out`."""
+    console = Console(highlight=False, quiet=quiet or as_json)
+    with _writing(out):
+        _prepare(out)
+    begin = time.perf_counter()
+    studies = []
+    with _status("cars: hypergraph of a table", shown=not quiet):
+        studies.append(study_cars(seed))
+    with _status("spiral: Gaussian graph of 10 000 points", shown=not quiet):
+        studies.append(study_spiral(seed))
+    seconds = time.perf_counter() - begin
+    path = out / _FILE
+    with _status("drawing the report", shown=not quiet):
+        page = render(
+            studies,
+            title="A tour of lowrankgcn",
+            subtitle=f"lowrankgcn {lowrankgcn.__version__}, demo with seed {seed}",
+            note=_NOTE,
+            command=shlex.join(["lowrankgcn", "demo", "--seed", str(seed)]),
+            seconds=seconds,
+        )
+    with _writing(out):
+        write_atomically(path, page)
+    if as_json:
+        document = {
+            "version": lowrankgcn.__version__,
+            "seed": seed,
+            "note": _NOTE,
+            "studies": {study.name: study.numbers() for study in studies},
+            "seconds": seconds,
+            "report": str(path),
+        }
+        typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+        return
+    for study in studies:
+        show(console, study)
+    console.print(f"[dim]{_NOTE}[/dim]\n")
+    console.print(
+        f"computed in {duration(seconds)}; pictures and tables: {path}",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder, and find out before the work whether it can be written to."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(13, os.strerror(13), str(folder))
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turn a failure to write into one line and exit code 2."""
+    try:
+        yield
+    except FileExistsError:
+        raise typer.BadParameter(f"{folder} is a file, not a folder", param_hint="--out") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        message = f"cannot write to {folder}: {reason}"
+        raise typer.BadParameter(message, param_hint="--out") from None
+
+
+@contextmanager
+def _status(text: str, *, shown: bool) -> Iterator[None]:
+    """A moving line while the work lasts, on a terminal only."""
+    console = Console(stderr=True)
+    if not (shown and console.is_terminal):
+        yield
+        return
+    with console.status(text):
+        yield

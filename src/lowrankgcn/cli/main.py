@@ -1,0 +1,113 @@
+"""The commands and their options; bad input ends with exit code 2 and one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["app"]
+
+_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+
+class _OneLineErrors(TyperGroup):
+    """Says what is wrong in one line instead of a usage screen."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command, and the process ends with its exit code."""
+
+        def run() -> Any:
+            return super(_OneLineErrors, self).main(
+                args=args,
+                prog_name=prog_name,
+                complete_var=complete_var,
+                standalone_mode=False,
+                windows_expand_args=windows_expand_args,
+                **extra,
+            )
+
+        if not standalone_mode:
+            return run()
+        try:
+            code = run()
+        except (typer.Abort, KeyboardInterrupt):
+            code = _INTERRUPTED
+        except Exception as error:
+            # Typer has these from Click or, in newer versions, from a copy of its own.
+            if not (hasattr(error, "format_message") and hasattr(error, "exit_code")):
+                raise
+            message = " ".join(str(error.format_message()).split())
+            typer.echo(f"{prog_name or 'lowrankgcn'}: {message}", err=True)
+            code = error.exit_code
+        if code == _INTERRUPTED:
+            typer.echo("interrupted", err=True)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    cls=_OneLineErrors,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,  # a bug shows Python's own traceback
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from lowrankgcn import __version__
+
+        typer.echo(f"lowrankgcn {__version__}")
+        raise typer.Exit
+
+
+# A callback also keeps Typer from dropping the name of an only command.
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Low-rank graph convolutional networks for tables and point clouds."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command(epilog="Example: lowrankgcn demo --out tour --seed 1")
+def demo(
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for the report.")
+    ] = Path("demo-output"),
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, metavar="N", help="Seed of the points and the solvers.")
+    ] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the numbers as one JSON document.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing; write the report only.")
+    ] = False,
+) -> None:
+    """Take a tour on an embedded table and an embedded point cloud.
+
+    Builds the graph of each, computes eigenpairs of its Laplacian with their residuals, filters and
+    low-rank kernels, shows how far the few eigenpairs tell the classes apart, and writes
+    **DIR/report.html**, a page with figures that needs no network.
+    """
+    from lowrankgcn.cli.demo import run
+
+    run(out, seed=seed, as_json=as_json, quiet=quiet)

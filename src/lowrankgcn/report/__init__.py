@@ -1,0 +1,21 @@
+"""Reports: results laid out as one self-contained HTML file.
+
+``study`` holds what is known about a graph, ``figures`` draws it, ``page`` lays it out, ``files``
+writes it whole or not at all.
+"""
+
+from lowrankgcn.report.embedding import class_plane, nearest_class_mean, spectral_embedding
+from lowrankgcn.report.files import write_atomically
+from lowrankgcn.report.page import render
+from lowrankgcn.report.study import KernelSummary, Study, Task
+
+__all__ = [
+    "KernelSummary",
+    "Study",
+    "Task",
+    "class_plane",
+    "nearest_class_mean",
+    "render",
+    "spectral_embedding",
+    "write_atomically",
+]
