@@ -1,0 +1,137 @@
+"""Stored operators against the operator contract, and diag(d) + Z M Zᵀ in all its forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrankgcn.operators import (
+    DenseFactor,
+    DenseOperator,
+    DiagonalPlusLowRank,
+    Factor,
+    PolynomialOperator,
+    ScaledFactor,
+    SparseFactor,
+    SparseOperator,
+    SymmetricOperator,
+)
+from lowrankgcn.operators.codes import CodeFactor
+from tests import reference, strategies
+from tests.operator_contract import OperatorContract, block, check_operator, close
+
+A = block(7, 7, seed=1)
+A = A + A.T
+GAPS = np.where(np.abs(A) < 1.0, 0.0, A)
+GAPS[2], GAPS[:, 2] = 0.0, 0.0  # a node without edges
+MATRICES = {
+    "full": A,
+    "gaps": GAPS,
+    "one": np.array([[3.0]]),
+    "two": A[:2, :2],
+    "zero": np.zeros((4, 4)),
+}
+CORES = {
+    "identity": None,
+    "diagonal": np.array([2.0, 0.0, -1.5]),
+    "matrix": np.array([[1.0, 0.5, 0.0], [0.5, -2.0, 0.1], [0.0, 0.1, 0.0]]),
+}
+OFFSET = block(7, 1, seed=2)[:, 0]
+Z = np.where(np.abs(block(7, 3, seed=3)) < 0.3, 0.0, block(7, 3, seed=3))
+CODES = np.asfortranarray(np.array([[0, 1], [0, 2], [3, 1], [0, 3], [3, 3], [0, 2], [0, 1]], "u1"))
+FACTORS: dict[str, Factor] = {
+    "dense": DenseFactor(Z),
+    "sparse": SparseFactor(sp.csr_array(Z)),
+    "scaled": ScaledFactor(DenseFactor(Z), OFFSET, np.array([1.0, -2.0, 0.0])),
+    "codes": CodeFactor(CODES, 3),
+    "transposed layout": DenseFactor(np.asfortranarray(Z)),
+}
+
+
+class TestDenseOperator(OperatorContract):
+    @pytest.fixture(params=MATRICES)
+    def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
+        matrix = MATRICES[request.param]
+        return DenseOperator(matrix.copy()), matrix
+
+
+class TestSparseOperator(OperatorContract):
+    @pytest.fixture(params=MATRICES)
+    def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
+        matrix = MATRICES[request.param]
+        return SparseOperator(sp.csr_array(matrix)), matrix
+
+
+@pytest.mark.parametrize("core", CORES.values(), ids=CORES.keys())
+class TestDiagonalPlusLowRank(OperatorContract):
+    @pytest.fixture(params=FACTORS)
+    def case(
+        self, request: pytest.FixtureRequest, core: np.ndarray | None
+    ) -> tuple[SymmetricOperator, np.ndarray]:
+        factor = FACTORS[request.param]
+        F = factor.to_dense()
+        M = np.eye(3) if core is None else np.diag(core) if core.ndim == 1 else core
+        return DiagonalPlusLowRank(OFFSET, factor, core), np.diag(OFFSET) + F @ M @ F.T
+
+
+class TestNoColumns(OperatorContract):
+    """A hypergraph without hyperedges leaves only the diagonal."""
+
+    @pytest.fixture(params=[None, np.zeros(0), np.zeros((0, 0))], ids=["none", "1-D", "2-D"])
+    def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
+        empty = DenseFactor(np.zeros((7, 0)))
+        return DiagonalPlusLowRank(OFFSET, empty, request.param), np.diag(OFFSET)
+
+
+class TestPolynomialOperator(OperatorContract):
+    tolerance = 1e-11  # of entries that grow like the fourth power
+
+    @pytest.fixture(
+        params=[(2.0,), (0.0, 1.0), (1.0, -0.5), (0.0, 0.0, 3.0), (1.0, -1.0, 0.5, 0.0, 0.25)]
+    )
+    def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
+        coefficients = request.param
+        dense = reference.polynomial_kernel(A, coefficients)
+        return PolynomialOperator(DenseOperator(A), coefficients), dense
+
+
+def test_diagonal_of_a_polynomial_in_several_chunks() -> None:
+    n = 600  # more unit vectors than are multiplied at once
+    path = sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1], shape=(n, n)).tocsr()
+    operator = PolynomialOperator(SparseOperator(path), (1.0, 2.0, 3.0))
+    expected = reference.polynomial_kernel(path.toarray(), (1.0, 2.0, 3.0))
+    close(operator.diagonal(), np.diag(expected))
+
+
+def test_diagonal_with_a_core_in_several_chunks() -> None:
+    n = 4096 + 5
+    F, M = block(n, 3), CORES["matrix"]
+    operator = DiagonalPlusLowRank(np.arange(n) / n, DenseFactor(F), M)
+    close(operator.diagonal(), np.arange(n) / n + np.einsum("ij,jk,ik->i", F, M, F))
+
+
+@given(problem=strategies.hypergraph_problems(), data=st.data())
+def test_smoothed_hypergraph_laplacian_is_diagonal_plus_low_rank(
+    problem: Any, data: st.DataObject
+) -> None:
+    graph = reference.hypergraph(*problem)
+    smoother = data.draw(strategies.smoothers(len(graph.D)))
+    loops = reference.smoother_diagonal(smoother, graph.S_H)
+    diagonal, factor = reference.smoothed_splitting(graph, loops)
+    core = np.full(factor.shape[1], -1.0)
+    operator = DiagonalPlusLowRank(diagonal, SparseFactor(sp.csr_array(factor)), core)
+    check_operator(operator, reference.smoothed_laplacian(graph.W, loops), tolerance=1e-11)
+
+
+@given(matrix=strategies.adjacency_matrices(), data=st.data())
+def test_sparse_and_dense_operators_agree(matrix: np.ndarray, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(matrix) - 1)))
+    X = block(len(matrix), 3)
+    dense, sparse = DenseOperator(matrix), SparseOperator(sp.csr_array(matrix))
+    close(sparse @ X, dense @ X)
+    close(sparse.rows(rows, X), dense.rows(rows, X))
