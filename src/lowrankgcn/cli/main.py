@@ -90,7 +90,7 @@ def main(
 @app.command(epilog="Example: lowrankgcn demo --out tour --seed 1")
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Folder for the report.")
+        Path, typer.Option("--out", metavar="DIR", readable=False, help="Folder for the report.")
     ] = Path("demo-output"),
     seed: Annotated[
         int, typer.Option("--seed", min=0, metavar="N", help="Seed of the points and the solvers.")

@@ -19,6 +19,7 @@ from lowrankgcn.report import (
     nearest_class_mean,
     spectral_embedding,
 )
+from lowrankgcn.report.text import count
 
 __all__ = ["study_cars", "study_spiral"]
 
@@ -34,7 +35,7 @@ kernel = lg.kernel(laplacian, "pseudoinverse", rank=15)
 kernel.truncation_error()
 """
 _SPIRAL_CODE = """
-spiral = lg.datasets.load_spiral(random_state={seed})
+spiral = lg.datasets.load_spiral({n_per_orb}, random_state={seed})
 laplacian = lg.Laplacian(lg.GaussianGraph(spiral.data, bandwidth=3.5))
 pairs = lg.eigenpairs(laplacian, 11)
 kernel = lg.kernel(laplacian, "pseudoinverse", rank=10)
@@ -100,7 +101,7 @@ def study_cars(seed: int = 0) -> Study:
         source="1728 cars, all combinations of the values of six properties. Every value of every "
         "column is a hyperedge that joins the rows which have it; no pair of rows is ever listed.",
         header=cars.feature_names,
-        sample=tuple(tuple(cars.data.iloc[row]) for row in (0, 600, 1200, 1727)),
+        sample=tuple(tuple(cars.data.iloc[row]) for row in _rows(graph.n_nodes)),
         facts={
             "rows": graph.n_nodes,
             "hyperedges": graph.n_hyperedges,
@@ -119,11 +120,11 @@ def study_cars(seed: int = 0) -> Study:
     )
 
 
-def study_spiral(seed: int = 0) -> Study:
-    """Study the spiral: 10,000 points in space, every two of them joined."""
+def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
+    """Study the spiral: by default 10,000 points in space, every two of them joined."""
     watch = _Stopwatch()
     with _collected_warnings() as messages:
-        spiral = lg.datasets.load_spiral(random_state=seed)
+        spiral = lg.datasets.load_spiral(n_per_orb, random_state=seed)
         with watch("graph"):
             graph = lg.GaussianGraph(spiral.data, bandwidth=_BANDWIDTH, random_state=seed)
             laplacian = lg.Laplacian(graph)
@@ -142,13 +143,15 @@ def study_spiral(seed: int = 0) -> Study:
                 pairs.eigenvectors[:, 1:3],
                 ("eigenvector 2", "eigenvector 3"),
             )
+    n = graph.n_nodes
     return Study(
         name="spiral",
         title="A point cloud: the spiral",
-        source="10 000 points around five centres on a spiral in space. Every two points are "
-        "joined by the weight exp(−‖x − y‖² / bandwidth²): 50 million edges, none of them stored.",
+        source=f"{count(n)} points around five centres on a spiral in space. Every two points "
+        f"are joined by the weight exp(−‖x − y‖² / bandwidth²): {count(n * (n - 1) // 2)} edges, "
+        "none of them stored.",
         header=spiral.feature_names,
-        sample=tuple(tuple(f"{x:.4f}" for x in spiral.data[row]) for row in (0, 3333, 6666, 9999)),
+        sample=tuple(tuple(f"{x:.4f}" for x in spiral.data[row]) for row in _rows(n)),
         facts={
             "points": graph.n_nodes,
             "dimensions": spiral.data.shape[1],
@@ -164,7 +167,7 @@ def study_spiral(seed: int = 0) -> Study:
         tasks=(task,),
         seconds=watch.seconds,
         warnings=tuple(messages),
-        code=_SPIRAL_CODE.format(seed=seed),
+        code=_SPIRAL_CODE.format(n_per_orb=n_per_orb, seed=seed),
         points=spiral.data[:, [0, 2]],
         point_names=("x", "z"),
     )
@@ -191,6 +194,11 @@ def _task(
         coordinates=coordinates,
         axis_names=axis_names,
     )
+
+
+def _rows(n: int) -> tuple[int, ...]:
+    """Four rows from the first to the last."""
+    return tuple(np.linspace(0, n - 1, 4).astype(int).tolist())
 
 
 @contextmanager

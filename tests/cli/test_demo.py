@@ -1,0 +1,311 @@
+"""`lowrankgcn demo` as a user runs it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lowrankgcn as lg
+from lowrankgcn.cli import app
+from lowrankgcn.cli import demo as command
+from lowrankgcn.cli.tour import study_cars, study_spiral
+
+_MODULE = [sys.executable, "-m", "lowrankgcn"]
+
+
+def installed() -> list[str]:
+    """The installed command, or the module where the package is only on the path."""
+    script = shutil.which("lowrankgcn", path=str(Path(sys.executable).parent))
+    return [script] if script else _MODULE
+
+
+def without_times(value: Any) -> Any:
+    """The document without what a clock measured."""
+    if isinstance(value, dict):
+        return {key: without_times(part) for key, part in value.items() if key != "seconds"}
+    return [without_times(part) for part in value] if isinstance(value, list) else value
+
+
+def call(*arguments: str) -> int:
+    """Run the command in this process and return its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        app(list(arguments), prog_name="lowrankgcn")
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def full_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    out = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    arguments = ["demo", "--out", str(out), "--json"]
+    done = subprocess.run(
+        [*installed(), *arguments], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout), out
+
+
+@pytest.fixture
+def small_tour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same tour with few points and without figures."""
+    monkeypatch.setattr(command, "study_spiral", lambda seed: study_spiral(seed, n_per_orb=60))
+    monkeypatch.setattr(command, "render", lambda *_, **__: "a page")
+
+
+class TestFullRun:
+    def test_names_version_seed_and_report(self, full_run) -> None:
+        document, out = full_run
+        assert document["version"] == lg.__version__
+        assert document["seed"] == 0
+        assert Path(document["report"]) == out / "report.html"
+        assert [path.name for path in out.iterdir()] == ["report.html"]
+        assert (out / "report.html").stat().st_size > 500_000
+
+    def test_cars(self, full_run) -> None:
+        cars = full_run[0]["studies"]["cars"]
+        assert cars["graph"]["rows"] == 1728
+        assert cars["graph"]["hyperedges"] == 21
+        assert cars["graph"]["components"] == 1
+        assert cars["graph"]["numerical rank"] == 16
+        spectrum = [(entry["eigenvalue"], entry["multiplicity"]) for entry in cars["spectrum"]]
+        assert [m for _, m in spectrum] == [1, 15, 1712]
+        assert np.allclose([value for value, _ in spectrum], [0, 5 / 6, 1], rtol=0, atol=1e-12)
+        assert len(cars["eigenpairs"]["eigenvalues"]) == 16
+        assert max(cars["eigenpairs"]["residuals"]) < 1e-12
+        assert cars["warnings"] == []
+
+    def test_cars_kernels(self, full_run) -> None:
+        cars = full_run[0]["studies"]["cars"]
+        errors = {kernel["filter"]: kernel["truncation_error"] for kernel in cars["kernels"]}
+        # The linear and the quadratic filter vanish on the 1712-fold eigenvalue 1; the
+        # pseudoinverse is 5/6 there.
+        assert errors["linear"] == pytest.approx(0, abs=1e-12)
+        assert errors["quadratic"] == pytest.approx(0, abs=1e-12)
+        assert errors["pseudoinverse"] == pytest.approx(5 / 6 * np.sqrt(1712))
+        forms = {kernel["filter"]: kernel["full_rank_form"] for kernel in cars["kernels"]}
+        assert forms == {
+            "linear": "affine",
+            "quadratic": "structured",
+            "pseudoinverse": "structured",
+        }
+
+    def test_spiral(self, full_run) -> None:
+        spiral = full_run[0]["studies"]["spiral"]
+        assert spiral["graph"]["points"] == 10_000
+        assert spiral["graph"]["components"] == 1
+        assert spiral["graph"]["their measured error"] <= 1e-6
+        values = np.array(spiral["eigenpairs"]["eigenvalues"])
+        assert values.shape == (11,)
+        assert values[0] == 0
+        assert (np.diff(values) > 0).all()
+        # Those of the paper's sample, 0.149177 … 0.927397, up to the randomness of the points.
+        assert values[[1, 2, 10]] == pytest.approx([0.149177, 0.409, 0.927397], abs=0.01)
+        assert max(spiral["eigenpairs"]["residuals"]) <= 1e-6
+        assert spiral["warnings"] == []
+
+    def test_spiral_kernels(self, full_run) -> None:
+        spiral = full_run[0]["studies"]["spiral"]
+        kernels = {kernel["filter"]: kernel for kernel in spiral["kernels"]}
+        second, last = np.array(spiral["eigenpairs"]["eigenvalues"])[[1, -1]]
+        # 9989 discarded eigenvalues between the last one kept and about 1.002.
+        inverse = kernels["pseudoinverse"]["truncation_error"]
+        assert second / 1.01 * np.sqrt(9989) < inverse < second / last * np.sqrt(9989)
+        assert 0 < kernels["quadratic"]["truncation_error"] < kernels["linear"]["truncation_error"]
+        assert kernels["linear"]["truncation_error"] < 1
+        assert kernels["pseudoinverse"]["rank"] == 10
+
+    def test_accuracies_are_named_for_what_they_are(self, full_run) -> None:
+        studies = full_run[0]["studies"]
+        tasks = [task for study in studies.values() for task in study["tasks"]]
+        assert [task["target"] for task in tasks] == [
+            "acceptability",
+            "buying",
+            "nearest of the five centres",
+        ]
+        assert [task["labels"] for task in tasks] == [20, 20, 10]
+        for task in tasks:
+            assert task["method"] == "nearest class mean on the spectral embedding"
+            assert 0 < task["accuracy"] < 1
+        assert tasks[2]["accuracy"] > 0.8
+        assert "not part of this version" in full_run[0]["note"]
+
+
+class TestSeed:
+    def test_same_seed_same_bytes(self) -> None:
+        # More than 2048 points: fast sums, an iterative solver, estimated truncation errors.
+        first, second = (
+            json.dumps(without_times(study_spiral(3, n_per_orb=410).numbers())) for _ in range(2)
+        )
+        assert first == second
+
+    def test_other_seed_other_points(self) -> None:
+        first, other = (study_spiral(seed, n_per_orb=60).sample for seed in (3, 4))
+        assert first != other
+
+    def test_cars_do_not_depend_on_it(self) -> None:
+        first, other = (without_times(study_cars(seed).numbers()) for seed in (0, 1))
+        assert [task["accuracy"] for task in first["tasks"]] == [
+            task["accuracy"] for task in other["tasks"]
+        ]
+
+
+@pytest.mark.usefixtures("small_tour")
+class TestOutput:
+    def test_terminal(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert call("demo", "--out", str(tmp_path)) == 0
+        captured = capsys.readouterr()
+        assert captured.err == ""  # no status line off a terminal
+        assert "\x1b" not in captured.out
+        assert "0 ×1, 0.833333 ×15, 1 ×1712" in captured.out
+        assert "nearest class mean on the spectral embedding, 20 labels: " in captured.out
+        assert "nearest class mean on the spectral embedding, 10 labels: " in captured.out
+        assert "target acceptability" in captured.out
+        assert "target buying" in captured.out
+        assert str(tmp_path / "report.html") in captured.out
+
+    def test_terminal_and_json_agree(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert call("demo", "--out", str(tmp_path), "--json") == 0
+        document = json.loads(capsys.readouterr().out)
+        assert call("demo", "--out", str(tmp_path)) == 0
+        text = capsys.readouterr().out
+        for study in document["studies"].values():
+            for task in study["tasks"]:
+                assert f"{100 * task['accuracy']:.1f} %" in text
+
+    def test_quiet(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert call("demo", "--out", str(tmp_path), "--quiet") == 0
+        captured = capsys.readouterr()
+        assert captured.out == captured.err == ""
+        assert (tmp_path / "report.html").read_text() == "a page"
+
+    def test_a_full_disk_leaves_the_old_report(
+        self,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        report = tmp_path / "report.html"
+        report.write_text("old")
+        monkeypatch.setattr(os, "fsync", full)
+        assert call("demo", "--out", str(tmp_path)) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert len(captured.err.splitlines()) == 1
+        assert "No space left" in captured.err
+        assert report.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [report]
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["demo", "--out", "{file}"], "is a file"),
+            (["demo", "--out", "{file}/below"], "--out"),
+            (["demo", "--seed", "-1"], "--seed"),
+            (["demo", "--seed", "one"], "--seed"),
+            (["demo", "--colour"], "--colour"),
+            (["demo", "table.csv"], "table.csv"),
+            (["classfy"], "classfy"),
+        ],
+    )
+    def test_one_line_and_exit_code_2(
+        self,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        arguments: list[str],
+        said: str,
+    ) -> None:
+        file = tmp_path / "file"
+        file.write_text("mine")
+        assert call(*(argument.format(file=file) for argument in arguments)) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert len(captured.err.splitlines()) == 1
+        assert captured.err.startswith("lowrankgcn: ")
+        assert said in captured.err
+        assert file.read_text() == "mine"
+        assert list(tmp_path.iterdir()) == [file]
+
+    def test_a_folder_without_permission(
+        self,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        # Not by chmod: an administrator may write everywhere.
+        monkeypatch.setattr(os, "access", lambda *_: False)
+        assert call("demo", "--out", str(tmp_path)) == 2
+        message = capsys.readouterr().err
+        assert "Permission denied" in message
+        assert len(message.splitlines()) == 1
+
+
+class TestProcess:
+    def test_bad_input_of_the_installed_command(self, tmp_path: Path) -> None:
+        file = tmp_path / "file"
+        file.touch()
+        done = subprocess.run(
+            [*installed(), "demo", "--out", str(file)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for single processes")
+    def test_interrupted(self, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        process = subprocess.Popen(
+            [*_MODULE, "demo", "--out", str(out)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            deadline = time.monotonic() + 60
+            while not out.exists() and time.monotonic() < deadline:
+                time.sleep(0.02)
+            process.send_signal(signal.SIGINT)
+            printed, said = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert printed == ""
+        assert "Traceback" not in said
+        assert said.splitlines()[-1] == "interrupted"
+        assert list(out.iterdir()) == []
+
+
+class TestHelp:
+    def test_version(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert call("--version") == 0
+        assert capsys.readouterr().out == f"lowrankgcn {lg.__version__}\n"
+
+    def test_without_arguments(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert call() == 0
+        assert "demo" in capsys.readouterr().out
+
+    def test_demo(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert call("demo", "--help") == 0
+        text = capsys.readouterr().out
+        assert "Example: lowrankgcn demo" in text
+        for option in ("--out", "--seed", "--json", "--quiet"):
+            assert option in text
