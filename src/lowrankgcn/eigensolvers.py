@@ -135,9 +135,7 @@ class ThinSVD:
 
     @staticmethod
     def approximate(laplacian: Laplacian, count: int, lead: int, dtype: Any) -> Solution | None:
-        """The `count` smallest pairs of diag(shift) − Z Zᵀ, approximately.
-
-        Rayleigh–Ritz on the leading singular vectors of Z.
+        """The `count` smallest pairs of diag(shift) − Z Zᵀ by Rayleigh–Ritz on singular vectors.
 
         When the shift is nearly constant (small loops), the leading singular vectors U of Z nearly
         span the eigenspace, and 𝓛U = shift∘U − Uμ needs no further product. None if Z has too few
@@ -259,13 +257,14 @@ class Lanczos:
                 break
             vectors, heights = np.hstack([vectors, further]), np.concatenate([heights, height])
             extra *= 2
-        values = heights - 1.0 if largest else 1.0 + bound - heights
-        order = np.argsort(-heights, kind="stable")[:count]
-        order = order[np.argsort(values[order], kind="stable")]
-        values, vectors = np.maximum(values[order], _SMALLEST), vectors[:, order]
-        return Solution(
-            values, vectors, _residuals(laplacian, values, vectors), products, "lanczos"
-        )
+        # ARPACK's vectors are as orthogonal as they have converged, those of Rayleigh–Ritz fully.
+        best = vectors[:, np.argsort(-heights, kind="stable")[:count]]
+        basis = la.qr(null.project_out(best), mode="economic")[0]
+        image = laplacian @ basis
+        values, ritz = la.eigh(basis.T @ image)
+        vectors, values = basis @ ritz, np.maximum(values, _SMALLEST)
+        residuals = np.linalg.norm(image @ ritz - vectors * values, axis=0)
+        return Solution(values, vectors, residuals, products + count, "lanczos")
 
 
 @final
