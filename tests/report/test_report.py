@@ -138,7 +138,7 @@ class TestPage:
             for task in study.tasks:
                 assert f"{100 * task.accuracy:.1f} %" in text
         for value in studies[1].pairs.eigenvalues[1:]:
-            assert f"{value:.8f}" in text
+            assert f"{value:.6f}" in text
 
     def test_how_to_repeat(self, page: Page) -> None:
         text = " ".join(page.text)

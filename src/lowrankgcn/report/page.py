@@ -158,11 +158,11 @@ def _eigenvalues(study: Study) -> str:
     for first, last in groups:
         indices = f"{first + 1}" if first == last else f"{first + 1} … {last + 1}"
         largest = float(pairs.residuals[first : last + 1].max())
-        value = "0" if pairs.eigenvalues[first] == 0 else f"{pairs.eigenvalues[first]:.8f}"
+        value = "0" if pairs.eigenvalues[first] == 0 else f"{pairs.eigenvalues[first]:.6f}"
         rows.append((indices, value, small(largest)))
     if study.spectrum is not None and pairs.rank < sum(m for _, m in study.spectrum):
         value, multiplicity = study.spectrum[-1]
-        rows.append((f"{pairs.rank + 1} … {pairs.rank + multiplicity}", f"{value:.8f}", "–"))
+        rows.append((f"{pairs.rank + 1} … {pairs.rank + multiplicity}", f"{value:.6f}", "–"))
     return _table(("index", "eigenvalue", "residual"), rows, numeric=(0, 1, 2))
 
 
