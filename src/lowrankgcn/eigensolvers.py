@@ -129,7 +129,8 @@ class ThinSVD:
             # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
             defect = (gram @ v - v * mu) / np.sqrt(mu)
             norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
-            return vectors, np.hypot(norms, np.finfo(np.float64).eps)
+            # The Gram matrix itself is known to rounding only.
+            return vectors, np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
 
         return DirectSolution(np.clip(1.0 - squares, _SMALLEST, 1.0), 1.0, bulk, "svd", build)
 
@@ -351,7 +352,7 @@ def _factor(laplacian: Laplacian) -> Factor:
 
 
 def _deflated_gram(laplacian: Laplacian, factor: Factor) -> FloatArray:
-    """ZᵀZ without the singular vectors Zᵀ√d of the null space, whose singular value is one."""
+    """ZᵀZ with the singular vectors Zᵀ√d of the null space moved from 1 to −1, far from others."""
     gram = factor.gram()
     null = laplacian.null_space
     joined = np.flatnonzero(np.bincount(null.components, weights=laplacian.scale) > 0)
@@ -359,7 +360,7 @@ def _deflated_gram(laplacian: Laplacian, factor: Factor) -> FloatArray:
         first = int(part[0])
         block = null.vectors(first, int(part[-1]) + 1)[:, part - first]
         right = factor.transpose_product(block)
-        gram -= right @ right.T
+        gram -= 2.0 * (right @ right.T)
     return (gram + gram.T) / 2
 
 
