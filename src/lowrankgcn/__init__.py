@@ -6,7 +6,10 @@ The way data takes, and the modules in reading order:
 ``kernel``
 """
 
-from lowrankgcn import datasets, exceptions, filters, plotting
+from importlib import import_module
+from types import ModuleType
+
+from lowrankgcn import datasets, exceptions, filters
 from lowrankgcn.dominance import eigenpairs
 from lowrankgcn.exceptions import (
     AccuracyWarning,
@@ -44,3 +47,10 @@ __all__ = [
     "kernel",
     "plotting",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    # Pictures bring matplotlib, which takes half of the time to import the package.
+    if name == "plotting":
+        return import_module("lowrankgcn.plotting")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

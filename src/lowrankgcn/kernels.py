@@ -29,6 +29,7 @@ from typing import Literal, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import blas_for
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.decompose import Request, direct_solution
 from lowrankgcn.dominance import bind_filters, dominant_pairs
@@ -116,9 +117,10 @@ class Kernel(SymmetricOperator):
         """
         if self.eigenpairs is None:
             return TruncationError(0.0, 0.0)
-        return truncation_error(
-            self.laplacian, self.filter, self.eigenpairs, random_state=random_state
-        )
+        with blas_for(self.n):
+            return truncation_error(
+                self.laplacian, self.filter, self.eigenpairs, random_state=random_state
+            )
 
 
 @overload

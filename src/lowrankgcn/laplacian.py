@@ -267,11 +267,19 @@ class Laplacian(SymmetricOperator):
         """Whether 𝓛_S = I − Z Zᵀ outside isolated nodes (section A3.1: hypergraph loops)."""
         return bool((self.shift[self.scale > 0] == 1.0).all())
 
-    @property
+    @cached_property
     def spectral_bound(self) -> float:
-        """Upper bound of the spectrum: 1 if 𝓛_S = I − (positive semidefinite), else 2."""
-        semidefinite = self.factor is not None and self.affinity.exact
-        return 1.0 if semidefinite and bool((self.shift <= 1.0).all()) else 2.0
+        """Upper bound of the spectrum, at most 2.
+
+        Where W + diag(c) is positive semidefinite (Gaussian graphs, hypergraphs), 𝓛_S =
+        T(D + diag(c))T − T(W + diag(c))T does not exceed max (d + c)/(d + s), which is near 1.
+        """
+        loops = self.graph.completing_loops
+        if loops is None:
+            return 2.0
+        joined = self.affinity.degrees > 0
+        ratio = (self.affinity.degrees + loops)[joined] / self.degrees[joined]
+        return min(2.0, float(ratio.max(initial=0.0)) + self.affinity.error)
 
     def sampled_residuals(
         self, values: FloatArray, vectors: NDArray[Any], *, random_state: int = 0

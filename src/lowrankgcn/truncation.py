@@ -19,6 +19,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import chunks
 from lowrankgcn.eigensolvers import DenseEigh
 from lowrankgcn.filters import Filter
 from lowrankgcn.laplacian import Laplacian
@@ -30,6 +31,7 @@ __all__ = ["TruncationError", "truncation_error"]
 
 _PROBES = 16
 _STEPS = 24
+_BASIS_ENTRIES = 3 * 10**7  # 240 MB for the Lanczos vectors of the probes at work
 
 
 @final
@@ -48,7 +50,7 @@ def truncation_error(
 
     Exact from all eigenvalues where they are known or cheap (n ≤ 2048); otherwise by stochastic
     Lanczos quadrature: E‖φ(𝓛)z‖² over random signs z, projected off the pairs, is the squared norm.
-    The latter costs 16 × 24 products with the Laplacian.
+    The latter costs 24 products with blocks of probes.
     """
     null = laplacian.null_space
     zeros = int((pairs.eigenvalues == 0).sum())
@@ -65,13 +67,17 @@ def truncation_error(
         discarded = float((left[listed] * phi(values[listed]) ** 2).sum())
         return TruncationError(math.sqrt(discarded + left_out_zeros), 0.0)
     generator = np.random.default_rng(random_state)
-    squares = [
-        _quadrature(laplacian, phi, pairs, generator.choice((-1.0, 1.0), size=laplacian.n))
-        for _ in range(_PROBES)
+    # The estimate sharpens with n as well as with the number of probes.
+    probes = _PROBES if laplacian.n <= 10**5 else 4
+    at_once = max(1, min(probes, _BASIS_ENTRIES // (_STEPS * laplacian.n)))
+    signs = [
+        generator.choice((-1.0, 1.0), (laplacian.n, stop - start))
+        for start, stop in chunks(probes, at_once)
     ]
+    squares = np.concatenate([_quadrature(laplacian, phi, pairs, block) for block in signs])
     mean = float(np.mean(squares)) + left_out_zeros
     value = math.sqrt(mean)
-    spread = float(np.std(squares, ddof=1)) / math.sqrt(_PROBES)
+    spread = float(np.std(squares, ddof=1)) / math.sqrt(probes)
     return TruncationError(value, spread / (2 * value) if value > 0 else 0.0)
 
 
@@ -87,32 +93,54 @@ def _without(values: FloatArray, counts: NDArray[np.int64], kept: FloatArray) ->
     return left
 
 
-def _quadrature(laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probe: FloatArray) -> float:
-    """‖φ(𝓛)z‖² for the part z of the probe off the null space and the pairs, by Lanczos."""
+def _quadrature(
+    laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probes: FloatArray
+) -> FloatArray:
+    """‖φ(𝓛)z‖² for the part z of every probe off the null space and the pairs, shape (count,).
+
+    Lanczos iterations for all probes side by side; each gives a quadrature rule for its z.
+    """
     kept = pairs.eigenvectors[:, pairs.eigenvalues > 0].astype(np.float64, copy=False)
 
-    def off(x: FloatArray) -> FloatArray:
-        x = laplacian.null_space.project_out(x[:, None])[:, 0]
-        return x - kept @ (kept.T @ x)
+    def off(X: FloatArray) -> FloatArray:
+        # Twice, as the pairs are orthogonal to the null space to their residual only, and what
+        # comes back would grow from step to step.
+        for _ in range(2):
+            X = laplacian.null_space.project_out(X)
+            X = X - kept @ (kept.T @ X)
+        return X
 
-    start = off(probe)
-    norm = float(np.linalg.norm(start))
-    if norm <= 1e-12 * math.sqrt(laplacian.n):
-        return 0.0
-    basis = [start / norm]
-    diagonal: list[float] = []
-    beside: list[float] = []
+    block = off(probes)
+    norms = np.linalg.norm(block, axis=0)
+    alive = norms > 1e-10 * math.sqrt(laplacian.n)
+    if not alive.any():
+        return np.zeros(len(norms))
+    basis = [block / np.where(alive, norms, 1.0)]
+    diagonal, beside = [], []
     for _ in range(min(_STEPS, laplacian.n)):
         image = off(laplacian @ basis[-1])
-        diagonal.append(float(basis[-1] @ image))
-        for vector in basis:  # full reorthogonalisation; the basis is short
-            image -= (vector @ image) * vector
-        length = float(np.linalg.norm(image))
-        if length <= 1e-12:
+        diagonal.append(np.einsum("ij,ij->j", basis[-1], image))
+        for vectors in basis:  # full reorthogonalisation; the basis is short
+            image -= np.einsum("ij,ij->j", vectors, image) * vectors
+        lengths = np.linalg.norm(image, axis=0)
+        alive = alive & (lengths > 1e-10)
+        beside.append(np.where(alive, lengths, 0.0))
+        if not alive.any():
             break
-        beside.append(length)
-        basis.append(image / length)
-    values, vectors = la.eigh_tridiagonal(diagonal, beside[: len(diagonal) - 1])
-    # Ritz values lie between discarded eigenvalues; rounding may push them below zero.
+        basis.append(np.where(alive, image / np.where(alive, lengths, 1.0), 0.0))
+    return np.array(
+        [
+            norm**2 * _rule(phi, [d[j] for d in diagonal], [b[j] for b in beside])
+            for j, norm in enumerate(norms)
+        ]
+    )
+
+
+def _rule(phi: Filter, diagonal: list[float], beside: list[float]) -> float:
+    """Σ weights·φ(nodes)² of the quadrature rule that belongs to a tridiagonal matrix."""
+    steps = next((j + 1 for j, length in enumerate(beside) if length == 0), len(diagonal))
+    nodes, vectors = la.eigh_tridiagonal(diagonal[:steps], beside[: steps - 1])
     weights = vectors[0] ** 2
-    return norm**2 * float((weights * phi(np.maximum(values, 1e-15)) ** 2).sum())
+    # Rounding leaves nodes of no weight where kept eigenvectors were, and φ may be huge there.
+    listed = weights > 1e-14
+    return float((weights[listed] * phi(np.maximum(nodes[listed], 0.0)) ** 2).sum())

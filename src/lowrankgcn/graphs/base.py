@@ -40,6 +40,11 @@ class Graph(ABC):
     def loop_weights(self) -> FloatArray:
         """Loops the graph itself has, shape (n,): the smoother used when none is named."""
 
+    @property
+    def completing_loops(self) -> FloatArray | None:
+        """Diagonal that makes W positive semidefinite, shape (n,), where one is known."""
+        return None
+
     @abstractmethod
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
         """Products with the weights W = A − diag(a), with degrees and measured error."""

@@ -120,6 +120,11 @@ class GaussianGraph(Graph):
         """No loops: zeros, shape (n,)."""
         return np.zeros(self.n_nodes)
 
+    @property
+    def completing_loops(self) -> FloatArray:
+        """The kernel's diagonal, ones: Gaussian kernels are positive definite."""
+        return np.ones(self.n_nodes)
+
     @cached_property
     def cloud(self) -> PointCloud:
         """The points in units of the bandwidth."""

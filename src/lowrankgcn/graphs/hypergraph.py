@@ -303,6 +303,11 @@ class Hypergraph(Graph):
         """Sum of the weights of a node's hyperedges, d_H = d + s_H, shape (n,)."""
         return read_only(self.incidence @ self.hyperedge_weights)
 
+    @property
+    def completing_loops(self) -> FloatArray:
+        """The graph's own loops S_H: H W_E D_E^-1 Hᵀ is positive semidefinite."""
+        return self.loop_weights
+
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
         """Exact products with W_H = H W_E D_E^{-1} Hᵀ; nothing for `tol` and `method` to decide."""
         scale = np.sqrt(self.hyperedge_weights / self.hyperedge_sizes)
