@@ -1,8 +1,8 @@
 """Graphs of every type beside their dense weights, for tests of Laplacians, eigenpairs and kernels.
 
-A ``Problem`` holds one graph of the package and what the oracle in ``tests.reference`` needs to know
-of it. ``problems`` draws small ones; ``large`` names fixed ones beyond the 512 nodes up to which a
-full dense decomposition is taken, so that the iterative solvers have something to do.
+A ``Problem`` holds one graph of the package and what the oracle in ``tests.reference`` needs to
+know of it. ``problems`` draws small ones; ``large`` names fixed ones beyond the 512 nodes up to
+which a full dense decomposition is taken, so that the iterative solvers have something to do.
 """
 
 from __future__ import annotations
