@@ -20,8 +20,9 @@ from typing import Any, final
 
 import finufft
 import numpy as np
+from numpy.typing import NDArray
 
-from lowrankgcn._parallel import available_threads
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.gaussian import PointCloud
 
@@ -48,8 +49,8 @@ class GaussianFourier(SymmetricOperator):
     cloud: PointCloud
     eps: float
     coefficients: FloatArray  # transform of the Gaussian on the grid of modes
-    forward: Any  # finufft.Plan, type 1
-    backward: Any  # finufft.Plan, type 2
+    forward: tuple[Any, ...]  # finufft.Plan of type 1 for every span of points
+    backward: tuple[Any, ...]  # finufft.Plan of type 2
 
     @classmethod
     def from_cloud(cls, cloud: PointCloud, *, eps: float) -> GaussianFourier:
@@ -66,14 +67,16 @@ class GaussianFourier(SymmetricOperator):
             for j in range(cloud.dimension)
         ]
         modes = tuple(int(2 * M + 1) for M in half)
-        # One thread wins for small problems: starting threads costs more than they save.
-        threads = available_threads() if cloud.n * coefficients.size > 10**8 else 1
-        options = {"eps": max(eps, 1e-14), "dtype": "complex128", "nthreads": threads}
-        forward = finufft.Plan(1, modes, isign=-1, **options)
-        backward = finufft.Plan(2, modes, isign=1, **options)
-        forward.setpts(*angles)
-        backward.setpts(*angles)
-        return cls(cloud, eps, coefficients, forward, backward)
+        # FINUFFT's own threads add in any order. One thread per plan and a number of plans that
+        # does not depend on the number of threads give the same bits every time.
+        options = {"eps": max(eps, 1e-14), "dtype": "complex128", "nthreads": 1}
+        forward: list[Any] = []
+        backward: list[Any] = []
+        for start, stop in chunks(cloud.n, _points_per_plan(cloud.n, coefficients.size)):
+            for plans, kind, sign in ((forward, 1, -1), (backward, 2, 1)):
+                plans.append(finufft.Plan(kind, modes, isign=sign, **options))
+                plans[-1].setpts(*(angle[start:stop] for angle in angles))
+        return cls(cloud, eps, coefficients, tuple(forward), tuple(backward))
 
     @property
     def n(self) -> int:
@@ -88,14 +91,33 @@ class GaussianFourier(SymmetricOperator):
             pair = X[:, column : column + 2]
             packed.real = pair[:, 0]
             packed.imag = pair[:, 1] if pair.shape[1] == 2 else 0.0
-            spectrum = self.forward.execute(packed)
-            spectrum *= self.coefficients
-            result = self.backward.execute(spectrum)
+            result = self._multiply(packed)
             product[:, column] = result.real
             if pair.shape[1] == 2:
                 product[:, column + 1] = result.imag
         return product
 
+    def _multiply(self, x: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """K x for a complex vector."""
+        span = _points_per_plan(self.n, self.coefficients.size)
+        spectrum = np.sum(
+            map_chunks(
+                lambda start, stop: self.forward[start // span].execute(x[start:stop]), self.n, span
+            ),
+            axis=0,
+        )
+        spectrum *= self.coefficients
+        return np.concatenate(
+            map_chunks(
+                lambda start, _: self.backward[start // span].execute(spectrum), self.n, span
+            )
+        )
+
     def diagonal(self) -> FloatArray:
         """Diagonal, shape (n,): all ones, up to the error `eps`."""
         return np.ones(self.n)
+
+
+def _points_per_plan(n: int, modes: int) -> int:
+    """At most eight plans, and none whose grid is more work than its points."""
+    return max(-(-n // 8), 4 * modes, 2**14)
