@@ -1,0 +1,192 @@
+"""Landmark factors: the factor contract, K ≈ F Fᵀ to the pivot tolerance, and where pivots go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as la
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from lowrankgcn.operators.gaussian import PointCloud
+from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
+from tests import reference, strategies
+from tests.operator_contract import FactorContract, block, check_factor, close
+
+
+def kernel(cloud: PointCloud) -> np.ndarray:
+    """K with its unit diagonal, by the oracle."""
+    return reference.gaussian_adjacency(cloud.coordinates, 1.0) + np.eye(cloud.n)
+
+
+def dense_factor(cloud: PointCloud, landmarks: np.ndarray) -> np.ndarray:
+    """C R^-T with K(P, P) = R R^T, by triangular substitution."""
+    m = len(landmarks)
+    between = reference.gaussian_adjacency(landmarks, 1.0)
+    root = np.linalg.cholesky(between + (1 + 1e-14 * m) * np.eye(m))
+    C = np.exp(-((cloud.coordinates[:, None] - landmarks[None]) ** 2).sum(axis=2))
+    return la.solve_triangular(root, C.T, lower=True).T
+
+
+def greedy_factor(cloud: PointCloud, tol: float, limit: int = 500) -> LandmarkFactor:
+    landmarks = greedy_landmarks(cloud, tol=tol, limit=limit)
+    assert landmarks is not None
+    return LandmarkFactor.from_landmarks(cloud, landmarks)
+
+
+CASES = {
+    "plane": (block(30, 2), 1.0),
+    "line": (block(12, 1), 2.0),
+    "ten dimensions": (block(20, 10), 2.0),
+    "one point": (np.array([[1.0, 2.0]]), 1.0),
+    "duplicates": (np.repeat(block(4, 2), 4, axis=0), 1.0),
+    "one place": (np.ones((5, 2)), 1.0),
+    "isolated": (np.array([[0.0], [1.0], [1e3], [2e3]]), 1.0),
+    "several chunks": (block(2500, 2), 1.0),
+}
+
+
+class TestLandmarkFactor(FactorContract):
+    tolerance = 1e-10  # the inverse of the landmark kernel's root amplifies rounding
+
+    @pytest.fixture(params=CASES)
+    def case(self, request: pytest.FixtureRequest) -> tuple[LandmarkFactor, np.ndarray]:
+        points, bandwidth = CASES[request.param]
+        factor = greedy_factor(PointCloud.from_points(points, bandwidth), 1e-4)
+        return factor, dense_factor(factor.cloud, factor.landmarks)
+
+
+class TestSinglePrecision(FactorContract):
+    """Kernel values in float32: good to the tolerance that allowed them, sums still float64."""
+
+    tolerance = 1e-4
+
+    @pytest.fixture(params=["plane", "ten dimensions", "several chunks"])
+    def case(self, request: pytest.FixtureRequest) -> tuple[LandmarkFactor, np.ndarray]:
+        points, bandwidth = CASES[request.param]
+        cloud = PointCloud.from_points(points, bandwidth)
+        landmarks = greedy_landmarks(cloud, tol=1e-2, limit=500)
+        assert landmarks is not None
+        factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=1e-2)
+        assert factor.single
+        return factor, dense_factor(cloud, landmarks)
+
+
+@given(problem=strategies.gaussian_problems(), tol=st.sampled_from([1e-1, 1e-4, 1e-8]))
+def test_residual_of_small_clouds(problem: Any, tol: float) -> None:
+    factor = greedy_factor(PointCloud.from_points(*problem), tol)
+    F = factor.to_dense()
+    residual = kernel(factor.cloud) - F @ F.T
+    assert np.diag(residual).max() <= tol + 1e-12
+    # A Schur complement: positive semidefinite, so no entry exceeds the diagonal.
+    assert np.linalg.eigvalsh(residual).min() >= -1e-11
+    check_factor(factor, F, tolerance=max(1e-10, 1e-16 / tol))
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("tol", [1e-2, 1e-5, 1e-8])
+def test_residual_of_thousands_of_points(dimension: int, tol: float) -> None:
+    # More points than the subsample: the others are tried too, a clump of seven included.
+    points = block(2600, dimension)
+    points[:7] = 4.0 + 0.01 * points[:7]
+    factor = greedy_factor(PointCloud.from_points(points, 2.5), tol, limit=1000)
+    assert (1 - factor.row_squares()).max() <= 1.01 * tol + 1e-11
+    assert factor.shape[1] < 700
+
+
+def test_rare_duplicates_are_found() -> None:
+    # 400 places, most visited often, some by one point only that a subsample may miss.
+    places = block(400, 3)
+    visits = np.random.default_rng(0).zipf(1.3, size=3000) % 400
+    factor = greedy_factor(PointCloud.from_points(places[visits], 0.3), 1e-6)
+    assert (1 - factor.row_squares()).max() <= 1e-6
+
+
+def test_limit() -> None:
+    cloud = PointCloud.from_points(block(50, 2), 0.01)
+    assert greedy_landmarks(cloud, tol=1e-2, limit=49) is None
+    landmarks = greedy_landmarks(cloud, tol=1e-2, limit=50)
+    assert landmarks is not None
+    assert len(landmarks) == 50
+    assert len(np.unique(landmarks, axis=0)) == 50
+
+
+@pytest.mark.parametrize("n", [1500, 2600])
+def test_one_landmark_for_one_place(n: int) -> None:
+    cloud = PointCloud.from_points(np.full((n, 2), 3.0), 1.0)
+    landmarks = greedy_landmarks(cloud, tol=1e-10, limit=5)
+    assert landmarks is not None
+    assert landmarks.shape == (1, 2)
+
+
+def test_landmarks_are_points_and_repeat_with_the_seed() -> None:
+    cloud = PointCloud.from_points(block(2600, 2), 1.0)
+    rows = {tuple(row) for row in cloud.coordinates}
+    for draw in (
+        lambda seed: greedy_landmarks(cloud, tol=1e-3, limit=300, random_state=seed),
+        lambda seed: random_landmarks(cloud, 300, random_state=seed),
+    ):
+        first, again, other = draw(0), draw(0), draw(1)
+        assert_array_equal(first, again)
+        assert first.shape != other.shape or (first != other).any()
+        assert {tuple(row) for row in first} <= rows
+
+
+def test_random_landmarks_are_at_most_all_points() -> None:
+    cloud = PointCloud.from_points(block(20, 12), 1.0)
+    landmarks = random_landmarks(cloud, 500)
+    assert sorted(map(tuple, landmarks)) == sorted(map(tuple, cloud.coordinates))
+    F = LandmarkFactor.from_landmarks(cloud, landmarks).to_dense()
+    close(F @ F.T, kernel(cloud), 1e-12)
+
+
+def test_repeated_landmarks_do_no_harm() -> None:
+    cloud = PointCloud.from_points(np.repeat(block(5, 11), 6, axis=0), 1.0)
+    F = LandmarkFactor.from_landmarks(cloud, random_landmarks(cloud, 30)).to_dense()
+    close(F @ F.T, kernel(cloud), 1e-10)
+
+
+def test_further_points() -> None:
+    cloud = PointCloud.from_points(block(40, 2), 1.5)
+    factor = greedy_factor(cloud, 1e-8)
+    close(factor.evaluate(cloud.coordinates), factor.to_dense())
+    new = block(6, 2, seed=9)
+    cross = np.exp(-((new[:, None] - cloud.coordinates[None]) ** 2).sum(axis=2))
+    close(factor.evaluate(new) @ factor.to_dense().T, cross, 1e-3)
+
+
+def test_far_from_the_centre() -> None:
+    # Squared radius beyond both limits of the one matrix product: coordinate differences.
+    points = 5 * block(60, 2)
+    points[0] += 4e3
+    for tol in (1e-2, 1e-7):
+        cloud = PointCloud.from_points(points, 1.0)
+        landmarks = greedy_landmarks(cloud, tol=tol, limit=60)
+        assert landmarks is not None
+        factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=tol)
+        products = factor @ factor.transpose_product(np.eye(60))
+        close(products, kernel(cloud), 1e-4 if factor.single else 2 * tol)
+
+
+def test_kept_and_repeated_kernel_values_give_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cloud = PointCloud.from_points(block(2600, 2), 1.0)
+    landmarks = random_landmarks(cloud, 40)
+    X, V = block(2600, 3), block(40, 3)
+    results = []
+    for cache, threads in ((2**28, "1"), (2**28, "2"), (0, "1"), (0, "2")):
+        monkeypatch.setattr("lowrankgcn.operators.landmarks._CACHE_BYTES", cache)
+        monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", threads)
+        factor = LandmarkFactor.from_landmarks(cloud, landmarks)
+        for _ in range(2):  # evaluated, then perhaps remembered
+            results.append(
+                (factor @ V, factor.transpose_product(X), factor.gram(X[:, 0]), factor.gram())
+            )
+        results[-1] += (factor.row_squares(),)
+    for result in results:
+        for one, other in zip(result, results[1], strict=False):
+            assert_array_equal(one, other)
