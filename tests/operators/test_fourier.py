@@ -1,0 +1,98 @@
+"""Fourier sums against the dense kernel: error of order eps, every dimension, same bits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
+from lowrankgcn.operators.gaussian import PointCloud
+from tests import reference, strategies
+from tests.operator_contract import OperatorContract, block, check_operator
+
+CLOUDS = {
+    "line": block(40, 1),
+    "plane": block(40, 2),
+    "space": block(40, 3),
+    "one point": np.array([[2.0, 3.0]]),
+    "one place": np.ones((5, 2)),
+    "duplicates": np.repeat(block(4, 2), 3, axis=0),
+    "flat": block(20, 3) * np.array([1.0, 1.0, 0.0]),
+    "away from the origin": block(20, 2) - 1e3,
+    "two clusters": block(20, 2) + np.repeat([[0.0], [15.0]], 10, axis=0),
+}
+
+
+def kernel(points: np.ndarray, bandwidth: float = 1.0) -> np.ndarray:
+    return reference.gaussian_adjacency(points, bandwidth) + np.eye(len(points))
+
+
+class TestGaussianFourier(OperatorContract):
+    tolerance = 1e-9  # of sums over some thousand modes with eps = 1e-11
+
+    @pytest.fixture(params=CLOUDS)
+    def case(self, request: pytest.FixtureRequest) -> tuple[GaussianFourier, np.ndarray]:
+        points = CLOUDS[request.param]
+        cloud = PointCloud.from_points(points, 1.0)
+        return GaussianFourier.from_cloud(cloud, eps=1e-11), kernel(points)
+
+
+@pytest.mark.parametrize("eps", [1e-2, 1e-4, 1e-8, 1e-12])
+@pytest.mark.parametrize("extent", [0.1, 3.0, 20.0])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_error_is_of_order_eps(dimension: int, extent: float, eps: float) -> None:
+    points = extent * np.random.default_rng(0).random((200, dimension))
+    points[0], points[1] = 0.0, extent  # opposite corners see the periodic images best
+    fourier = GaussianFourier.from_cloud(PointCloud.from_points(points, 1.0), eps=eps)
+    error = np.abs(fourier @ np.eye(200, 4) - kernel(points)[:, :4]).max()
+    assert error <= 3 * dimension * eps
+
+
+@given(
+    problem=strategies.gaussian_problems(max_nodes=8),
+    dimension=st.integers(1, 3),
+    eps=st.sampled_from([1e-3, 1e-9]),
+)
+def test_small_clouds(problem: Any, dimension: int, eps: float) -> None:
+    points, bandwidth = problem
+    points = points[:, :dimension]
+    cloud = PointCloud.from_points(points, bandwidth)
+    fourier = GaussianFourier.from_cloud(cloud, eps=eps)
+    check_operator(fourier, kernel(points, bandwidth), tolerance=100 * eps)
+
+
+def test_modes_grow_with_extent_and_accuracy() -> None:
+    period, half = fourier_modes(np.array([0.0, 10.0, 1e3]), 1e-6)
+    reach = math.sqrt(math.log(1e6))
+    np.testing.assert_allclose(period, np.array([0.0, 10.0, 1e3]) + reach)
+    assert_array_equal(half, np.ceil(period * reach / math.pi))
+    assert (fourier_modes(np.array([10.0]), 1e-12)[1] > half[1]).all()
+
+
+def test_modes_of_the_narrowest_kernels_can_be_counted() -> None:
+    _, half = fourier_modes(np.array([1e140]), 1e-6)
+    assert 1e140 < half[0] < 1e142
+
+
+@pytest.mark.parametrize(("n", "extent"), [(300, 1.0), (5000, 12.0), (70000, 0.5)])
+def test_number_of_threads_does_not_matter(
+    n: int, extent: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = extent * np.random.default_rng(0).random((n, 3))
+    X = block(n, 3)
+    results = []
+    for threads in ("1", "2", "4", "4"):
+        monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", threads)
+        fourier = GaussianFourier.from_cloud(PointCloud.from_points(points, 1.0), eps=1e-3)
+        results.append(fourier @ X)
+    for result in results[1:]:
+        assert_array_equal(result, results[0])
+    rows = np.arange(0, n, n // 50)
+    exact = np.exp(-((points[rows, None] - points[None]) ** 2).sum(axis=2)) @ X
+    assert np.abs(results[0][rows] - exact).max() <= 1e-3 * np.abs(X).sum(axis=0).max()
