@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +39,7 @@ from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
 from lowrankgcn.operators.base import SymmetricOperator
 from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
-from lowrankgcn.operators.gaussian import GaussianBlocks, PointCloud
+from lowrankgcn.operators.gaussian import EDGE_RADIUS, GaussianBlocks, PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
 from lowrankgcn.operators.structured import DenseOperator, DiagonalPlusLowRank, SparseOperator
 
@@ -54,6 +55,7 @@ _PAIRS_LIMIT = 4 * 10**7
 _PAIRS_PER_POINT = 1000
 _SHARPENINGS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
 _WORST_DEGREE_ERROR = 0.1
+_LOW_DEGREE = 1000  # times the tolerance: degrees that the dropped weights would change
 
 
 def gaussian_sum(
@@ -209,7 +211,31 @@ def _sparse(
     pairs = pairs[pairs["i"] != pairs["j"]]
     weights = np.exp(-(pairs["v"] ** 2))
     shape = (cloud.n, cloud.n)
-    return SparseOperator(sp.coo_array((weights, (pairs["i"], pairs["j"])), shape=shape).tocsr())
+    matrix = sp.coo_array((weights, (pairs["i"], pairs["j"])), shape=shape).tocsr()
+    lonely = np.flatnonzero(matrix.sum(axis=1) < _LOW_DEGREE * tol)
+    if len(lonely):
+        rows = _neighbours(cloud, tree, lonely, radius)
+        matrix = matrix.maximum(rows).maximum(rows.T)
+    return SparseOperator(matrix)
+
+
+def _neighbours(
+    cloud: PointCloud, tree: cKDTree, index: NDArray[np.intp], radius: float
+) -> sp.csr_array:
+    """Rows of W for points so far from all others that `radius` cuts off what weights they have.
+
+    Weights count that are not negligible beside that of the nearest neighbour.
+    """
+    nearest = tree.query(cloud.coordinates[index], k=2)[0][:, 1]
+    joined = nearest < EDGE_RADIUS
+    index, reach = index[joined], np.minimum(np.hypot(nearest[joined], radius), EDGE_RADIUS)
+    found = tree.query_ball_point(cloud.coordinates[index], reach)
+    rows = np.repeat(index, [len(near) for near in found])
+    columns = np.fromiter(chain.from_iterable(found), np.intp, len(rows))
+    rows, columns = rows[rows != columns], columns[rows != columns]
+    difference = cloud.coordinates[rows] - cloud.coordinates[columns]
+    weights = np.exp(-np.einsum("ij,ij->i", difference, difference))
+    return sp.coo_array((weights, (rows, columns)), shape=(cloud.n, cloud.n)).tocsr()
 
 
 _Way = Callable[[PointCloud, float, int, bool], SymmetricOperator | None]

@@ -32,6 +32,9 @@ EDGE_RADIUS = float(np.sqrt(745.13))
 # ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: 2e-13 within this squared radius.
 _GEMM_RADIUS_SQUARED = 500.0
 
+# Half the width of a box in bandwidths from which on rounding of coordinates would be felt.
+_WIDE_BOX = 1000.0
+
 _TILE_ROWS = 512
 _TILE_COLUMNS = 2048
 
@@ -39,7 +42,7 @@ _TILE_COLUMNS = 2048
 @final
 @dataclass(frozen=True, eq=False)
 class PointCloud:
-    """Points in units of the bandwidth, centred.
+    """Points in units of the bandwidth, shifted towards the origin.
 
     Attributes
     ----------
@@ -58,12 +61,16 @@ class PointCloud:
 
     @classmethod
     def from_points(cls, points: FloatArray, bandwidth: float) -> PointCloud:
-        """Centre the points and divide by the bandwidth."""
+        """Shift the points and divide by the bandwidth."""
         low, high = points.min(axis=0), points.max(axis=0)
-        centre = low / 2 + high / 2
+        half = float((high / 2 - low / 2).max())
         # Distinct points differ by more than 1e-16 of the extent, so below 1e-140 of it every
         # bandwidth gives the same kernel (0 or 1) and the squares stay within double precision.
-        effective = max(bandwidth, float((high / 2 - low / 2).max()) * 1e-140)
+        effective = max(bandwidth, half * 1e-140)
+        # The middle of the box keeps coordinates small. In a wide box it would cost points near
+        # the origin their last digits; there the least shift into the box costs none.
+        wide = half / effective > _WIDE_BOX
+        centre = np.clip(0.0, low, high) if wide else low / 2 + high / 2
         coordinates = (points - centre) / effective
         radius = float(np.einsum("ij,ij->i", coordinates, coordinates).max())
         return cls(coordinates, radius, centre, effective)
