@@ -41,6 +41,7 @@ __all__ = ["bind_filters", "dominant_pairs", "eigenpairs"]
 
 _METHODS = ("auto", "dense", "svd", "lanczos", "krylov")
 _GRID = 4001  # points at which a filter is looked at between the eigenvalues
+_LARGEST = Polynomial((0.0, 1.0))
 _TIE = 1e-10  # strengths that differ by less, of the largest, count as equal
 
 
@@ -135,7 +136,7 @@ def eigenpairs(
     if which == "smallest":
         pairs = accurate_pairs(laplacian, request, lambda L, how: smallest_pairs(L, count, how))
     else:
-        filters = (Polynomial((0.0, 1.0)),) if filter is None else as_filters(filter)
+        filters = (_LARGEST,) if filter is None else as_filters(filter)
         pairs, _ = dominant_pairs(laplacian, count, filters, request)
     if pairs.n_components > 1:
         warn_caller(
@@ -222,11 +223,12 @@ def _dominant_direct(
         bulk = float(_strength(filters, np.array([direct.bulk_value]))[0])
         ahead = int((strengths[:k] >= bulk - _TIE * strengths.max(initial=0.0)).sum())
         if ahead == 0:
+            largest = filters[0] is _LARGEST
             raise invalid(
-                "filter",
-                "a filter that does not put most weight on the eigenvalue "
-                f"{direct.bulk_value:g}, whose {direct.bulk_count} eigenvectors are arbitrary",
-                ", ".join(map(str, filters)),
+                "which" if largest else "filter",
+                f"less weight on the eigenvalue {direct.bulk_value:g}, whose {direct.bulk_count} "
+                "eigenvectors are arbitrary",
+                "'largest'" if largest else ", ".join(map(str, filters)),
             )
         if ahead < k:
             warn_caller(
@@ -259,13 +261,15 @@ def _dominant_iterative(
     edge = laplacian.spectral_bound
     if len(low.values) < available and _hidden(bound, values, k, low.values[-1], edge):
         high = iterate(laplacian, count, 0, request, largest=True)
-        beyond = high.values > low.values[-1] + 2 * request.tol
+        cut = _seam(low.values, high.values, 2 * request.tol)
+        below, above = int((low.values < cut).sum()), high.values >= cut
         edge = float(high.values[0])
-        values = np.concatenate([values, high.values[beyond]])
-        parts.append(high.vectors[:, beyond])
-        residuals.append(high.residuals[beyond])
+        values = np.concatenate([values[: zeros + below], high.values[above]])
+        parts = [low.vectors[:, : zeros + below], high.vectors[:, above]]
+        residuals = [low.residuals[:below], high.residuals[above]]
         products += high.products
-        if beyond.all() and _hidden(bound, values, k, low.values[-1], edge):
+        known = below + int(above.sum())
+        if known < available and _hidden(bound, values, k, low.values[-1], edge):
             raise EigensolverError(
                 f"the {k} eigenvalues of largest |φ(λ)| may lie between {low.values[-1]:.4g} and "
                 f"{edge:.4g}, inside the spectrum, where an iterative solver does not reach; use a "
@@ -301,9 +305,20 @@ def _ranking(strengths: FloatArray) -> NDArray[np.intp]:
     return order[np.lexsort((order, level))]
 
 
+def _seam(low: FloatArray, high: FloatArray, slack: float) -> float:
+    """Where the smallest eigenvalues end and the largest begin, no pair being in both.
+
+    All below the last of `low` are in `low`, all above the first of `high` in `high`. If that is
+    one and the same multiple eigenvalue, the side with more copies of it has it.
+    """
+    last = float(low[-1])
+    copies = int((low >= last - slack).sum()), int((high <= last + slack).sum())
+    return last - slack if high[0] < last - slack or copies[1] > copies[0] else last + slack
+
+
 def _hidden(filters: Sequence[Filter], known: FloatArray, k: int, low: float, high: float) -> bool:
-    """Whether an eigenvalue between `low` and `high` could outweigh the k strongest known ones."""
+    """Whether an eigenvalue from `low` to `high` could outweigh the k strongest known ones."""
     strengths = np.sort(_strength(filters, known))[::-1]
     weakest = float(strengths[min(k, len(strengths)) - 1])
-    between = _strength(filters, np.linspace(low, high, _GRID)[1:-1])
+    between = _strength(filters, np.linspace(low, high, _GRID))
     return bool((between > weakest * (1 + 1e-9)).any())
