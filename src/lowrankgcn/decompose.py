@@ -193,8 +193,9 @@ def assemble(
         residuals = np.hypot(residuals, np.finfo(np.float32).eps)  # the rounding that stores them
     fix_signs(vectors[:, zeros:])
     eigenvalues = np.concatenate([np.zeros(zeros), values])
-    if not math.isnan(following):
-        twin = int(np.abs(eigenvalues - following).argmin())
+    alike = np.flatnonzero((eigenvalues == 0) == (following == 0))  # the null space is exact
+    if not math.isnan(following) and len(alike):
+        twin = alike[np.abs(eigenvalues[alike] - following).argmin()]
         warn_degenerate_cut(float(eigenvalues[twin]), following, float(residuals[twin]))
     return Eigenpairs(
         eigenvalues,

@@ -132,12 +132,17 @@ def first_left_out(rest: FloatArray, kept: FloatArray) -> float:
     """The first of `rest`, or one that equals a value kept; NaN if none is left."""
     if not len(rest):
         return float("nan")
-    ascending = np.sort(kept)
-    place = np.searchsorted(ascending, rest)
+    # The null space is exact: no other eigenvalue is its copy, however small.
+    if (rest == 0).any() and (kept == 0).any():
+        return 0.0
+    positive, ascending = rest[rest > 0], np.sort(kept[kept > 0])
+    if not len(positive) or not len(ascending):
+        return float(rest[0])
+    place = np.searchsorted(ascending, positive)
     below = ascending[np.maximum(place - 1, 0)]
-    above = ascending[np.minimum(place, len(kept) - 1)]
-    distance = np.minimum(np.abs(rest - below), np.abs(rest - above))
-    return float(rest[distance.argmin() if distance.min() <= _CUT_TOL else 0])
+    above = ascending[np.minimum(place, len(ascending) - 1)]
+    distance = np.minimum(np.abs(positive - below), np.abs(positive - above))
+    return float(positive[distance.argmin()] if distance.min() <= _CUT_TOL else rest[0])
 
 
 def warn_degenerate_cut(last: float, following: float, uncertainty: float) -> None:
