@@ -229,7 +229,9 @@ def test_low_rank(kind: str, data: st.DataObject) -> None:
         expected = min(rank, int((np.abs(response[listed]) >= level).sum()))
     laplacian = lg.Laplacian(problem.graph, smoother)
     if expected == 0:
-        with pytest.raises(ValueError, match=r"^filter: expected less weight on the eigenvalue 1, whose"):
+        with pytest.raises(
+            ValueError, match=r"^filter: expected less weight on the eigenvalue 1, whose"
+        ):
             lg.kernel(laplacian, case.filter, rank)
         return
     with recorded() as warned:

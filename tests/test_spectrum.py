@@ -102,6 +102,9 @@ def test_degenerate_cut(last: float, following: float, uncertainty: float, warns
         ([0.7, 0.0], [0.5, 0.0], 0.0),
         ([0.7, 0.5 + 1e-12], [0.5], 0.5 + 1e-12),
         ([2.0], [0.5], 2.0),
+        ([0.7, 0.0], [1e-12], 0.7),  # zeros are exact, so 1e-12 is no copy of them
+        ([0.7, 1e-12], [0.0], 0.7),
+        ([0.7, 0.0], [0.0, 1e-12], 0.0),
     ],
 )
 def test_first_left_out(rest: list[float], kept: list[float], expected: float) -> None:
