@@ -55,6 +55,7 @@ _PAIRS_LIMIT = 4 * 10**7
 _PAIRS_PER_POINT = 1000
 _SHARPENINGS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
 _WORST_DEGREE_ERROR = 0.1
+_SINGLE_PRECISION_TOL = 1e-4  # errors down to here can be measured with weights in float32
 _LOW_DEGREE = 1000  # times the tolerance: degrees that the dropped weights would change
 
 
@@ -99,7 +100,8 @@ def gaussian_sum(
             operator = way(cloud, tol * sharpening, random_state, method != "auto")
             if operator is None:
                 break
-            fast = _assess(cloud, operator, name, lonely, random_state)
+            yardstick = GaussianBlocks(cloud, single=tol >= _SINGLE_PRECISION_TOL)
+            fast = _assess(cloud, operator, name, lonely, yardstick, random_state)
             if fast is not None and fast.error <= tol:
                 return fast
             if fast is not None and (best is None or fast.error < best.error):
@@ -126,6 +128,7 @@ def _assess(
     operator: SymmetricOperator,
     method: str,
     isolated: NDArray[np.bool_],
+    yardstick: SymmetricOperator,
     random_state: int,
 ) -> Affinity | None:
     """Degrees and measured error of a candidate; None when a degree is unusable."""
@@ -144,7 +147,7 @@ def _assess(
     np.power(degrees, -0.5, out=scale, where=~isolated)
     risky, drawn = sample_rows(scale, random_state)
     index = np.concatenate([risky, drawn])
-    exact = GaussianBlocks(cloud).rows(index, tests)
+    exact = yardstick.rows(index, tests)
     difference = product[index] - unit_diagonal * tests[index] - exact
     wrong = np.abs(difference[:, 0]) > _WORST_DEGREE_ERROR * exact[:, 0]
     if bool(wrong[~isolated[index]].any()):
@@ -154,7 +157,7 @@ def _assess(
     squares = (scale[index][:, None] * difference) ** 2 / norms
     error = float(np.sqrt(extrapolate(squares, len(risky), cloud.n)).max())
     diagonal = np.full(cloud.n, float(unit_diagonal))
-    return Affinity(operator, diagonal, degrees, error, method, GaussianBlocks(cloud))
+    return Affinity(operator, diagonal, degrees, error, method, yardstick)
 
 
 def _low_rank(

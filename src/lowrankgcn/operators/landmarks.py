@@ -44,7 +44,7 @@ _TRIED_POINTS = 6000
 _SINGLE_PRECISION_TOL = 1e-4
 
 # Kernel values kept between passes up to this many bytes; evaluated again in every pass beyond.
-_CACHE_BYTES = 2**28
+_CACHE_BYTES = 2**29
 
 _CHUNK_ROWS = 1024
 _SPANS = 32
@@ -112,7 +112,7 @@ class LandmarkFactor(Factor):
     Notes
     -----
     A pass over the points costs O(n m (d + k)) and O(n k) memory; kernel values are kept between
-    passes while they fit into 256 MB.
+    passes while they fit into 512 MB.
     """
 
     cloud: PointCloud
