@@ -31,7 +31,7 @@ EDGE_RADIUS = float(np.sqrt(745.13))
 
 # ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: 2e-13 within this squared radius.
 _GEMM_RADIUS_SQUARED = 500.0
-_SINGLE_RADIUS_SQUARED = 10.0  # and 1e-6 within this one in float32
+_SINGLE_RADIUS_SQUARED = 50.0  # and 6e-6 within this one in float32
 
 # Half the width of a box in bandwidths from which on rounding of coordinates would be felt.
 _WIDE_BOX = 1000.0
@@ -134,7 +134,7 @@ class GaussianBlocks(SymmetricOperator):
 
     The diagonal is left out rather than subtracted: the weights of a far point are smaller than the
     rounding of a unit diagonal, and its degree is all it has. With `single` the weights themselves
-    are float32, four times faster and right to about 1e-6: a yardstick for errors above 1e-4.
+    are float32, four times faster and right to about 1e-5: a yardstick for errors above 1e-4.
     """
 
     cloud: PointCloud
