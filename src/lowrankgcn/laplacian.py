@@ -293,7 +293,7 @@ class Laplacian(SymmetricOperator):
             return np.zeros(len(values))
         risky, drawn = sample_rows(self.scale, random_state)
         index = np.concatenate([risky, drawn])
-        weighted = self.affinity.yardstick.rows(index, self.scale[:, None] * vectors)
+        weighted = self.affinity.yardstick.scaled_rows(index, self.scale, vectors)
         scale = self.scale[index][:, None]
         own = scale**2 * self.affinity.degrees[index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
         residual = (own - values) * vectors[index] - scale * weighted

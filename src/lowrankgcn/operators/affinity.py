@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
+from lowrankgcn.operators.gaussian import GaussianBlocks
 
 __all__ = ["Affinity", "extrapolate", "sample_rows"]
 
@@ -44,7 +45,7 @@ class Affinity:
         far eigenvalues of the normalised Laplacian may move; 0 when products are exact.
     method : str
         How the products are done.
-    yardstick : SymmetricOperator or None
+    yardstick : GaussianBlocks or None
         Exact W, expensive, for selected rows only; None when `operator` is exact itself.
     row_sums : (n,) array or None
         Row sums d + a of A, where they are known more exactly than by that addition.
@@ -55,7 +56,7 @@ class Affinity:
     degrees: FloatArray
     error: float = 0.0
     method: str = "exact"
-    yardstick: SymmetricOperator | None = None
+    yardstick: GaussianBlocks | None = None
     row_sums: FloatArray | None = None
 
     @property

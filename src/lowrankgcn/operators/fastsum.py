@@ -128,7 +128,7 @@ def _assess(
     operator: SymmetricOperator,
     method: str,
     isolated: NDArray[np.bool_],
-    yardstick: SymmetricOperator,
+    yardstick: GaussianBlocks,
     random_state: int,
 ) -> Affinity | None:
     """Degrees and measured error of a candidate; None when a degree is unusable."""
@@ -152,7 +152,7 @@ def _assess(
     wrong = np.abs(difference[:, 0]) > _WORST_DEGREE_ERROR * exact[:, 0]
     if bool(wrong[~isolated[index]].any()):
         return None
-    norms = degrees @ tests**2
+    norms = np.einsum("i,ij,ij->j", degrees, tests, tests)
     norms[norms == 0] = 1.0  # no edge at all, and nothing wrong with that
     squares = (scale[index][:, None] * difference) ** 2 / norms
     error = float(np.sqrt(extrapolate(squares, len(risky), cloud.n)).max())

@@ -157,11 +157,21 @@ class GaussianBlocks(SymmetricOperator):
         return product
 
     def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
+        return self.scaled_rows(index, None, X)
+
+    def scaled_rows(
+        self, index: NDArray[np.intp], scale: FloatArray | None, X: NDArray[Any]
+    ) -> FloatArray:
+        """W[index] diag(scale) X, shape (len(index), k), without scaling a copy of X."""
+
         def strip(first: int, last: int) -> FloatArray:
             product = np.zeros((len(index), X.shape[1]))
             for start, stop in chunks(last - first, _TILE_COLUMNS):
                 left, right = first + start, first + stop
-                product += self._tile(index, left, right) @ X[left:right]
+                tile = self._tile(index, left, right)
+                if scale is not None:
+                    tile = tile * scale[left:right]
+                product += tile @ X[left:right]
             return product
 
         total: FloatArray = np.sum(map_chunks(strip, self.n, max(_TILE_COLUMNS, self.n // 16)), 0)
