@@ -37,7 +37,8 @@ from scipy.spatial import cKDTree
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
-from lowrankgcn.operators.base import SymmetricOperator
+from lowrankgcn.operators.base import FloatArray, SymmetricOperator
+from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
 from lowrankgcn.operators.gaussian import EDGE_RADIUS, GaussianBlocks, PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
@@ -55,6 +56,7 @@ _PAIRS_LIMIT = 4 * 10**7
 _PAIRS_PER_POINT = 1000
 _SHARPENINGS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
 _WORST_DEGREE_ERROR = 0.1
+_LONELY_POINTS = 512
 _SINGLE_PRECISION_TOL = 1e-4  # errors down to here can be measured with weights in float32
 _LOW_DEGREE = 1000  # times the tolerance: degrees that the dropped weights would change
 
@@ -156,8 +158,23 @@ def _assess(
     norms[norms == 0] = 1.0  # no edge at all, and nothing wrong with that
     squares = (scale[index][:, None] * difference) ** 2 / norms
     error = float(np.sqrt(extrapolate(squares, len(risky), cloud.n)).max())
+    if isinstance(operator, DiagonalPlusLowRank):
+        error = max(error, _worst_represented(operator.factor, scale))
     diagonal = np.full(cloud.n, float(unit_diagonal))
     return Affinity(operator, diagonal, degrees, error, method, yardstick)
+
+
+def _worst_represented(factor: Factor, scale: FloatArray) -> float:
+    """Largest diagonal entry of D^{-1/2}(K − F Fᵀ)D^{-1/2} among the points of lowest degree.
+
+    A group of points far from every landmark is missing from F altogether. If it is small, sampled
+    rows do not meet it; but its degrees are low, and the diagonal of K is known to be one.
+    """
+    count = min(_LONELY_POINTS, len(scale))
+    index = np.argpartition(-scale, count - 1)[:count]
+    rows = factor.take(index)
+    missing = 1.0 - np.einsum("ij,ij->i", rows, rows)
+    return float((missing * scale[index] ** 2).max())
 
 
 def _low_rank(
