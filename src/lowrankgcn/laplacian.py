@@ -71,7 +71,7 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
         raise invalid("smoother", f"shape ({n},)", f"shape {values.shape}")
     if values.min() < 0:
         raise invalid("smoother", "loop weights >= 0", float(values.min()))
-    return values
+    return values.copy()
 
 
 @final
@@ -209,7 +209,7 @@ class Laplacian(SymmetricOperator):
             shift[joined] = 1.0
         for name, value in (
             ("graph", graph),
-            ("smoother", smoother),
+            ("smoother", loops if np.ndim(smoother) else smoother),
             ("tol", tolerance),
             ("method", method),
             ("affinity", affinity),
@@ -278,7 +278,8 @@ class Laplacian(SymmetricOperator):
         if loops is None:
             return 2.0
         joined = self.affinity.degrees > 0
-        ratio = (self.affinity.degrees + loops)[joined] / self.degrees[joined]
+        with np.errstate(over="ignore"):  # degrees below 1e-308
+            ratio = (self.affinity.degrees + loops)[joined] / self.degrees[joined]
         return min(2.0, float(ratio.max(initial=0.0)) + self.affinity.error)
 
     def sampled_residuals(
