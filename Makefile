@@ -4,8 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Test processes: 0 runs the tests in one process, make test WORKERS=auto in one per core.
-WORKERS ?= 0
+# Test processes: one per core; make test WORKERS=0 runs the tests in one.
+WORKERS ?= auto
 
 # Each test process computes with one thread: thread pools that fight for the cores are slower.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
@@ -21,7 +21,7 @@ demo: $(VENV)/.ready-core ## a tour on an embedded table and an embedded point c
 	@$(BIN)/lowrankgcn demo
 
 test: lint ## lint, types, import order and all tests
-	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS)
+	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 lint: $(VENV)/.ready-dev ## ruff, mypy and the import order
 	@$(BIN)/ruff check --output-format concise .

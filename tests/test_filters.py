@@ -89,7 +89,7 @@ spectra = hnp.arrays(
 )
 
 
-@pytest.mark.parametrize(("phi", "formula"), ORACLES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("phi", "formula"), ORACLES, ids=[str(phi) for phi, _ in ORACLES])
 def test_matches_its_formula(phi: Filter, formula: Any) -> None:
     eigenvalues = np.array([0.0, 1e-9, 0.25, 0.3, 1.0, 1.75, 2.0])
     expected = [formula(x) for x in eigenvalues.tolist()]
