@@ -17,10 +17,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
+from lowrankgcn._parallel import single_threaded_blas
 from lowrankgcn.graphs import Graph
 from tests import reference
 from tests import strategies as own
@@ -211,6 +213,16 @@ def large(name: str) -> Large:
 
 
 # --- what tests look at -----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", autouse=True)
+def calm_blas() -> Iterator[None]:
+    """One BLAS thread for the oracle too: threads lose a hundredfold beside a busy neighbour.
+
+    Modules that import this fixture use it.
+    """
+    with single_threaded_blas():
+        yield
 
 
 @contextmanager

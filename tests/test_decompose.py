@@ -19,6 +19,7 @@ from tests.problems import (
     KINDS,
     LARGE,
     Problem,
+    calm_blas,  # noqa: F401
     gap,
     ignoring,
     large,
@@ -108,10 +109,10 @@ def test_every_graph_and_smoother(kind: str, data: st.DataObject) -> None:
     assert_allclose(np.repeat(whole.values, whole.counts), spectrum.eigenvalues, atol=1e-10)
 
 
-@pytest.mark.parametrize("method", METHODS[1:])
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-def test_every_method_on_small_graphs(kind: str, method: Any, data: st.DataObject) -> None:
+def test_every_method_on_small_graphs(kind: str, data: st.DataObject) -> None:
+    method = data.draw(st.sampled_from(METHODS[1:]))
     problem = data.draw(problems(kind))
     smoother = data.draw(strategies.smoothers(problem.n))
     k = data.draw(st.integers(1, problem.n))
@@ -137,13 +138,13 @@ def test_svd_on_small_hypergraphs(kind: str, data: st.DataObject) -> None:
 # --- beyond 512 nodes -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["auto", "dense"])  # the others: test_eigensolvers.py
 @pytest.mark.parametrize("name", LARGE)
 def test_large_graphs(name: str, method: Any) -> None:
     case = large(name)
     zeros = case.spectrum.n_zero
-    for k, tol in ((zeros + 7, 1e-6), (zeros + 7, 1e-9)):
-        values = case.spectrum.eigenvalues
+    k, values = zeros + 7, case.spectrum.eigenvalues
+    for tol in (1e-6, 1e-9) if method == "auto" else (1e-9,):
         with recorded() as warned:
             pairs = lg.eigenpairs(case.laplacian, k, method=method, tol=tol)
         check(pairs, case.spectrum, case.matrix, tol=tol, accuracy=tol)
@@ -324,12 +325,12 @@ def test_dtype_may_be_given_as_a_type() -> None:
 
 
 @pytest.mark.parametrize("method", ["auto", "dense", "lanczos", "krylov"])
-@pytest.mark.parametrize("name", ["gaussian", "table-identity", "pieces"])
+@pytest.mark.parametrize("name", ["table-identity", "pieces"])
 def test_same_seed_same_bits(name: str, method: Any) -> None:
-    laplacian = large(name).laplacian
+    laplacian, k = large(name).laplacian, large(name).spectrum.n_zero + 7
     with ignoring(lg.DisconnectedGraphWarning, lg.DegenerateCutWarning):
         first, second = (
-            lg.eigenpairs(laplacian, 48, method=method, random_state=3) for _ in range(2)
+            lg.eigenpairs(laplacian, k, method=method, random_state=3) for _ in range(2)
         )
     assert_array_equal(first.eigenvectors, second.eigenvectors)
     assert_array_equal(first.eigenvalues, second.eigenvalues)

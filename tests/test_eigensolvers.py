@@ -21,7 +21,15 @@ from lowrankgcn.eigensolvers import (
     ThinSVD,
 )
 from tests import reference, strategies
-from tests.problems import HYPERGRAPHS, KINDS, LARGE, Large, large, problems
+from tests.problems import (
+    HYPERGRAPHS,
+    KINDS,
+    LARGE,
+    Large,
+    calm_blas,  # noqa: F401
+    large,
+    problems,
+)
 
 FACTORED = [name for name in LARGE if "table" in name or "hyperedges" in name]
 

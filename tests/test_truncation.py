@@ -15,7 +15,11 @@ import lowrankgcn as lg
 from lowrankgcn import filters
 from lowrankgcn.truncation import TruncationError
 from tests import reference
-from tests.problems import ignoring, large
+from tests.problems import (
+    calm_blas,  # noqa: F401
+    ignoring,
+    large,
+)
 
 
 def circulant(n: int, steps: int) -> tuple[lg.Laplacian, np.ndarray]:
