@@ -146,7 +146,7 @@ class AdjacencyGraph(Graph):
         weight : str or None
             Edge attribute holding the weight, a number ≥ 0 (1 where absent); None for weights of 1.
         """
-        if not hasattr(graph, "is_directed") or not hasattr(graph, "nodes"):
+        if isinstance(graph, type) or not hasattr(graph, "is_directed"):
             raise invalid("graph", "a NetworkX graph", type(graph).__name__)
         if graph.is_directed():
             raise invalid("graph", "an undirected graph", "a directed one; use to_undirected()")
