@@ -50,9 +50,7 @@ def rows(sizes: tuple[int, ...]) -> Iterator[Row]:
     growth: dict[str, dict[int, float]] = {"points": {}, "table": {}}
     for n in sizes:
         points.setup(n)
-        # Ten million eigenvectors in double precision would not fit beside their copies.
-        dtype = "float64" if n <= 10**6 else "float32"
-        run = partial(setup_time.point_pairs, points.points, dtype)
+        run = partial(setup_time.point_pairs, points.points)
         row = measured("points", n, run, points.track_error)
         growth["points"][n] = row["seconds"]
         yield row
@@ -65,8 +63,7 @@ def rows(sizes: tuple[int, ...]) -> Iterator[Row]:
             yield {"work": "… beside FINUFFT + ARPACK", "times faster": ratio, "target": target}
     for n in sizes:
         tables.setup(n)
-        dtype = "float64" if n <= 10**6 else "float32"
-        run = partial(setup_time.table_pairs, tables.graph, dtype)
+        run = partial(setup_time.table_pairs, tables.graph)
         row = measured("table", n, run, tables.track_error)
         growth["table"][n] = row["seconds"]
         yield row

@@ -34,8 +34,8 @@ def alternate(ours: Callable[[], Any], peer: Callable[[], Any], rounds: int) -> 
     return statistics.median(times[0]), statistics.median(times[1])
 
 
-def point_pairs(points: np.ndarray, dtype: str = "float64", tol: float = TOL) -> lg.Eigenpairs:
-    """Eigenpairs of the Gaussian graph, from raw points."""
+def point_pairs(points: np.ndarray, dtype: str = "float32", tol: float = TOL) -> lg.Eigenpairs:
+    """Eigenpairs of the Gaussian graph from raw points, stored as networks take them."""
     laplacian = lg.Laplacian(lg.GaussianGraph(points, BANDWIDTH), tol=tol)
     return lg.eigenpairs(laplacian, POINT_PAIRS, dtype=dtype)
 
@@ -52,7 +52,7 @@ def table(n: int) -> pd.DataFrame:
     )
 
 
-def table_pairs(graph: lg.Hypergraph, dtype: str = "float64") -> lg.Eigenpairs:
+def table_pairs(graph: lg.Hypergraph, dtype: str = "float32") -> lg.Eigenpairs:
     """Eigenpairs of a table's hypergraph, from codes that no earlier run has touched."""
     fresh = lg.Hypergraph.from_codes(graph.incidence.codes, graph.n_hyperedges)
     return lg.eigenpairs(lg.Laplacian(fresh), TABLE_PAIRS, dtype=dtype)

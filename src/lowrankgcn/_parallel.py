@@ -31,11 +31,19 @@ from threadpoolctl import ThreadpoolController
 
 from lowrankgcn._validation import invalid, positive_int
 
-__all__ = ["available_threads", "blas_for", "chunks", "map_chunks", "single_threaded_blas"]
+__all__ = [
+    "available_threads",
+    "blas_for",
+    "chunks",
+    "map_chunks",
+    "single_threaded_blas",
+    "threads_for",
+]
 
 Result = TypeVar("Result")
 
 _SMALL_PROBLEM = 20_000
+_WORTH_A_THREAD = 4_000_000
 _VARIABLE = "LOWRANKGCN_NUM_THREADS"
 _in_worker = threading.local()
 
@@ -65,6 +73,17 @@ def available_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
+
+
+def threads_for(work: int) -> int:
+    """Threads worth starting for `work` elementary steps: one below a few milliseconds.
+
+    Examples
+    --------
+    >>> threads_for(1000)
+    1
+    """
+    return 1 if work < _WORTH_A_THREAD else available_threads()
 
 
 def map_chunks(

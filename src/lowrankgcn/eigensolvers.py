@@ -29,7 +29,7 @@ import scipy.linalg as la
 import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks, map_chunks, threads_for
 from lowrankgcn.exceptions import EigensolverError
 from lowrankgcn.laplacian import Laplacian, NullSpace
 from lowrankgcn.operators import Factor, FloatArray
@@ -336,7 +336,7 @@ class BlockKrylov:
 
 
 def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
-    total: FloatArray = np.sum(map_chunks(term, n, _ROWS), axis=0)
+    total: FloatArray = np.sum(map_chunks(term, n, _ROWS, n_threads=threads_for(64 * n)), axis=0)
     return total
 
 

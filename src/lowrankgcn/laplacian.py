@@ -201,7 +201,7 @@ class Laplacian(SymmetricOperator):
             degrees = affinity.row_sums
         joined = affinity.degrees > 0
         scale = np.zeros(len(degrees))
-        np.power(degrees, -0.5, out=scale, where=joined)
+        np.divide(1.0, np.sqrt(degrees), out=scale, where=joined)
         shift = np.zeros(len(degrees))
         # 1 − (S − a)/(D + S), written without the cancellation.
         np.divide(affinity.degrees + affinity.diagonal, degrees, out=shift, where=joined)

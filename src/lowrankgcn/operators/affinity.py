@@ -70,7 +70,7 @@ def sample_rows(scale: FloatArray, random_state: int) -> tuple[NDArray[np.intp],
     n = len(scale)
     low = min(_LOWEST_DEGREES, n)
     risky = np.sort(np.argpartition(-scale, low - 1)[:low])
-    count = min(n, int(np.clip(1.6e5 / n, 16, 32)))
+    count = min(n, int(np.clip(1.6e5 / n, 8, 16)))
     drawn = np.random.default_rng(random_state).choice(n, count, replace=False)
     return risky, np.setdiff1d(drawn, risky)
 

@@ -146,7 +146,7 @@ def _assess(
     if not bool((degrees[~isolated] > 0).all()):
         return None
     scale = np.zeros(cloud.n)
-    np.power(degrees, -0.5, out=scale, where=~isolated)
+    np.divide(1.0, np.sqrt(degrees), out=scale, where=~isolated)
     risky, drawn = sample_rows(scale, random_state)
     index = np.concatenate([risky, drawn])
     exact = yardstick.rows(index, tests)

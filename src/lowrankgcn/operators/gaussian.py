@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.spatial.distance import cdist
 
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks, map_chunks, threads_for
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 
 __all__ = ["GaussianBlocks", "PointCloud", "gaussian_kernel"]
@@ -174,7 +174,9 @@ class GaussianBlocks(SymmetricOperator):
                 product += tile @ X[left:right]
             return product
 
-        total: FloatArray = np.sum(map_chunks(strip, self.n, max(_TILE_COLUMNS, self.n // 16)), 0)
+        threads = threads_for(len(index) * self.n)
+        strips = map_chunks(strip, self.n, max(_TILE_COLUMNS, self.n // 16), n_threads=threads)
+        total: FloatArray = np.sum(strips, axis=0)
         return total
 
     def to_dense(self) -> FloatArray:

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import DTypeLike, NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks, map_chunks, threads_for
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 from lowrankgcn.operators.factors import Factor
@@ -46,7 +46,7 @@ _SINGLE_PRECISION_TOL = 1e-4
 # Kernel values kept between passes up to this many bytes; evaluated again in every pass beyond.
 _CACHE_BYTES = 2**29
 
-_CHUNK_ROWS = 1024
+_CHUNK_ROWS = 2048
 _SPANS = 32
 
 # Points further than this (squared, in bandwidths) from the centre would lose digits in the
@@ -152,7 +152,7 @@ class LandmarkFactor(Factor):
             for kernel, start, stop in self._kernels(first, last):
                 product[start:stop] = kernel @ inner
 
-        map_chunks(span, self.cloud.n, self._span)
+        map_chunks(span, self.cloud.n, self._span, n_threads=self._threads)
         return product
 
     def transpose_product(self, X: FloatArray) -> FloatArray:
@@ -191,7 +191,7 @@ class LandmarkFactor(Factor):
             for kernel, start, stop in self._kernels(first, last):
                 squares[start:stop] = (kernel @ self.inverse_root.T) ** 2 @ ones
 
-        map_chunks(span, self.cloud.n, self._span)
+        map_chunks(span, self.cloud.n, self._span, n_threads=self._threads)
         return squares
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
@@ -206,6 +206,10 @@ class LandmarkFactor(Factor):
     @property
     def _dtype(self) -> type[np.float32] | type[np.float64]:
         return np.float32 if self.single else np.float64
+
+    @property
+    def _threads(self) -> int:
+        return threads_for(self.cloud.n * len(self.landmarks))
 
     @property
     def _span(self) -> int:
@@ -243,7 +247,9 @@ class LandmarkFactor(Factor):
                 total += term(kernel, start, stop)
             return total
 
-        total: FloatArray = np.sum(map_chunks(span, self.cloud.n, self._span), axis=0)
+        total: FloatArray = np.sum(
+            map_chunks(span, self.cloud.n, self._span, n_threads=self._threads), axis=0
+        )
         return total
 
 

@@ -119,7 +119,8 @@ class DiagonalPlusLowRank(SymmetricOperator):
 
     def _apply(self, X: FloatArray) -> FloatArray:
         product = self.factor @ self._core_product(self.factor.transpose_product(X))
-        product += self.offset[:, None] * X
+        if self.offset.any():  # a plain low-rank matrix needs no second array of this size
+            product += self.offset[:, None] * X
         return product
 
     def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
