@@ -46,7 +46,7 @@ _SINGLE_PRECISION_TOL = 1e-4
 # Kernel values kept between passes up to this many bytes; evaluated again in every pass beyond.
 _CACHE_BYTES = 2**29
 
-_CHUNK_ROWS = 2048
+_CHUNK_ROWS = 1024
 _SPANS = 32
 
 # Points further than this (squared, in bandwidths) from the centre would lose digits in the
