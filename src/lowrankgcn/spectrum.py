@@ -62,16 +62,16 @@ class Eigenpairs:
     eigenvectors : (n, k) array
         Orthonormal columns.
     residuals : (k,) array
-        ‖𝓛u − λu‖ for the operator that was solved. Together with `fast_sum_error` it bounds the
-        distance to a true eigenvalue.
-    method : {"dense", "lanczos", "svd", "krylov"}
-        The solver.
+        ‖𝓛u − λu‖ for the operator that was solved; a true eigenvalue of it is no further away.
+    method : {"dense", "lanczos", "svd", "krylov", "null space"}
+        The solver; "null space" when only zero eigenvalues were asked for.
     iterations : int
         Products of the operator with a vector that the solver used.
     n_components : int
         Multiplicity of the eigenvalue zero in the graph, whether or not all of it is here.
     fast_sum_error : float
-        Measured error ‖(𝓛̃ − 𝓛)u‖ of the operator's products, the largest over the pairs; 0 when
+        Where products are approximated: ‖𝓛u − λu‖ with exact weights, estimated from sampled rows,
+        the largest over the pairs. It holds the fast sum's error and the residual together; 0 when
         products are exact.
     next_eigenvalue : float
         The first eigenvalue left out, NaN if unknown or if none is left.
