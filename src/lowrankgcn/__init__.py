@@ -3,7 +3,7 @@
 The way data takes, and the modules in reading order:
 
 ``graphs`` (points, tables, given weights) → ``Laplacian`` → ``eigenpairs`` → ``filters`` →
-``kernel``
+``kernel`` → ``nn`` (networks)
 """
 
 from importlib import import_module
@@ -45,12 +45,13 @@ __all__ = [
     "exceptions",
     "filters",
     "kernel",
+    "nn",
     "plotting",
 ]
 
 
 def __getattr__(name: str) -> ModuleType:
-    # Pictures bring matplotlib, which takes half of the time to import the package.
-    if name == "plotting":
-        return import_module("lowrankgcn.plotting")
+    # Pictures bring matplotlib and networks torch: each takes longer than all the rest to import.
+    if name in ("nn", "plotting"):
+        return import_module(f"lowrankgcn.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
