@@ -30,15 +30,18 @@ from lowrankgcn.nn.propagation import (
     propagation,
     propagations,
 )
+from lowrankgcn.nn.pyg import PygTask, from_pyg
 
 __all__ = [
     "ACTIVATIONS",
     "GCN",
     "Network",
     "Propagation",
+    "PygTask",
     "ReducedOrderGCN",
     "SpectralConv",
     "SpectralPropagation",
+    "from_pyg",
     "propagation",
     "propagations",
 ]
