@@ -40,6 +40,11 @@ class TallFactor(nn.Module, ABC):
     def shape(self) -> tuple[int, int]:
         """The pair (n, m)."""
 
+    @property
+    def work(self) -> float:
+        """Multiplications per node in a product with one column."""
+        return float(self.shape[1])
+
     @abstractmethod
     def forward(self, V: Tensor) -> Tensor:
         """Z V for V of shape (m, k)."""
@@ -125,6 +130,10 @@ class SparseMatrix(nn.Module):
         terms = self.values[place][:, None] * X[self.columns[place]]
         return X.new_zeros(len(index), X.shape[1]).index_add(0, owner, terms)
 
+    def extra_repr(self) -> str:
+        """Shape and number of entries."""
+        return f"{self.shape[0]}×{self.shape[1]}, {len(self.values)} entries"
+
 
 @final
 class SparseTall(TallFactor):
@@ -143,6 +152,11 @@ class SparseTall(TallFactor):
     def shape(self) -> tuple[int, int]:
         """The pair (n, m)."""
         return self.matrix.shape
+
+    @property
+    def work(self) -> float:
+        """Entries per row."""
+        return len(self.matrix.values) / max(self.shape[0], 1)
 
     def forward(self, V: Tensor) -> Tensor:
         """Z V."""

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn.linear_map import as_index, checked_block, checked_dtype
-from lowrankgcn.nn.propagation import Propagation, propagations
+from lowrankgcn.nn.propagation import LowRankPropagation, Propagation, propagations
 from lowrankgcn.operators import SymmetricOperator
 
 __all__ = ["SpectralConv"]
@@ -60,9 +60,12 @@ class SpectralConv(nn.Module):
     Notes
     -----
     The weights of each kernel start uniform in :math:`\pm\sqrt{6/(N_{in}+N_{out})}` (Glorot,
-    section A4.3), the bias at zero. Kernels are applied to the narrower side, before or after the
-    weights: K products of a kernel with min(N_in, N_out) columns, and O(n K N_in N_out) for the
-    weights.
+    section A4.3), the bias at zero.
+
+    Of the orders in which the product can be taken the one with the fewest multiplications is: the
+    kernels first or the weights first, K products of a kernel with min(N_in, N_out) columns and
+    O(n K N_in N_out) for the weights; or, where all kernels are diag(d_k) + Z M_k Zᵀ with one Z,
+    the weights between Zᵀ and Z, O(n m (N_in + N_out)) whatever K is.
 
     Examples
     --------
@@ -142,12 +145,40 @@ class SpectralConv(nn.Module):
         """Σ_k 𝒦^(k) X Θ^(k) without the bias; arguments as for calling the module."""
         checked_block(X, self.n, self.in_width, self.weight.dtype)
         index = None if rows is None else as_index(rows, self.n, X.device)
+        factored = _in_common(self.propagations)
+        if factored and self._prefers_factor(factored):
+            return self._through_factor(factored, X, index)
         if self.in_width <= self.out_width:
             parts = [_apply(module, X, index) for module in self.propagations]
             return torch.cat(parts, dim=1) @ self.weight.flatten(0, 1)
         product = _apply(self.propagations[0], X @ self.weight[0], index)
         for module, weight in zip(self.propagations[1:], self.weight[1:], strict=True):
             product = product + _apply(module, X @ weight, index)
+        return product
+
+    def _prefers_factor(self, kernels: list[LowRankPropagation]) -> bool:
+        """Whether the shared factor takes fewer multiplications per node than kernel by kernel."""
+        work, mixing = kernels[0].factor.work, self.in_width * self.out_width
+        with_offset = sum(kernel.offset is not None for kernel in kernels)
+        joint = work * (self.in_width + self.out_width) + with_offset * mixing
+        narrow = min(self.in_width, self.out_width)
+        return joint < len(kernels) * (2.0 * work * narrow + mixing)
+
+    def _through_factor(
+        self, kernels: list[LowRankPropagation], X: Tensor, index: Tensor | None
+    ) -> Tensor:
+        """Z Σ_k M_k (ZᵀX) Θ_k + Σ_k diag(d_k) X Θ_k with the factor Z that all kernels share."""
+        factor = kernels[0].factor
+        coefficients = factor.adjoint(X)
+        parts = [kernel.core_product(coefficients) for kernel in kernels]
+        small = torch.cat(parts, dim=1) @ self.weight.flatten(0, 1)
+        product: Tensor = factor(small) if index is None else factor.rows(index, small)
+        for kernel, weight in zip(kernels, self.weight, strict=True):
+            if kernel.offset is not None:
+                offset, block = kernel.offset[:, None], X
+                if index is not None:
+                    offset, block = offset[index], X[index]
+                product = product + offset * (block @ weight)
         return product
 
     def extra_repr(self) -> str:
@@ -161,6 +192,13 @@ def _apply(module: nn.Module, X: Tensor, index: Tensor | None) -> Tensor:
     assert isinstance(module, Propagation)
     product: Tensor = module(X) if index is None else module.rows(index, X)
     return product
+
+
+def _in_common(modules: nn.ModuleList) -> list[LowRankPropagation]:
+    """The kernels if all are of low rank over one factor, otherwise none."""
+    kernels = [module for module in modules if isinstance(module, LowRankPropagation)]
+    shared = len({id(kernel.factor) for kernel in kernels}) == 1
+    return kernels if shared and len(kernels) == len(modules) else []
 
 
 def _as_modules(kernels: Any, dtype: torch.dtype) -> nn.ModuleList:

@@ -156,20 +156,20 @@ class LowRankPropagation(Propagation):
         small = None if core is None else as_tensor(core, dtype)
         self.register_buffer("core", small, persistent=False)
 
-    def _inner(self, X: Tensor) -> Tensor:
-        V = self.factor.adjoint(X)
+    def core_product(self, V: Tensor) -> Tensor:
+        """M V for V of shape (m, k)."""
         if self.core is None:
             return V
         return self.core[:, None] * V if self.core.ndim == 1 else self.core @ V
 
     def forward(self, X: Tensor) -> Tensor:
         """𝒦 X."""
-        product: Tensor = self.factor(self._inner(X))
+        product: Tensor = self.factor(self.core_product(self.factor.adjoint(X)))
         return product if self.offset is None else product + self.offset[:, None] * X
 
     def rows(self, index: Tensor, X: Tensor) -> Tensor:
         """𝒦[index, :] X."""
-        product = self.factor.rows(index, self._inner(X))
+        product = self.factor.rows(index, self.core_product(self.factor.adjoint(X)))
         if self.offset is None:
             return product
         return product + self.offset[index][:, None] * X[index]
@@ -306,7 +306,7 @@ def propagation(operator: SymmetricOperator, *, dtype: torch.dtype = torch.float
       n=3, degree=2
       (inner): SparsePropagation(
         n=3
-        (matrix): SparseMatrix()
+        (matrix): SparseMatrix(3×3, 7 entries)
       )
     )
     """
