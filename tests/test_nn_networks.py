@@ -125,6 +125,24 @@ def test_several_kernels(kernels: Callable[[], Any], widths: tuple[int, ...]) ->
     assert_allclose(logits(network, X, [0, 4]), expected[[0, 4]], rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("widths", [(2, 7), (7, 2)])
+@pytest.mark.parametrize("rows", [None, [3, 0, 3]])
+def test_the_order_of_products_does_not_matter(
+    widths: tuple[int, int], rows: list[int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laplacian = cases.hypergraph("combined")  # diagonal + low rank with one factor
+    affine = [lg.filters.Linear(), lg.filters.Polynomial((2.0, -3.0))]
+    for kernels in (lg.kernel(laplacian, affine), low_rank(["heat", "linear"])):
+        network = built(GCN, kernels, widths)
+        X = cases.features(network.n_nodes, widths[0])
+        expected = expected_logits(network, X)
+        expected = expected if rows is None else expected[rows]
+        for through_factor in (True, False):
+            with monkeypatch.context() as patch:
+                patch.setattr(SpectralConv, "_prefers_factor", lambda *_, way=through_factor: way)
+                assert_allclose(logits(network, X, rows), expected, rtol=0, atol=1e-11)
+
+
 @pytest.mark.parametrize("name", ACTIVATIONS)
 @pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
 def test_activations(name: str, kind: type[Any]) -> None:
@@ -159,7 +177,7 @@ def test_drawn_graphs(kind: str, data: st.DataObject) -> None:
     laplacian = lg.Laplacian(problem.graph)
     n_filters = data.draw(st.integers(1, 2))
     widths = data.draw(st.lists(st.integers(1, 5), min_size=2, max_size=4))
-    # Filters that give zero, where the eigenvectors abound, no weight.
+    # φ(1) = 0: nothing hangs on eigenvectors of the eigenvalue 1, which nobody computes.
     full = lg.kernel(laplacian, ["linear", "quadratic"][:n_filters])
     with ignoring(lg.RankWarning, lg.DegenerateCutWarning):
         short = lg.kernel(laplacian, ["linear", "quadratic"][:n_filters], rank=2)

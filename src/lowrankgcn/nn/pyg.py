@@ -89,8 +89,9 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     Notes
     -----
     ``GCNConv`` is the linear filter with ``smoother="identity"``. ``HypergraphConv`` normalises by
-    rows, D⁻¹HW_E D_E⁻¹Hᵀ, where this package is symmetric: the two agree where all nodes have the
-    same degree, and are similar matrices elsewhere.
+    rows, D⁻¹HD_E⁻¹Hᵀ, where this package is symmetric: the two agree where all nodes have the same
+    degree, and are similar matrices elsewhere. Hyperedge weights are compared with nothing there:
+    its version 2.8 counts them in D but leaves W_E out of the product (its issue 6918).
 
     Examples
     --------
