@@ -462,7 +462,7 @@ def test_printed_form() -> None:
 
 
 def test_convolutions_take_propagations() -> None:
-    module = lg.nn.propagation(cases.kernel("dense"))
+    module = lg.nn.as_propagation(cases.kernel("dense"))
     first, second = SpectralConv(module, 3, 2), SpectralConv(torch.nn.ModuleList([module]), 3, 2)
     assert first.propagations[0] is second.propagations[0] is module
 
@@ -547,7 +547,7 @@ def test_malformed_convolutions() -> None:
         ("kernels", torch.nn.ReLU(), {}),
         (
             "kernels",
-            torch.nn.ModuleList(map(lg.nn.propagation, (K, cases.kernel("affine, codes")))),
+            torch.nn.ModuleList(map(lg.nn.as_propagation, (K, cases.kernel("affine, codes")))),
             {},
         ),
     ):

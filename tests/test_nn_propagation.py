@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn import filters
-from lowrankgcn.nn import Propagation, SpectralPropagation, propagation, propagations
+from lowrankgcn.nn import Propagation, SpectralPropagation, as_propagation, as_propagations
 from lowrankgcn.nn import factors as tall
 from lowrankgcn.nn.linear_map import linear_map
 from lowrankgcn.operators import DenseFactor, ScaledFactor, SparseOperator
@@ -31,7 +31,7 @@ def as_numpy(X: torch.Tensor) -> np.ndarray:
 @pytest.mark.parametrize("form", cases.FORMS)
 def test_products_and_rows_are_the_kernels(form: str) -> None:
     K = cases.kernel(form)
-    module = propagation(K, dtype=torch.float64)
+    module = as_propagation(K, dtype=torch.float64)
     assert type(module).__name__ == cases.module_name(form)
     assert module.n == K.n
     X = cases.features(K.n, 3)
@@ -52,7 +52,7 @@ def test_every_graph_smoother_and_filter(kind: str, data: st.DataObject) -> None
     if case.needs and problem.spectrum(smoother).largest == 0:
         return
     K = lg.kernel(lg.Laplacian(problem.graph, smoother), case.filter)
-    module = propagation(K, dtype=torch.float64)
+    module = as_propagation(K, dtype=torch.float64)
     X = cases.features(problem.n, 2)
     expected = K @ as_numpy(X)
     scale = max(1.0, float(np.abs(expected).max()))
@@ -64,7 +64,7 @@ def test_every_graph_smoother_and_filter(kind: str, data: st.DataObject) -> None
 
 @pytest.mark.parametrize("form", cases.FORMS)
 def test_gradients_of_every_form(form: str) -> None:
-    module = propagation(cases.kernel(form), dtype=torch.float64)
+    module = as_propagation(cases.kernel(form), dtype=torch.float64)
     X = cases.features(module.n, 2).requires_grad_()
     index = torch.tensor([1, 0, 1])
     assert torch.autograd.gradcheck(module, X)
@@ -77,7 +77,7 @@ def test_single_precision_and_conversion(form: str) -> None:
     K = cases.kernel(form)
     X = cases.features(K.n, 2)
     exact = K @ as_numpy(X)
-    single = propagation(K)
+    single = as_propagation(K)
     assert single(X.float()).dtype == torch.float32
     assert_allclose(as_numpy(single(X.float())), exact, rtol=0, atol=2e-5)
     double = copy.deepcopy(single).to(torch.float64)
@@ -91,11 +91,11 @@ def test_single_precision_and_conversion(form: str) -> None:
 def test_operators_other_than_kernels() -> None:
     for laplacian in (cases.hypergraph(), cases.given(True), cases.given(False), cases.points()):
         X = cases.features(laplacian.n, 2)
-        module = propagation(laplacian, dtype=torch.float64)
+        module = as_propagation(laplacian, dtype=torch.float64)
         assert_allclose(as_numpy(module(X)), laplacian @ as_numpy(X), atol=1e-13)
     weights = cases.given(True).affinity.operator
     assert isinstance(weights, SparseOperator)
-    assert_allclose(as_numpy(propagation(weights, dtype=torch.float64)(X[:6])), weights @ X[:6])
+    assert_allclose(as_numpy(as_propagation(weights, dtype=torch.float64)(X[:6])), weights @ X[:6])
 
 
 def test_spectral_propagation_is_a_diagonal() -> None:
@@ -112,11 +112,11 @@ def test_spectral_propagation_is_a_diagonal() -> None:
 
 def test_kernels_of_the_same_eigenvectors_share_one_buffer() -> None:
     kernels = lg.kernel(cases.points(), ["pseudoinverse", "heat"], rank=4)
-    modules = propagations(kernels)
+    modules = as_propagations(kernels)
     assert modules[0].factor is modules[1].factor
     assert sum(buffer.numel() for buffer in modules.buffers()) == 9 * 4 + 2 * 4
     laplacian = cases.table()
-    linear, other = propagations(
+    linear, other = as_propagations(
         [lg.kernel(laplacian, "linear"), lg.kernel(laplacian, filters.Polynomial((0.0, 1.0)))]
     )
     assert linear.factor is other.factor
@@ -126,7 +126,7 @@ def test_buffers_are_copies_of_set_up_arrays() -> None:
     K = cases.kernel("low rank")
     assert K.eigenpairs is not None
     before = K.eigenpairs.eigenvectors.copy()
-    module: Any = propagation(K, dtype=torch.float64)
+    module: Any = as_propagation(K, dtype=torch.float64)
     module.factor.matrix.zero_()
     assert_allclose(K.eigenpairs.eigenvectors, before)
 
@@ -134,9 +134,9 @@ def test_buffers_are_copies_of_set_up_arrays() -> None:
 def test_factors_too_large_to_store_stay_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     K = cases.kernel("structured landmarks")
     X = cases.features(K.n, 2).requires_grad_()
-    stored = propagation(K, dtype=torch.float64)
+    stored = as_propagation(K, dtype=torch.float64)
     monkeypatch.setattr(tall, "_STORED_ENTRIES", 10)
-    evaluated: Any = propagation(K, dtype=torch.float64)
+    evaluated: Any = as_propagation(K, dtype=torch.float64)
     assert type(evaluated.factor).__name__ == "EvaluatedTall"
     index = torch.tensor([3, 1])
     assert_allclose(as_numpy(evaluated(X)), as_numpy(stored(X)), atol=1e-12)
@@ -154,7 +154,7 @@ def test_scaled_dense_factors() -> None:
 
 
 def test_products_outside_torch_answer_nan_with_nan() -> None:
-    module = propagation(cases.kernel("polynomial, blocks"))
+    module = as_propagation(cases.kernel("polynomial, blocks"))
     X = torch.ones(module.n, 2)
     X[0, 0] = torch.inf
     assert module(X).isnan().all()
@@ -165,7 +165,7 @@ def test_sparse_products_do_not_warn() -> None:
     tall._accept_beta_state.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        module = propagation(cases.kernel("affine, codes"))
+        module = as_propagation(cases.kernel("affine, codes"))
         module(torch.ones(module.n, 1))
 
 
@@ -183,18 +183,18 @@ def test_linear_map_differentiates_twice() -> None:
 @pytest.mark.parametrize("kernels", [None, np.eye(3), "linear", [], [None], 3, torch.eye(3)])
 def test_malformed_kernels(kernels: Any) -> None:
     with pytest.raises(ValueError, match=r"^kernels: expected"):
-        propagations(kernels)
+        as_propagations(kernels)
 
 
 @pytest.mark.parametrize("dtype", [None, "float32", float, torch.int64, torch.float16, np.float32])
 def test_malformed_dtype(dtype: Any) -> None:
     with pytest.raises(ValueError, match=r"^dtype: expected torch.float32 or torch.float64, got"):
-        propagation(cases.kernel("dense"), dtype=dtype)
+        as_propagation(cases.kernel("dense"), dtype=dtype)
 
 
 def test_kernels_of_different_graphs() -> None:
     with pytest.raises(ValueError, match=r"^kernels: expected kernels of one graph, got \[6, 9\]"):
-        propagations([cases.kernel("dense"), cases.kernel("affine, codes")])
+        as_propagations([cases.kernel("dense"), cases.kernel("affine, codes")])
 
 
 def test_propagation_is_abstract() -> None:

@@ -27,8 +27,8 @@ from lowrankgcn.nn.networks import ACTIVATIONS, GCN, Network, ReducedOrderGCN
 from lowrankgcn.nn.propagation import (
     Propagation,
     SpectralPropagation,
-    propagation,
-    propagations,
+    as_propagation,
+    as_propagations,
 )
 from lowrankgcn.nn.pyg import PygTask, from_pyg
 
@@ -41,7 +41,7 @@ __all__ = [
     "ReducedOrderGCN",
     "SpectralConv",
     "SpectralPropagation",
+    "as_propagation",
+    "as_propagations",
     "from_pyg",
-    "propagation",
-    "propagations",
 ]

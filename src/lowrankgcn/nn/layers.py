@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn.linear_map import as_index, checked_block, checked_dtype
-from lowrankgcn.nn.propagation import LowRankPropagation, Propagation, propagations
+from lowrankgcn.nn.propagation import LowRankPropagation, Propagation, as_propagations
 from lowrankgcn.operators import SymmetricOperator
 
 __all__ = ["SpectralConv"]
@@ -205,7 +205,7 @@ def _as_modules(kernels: Any, dtype: torch.dtype) -> nn.ModuleList:
     if isinstance(kernels, Propagation):
         return nn.ModuleList([kernels])
     if not isinstance(kernels, nn.ModuleList):
-        return propagations(kernels, dtype=dtype)
+        return as_propagations(kernels, dtype=dtype)
     known = [module for module in kernels if isinstance(module, Propagation)]
     if not known or len(known) < len(kernels):
         raise invalid("kernels", "at least one Propagation and nothing else", repr(kernels))

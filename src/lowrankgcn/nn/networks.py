@@ -25,7 +25,7 @@ from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.kernels import Kernel
 from lowrankgcn.nn.layers import SpectralConv
 from lowrankgcn.nn.linear_map import as_index, as_tensor, checked_block, checked_dtype
-from lowrankgcn.nn.propagation import SpectralPropagation, as_operators, propagations
+from lowrankgcn.nn.propagation import SpectralPropagation, as_operators, as_propagations
 from lowrankgcn.operators import SymmetricOperator
 
 __all__ = ["ACTIVATIONS", "GCN", "Activation", "Network", "ReducedOrderGCN"]
@@ -206,7 +206,7 @@ class GCN(Network):
         generator: torch.Generator | None = None,
     ) -> None:
         given = as_operators(kernels)
-        shared = propagations(given, dtype=dtype)
+        shared = as_propagations(given, dtype=dtype)
         super().__init__(given, shared, widths, activation, bias, dropout, dtype, generator)
 
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:

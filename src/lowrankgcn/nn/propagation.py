@@ -18,7 +18,7 @@ anything else                   :class:`OperatorPropagation`, NumPy products for
 >>> import lowrankgcn as lg, torch
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
 >>> K = lg.kernel(L, "linear", rank=2)
->>> P = lg.nn.propagation(K, dtype=torch.float64)
+>>> P = lg.nn.as_propagation(K, dtype=torch.float64)
 >>> P
 LowRankPropagation(
   n=3
@@ -62,8 +62,9 @@ __all__ = [
     "Propagation",
     "SparsePropagation",
     "SpectralPropagation",
-    "propagation",
-    "propagations",
+    "as_operators",
+    "as_propagation",
+    "as_propagations",
 ]
 
 
@@ -277,7 +278,9 @@ class SpectralPropagation(Propagation):
         return self.response[index][:, None] * X[index]
 
 
-def propagation(operator: SymmetricOperator, *, dtype: torch.dtype = torch.float32) -> Propagation:
+def as_propagation(
+    operator: SymmetricOperator, *, dtype: torch.dtype = torch.float32
+) -> Propagation:
     """Bring a kernel, or any symmetric operator, into torch.
 
     Parameters
@@ -301,7 +304,7 @@ def propagation(operator: SymmetricOperator, *, dtype: torch.dtype = torch.float
     --------
     >>> import lowrankgcn as lg
     >>> path = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
-    >>> lg.nn.propagation(lg.kernel(lg.Laplacian(path), "quadratic"))
+    >>> lg.nn.as_propagation(lg.kernel(lg.Laplacian(path), "quadratic"))
     PolynomialPropagation(
       n=3, degree=2
       (inner): SparsePropagation(
@@ -310,12 +313,12 @@ def propagation(operator: SymmetricOperator, *, dtype: torch.dtype = torch.float
       )
     )
     """
-    (only,) = propagations(operator, dtype=dtype)
+    (only,) = as_propagations(operator, dtype=dtype)
     assert isinstance(only, Propagation)
     return only
 
 
-def propagations(
+def as_propagations(
     kernels: SymmetricOperator | Sequence[SymmetricOperator],
     *,
     dtype: torch.dtype = torch.float32,
