@@ -21,7 +21,11 @@ from lowrankgcn.nn.linear_map import linear_map
 from lowrankgcn.operators import DenseFactor, ScaledFactor, SparseOperator
 from tests import nn_problems as cases
 from tests import strategies
-from tests.problems import KINDS, problems
+from tests.problems import (
+    KINDS,
+    calm_blas,  # noqa: F401
+    problems,
+)
 
 
 def as_numpy(X: torch.Tensor) -> np.ndarray:

@@ -15,6 +15,7 @@ import lowrankgcn as lg
 from lowrankgcn.nn import GCN, SpectralConv, from_pyg
 from tests import nn_problems as cases
 from tests import reference
+from tests.problems import calm_blas  # noqa: F401
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # importing it calls deprecated functions of torch

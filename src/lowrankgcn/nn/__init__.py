@@ -22,14 +22,11 @@ GCN(
 )
 """
 
+from lowrankgcn.nn.activations import ACTIVATIONS
+from lowrankgcn.nn.border import as_propagation, as_propagations
 from lowrankgcn.nn.layers import SpectralConv
-from lowrankgcn.nn.networks import ACTIVATIONS, GCN, Network, ReducedOrderGCN
-from lowrankgcn.nn.propagation import (
-    Propagation,
-    SpectralPropagation,
-    as_propagation,
-    as_propagations,
-)
+from lowrankgcn.nn.networks import GCN, Network, ReducedOrderGCN
+from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
 from lowrankgcn.nn.pyg import PygTask, from_pyg
 
 __all__ = [

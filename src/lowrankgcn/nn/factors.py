@@ -22,7 +22,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn.nn.linear_map import as_tensor, linear_map, through_numpy
+from lowrankgcn.nn.linear_map import Shared, as_tensor, linear_map, through_numpy
 from lowrankgcn.operators import DenseFactor, Factor, ScaledFactor, SparseFactor
 from lowrankgcn.operators.codes import CodeFactor
 
@@ -177,7 +177,12 @@ class EvaluatedTall(TallFactor):
 
     def __init__(self, factor: Factor) -> None:
         super().__init__()
-        self.factor = factor
+        self._factor = Shared(factor)
+
+    @property
+    def factor(self) -> Factor:
+        """What does the products."""
+        return self._factor.value
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn.nn.border import as_propagations
 from lowrankgcn.nn.linear_map import as_index, checked_block, checked_dtype
-from lowrankgcn.nn.propagation import LowRankPropagation, Propagation, as_propagations
+from lowrankgcn.nn.propagation import LowRankPropagation, Propagation
 from lowrankgcn.operators import SymmetricOperator
 
 __all__ = ["SpectralConv"]

@@ -15,7 +15,8 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, final
 
 import numpy as np
 import torch
@@ -24,11 +25,31 @@ from torch import Tensor
 
 from lowrankgcn._validation import invalid, node_index
 
-__all__ = ["as_index", "as_tensor", "checked_block", "checked_dtype", "linear_map", "through_numpy"]
+__all__ = [
+    "Shared",
+    "as_index",
+    "as_tensor",
+    "checked_block",
+    "checked_dtype",
+    "linear_map",
+    "through_numpy",
+]
 
+T = TypeVar("T")
 Product = Callable[[Tensor], Tensor]
 
 _DTYPES = (torch.float32, torch.float64)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shared(Generic[T]):
+    """A set-up object that copies of a module share: frozen, and as large as the graph."""
+
+    value: T
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shared[T]:
+        return self
 
 
 class _LinearMap(torch.autograd.Function):

@@ -14,49 +14,23 @@ A GCN with a low-rank kernel is the paper's L-GCN; only the reduced-order networ
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, final
 
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn._validation import invalid, positive_float, positive_int
 from lowrankgcn.kernels import Kernel
+from lowrankgcn.nn.activations import Activation, as_activation
+from lowrankgcn.nn.border import as_operators, as_propagations
 from lowrankgcn.nn.layers import SpectralConv
-from lowrankgcn.nn.linear_map import as_index, as_tensor, checked_block, checked_dtype
-from lowrankgcn.nn.propagation import SpectralPropagation, as_operators, as_propagations
+from lowrankgcn.nn.linear_map import Shared, as_index, as_tensor, checked_block, checked_dtype
+from lowrankgcn.nn.propagation import SpectralPropagation
 from lowrankgcn.operators import SymmetricOperator
 
-__all__ = ["ACTIVATIONS", "GCN", "Activation", "Network", "ReducedOrderGCN"]
-
-Activation = str | nn.Module | Callable[[Tensor], Tensor]
-
-#: Activations that have a name.
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
-    "relu": nn.ReLU,
-    "leaky-relu": nn.LeakyReLU,
-    "elu": nn.ELU,
-    "tanh": nn.Tanh,
-    "sigmoid": nn.Sigmoid,
-    "softplus": nn.Softplus,
-    "identity": nn.Identity,
-}
-
-
-@final
-class _Function(nn.Module):
-    """A plain function as an activation."""
-
-    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, X: Tensor) -> Tensor:
-        return self.function(X)
-
-    def extra_repr(self) -> str:
-        return getattr(self.function, "__name__", type(self.function).__name__)
+__all__ = ["GCN", "Network", "ReducedOrderGCN"]
 
 
 class Network(nn.Module, ABC):
@@ -65,7 +39,7 @@ class Network(nn.Module, ABC):
     Attributes
     ----------
     kernels : tuple of Kernel
-        What the network was built from.
+        What the network was built from; shared by its copies.
     widths : tuple of int
         (N_0, …, N_L).
     convs : ModuleList of SpectralConv
@@ -95,16 +69,21 @@ class Network(nn.Module, ABC):
         generator: torch.Generator | None,
     ) -> None:
         super().__init__()
-        self.kernels = kernels
+        self._kernels = Shared(kernels)
         self.widths = _checked_widths(widths)
         self.propagations = shared
         self.convs = nn.ModuleList(
             SpectralConv(shared, before, after, bias=bias, dtype=dtype, generator=generator)
             for before, after in pairwise(self.widths)
         )
-        self.activation = _as_module(activation)
+        self.activation = as_activation(activation)
         self.activation_name = activation if isinstance(activation, str) else None
         self.dropout = nn.Dropout(positive_float(dropout, "dropout", zero=True, below=1.0))
+
+    @property
+    def kernels(self) -> tuple[SymmetricOperator, ...]:
+        """What the network was built from."""
+        return self._kernels.value
 
     @property
     def n_nodes(self) -> int:
@@ -341,17 +320,6 @@ def _checked_widths(widths: Any) -> tuple[int, ...]:
     if len(checked) < 2:
         raise invalid("widths", "at least two: of the input and of the output", list(checked))
     return checked
-
-
-def _as_module(activation: Any) -> nn.Module:
-    if isinstance(activation, str):
-        return ACTIVATIONS[choice(activation, "activation", ACTIVATIONS)]()
-    if isinstance(activation, nn.Module):
-        return activation
-    if not callable(activation) or isinstance(activation, type):
-        names = ", ".join(map(repr, ACTIVATIONS))
-        raise invalid("activation", f"one of {names}, a Module or a function", repr(activation))
-    return _Function(activation)
 
 
 def _response(operator: SymmetricOperator) -> Any:

@@ -1,32 +1,13 @@
-"""Kernels on their way into torch: products 𝒦X and 𝒦[I,:]X that autograd can pass through.
+"""Kernels in torch: products 𝒦X and 𝒦[I,:]X that autograd passes through, for every form.
 
-This is the border between set-up (NumPy, float64) and networks (torch, any device). Whatever the
-kernel is made of stays a non-persistent buffer: it follows ``.to(device)`` and ``.to(dtype)``, but
-a ``state_dict`` holds weights only, so that it is small and fits the same network on another graph.
+Whatever a kernel is made of stays a non-persistent buffer: it follows ``.to(device)`` and
+``.to(dtype)``, but a ``state_dict`` holds weights only, so that it is small and fits the same
+network on another graph. :mod:`lowrankgcn.nn.border` chooses among the forms.
 
-=============================== ==========================================================
-operator                        propagation
-=============================== ==========================================================
-DiagonalPlusLowRank             :class:`LowRankPropagation`, diag(d) + Z M Zᵀ
-DenseOperator                   :class:`DensePropagation`, a stored n×n matrix
-SparseOperator                  :class:`SparsePropagation`, compressed sparse rows
-Laplacian                       whichever of the above its weights allow
-PolynomialOperator              :class:`PolynomialPropagation`, Horner's rule on the above
-anything else                   :class:`OperatorPropagation`, NumPy products forth and back
-=============================== ==========================================================
-
->>> import lowrankgcn as lg, torch
->>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
->>> K = lg.kernel(L, "linear", rank=2)
->>> P = lg.nn.as_propagation(K, dtype=torch.float64)
->>> P
-LowRankPropagation(
-  n=3
-  (factor): DenseTall(3×2)
-)
->>> X = torch.eye(3, dtype=torch.float64)
->>> torch.allclose(P(X), torch.as_tensor(K.to_dense()))
-True
+>>> import torch
+>>> P = DensePropagation([[1.0, 0.5], [0.5, 1.0]], torch.float32)
+>>> P(torch.eye(2)).tolist(), P.rows(torch.tensor([1]), torch.eye(2)).tolist()
+([[1.0, 0.5], [0.5, 1.0]], [[0.5, 1.0]])
 """
 
 from __future__ import annotations
@@ -40,19 +21,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn._validation import invalid
-from lowrankgcn.kernels import Kernel
-from lowrankgcn.laplacian import Laplacian
-from lowrankgcn.nn.factors import SparseMatrix, TallFactor, tall_factor
-from lowrankgcn.nn.linear_map import as_tensor, checked_dtype, linear_map, through_numpy
-from lowrankgcn.operators import (
-    DenseFactor,
-    DenseOperator,
-    DiagonalPlusLowRank,
-    PolynomialOperator,
-    SparseOperator,
-    SymmetricOperator,
-)
+from lowrankgcn.nn.factors import SparseMatrix, TallFactor
+from lowrankgcn.nn.linear_map import Shared, as_tensor, linear_map, through_numpy
+from lowrankgcn.operators import SymmetricOperator
 
 __all__ = [
     "DensePropagation",
@@ -62,9 +33,6 @@ __all__ = [
     "Propagation",
     "SparsePropagation",
     "SpectralPropagation",
-    "as_operators",
-    "as_propagation",
-    "as_propagations",
 ]
 
 
@@ -217,7 +185,12 @@ class OperatorPropagation(Propagation):
     def __init__(self, operator: SymmetricOperator) -> None:
         super().__init__()
         self.n = operator.n
-        self.operator = operator
+        self._operator = Shared(operator)
+
+    @property
+    def operator(self) -> SymmetricOperator:
+        """What does the products."""
+        return self._operator.value
 
     def _product(self, X: Tensor) -> Tensor:
         return through_numpy(X, self.operator.__matmul__, self.n)
@@ -276,120 +249,3 @@ class SpectralPropagation(Propagation):
     def rows(self, index: Tensor, X: Tensor) -> Tensor:
         """φ(Λ_r)[index, :] X."""
         return self.response[index][:, None] * X[index]
-
-
-def as_propagation(
-    operator: SymmetricOperator, *, dtype: torch.dtype = torch.float32
-) -> Propagation:
-    """Bring a kernel, or any symmetric operator, into torch.
-
-    Parameters
-    ----------
-    operator : Kernel or SymmetricOperator
-    dtype : torch.float32 or torch.float64
-        Type in which the matrices are stored. ``.to(torch.float64)`` on a float32 module later does
-        not bring back the digits that were dropped here.
-
-    Returns
-    -------
-    Propagation
-        Of the class that the module's table names.
-
-    Raises
-    ------
-    ValueError
-        If `operator` is no operator of this package or `dtype` none of the two.
-
-    Examples
-    --------
-    >>> import lowrankgcn as lg
-    >>> path = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
-    >>> lg.nn.as_propagation(lg.kernel(lg.Laplacian(path), "quadratic"))
-    PolynomialPropagation(
-      n=3, degree=2
-      (inner): SparsePropagation(
-        n=3
-        (matrix): SparseMatrix(3×3, 7 entries)
-      )
-    )
-    """
-    (only,) = as_propagations(operator, dtype=dtype)
-    assert isinstance(only, Propagation)
-    return only
-
-
-def as_propagations(
-    kernels: SymmetricOperator | Sequence[SymmetricOperator],
-    *,
-    dtype: torch.dtype = torch.float32,
-) -> nn.ModuleList:
-    """One :class:`Propagation` per kernel; those of the same eigenvectors share one buffer."""
-    checked_dtype(dtype)
-    given = as_operators(kernels)
-    border = _Border(dtype)
-    return nn.ModuleList([border.convert(operator) for operator in given])
-
-
-def as_operators(kernels: Any) -> tuple[SymmetricOperator, ...]:
-    """A kernel or a sequence of them as a tuple, all of the same number of nodes."""
-    given = (kernels,) if isinstance(kernels, SymmetricOperator) else kernels
-    if not isinstance(given, (list, tuple)):
-        raise invalid("kernels", "a Kernel or a sequence of them", type(kernels).__name__)
-    if not given:
-        raise invalid("kernels", "at least one kernel", "none")
-    for operator in given:
-        if not isinstance(operator, SymmetricOperator):
-            raise invalid("kernels", "a Kernel or a sequence of them", type(operator).__name__)
-    sizes = sorted({operator.n for operator in given})
-    if len(sizes) > 1:
-        raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
-    return tuple(given)
-
-
-class _Border:
-    """Conversion of several kernels that remembers which factors it has brought over."""
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dtype = dtype
-        # By the identity of the array (or factor) they come from, which is kept to keep it alive.
-        self._known: dict[int, tuple[Any, TallFactor]] = {}
-
-    def convert(self, operator: SymmetricOperator) -> Propagation:
-        if isinstance(operator, Kernel):
-            return self.convert(operator.operator)
-        if isinstance(operator, DenseOperator):
-            return DensePropagation(operator.matrix, self.dtype)
-        if isinstance(operator, SparseOperator):
-            return SparsePropagation(operator.matrix, self.dtype)
-        if isinstance(operator, DiagonalPlusLowRank):
-            factor = self._factor(operator.factor)
-            return LowRankPropagation(operator.offset, factor, operator.core, self.dtype)
-        if isinstance(operator, Laplacian):
-            return self._laplacian(operator)
-        if isinstance(operator, PolynomialOperator):
-            inner = self.convert(operator.operator)
-            if not isinstance(inner, OperatorPropagation):
-                return PolynomialPropagation(inner, operator.coefficients)
-        return OperatorPropagation(operator)
-
-    def _laplacian(self, laplacian: Laplacian) -> Propagation:
-        if laplacian.factor is not None:
-            factor = self._factor(laplacian.factor)
-            core = np.full(factor.shape[1], -1.0)
-            return LowRankPropagation(laplacian.shift, factor, core, self.dtype)
-        weights = laplacian.affinity.operator
-        if isinstance(weights, SparseOperator):
-            scale = sp.diags_array(laplacian.scale)
-            matrix = sp.diags_array(laplacian.shift) - scale @ weights.matrix @ scale
-            return SparsePropagation(sp.csr_array(matrix), self.dtype)
-        if isinstance(weights, DenseOperator):
-            matrix = laplacian.scale[:, None] * weights.matrix * -laplacian.scale
-            matrix[np.diag_indices_from(matrix)] += laplacian.shift
-            return DensePropagation(matrix, self.dtype)
-        return OperatorPropagation(laplacian)
-
-    def _factor(self, factor: Any) -> TallFactor:
-        source = factor.matrix if isinstance(factor, DenseFactor) else factor
-        if id(source) not in self._known:
-            self._known[id(source)] = (source, tall_factor(factor, self.dtype))
-        return self._known[id(source)][1]
