@@ -7,6 +7,7 @@ PyTorch with autograd, every layer for all n nodes, one run after the other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -89,10 +90,7 @@ class HypergraphNetwork:
         torch.manual_seed(0)
         self.hyperedges = torch.as_tensor(np.stack(np.nonzero(incidence)))
         self.X = torch.as_tensor(X)
-        self.convs = [
-            HypergraphConv(a, b, bias=False)
-            for a, b in zip(widths[:-1], widths[1:], strict=True)
-        ]
+        self.convs = [HypergraphConv(a, b, bias=False) for a, b in pairwise(widths)]
 
     def train(self, index: np.ndarray, labels: np.ndarray, *, iterations: int) -> np.ndarray:
         """Gradient descent with the paper's settings; the losses."""

@@ -52,7 +52,8 @@ def as_targets(targets: Any, n_labelled: int, n_classes: int) -> NDArray[np.floa
         if raw.dtype.kind not in "iu" or raw.min() < 0 or raw.max() >= n_classes:
             got = f"{raw.dtype}" if raw.dtype.kind not in "iu" else f"{raw.min()}..{raw.max()}"
             raise invalid("targets", f"class numbers in 0..{n_classes - 1}", got)
-        return np.eye(n_classes)[raw]
+        indicators: NDArray[np.float64] = np.eye(n_classes)[raw]
+        return indicators
     soft = finite_array(raw, "targets", ndim=2)
     if soft.shape != (n_labelled, n_classes):
         raise invalid("targets", f"shape {(n_labelled, n_classes)}", f"shape {soft.shape}")
@@ -91,7 +92,8 @@ def as_weights(
     total = weights.sum()
     if not total > 0:
         raise invalid("sample_weight", "weights of positive sum", f"sum {total:g}")
-    return weights / total
+    normalised: NDArray[np.float64] = weights / total
+    return normalised
 
 
 def _class_weights(given: Any, totals: NDArray[np.float64], classes: int) -> NDArray[np.float64]:

@@ -170,7 +170,8 @@ class ExplicitGradients:
         self._middle = [
             MiddleLayer(
                 problem.propagations,
-                *states[layer - 1 : layer + 1],
+                states[layer - 1],
+                states[layer],
                 self.parameters[layer],
                 self.gradients[layer],
                 *self._bias(layer),

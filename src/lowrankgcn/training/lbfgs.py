@@ -1,8 +1,8 @@
 """L-BFGS for s restarts at once, each with a history and a line search of its own.
 
 The search is the bisection of Lewis and Overton for the weak Wolfe conditions, which also ends on
-functions with kinks such as those of networks with relu: f falls by at least c₁ t gᵀd, and the slope
-along d has grown to c₂ gᵀd.
+functions with kinks such as those of networks with relu: f falls by at least c₁ t gᵀd, and the
+slope along d has grown to c₂ gᵀd.
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ class LBFGS(Optimizer):
 
 @final
 class _LBFGSRun(Run):
-    def __init__(
-        self, objective: Objective, memory: int, state: list[_Pair] | None
-    ) -> None:
+    def __init__(self, objective: Objective, memory: int, state: list[_Pair] | None) -> None:
         self._objective, self._memory = objective, memory
         self._pairs: list[_Pair] = [] if state is None else state
         self._noted: dict[int, Tensor] = {}
@@ -64,7 +62,7 @@ class _LBFGSRun(Run):
     def iterate(self, slot: int) -> None:
         """One step along the quasi-Newton direction."""
         self._noted[slot] = self._f
-        x, f, g = self._x, self._f, self._g
+        x, g = self._x, self._g
         direction = -self._times_inverse_hessian(g)
         slope = _dot(g, direction)
         # Rounding or a kink may turn the direction uphill: then the gradient's.
@@ -146,6 +144,6 @@ def _flat(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def _write(tensors: Sequence[Tensor], x: Tensor) -> None:
-    parts = x.split([tensor[0].numel() for tensor in tensors], dim=1)
+    parts = torch.split(x, [tensor[0].numel() for tensor in tensors], dim=1)
     for tensor, part in zip(tensors, parts, strict=True):
         tensor.copy_(part.view(tensor.shape))

@@ -2,7 +2,8 @@ r"""What training needs to know of a network and its data, computed once.
 
 Only labelled rows enter the loss and the input never changes, so that the n nodes shrink to
 
-* features F (m×q) and a basis B with :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]`,
+* features F (m×q) and a basis B with
+  :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]`,
 * a readout of the labelled rows of the kernels,
 * for networks with more than one hidden layer, the kernels themselves.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.nn import Network, ReducedOrderGCN, SpectralConv
+from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN, SpectralConv
 from lowrankgcn.nn.linear_map import as_index
 from lowrankgcn.training.reduction import input_features
 
@@ -129,37 +129,40 @@ class TrainingRecord:
         restart: int,
     ) -> Tensor:
         weight = self.weights[0][restart].flatten(0, 1)
-        first = features @ (weight if basis is None else basis.T @ weight)
-        depth = len(self.weights)
+        H = features @ (weight if basis is None else basis.T @ weight)
+        last = len(self.weights) - 1
         reduced = isinstance(network, ReducedOrderGCN)
-        H = first
-        for layer in range(depth):
-            last = layer == depth - 1
+        for layer in range(last + 1):
+            chosen = index if layer == last and not reduced else None
             if layer > 0:
-                H = self._convolve(network, H, layer, restart, None if reduced or not last else index)
-            elif last and not reduced and index is not None:
-                H = H[index]
-            if last and isinstance(network, ReducedOrderGCN):
+                H = self._convolve(network, H, layer, restart, chosen)
+            elif chosen is not None:
+                H = H[chosen]
+            if layer == last and isinstance(network, ReducedOrderGCN):
                 H = network.project(H, index)
             if self.biases:
                 H = H + self.biases[layer][restart]
-            if not last:
+            if layer < last:
                 H = network.activation(H)
         return H
 
     def _convolve(
         self, network: Network, H: Tensor, layer: int, restart: int, index: Tensor | None
     ) -> Tensor:
-        parts = []
+        total: Tensor | None = None
         for module, weight in zip(network.propagations, self.weights[layer][restart], strict=True):
+            assert isinstance(module, Propagation)
             inner = H @ weight
-            parts.append(module(inner) if index is None else module.rows(index, inner))  # type: ignore[operator]
-        return torch.stack(parts).sum(0) if len(parts) > 1 else parts[0]
+            part = module(inner) if index is None else module.rows(index, inner)
+            total = part if total is None else total + part
+        assert total is not None
+        return total
 
     def _check(self, network: Any) -> None:
         if not isinstance(network, Network):
             raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
-        shapes = [tuple(conv.weight.shape) for conv in network.convs]  # type: ignore[union-attr, arg-type]
+        convs = [conv for conv in network.convs if isinstance(conv, SpectralConv)]
+        shapes = [tuple(conv.weight.shape) for conv in convs]
         own = [tuple(weight.shape[1:]) for weight in self.weights]
-        if shapes != own or bool(self.biases) != (network.convs[0].bias is not None):
+        if shapes != own or bool(self.biases) != (convs[0].bias is not None):
             raise invalid("network", f"weights of shapes {own}, as trained", shapes)

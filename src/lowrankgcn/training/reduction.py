@@ -77,12 +77,12 @@ def training_problem(
     >>> import lowrankgcn as lg, torch
     >>> cars = lg.datasets.load_cars(as_frame=True)
     >>> graph = lg.Hypergraph.from_table(cars.data)
-    >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=10), (21, 16, 4))
+    >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=15), (21, 8, 4))
     >>> X = torch.tensor(graph.incidence.to_dense(), dtype=torch.float32)
     >>> problem = training_problem(
     ...     network, X, torch.arange(4), torch.eye(4), torch.full((4,), 0.25))
     >>> problem.features.shape, problem.readout.tall.shape
-    (torch.Size([1728, 10]), torch.Size([1728, 4]))
+    (torch.Size([1728, 15]), torch.Size([1728, 4]))
     """
     if not isinstance(network, (GCN, ReducedOrderGCN)):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)

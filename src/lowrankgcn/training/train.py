@@ -33,7 +33,8 @@ from lowrankgcn._validation import (
 from lowrankgcn.nn import Network, SpectralConv
 from lowrankgcn.training.batch import Outcome, Settings, train_batch
 from lowrankgcn.training.data import as_features, as_index, as_targets, as_weights
-from lowrankgcn.training.optimizers import LBFGS, OptimizerName, as_optimizer
+from lowrankgcn.training.lbfgs import LBFGS
+from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.run import Optimizer
@@ -165,12 +166,18 @@ def train(
     size = max(1, _BATCH_ENTRIES // (len(problem.features) * max(network.widths[1:])))
     with _threads(problem.work * min(size, len(drawn))), _bar(progress, outcome) as advance:
         for a, b in chunks(len(drawn), size):
-            parts = ([tensor[a:b] for tensor in group] for group in (weights, biases))
-            part = outcome.restarts(a, b)
-            train_batch(problem, settings, *parts, generators[a:b], part, advance)
+            train_batch(
+                problem,
+                settings,
+                [weight[a:b] for weight in weights],
+                [bias[a:b] for bias in biases],
+                generators[a:b],
+                outcome.restarts(a, b),
+                advance,
+            )
     return TrainingRecord(
         weights=tuple(
-            weight.mT.unflatten(1, (problem.n_kernels, -1)).contiguous() for weight in weights
+            torch.stack(weight.mT.chunk(problem.n_kernels, dim=1), dim=1) for weight in weights
         ),
         biases=tuple(biases),
         loss_curve=outcome.loss_curve[: max(1, int(outcome.n_iter.max()))],
@@ -236,8 +243,6 @@ def _bar(show: bool, outcome: Outcome) -> Iterator[Callable[[int], None]]:
     if not show:
         yield lambda _: None
         return
-    with Progress(transient=True) as progress:
+    with Progress() as progress:
         task = progress.add_task("training", total=outcome.loss_curve.size)
         yield lambda count: progress.advance(task, count)
-
-
