@@ -21,7 +21,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import blas_for
+from lowrankgcn._parallel import blas_for, map_chunks
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import (
@@ -36,6 +36,7 @@ from lowrankgcn.operators.fastsum import METHODS
 
 __all__ = ["Laplacian", "NullSpace", "loop_weights"]
 
+_ROWS = 16384
 _SMOOTHERS = ("none", "identity", "hypergraph", "combined")
 
 
@@ -97,15 +98,26 @@ class NullSpace:
 
     def vectors(self, start: int, stop: int) -> FloatArray:
         """Null vectors number start…stop−1 as columns, shape (n, stop − start)."""
-        block = np.zeros((len(self.profile), stop - start))
-        rows = np.flatnonzero((self.components >= start) & (self.components < stop))
-        block[rows, self.components[rows] - start] = self.profile[rows]
+        return self.select(np.arange(start, stop))
+
+    def select(self, numbers: NDArray[np.intp]) -> FloatArray:
+        """Null vectors of the given numbers as columns, shape (n, len(numbers))."""
+        if self.dimension == 1 and len(numbers) == 1:
+            return self.profile[:, None].copy()
+        place = np.full(self.dimension, -1)
+        place[numbers] = np.arange(len(numbers))
+        column = place[self.components]
+        rows = np.flatnonzero(column >= 0)
+        block = np.zeros((len(self.profile), len(numbers)))
+        block[rows, column[rows]] = self.profile[rows]
         return block
 
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Inner products with the null vectors, shape (dimension, k) for X of shape (n, k)."""
         if self.dimension == 1:
-            return (self.profile @ X)[None, :]
+            # In pieces: single precision vectors are not copied to double as a whole.
+            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), _ROWS)
+            return np.sum(parts, axis=0)[None, :]
         columns = [
             np.bincount(self.components, weights=self.profile * x, minlength=self.dimension)
             for x in X.T

@@ -63,7 +63,7 @@ class PointCloud:
     @classmethod
     def from_points(cls, points: FloatArray, bandwidth: float) -> PointCloud:
         """Shift the points and divide by the bandwidth."""
-        low, high = points.min(axis=0), points.max(axis=0)
+        low, high = _corners(points)
         half = float((high / 2 - low / 2).max())
         # Distinct points differ by more than 1e-16 of the extent, so below 1e-140 of it every
         # bandwidth gives the same kernel (0 or 1) and the squares stay within double precision.
@@ -89,8 +89,15 @@ class PointCloud:
     @property
     def extent(self) -> FloatArray:
         """Side lengths of the bounding box in bandwidths, shape (d,)."""
-        sides: FloatArray = self.coordinates.max(axis=0) - self.coordinates.min(axis=0)
-        return sides
+        low, high = _corners(self.coordinates)
+        return high - low
+
+
+def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest entry of every column."""
+    # NumPy's reduction along the first axis runs over rows, six times slower for short ones.
+    low = np.array([column.min() for column in points.T])
+    return low, np.array([column.max() for column in points.T])
 
 
 def gaussian_kernel(
@@ -104,23 +111,25 @@ def gaussian_kernel(
     """Evaluate exp(−‖x − y‖²) for all rows x of X and y of Y, shape (len(X), len(Y)).
 
     One matrix product over augmented coordinates when the points lie close enough to the origin for
-    it to be accurate (`cancel` true), coordinate differences otherwise. `out` of the same type may
-    take the result: new memory costs as much as the exponentials.
+    it to be accurate (`cancel` true), coordinate differences otherwise. `out` may take the result,
+    in its own type: new memory costs as much as the exponentials.
     """
+    if out is not None:
+        dtype = out.dtype
     if cancel:
         left = np.empty((len(X), X.shape[1] + 2), dtype)
         left[:, :-2] = X
-        left[:, :-2] *= 2
         left[:, -2] = -np.einsum("ij,ij->i", X, X)
         left[:, -1] = 1
         right = np.empty((Y.shape[1] + 2, len(Y)), dtype)
-        right[:-2] = Y.T
+        right[:-2] = 2 * Y.T
         right[-2] = 1
         right[-1] = -np.einsum("ij,ij->i", Y, Y)
         exponent: NDArray[Any] = np.matmul(left, right, out=out)
     else:
-        exponent = cdist(X, Y, "sqeuclidean").astype(dtype, copy=False)
-        np.negative(exponent, out=exponent)
+        distances = cdist(X, Y, "sqeuclidean")
+        room = distances.astype(dtype, copy=False) if out is None else out
+        exponent = np.negative(distances, out=room)
     # Far points underflow to zero, which is their weight.
     with np.errstate(under="ignore"):
         np.exp(exponent, out=exponent)
@@ -166,16 +175,18 @@ class GaussianBlocks(SymmetricOperator):
 
         def strip(first: int, last: int) -> FloatArray:
             product = np.zeros((len(index), X.shape[1]))
-            for start, stop in chunks(last - first, _TILE_COLUMNS):
+            for start, stop in chunks(last - first, width):
                 left, right = first + start, first + stop
                 tile = self._tile(index, left, right)
                 if scale is not None:
-                    tile = tile * scale[left:right]
+                    tile *= scale[left:right].astype(tile.dtype)
                 product += tile @ X[left:right]
             return product
 
+        # A tile of a few rows may be longer.
+        width = _TILE_COLUMNS * max(1, min(4, _TILE_ROWS // max(1, 4 * len(index))))
         threads = threads_for(len(index) * self.n)
-        strips = map_chunks(strip, self.n, max(_TILE_COLUMNS, self.n // 16), n_threads=threads)
+        strips = map_chunks(strip, self.n, max(width, self.n // 16), n_threads=threads)
         total: FloatArray = np.sum(strips, axis=0)
         return total
 
