@@ -31,7 +31,7 @@ from lowrankgcn.operators import (
     ScaledFactor,
     SymmetricOperator,
 )
-from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
+from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS
 
 __all__ = ["Laplacian", "NullSpace", "loop_weights"]
@@ -117,7 +117,8 @@ class NullSpace:
         if self.dimension == 1:
             # In pieces: single precision vectors are not copied to double as a whole.
             parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), _ROWS)
-            return np.sum(parts, axis=0)[None, :]
+            total: FloatArray = np.sum(parts, axis=0)[None, :]
+            return total
         columns = [
             np.bincount(self.components, weights=self.profile * x, minlength=self.dimension)
             for x in X.T
@@ -294,23 +295,20 @@ class Laplacian(SymmetricOperator):
             ratio = (self.affinity.degrees + loops)[joined] / self.degrees[joined]
         return min(2.0, float(ratio.max(initial=0.0)) + self.affinity.error)
 
-    def sampled_residuals(
-        self, values: FloatArray, vectors: NDArray[Any], *, random_state: int = 0
-    ) -> FloatArray:
+    def sampled_residuals(self, values: FloatArray, vectors: NDArray[Any]) -> FloatArray:
         """Estimate ‖𝓛u − λu‖ with exact weights where products are approximated, shape (k,).
 
         The rows of lowest degree are evaluated exactly, the others through a random sample whose
         sum of squares is extrapolated. Zeros when products are exact anyway.
         """
-        if self.affinity.yardstick is None:
+        exact = self.affinity.yardstick
+        if exact is None:
             return np.zeros(len(values))
-        risky, drawn = sample_rows(self.scale, random_state)
-        index = np.concatenate([risky, drawn])
-        weighted = self.affinity.yardstick.scaled_rows(index, self.scale, vectors)
-        scale = self.scale[index][:, None]
-        own = scale**2 * self.affinity.degrees[index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
-        residual = (own - values) * vectors[index] - scale * weighted
-        return np.sqrt(extrapolate(residual**2, len(risky), self.n))
+        weighted = exact.rows.product(vectors, self.scale)
+        scale = self.scale[exact.index][:, None]
+        own = scale**2 * self.affinity.degrees[exact.index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
+        residual = (own - values) * vectors[exact.index] - scale * weighted
+        return np.sqrt(exact.sum(residual**2))
 
     def sharpened(self, tol: float) -> Laplacian:
         """The same Laplacian with products accurate to `tol`; itself if they already are."""

@@ -37,7 +37,7 @@ from scipy.spatial import cKDTree
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
-from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
+from lowrankgcn.operators.affinity import Affinity, ExactRows
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
@@ -104,8 +104,8 @@ def gaussian_sum(
             operator = way(cloud, tol * sharpening, random_state, method != "auto")
             if operator is None:
                 break
-            yardstick = GaussianBlocks(cloud, single=tol >= _SINGLE_PRECISION_TOL)
-            fast = _assess(cloud, operator, name, lonely, yardstick, random_state)
+            blocks = GaussianBlocks(cloud, single=tol >= _SINGLE_PRECISION_TOL)
+            fast = _assess(blocks, operator, name, lonely, random_state)
             if fast is not None and fast.error <= tol:
                 return fast
             if fast is not None and (best is None or fast.error < best.error):
@@ -128,14 +128,14 @@ def _exact_sum(cloud: PointCloud, method: str, isolated: NDArray[np.bool_]) -> A
 
 
 def _assess(
-    cloud: PointCloud,
+    blocks: GaussianBlocks,
     operator: SymmetricOperator,
     method: str,
     isolated: NDArray[np.bool_],
-    yardstick: GaussianBlocks,
     random_state: int,
 ) -> Affinity | None:
     """Degrees and measured error of a candidate; None when a degree is unusable."""
+    cloud = blocks.cloud
     # 1 and cos(ωᵀu), times √d: the kernel's leading eigenvectors are smooth functions of the
     # points. The product with 1 gives the degrees.
     generator = np.random.default_rng(random_state)
@@ -156,9 +156,9 @@ def _assess(
         return None
     scale = np.zeros(cloud.n)
     np.divide(1.0, np.sqrt(degrees), out=scale, where=~isolated)
-    risky, drawn = sample_rows(scale, random_state)
-    index = np.concatenate([risky, drawn])
-    exact = yardstick.rows(index, tests)
+    yardstick = ExactRows.sample(blocks, scale, random_state)
+    index = yardstick.index
+    exact = yardstick.rows.product(tests)
     difference = product[index] - unit_diagonal * tests[index] - exact
     wrong = np.abs(difference[:, 0]) > _WORST_DEGREE_ERROR * exact[:, 0]
     if bool(wrong[~isolated[index]].any()):
@@ -166,7 +166,7 @@ def _assess(
     norms = np.einsum("i,ij,ij->j", degrees, tests, tests)
     norms[norms == 0] = 1.0  # no edge at all, and nothing wrong with that
     squares = (scale[index][:, None] * difference) ** 2 / norms
-    error = float(np.sqrt(extrapolate(squares, len(risky), cloud.n)).max())
+    error = float(np.sqrt(yardstick.sum(squares)).max())
     if isinstance(operator, DiagonalPlusLowRank):
         error = max(error, _worst_represented(operator.factor, scale))
     diagonal = np.full(cloud.n, float(unit_diagonal))

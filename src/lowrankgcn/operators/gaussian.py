@@ -24,7 +24,7 @@ from scipy.spatial.distance import cdist
 from lowrankgcn._parallel import chunks, map_chunks, threads_for
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 
-__all__ = ["GaussianBlocks", "PointCloud", "gaussian_kernel"]
+__all__ = ["GaussianBlocks", "GaussianRows", "PointCloud", "gaussian_kernel"]
 
 # exp(-x) is zero in double precision beyond x = 745.14: no edge at a greater scaled distance.
 EDGE_RADIUS = float(np.sqrt(745.13))
@@ -38,6 +38,7 @@ _WIDE_BOX = 1000.0
 
 _TILE_ROWS = 512
 _TILE_COLUMNS = 2048
+_KEPT_ENTRIES = 2**24
 
 
 @final
@@ -160,42 +161,20 @@ class GaussianBlocks(SymmetricOperator):
         def strip(start: int, stop: int) -> None:
             rows = np.arange(start, stop)
             for left, right in chunks(self.n, _TILE_COLUMNS):
-                product[start:stop] += self._tile(rows, left, right) @ X[left:right]
+                product[start:stop] += self.tile(rows, left, right) @ X[left:right]
 
         map_chunks(strip, self.n, _TILE_ROWS)
         return product
 
     def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
-        return self.scaled_rows(index, None, X)
-
-    def scaled_rows(
-        self, index: NDArray[np.intp], scale: FloatArray | None, X: NDArray[Any]
-    ) -> FloatArray:
-        """W[index] diag(scale) X, shape (len(index), k), without scaling a copy of X."""
-
-        def strip(first: int, last: int) -> FloatArray:
-            product = np.zeros((len(index), X.shape[1]))
-            for start, stop in chunks(last - first, width):
-                left, right = first + start, first + stop
-                tile = self._tile(index, left, right)
-                if scale is not None:
-                    tile *= scale[left:right].astype(tile.dtype)
-                product += tile @ X[left:right]
-            return product
-
-        # A tile of a few rows may be longer.
-        width = _TILE_COLUMNS * max(1, min(4, _TILE_ROWS // max(1, 4 * len(index))))
-        threads = threads_for(len(index) * self.n)
-        strips = map_chunks(strip, self.n, max(width, self.n // 16), n_threads=threads)
-        total: FloatArray = np.sum(strips, axis=0)
-        return total
+        return GaussianRows(self, index, keep=False).product(X)
 
     def to_dense(self) -> FloatArray:
         """W as an n×n array, exactly symmetric: for small n."""
-        tile = self._tile(np.arange(self.n), 0, self.n)
+        tile = self.tile(np.arange(self.n), 0, self.n)
         return (tile + tile.T) / 2
 
-    def _tile(self, index: NDArray[np.intp], left: int, right: int) -> FloatArray:
+    def tile(self, index: NDArray[np.intp], left: int, right: int) -> FloatArray:
         """W[index, left:right]."""
         coordinates, radius = self.cloud.coordinates, self.cloud.squared_radius
         single = self.single and radius <= _SINGLE_RADIUS_SQUARED
@@ -212,3 +191,47 @@ class GaussianBlocks(SymmetricOperator):
     def diagonal(self) -> FloatArray:
         """Diagonal, shape (n,): all zeros."""
         return np.zeros(self.n)
+
+
+@final
+class GaussianRows:
+    """Selected rows of W, evaluated once and kept where they are few.
+
+    Parameters
+    ----------
+    blocks : GaussianBlocks
+    index : (q,) int array
+    keep : bool
+        Whether further products shall cost no exponentials: q·n numbers of memory.
+    """
+
+    def __init__(
+        self, blocks: GaussianBlocks, index: NDArray[np.intp], *, keep: bool = True
+    ) -> None:
+        self.blocks = blocks
+        self.index = index
+        # A tile of a few rows may be longer.
+        self._width = _TILE_COLUMNS * max(1, min(4, _TILE_ROWS // max(1, 4 * len(index))))
+        self._keep = keep and len(index) * blocks.n <= _KEPT_ENTRIES
+        self._tiles: dict[int, NDArray[Any]] = {}
+
+    def product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """W[index] diag(scale) X, shape (q, k), without scaling a copy of X."""
+        n, index = self.blocks.n, self.index
+
+        def strip(first: int, last: int) -> FloatArray:
+            product = np.zeros((len(index), X.shape[1]))
+            for left in range(first, last, self._width):
+                right = min(left + self._width, last)
+                tile = self._tiles.get(left)
+                if tile is None:
+                    tile = self.blocks.tile(index, left, right)
+                if self._keep:
+                    self._tiles[left] = tile
+                product += (tile if scale is None else tile * scale[left:right]) @ X[left:right]
+            return product
+
+        span = max(1, n // (16 * self._width)) * self._width
+        strips = map_chunks(strip, n, span, n_threads=threads_for(len(index) * n))
+        total: FloatArray = np.sum(strips, axis=0)
+        return total

@@ -71,8 +71,9 @@ def greedy_landmarks(
     single = tol >= _SINGLE_PIVOT_TOL and cloud.squared_radius <= _GEMM_RADIUS_SQUARED[np.float32]
     dtype = np.float32 if single else np.float64
     kernel_column = _kernel_columns(points, single)
-    factor = np.empty((min(limit, cloud.n), len(points)), dtype)  # rows are columns of the factor
-    remaining = np.ones(len(points), dtype)
+    shape = (min(limit, cloud.n), len(points))
+    factor: NDArray[Any] = np.empty(shape, dtype)  # rows are columns of the factor
+    remaining: NDArray[Any] = np.ones(len(points), dtype)
     pivots: list[int] = []
     while True:
         pivot = int(remaining.argmax())
@@ -91,7 +92,7 @@ def greedy_landmarks(
         if len(pivots) == len(factor):
             return None
         step = len(pivots)
-        column = kernel_column(pivot)
+        column: NDArray[Any] = kernel_column(pivot)
         column -= factor[:step, pivot] @ factor[:step]
         column *= 1 / np.sqrt(remaining[pivot])
         factor[step] = column
@@ -107,7 +108,8 @@ def _kernel_columns(points: FloatArray, single: bool) -> Callable[[int], NDArray
 
         def by_difference(pivot: int) -> NDArray[Any]:
             difference = points - points[pivot]
-            return np.exp(-np.einsum("ij,ij->i", difference, difference))
+            column: NDArray[Any] = np.exp(-np.einsum("ij,ij->i", difference, difference))
+            return column
 
         return by_difference
     squares = np.einsum("ij,ij->i", points, points)
@@ -116,7 +118,7 @@ def _kernel_columns(points: FloatArray, single: bool) -> Callable[[int], NDArray
     right = np.column_stack([points, ones, -squares]).astype(np.float32)
 
     def by_product(pivot: int) -> NDArray[Any]:
-        exponent = left @ right[pivot]
+        exponent: NDArray[Any] = left @ right[pivot]
         np.exp(exponent, out=exponent)
         return exponent
 
@@ -206,7 +208,8 @@ class LandmarkFactor(Factor):
 
         def term(kernel: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
             # Tight pivots make R⁻¹ large: it must meet the kernel before rounding errors add up.
-            left = right = kernel if self.single else kernel @ self.inverse_root.T
+            right: NDArray[Any] = kernel if self.single else kernel @ self.inverse_root.T
+            left = right
             if weights is not None:
                 scale = weights[start:stop] if signed else np.sqrt(weights[start:stop])
                 left = right * scale.astype(self._dtype)[:, None]
