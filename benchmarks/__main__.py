@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,19 +21,12 @@ COLUMNS = ("work", "seconds", "error", "added MB", "times faster", "target")
 Row = dict[str, Any]
 
 
-def seconds(run: Callable[[], Any], rounds: int) -> float:
-    """Median time of a few runs."""
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
 def measured(kind: str, n: int, run: Callable[[], Any], error: Callable[[int], float]) -> Row:
     """Time, error and memory of one set-up."""
-    row: Row = {"work": f"{kind}, n = {n:,}", "seconds": seconds(run, 3 if n >= 10**6 else 7)}
+    row: Row = {
+        "work": f"{kind}, n = {n:,}",
+        "seconds": setup_time.median(run, 3 if n >= 10**6 else 7),
+    }
     if n <= 10**6:
         row["error"] = error(n)
     memory = peak_memory(kind, n)

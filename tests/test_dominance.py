@@ -118,6 +118,21 @@ def test_equal_strengths_go_to_the_smaller_eigenvalue() -> None:
         assert warned == [lg.DegenerateCutWarning] * (k in cuts), k
 
 
+@pytest.mark.parametrize("method", METHODS[1:])
+def test_a_copy_beyond_the_pairs_looked_at(method: Any) -> None:
+    """The filter takes the last of the k + 1 smallest, whose copies a solver must still notice."""
+    sets = [range(5), range(6), range(6)]
+    graph = lg.Hypergraph.from_node_sets(sets, n_nodes=7)
+    loops = np.array([1.0, 1.0, 1.0, 1.01, 1.01, 1.0, 1.0])
+    laplacian = lg.Laplacian(graph, loops)
+    with recorded() as warned:
+        pairs = lg.eigenpairs(
+            laplacian, 3, which="dominant", filter=lambda x: np.cos(2 * x), method=method, tol=1e-12
+        )
+    assert set(warned) == {lg.DegenerateCutWarning, lg.DisconnectedGraphWarning}
+    assert_allclose(pairs.next_eigenvalue, pairs.eigenvalues[-1], rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_constant_filters_take_the_smallest(method: Any) -> None:
     case = large("gaussian")

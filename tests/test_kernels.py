@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -435,6 +437,28 @@ def test_large_low_rank_kernels(name: str, number: int) -> None:
     distance, truncated = cut(case.spectrum, response, pairs.eigenvalues)
     if distance > 1e-6:
         agree(K, truncated, max(TOLERANCE, 1e-13 / distance))
+
+
+def test_components_far_apart_in_the_numbering() -> None:
+    """Two hyperedges at both ends of many isolated nodes: memory must not grow with those between.
+
+    An n×n block would be 800 MB here.
+    """
+    incidence = sp.lil_array((10_000, 2))
+    incidence[:3, 0] = incidence[-3:, 1] = 1.0
+    laplacian = lg.Laplacian(lg.Hypergraph(sp.csr_array(incidence)))
+    tracemalloc.start()
+    try:
+        K = lg.kernel(laplacian, "heat")
+        with ignoring(lg.DegenerateCutWarning):
+            low = lg.kernel(laplacian, "heat", rank=3)
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
+    expected = np.ones(10_000)
+    expected[:3] = expected[-3:] = 1 / 3 + 2 / 3 * np.exp(-1)
+    assert_allclose(K.diagonal(), expected, rtol=0, atol=1e-14)
+    assert_array_equal(low.response, np.ones(3))
 
 
 def test_rank_n_beyond_the_dense_limit() -> None:

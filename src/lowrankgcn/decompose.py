@@ -244,9 +244,7 @@ def accurate_pairs(
             pairs = run(laplacian, request)
             if laplacian.affinity.exact:
                 return pairs
-            errors = laplacian.sampled_residuals(
-                pairs.eigenvalues, pairs.eigenvectors, random_state=request.random_state
-            )
+            errors = laplacian.sampled_residuals(pairs.eigenvalues, pairs.eigenvectors)
         pairs = replace(pairs, fast_sum_error=float(errors.max(initial=0.0)))
         if pairs.fast_sum_error <= request.tol:
             return pairs

@@ -247,17 +247,23 @@ def _dominant_direct(
 
 
 def _dominant_iterative(
-    laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
+    laplacian: Laplacian,
+    k: int,
+    filters: Sequence[Filter],
+    request: Request,
+    *,
+    extra: int = 1,
+    spent: int = 0,
 ) -> tuple[Eigenpairs, tuple[Filter, ...]]:
     dimension = laplacian.null_space.dimension
     zeros, available = min(dimension, k), laplacian.n - dimension
-    count = min(k + 1, available)
+    count = min(k + extra, available)
     if count == 0:
         return smallest_pairs(laplacian, k, request), _bind(filters, math.nan, lambda: 0.0)
     low = iterate(laplacian, count, zeros, request)
     bound = _bind(filters, float(low.values[0]), lambda: largest_eigenvalue(laplacian, request))
     values = np.concatenate([np.zeros(zeros), low.values])
-    parts, residuals, products = [low.vectors], [low.residuals], low.products
+    parts, residuals, products = [low.vectors], [low.residuals], spent + low.products
     edge = laplacian.spectral_bound
     if len(low.values) < available and _hidden(bound, values, k, low.values[-1], edge):
         high = iterate(laplacian, count, 0, request, largest=True)
@@ -268,8 +274,7 @@ def _dominant_iterative(
         parts = [low.vectors[:, : zeros + below], high.vectors[:, above]]
         residuals = [low.residuals[:below], high.residuals[above]]
         products += high.products
-        known = below + int(above.sum())
-        if known < available and _hidden(bound, values, k, low.values[-1], edge):
+        if len(values) < zeros + available and _hidden(bound, values, k, low.values[-1], edge):
             raise EigensolverError(
                 f"the {k} eigenvalues of largest |φ(λ)| may lie between {low.values[-1]:.4g} and "
                 f"{edge:.4g}, inside the spectrum, where an iterative solver does not reach; use a "
@@ -277,6 +282,12 @@ def _dominant_iterative(
             )
     order = _ranking(_strength(bound, values))
     taken = np.sort(order[:k])
+    outermost = parts[0].shape[1] + np.array([-1, 0])  # the last of the smallest, first of largest
+    if len(values) < zeros + available and np.isin(outermost, taken).any():
+        # Only further pairs can tell whether copies of an outermost one are left out.
+        return _dominant_iterative(
+            laplacian, k, filters, request, extra=2 * extra + k, spent=products
+        )
     lead = int((taken < zeros).sum())
     following = first_left_out(values[order[k:]], values[taken])
     vectors = (parts[0] if len(parts) == 1 else np.hstack(parts))[:, taken]
@@ -321,4 +332,4 @@ def _hidden(filters: Sequence[Filter], known: FloatArray, k: int, low: float, hi
     strengths = np.sort(_strength(filters, known))[::-1]
     weakest = float(strengths[min(k, len(strengths)) - 1])
     between = _strength(filters, np.linspace(low, high, _GRID))
-    return bool((between > weakest * (1 + 1e-9)).any())
+    return bool((between > weakest + _TIE * strengths[0]).any())

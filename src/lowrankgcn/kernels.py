@@ -206,8 +206,9 @@ def kernel(
     request = Request(tolerance, random_state=seed)
     if rank is None:
         sharp = laplacian.sharpened(tolerance)
-        bound = bind_filters(sharp, filters, request)
-        kernels = tuple(_full_rank(sharp, phi, form) for phi in bound)
+        with blas_for(laplacian.n):
+            bound = bind_filters(sharp, filters, request)
+            kernels = tuple(_full_rank(sharp, phi, form) for phi in bound)
     else:
         target = positive_int(rank, "rank", maximum=laplacian.n)
         if form != "auto":

@@ -21,7 +21,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import blas_for
+from lowrankgcn._parallel import blas_for, map_chunks
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import (
@@ -31,11 +31,12 @@ from lowrankgcn.operators import (
     ScaledFactor,
     SymmetricOperator,
 )
-from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
+from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS
 
 __all__ = ["Laplacian", "NullSpace", "loop_weights"]
 
+_ROWS = 16384
 _SMOOTHERS = ("none", "identity", "hypergraph", "combined")
 
 
@@ -97,15 +98,27 @@ class NullSpace:
 
     def vectors(self, start: int, stop: int) -> FloatArray:
         """Null vectors number start…stop−1 as columns, shape (n, stop − start)."""
-        block = np.zeros((len(self.profile), stop - start))
-        rows = np.flatnonzero((self.components >= start) & (self.components < stop))
-        block[rows, self.components[rows] - start] = self.profile[rows]
+        return self.select(np.arange(start, stop))
+
+    def select(self, numbers: NDArray[np.intp]) -> FloatArray:
+        """Null vectors of the given numbers as columns, shape (n, len(numbers))."""
+        if self.dimension == 1 and len(numbers) == 1:
+            return self.profile[:, None].copy()
+        place = np.full(self.dimension, -1)
+        place[numbers] = np.arange(len(numbers))
+        column = place[self.components]
+        rows = np.flatnonzero(column >= 0)
+        block = np.zeros((len(self.profile), len(numbers)))
+        block[rows, column[rows]] = self.profile[rows]
         return block
 
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Inner products with the null vectors, shape (dimension, k) for X of shape (n, k)."""
         if self.dimension == 1:
-            return (self.profile @ X)[None, :]
+            # In pieces: single precision vectors are not copied to double as a whole.
+            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), _ROWS)
+            total: FloatArray = np.sum(parts, axis=0)[None, :]
+            return total
         columns = [
             np.bincount(self.components, weights=self.profile * x, minlength=self.dimension)
             for x in X.T
@@ -282,23 +295,20 @@ class Laplacian(SymmetricOperator):
             ratio = (self.affinity.degrees + loops)[joined] / self.degrees[joined]
         return min(2.0, float(ratio.max(initial=0.0)) + self.affinity.error)
 
-    def sampled_residuals(
-        self, values: FloatArray, vectors: NDArray[Any], *, random_state: int = 0
-    ) -> FloatArray:
+    def sampled_residuals(self, values: FloatArray, vectors: NDArray[Any]) -> FloatArray:
         """Estimate ‖𝓛u − λu‖ with exact weights where products are approximated, shape (k,).
 
         The rows of lowest degree are evaluated exactly, the others through a random sample whose
         sum of squares is extrapolated. Zeros when products are exact anyway.
         """
-        if self.affinity.yardstick is None:
+        exact = self.affinity.yardstick
+        if exact is None:
             return np.zeros(len(values))
-        risky, drawn = sample_rows(self.scale, random_state)
-        index = np.concatenate([risky, drawn])
-        weighted = self.affinity.yardstick.scaled_rows(index, self.scale, vectors)
-        scale = self.scale[index][:, None]
-        own = scale**2 * self.affinity.degrees[index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
-        residual = (own - values) * vectors[index] - scale * weighted
-        return np.sqrt(extrapolate(residual**2, len(risky), self.n))
+        weighted = exact.rows.product(vectors, self.scale)
+        scale = self.scale[exact.index][:, None]
+        own = scale**2 * self.affinity.degrees[exact.index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
+        residual = (own - values) * vectors[exact.index] - scale * weighted
+        return np.sqrt(exact.sum(residual**2))
 
     def sharpened(self, tol: float) -> Laplacian:
         """The same Laplacian with products accurate to `tol`; itself if they already are."""

@@ -20,11 +20,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
-from lowrankgcn.operators.gaussian import GaussianBlocks
+from lowrankgcn.operators.gaussian import GaussianBlocks, GaussianRows
 
-__all__ = ["Affinity", "extrapolate", "sample_rows"]
+__all__ = ["Affinity", "ExactRows", "extrapolate", "sample_rows"]
 
 _LOWEST_DEGREES = 8
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExactRows:
+    """Rows of the exact weights, on which errors of a fast sum are measured.
+
+    Those of lowest degree, where errors weigh most, all count as they are; the others are a random
+    sample that stands for the rest.
+    """
+
+    rows: GaussianRows
+    certain: int  # so many come first that stand for themselves only
+
+    @classmethod
+    def sample(cls, blocks: GaussianBlocks, scale: FloatArray, random_state: int) -> ExactRows:
+        """Choose rows for nodes normalised by `scale` = 1/√degree."""
+        risky, drawn = sample_rows(scale, random_state)
+        return cls(GaussianRows(blocks, np.concatenate([risky, drawn])), len(risky))
+
+    @property
+    def index(self) -> NDArray[np.intp]:
+        """Which rows."""
+        return self.rows.index
+
+    def sum(self, squares: FloatArray) -> FloatArray:
+        """Estimate of a sum over all nodes from its terms at these rows, shape (k,)."""
+        return extrapolate(squares, self.certain, self.rows.blocks.n)
 
 
 @final
@@ -45,8 +73,8 @@ class Affinity:
         far eigenvalues of the normalised Laplacian may move; 0 when products are exact.
     method : str
         How the products are done.
-    yardstick : GaussianBlocks or None
-        Exact W, expensive, for selected rows only; None when `operator` is exact itself.
+    yardstick : ExactRows or None
+        Some rows of W, exactly, to measure errors on; None when `operator` is exact itself.
     row_sums : (n,) array or None
         Row sums d + a of A, where they are known more exactly than by that addition.
     """
@@ -56,7 +84,7 @@ class Affinity:
     degrees: FloatArray
     error: float = 0.0
     method: str = "exact"
-    yardstick: GaussianBlocks | None = None
+    yardstick: ExactRows | None = None
     row_sums: FloatArray | None = None
 
     @property

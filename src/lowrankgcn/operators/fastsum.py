@@ -34,9 +34,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
-from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
+from lowrankgcn.operators.affinity import Affinity, ExactRows
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
@@ -57,6 +58,7 @@ _PAIRS_PER_POINT = 1000
 _SHARPENINGS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
 _WORST_DEGREE_ERROR = 0.1
 _LONELY_POINTS = 512
+_ROWS = 16384
 _SINGLE_PRECISION_TOL = 1e-4  # errors down to here can be measured with weights in float32
 _LOW_DEGREE = 1000  # times the tolerance: degrees that the dropped weights would change
 
@@ -102,8 +104,8 @@ def gaussian_sum(
             operator = way(cloud, tol * sharpening, random_state, method != "auto")
             if operator is None:
                 break
-            yardstick = GaussianBlocks(cloud, single=tol >= _SINGLE_PRECISION_TOL)
-            fast = _assess(cloud, operator, name, lonely, yardstick, random_state)
+            blocks = GaussianBlocks(cloud, single=tol >= _SINGLE_PRECISION_TOL)
+            fast = _assess(blocks, operator, name, lonely, random_state)
             if fast is not None and fast.error <= tol:
                 return fast
             if fast is not None and (best is None or fast.error < best.error):
@@ -126,20 +128,27 @@ def _exact_sum(cloud: PointCloud, method: str, isolated: NDArray[np.bool_]) -> A
 
 
 def _assess(
-    cloud: PointCloud,
+    blocks: GaussianBlocks,
     operator: SymmetricOperator,
     method: str,
     isolated: NDArray[np.bool_],
-    yardstick: GaussianBlocks,
     random_state: int,
 ) -> Affinity | None:
     """Degrees and measured error of a candidate; None when a degree is unusable."""
+    cloud = blocks.cloud
     # 1 and cos(ωᵀu), times √d: the kernel's leading eigenvectors are smooth functions of the
     # points. The product with 1 gives the degrees.
     generator = np.random.default_rng(random_state)
     frequencies = 2 * generator.normal(size=(cloud.dimension, 3)) / math.sqrt(cloud.dimension)
     tests = np.ones((cloud.n, 4))
-    np.cos(cloud.coordinates @ frequencies, out=tests[:, 1:])
+    # Any smooth vectors will do, and in single precision they cost a sixth.
+    dtype = np.float32 if cloud.squared_radius < 1e6 else np.float64
+
+    def wave(start: int, stop: int) -> None:
+        phases = (cloud.coordinates[start:stop] @ frequencies).astype(dtype)
+        tests[start:stop, 1:] = np.cos(phases)
+
+    map_chunks(wave, cloud.n, _ROWS)
     product = operator @ tests
     unit_diagonal = method != "sparse"
     degrees = np.where(isolated, 0.0, product[:, 0] - unit_diagonal)
@@ -147,9 +156,9 @@ def _assess(
         return None
     scale = np.zeros(cloud.n)
     np.divide(1.0, np.sqrt(degrees), out=scale, where=~isolated)
-    risky, drawn = sample_rows(scale, random_state)
-    index = np.concatenate([risky, drawn])
-    exact = yardstick.rows(index, tests)
+    yardstick = ExactRows.sample(blocks, scale, random_state)
+    index = yardstick.index
+    exact = yardstick.rows.product(tests)
     difference = product[index] - unit_diagonal * tests[index] - exact
     wrong = np.abs(difference[:, 0]) > _WORST_DEGREE_ERROR * exact[:, 0]
     if bool(wrong[~isolated[index]].any()):
@@ -157,7 +166,7 @@ def _assess(
     norms = np.einsum("i,ij,ij->j", degrees, tests, tests)
     norms[norms == 0] = 1.0  # no edge at all, and nothing wrong with that
     squares = (scale[index][:, None] * difference) ** 2 / norms
-    error = float(np.sqrt(extrapolate(squares, len(risky), cloud.n)).max())
+    error = float(np.sqrt(yardstick.sum(squares)).max())
     if isinstance(operator, DiagonalPlusLowRank):
         error = max(error, _worst_represented(operator.factor, scale))
     diagonal = np.full(cloud.n, float(unit_diagonal))

@@ -24,7 +24,7 @@ from scipy.spatial.distance import cdist
 from lowrankgcn._parallel import chunks, map_chunks, threads_for
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 
-__all__ = ["GaussianBlocks", "PointCloud", "gaussian_kernel"]
+__all__ = ["GaussianBlocks", "GaussianRows", "PointCloud", "gaussian_kernel"]
 
 # exp(-x) is zero in double precision beyond x = 745.14: no edge at a greater scaled distance.
 EDGE_RADIUS = float(np.sqrt(745.13))
@@ -38,6 +38,7 @@ _WIDE_BOX = 1000.0
 
 _TILE_ROWS = 512
 _TILE_COLUMNS = 2048
+_KEPT_ENTRIES = 2**24
 
 
 @final
@@ -63,7 +64,7 @@ class PointCloud:
     @classmethod
     def from_points(cls, points: FloatArray, bandwidth: float) -> PointCloud:
         """Shift the points and divide by the bandwidth."""
-        low, high = points.min(axis=0), points.max(axis=0)
+        low, high = _corners(points)
         half = float((high / 2 - low / 2).max())
         # Distinct points differ by more than 1e-16 of the extent, so below 1e-140 of it every
         # bandwidth gives the same kernel (0 or 1) and the squares stay within double precision.
@@ -89,8 +90,15 @@ class PointCloud:
     @property
     def extent(self) -> FloatArray:
         """Side lengths of the bounding box in bandwidths, shape (d,)."""
-        sides: FloatArray = self.coordinates.max(axis=0) - self.coordinates.min(axis=0)
-        return sides
+        low, high = _corners(self.coordinates)
+        return high - low
+
+
+def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest entry of every column."""
+    # NumPy's reduction along the first axis runs over rows, six times slower for short ones.
+    low = np.array([column.min() for column in points.T])
+    return low, np.array([column.max() for column in points.T])
 
 
 def gaussian_kernel(
@@ -104,23 +112,25 @@ def gaussian_kernel(
     """Evaluate exp(−‖x − y‖²) for all rows x of X and y of Y, shape (len(X), len(Y)).
 
     One matrix product over augmented coordinates when the points lie close enough to the origin for
-    it to be accurate (`cancel` true), coordinate differences otherwise. `out` of the same type may
-    take the result: new memory costs as much as the exponentials.
+    it to be accurate (`cancel` true), coordinate differences otherwise. `out` may take the result,
+    in its own type: new memory costs as much as the exponentials.
     """
+    if out is not None:
+        dtype = out.dtype
     if cancel:
         left = np.empty((len(X), X.shape[1] + 2), dtype)
         left[:, :-2] = X
-        left[:, :-2] *= 2
         left[:, -2] = -np.einsum("ij,ij->i", X, X)
         left[:, -1] = 1
         right = np.empty((Y.shape[1] + 2, len(Y)), dtype)
-        right[:-2] = Y.T
+        right[:-2] = 2 * Y.T
         right[-2] = 1
         right[-1] = -np.einsum("ij,ij->i", Y, Y)
         exponent: NDArray[Any] = np.matmul(left, right, out=out)
     else:
-        exponent = cdist(X, Y, "sqeuclidean").astype(dtype, copy=False)
-        np.negative(exponent, out=exponent)
+        distances = cdist(X, Y, "sqeuclidean")
+        room = distances.astype(dtype, copy=False) if out is None else out
+        exponent = np.negative(distances, out=room)
     # Far points underflow to zero, which is their weight.
     with np.errstate(under="ignore"):
         np.exp(exponent, out=exponent)
@@ -151,40 +161,20 @@ class GaussianBlocks(SymmetricOperator):
         def strip(start: int, stop: int) -> None:
             rows = np.arange(start, stop)
             for left, right in chunks(self.n, _TILE_COLUMNS):
-                product[start:stop] += self._tile(rows, left, right) @ X[left:right]
+                product[start:stop] += self.tile(rows, left, right) @ X[left:right]
 
         map_chunks(strip, self.n, _TILE_ROWS)
         return product
 
     def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
-        return self.scaled_rows(index, None, X)
-
-    def scaled_rows(
-        self, index: NDArray[np.intp], scale: FloatArray | None, X: NDArray[Any]
-    ) -> FloatArray:
-        """W[index] diag(scale) X, shape (len(index), k), without scaling a copy of X."""
-
-        def strip(first: int, last: int) -> FloatArray:
-            product = np.zeros((len(index), X.shape[1]))
-            for start, stop in chunks(last - first, _TILE_COLUMNS):
-                left, right = first + start, first + stop
-                tile = self._tile(index, left, right)
-                if scale is not None:
-                    tile = tile * scale[left:right]
-                product += tile @ X[left:right]
-            return product
-
-        threads = threads_for(len(index) * self.n)
-        strips = map_chunks(strip, self.n, max(_TILE_COLUMNS, self.n // 16), n_threads=threads)
-        total: FloatArray = np.sum(strips, axis=0)
-        return total
+        return GaussianRows(self, index, keep=False).product(X)
 
     def to_dense(self) -> FloatArray:
         """W as an n×n array, exactly symmetric: for small n."""
-        tile = self._tile(np.arange(self.n), 0, self.n)
+        tile = self.tile(np.arange(self.n), 0, self.n)
         return (tile + tile.T) / 2
 
-    def _tile(self, index: NDArray[np.intp], left: int, right: int) -> FloatArray:
+    def tile(self, index: NDArray[np.intp], left: int, right: int) -> FloatArray:
         """W[index, left:right]."""
         coordinates, radius = self.cloud.coordinates, self.cloud.squared_radius
         single = self.single and radius <= _SINGLE_RADIUS_SQUARED
@@ -201,3 +191,47 @@ class GaussianBlocks(SymmetricOperator):
     def diagonal(self) -> FloatArray:
         """Diagonal, shape (n,): all zeros."""
         return np.zeros(self.n)
+
+
+@final
+class GaussianRows:
+    """Selected rows of W, evaluated once and kept where they are few.
+
+    Parameters
+    ----------
+    blocks : GaussianBlocks
+    index : (q,) int array
+    keep : bool
+        Whether further products shall cost no exponentials: q·n numbers of memory.
+    """
+
+    def __init__(
+        self, blocks: GaussianBlocks, index: NDArray[np.intp], *, keep: bool = True
+    ) -> None:
+        self.blocks = blocks
+        self.index = index
+        # A tile of a few rows may be longer.
+        self._width = _TILE_COLUMNS * max(1, min(4, _TILE_ROWS // max(1, 4 * len(index))))
+        self._keep = keep and len(index) * blocks.n <= _KEPT_ENTRIES
+        self._tiles: dict[int, NDArray[Any]] = {}
+
+    def product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """W[index] diag(scale) X, shape (q, k), without scaling a copy of X."""
+        n, index = self.blocks.n, self.index
+
+        def strip(first: int, last: int) -> FloatArray:
+            product = np.zeros((len(index), X.shape[1]))
+            for left in range(first, last, self._width):
+                right = min(left + self._width, last)
+                tile = self._tiles.get(left)
+                if tile is None:
+                    tile = self.blocks.tile(index, left, right)
+                if self._keep:
+                    self._tiles[left] = tile
+                product += (tile if scale is None else tile * scale[left:right]) @ X[left:right]
+            return product
+
+        span = max(1, n // (16 * self._width)) * self._width
+        strips = map_chunks(strip, n, span, n_threads=threads_for(len(index) * n))
+        total: FloatArray = np.sum(strips, axis=0)
+        return total

@@ -18,6 +18,7 @@ True
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -26,7 +27,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import DTypeLike, NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks, threads_for
+from lowrankgcn._parallel import map_chunks, threads_for
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 from lowrankgcn.operators.factors import Factor
@@ -42,6 +43,7 @@ _TRIED_POINTS = 6000
 
 # Below this pivot tolerance the triangular solves amplify float32 rounding past the tolerance.
 _SINGLE_PRECISION_TOL = 1e-4
+_SINGLE_PIVOT_TOL = 1e-3  # and down to this one the pivots themselves are found in float32
 
 # Kernel values kept between passes up to this many bytes; evaluated again in every pass beyond.
 _CACHE_BYTES = 2**29
@@ -65,8 +67,13 @@ def greedy_landmarks(
     and tried points and m landmarks.
     """
     points, others = _subsample(cloud, random_state)
-    factor = np.empty((min(limit, cloud.n), len(points)))  # rows are columns of the factor
-    remaining = np.ones(len(points))
+    # Pivots of a loose factorisation are as good from float32, at half the time.
+    single = tol >= _SINGLE_PIVOT_TOL and cloud.squared_radius <= _GEMM_RADIUS_SQUARED[np.float32]
+    dtype = np.float32 if single else np.float64
+    kernel_column = _kernel_columns(points, single)
+    shape = (min(limit, cloud.n), len(points))
+    factor: NDArray[Any] = np.empty(shape, dtype)  # rows are columns of the factor
+    remaining: NDArray[Any] = np.ones(len(points), dtype)
     pivots: list[int] = []
     while True:
         pivot = int(remaining.argmax())
@@ -77,21 +84,45 @@ def greedy_landmarks(
             if not worse.any():
                 return points[pivots]
             points = np.concatenate([points, others[worse]])
-            factor = np.hstack([factor, columns[:, worse]])
-            remaining = np.concatenate([remaining, rest[worse]])
+            kernel_column = _kernel_columns(points, single)
+            factor = np.hstack([factor, columns[:, worse].astype(dtype)])
+            remaining = np.concatenate([remaining, rest[worse].astype(dtype)])
             others = others[~worse]
             continue
         if len(pivots) == len(factor):
             return None
-        difference = points - points[pivot]
-        column = np.exp(-np.einsum("ij,ij->i", difference, difference))
         step = len(pivots)
+        column: NDArray[Any] = kernel_column(pivot)
         column -= factor[:step, pivot] @ factor[:step]
-        column /= np.sqrt(remaining[pivot])
+        column *= 1 / np.sqrt(remaining[pivot])
         factor[step] = column
-        remaining -= column**2
+        column *= column
+        remaining -= column
         remaining[pivot] = 0.0
         pivots.append(pivot)
+
+
+def _kernel_columns(points: FloatArray, single: bool) -> Callable[[int], NDArray[Any]]:
+    """exp(−‖x − p‖²) over all points x, for one of them as p; in float32 by a matrix product."""
+    if not single:
+
+        def by_difference(pivot: int) -> NDArray[Any]:
+            difference = points - points[pivot]
+            column: NDArray[Any] = np.exp(-np.einsum("ij,ij->i", difference, difference))
+            return column
+
+        return by_difference
+    squares = np.einsum("ij,ij->i", points, points)
+    ones = np.ones(len(points))
+    left = np.column_stack([2 * points, -squares, ones]).astype(np.float32)
+    right = np.column_stack([points, ones, -squares]).astype(np.float32)
+
+    def by_product(pivot: int) -> NDArray[Any]:
+        exponent: NDArray[Any] = left @ right[pivot]
+        np.exp(exponent, out=exponent)
+        return exponent
+
+    return by_product
 
 
 def random_landmarks(cloud: PointCloud, count: int, *, random_state: int = 0) -> FloatArray:
@@ -119,7 +150,8 @@ class LandmarkFactor(Factor):
     landmarks: FloatArray  # (m, d), in units of the bandwidth
     inverse_root: FloatArray  # R⁻¹, (m, m), lower triangular
     single: bool
-    _cache: dict[int, NDArray[Any]] = field(default_factory=dict, repr=False)
+    _kept: NDArray[Any] | None = field(default=None, repr=False)  # K(X, P) if it is affordable
+    _known: set[int] = field(default_factory=set, repr=False)  # first rows of the chunks kept
 
     @classmethod
     def from_landmarks(
@@ -132,7 +164,12 @@ class LandmarkFactor(Factor):
         kernel[np.diag_indices_from(kernel)] += 1e-14 * len(kernel)
         root = la.cholesky(kernel, lower=True)
         inverse = la.solve_triangular(root, np.eye(len(root)), lower=True)
-        return cls(cloud, landmarks, inverse, tol >= _SINGLE_PRECISION_TOL)
+        single = tol >= _SINGLE_PRECISION_TOL
+        shape, dtype = (cloud.n, len(landmarks)), np.dtype(np.float32 if single else np.float64)
+        # In one piece: large arrays get huge pages, and their page faults cost a fifth.
+        affordable = math.prod(shape) * dtype.itemsize <= _CACHE_BYTES
+        kept = np.empty(shape, dtype) if affordable else None
+        return cls(cloud, landmarks, inverse, single, kept)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -170,16 +207,19 @@ class LandmarkFactor(Factor):
         signed = weights is not None and bool((weights < 0).any())
 
         def term(kernel: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
-            left = right = kernel
+            # Tight pivots make R⁻¹ large: it must meet the kernel before rounding errors add up.
+            right: NDArray[Any] = kernel if self.single else kernel @ self.inverse_root.T
+            left = right
             if weights is not None:
                 scale = weights[start:stop] if signed else np.sqrt(weights[start:stop])
-                left = kernel * scale.astype(self._dtype)[:, None]
-                right = kernel if signed else left
+                left = right * scale.astype(self._dtype)[:, None]
+                right = right if signed else left
             product: NDArray[Any] = left.T @ right  # one and the same array: half the work
             return product
 
-        total = self._sum_over_rows(term, (len(self.landmarks),) * 2)
-        gram = self.inverse_root @ total @ self.inverse_root.T
+        gram = self._sum_over_rows(term, (len(self.landmarks),) * 2)
+        if self.single:
+            gram = self.inverse_root @ gram @ self.inverse_root.T
         return (gram + gram.T) / 2
 
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
@@ -219,21 +259,20 @@ class LandmarkFactor(Factor):
     def _kernels(self, first: int, last: int) -> Iterator[tuple[NDArray[Any], int, int]]:
         """K(X[start:stop], P) for the row chunks of a span, each valid until the next."""
         n, m = self.shape
-        keep = n * m * np.dtype(self._dtype).itemsize <= _CACHE_BYTES
-        buffer = None if keep else np.empty((min(_CHUNK_ROWS, n), m), self._dtype)
-        for low, high in chunks(last - first, _CHUNK_ROWS):
-            start, stop = first + low, first + high
-            kernel = self._cache.get(start)
-            if kernel is None:
-                kernel = gaussian_kernel(
+        kept = self._kept
+        buffer = np.empty((min(_CHUNK_ROWS, n), m), self._dtype) if kept is None else kept[:0]
+        for start in range(first, last, _CHUNK_ROWS):
+            stop = min(start + _CHUNK_ROWS, last)
+            kernel = buffer[: stop - start] if kept is None else kept[start:stop]
+            if start not in self._known:
+                gaussian_kernel(
                     self.cloud.coordinates[start:stop],
                     self.landmarks,
-                    dtype=self._dtype,
                     cancel=self.cloud.squared_radius <= _GEMM_RADIUS_SQUARED[self._dtype],
-                    out=None if buffer is None else buffer[: stop - start],
+                    out=kernel,
                 )
-            if keep:
-                self._cache[start] = kernel
+            if kept is not None:
+                self._known.add(start)
             yield kernel, start, stop
 
     def _sum_over_rows(

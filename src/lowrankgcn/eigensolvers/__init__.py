@@ -1,0 +1,25 @@
+"""Eigensolvers as small values: direct ones know every eigenvalue, iterative ones one end.
+
+The null space is known exactly (:class:`~lowrankgcn.laplacian.NullSpace`) and taken out beforehand;
+all solvers work on its complement.
+
+========= ============================================== ===========================================
+solver    for                                            cost
+========= ============================================== ===========================================
+dense     small n: LAPACK                                n³
+svd       𝓛 = I − Z Zᵀ: Gram matrix ZᵀZ (section A3.1)    two passes over Z, and m³ for m columns
+lanczos   any operator: ARPACK                           some 2k … 10k products, one vector each
+krylov    any operator, costly products, good start      products with blocks of vectors
+========= ============================================== ===========================================
+
+>>> import numpy as np, lowrankgcn as lg
+>>> cycle = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
+>>> DenseEigh.decompose(lg.Laplacian(lg.AdjacencyGraph(cycle))).values.round(6)
+array([0.5, 0.5, 1.5, 1.5, 2. ])
+"""
+
+from lowrankgcn.eigensolvers.base import DirectSolution, Solution
+from lowrankgcn.eigensolvers.direct import DenseEigh, ThinSVD
+from lowrankgcn.eigensolvers.iterative import BlockKrylov, Lanczos
+
+__all__ = ["BlockKrylov", "DenseEigh", "DirectSolution", "Lanczos", "Solution", "ThinSVD"]
