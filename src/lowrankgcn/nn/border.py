@@ -7,6 +7,7 @@ operator                        propagation
 =============================== ==========================================================
 DiagonalPlusLowRank             :class:`LowRankPropagation`, diag(d) + Z M Zᵀ
 DenseOperator                   :class:`DensePropagation`, a stored n×n matrix
+IdentityOperator                :class:`IdentityPropagation`, nothing stored
 SparseOperator                  :class:`SparsePropagation`, compressed sparse rows
 Laplacian                       whichever of the above its weights allow
 PolynomialOperator              :class:`PolynomialPropagation`, Horner's rule on the above
@@ -44,6 +45,7 @@ from lowrankgcn.nn.factors import TallFactor, tall_factor
 from lowrankgcn.nn.linear_map import checked_dtype
 from lowrankgcn.nn.propagation import (
     DensePropagation,
+    IdentityPropagation,
     LowRankPropagation,
     OperatorPropagation,
     PolynomialPropagation,
@@ -54,6 +56,7 @@ from lowrankgcn.operators import (
     DenseFactor,
     DenseOperator,
     DiagonalPlusLowRank,
+    IdentityOperator,
     PolynomialOperator,
     SparseOperator,
     SymmetricOperator,
@@ -141,6 +144,8 @@ class _Border:
     def convert(self, operator: SymmetricOperator) -> Propagation:
         if isinstance(operator, Kernel):
             return self.convert(operator.operator)
+        if isinstance(operator, IdentityOperator):
+            return IdentityPropagation(operator.n)
         if isinstance(operator, DenseOperator):
             return DensePropagation(operator.matrix, self.dtype)
         if isinstance(operator, SparseOperator):

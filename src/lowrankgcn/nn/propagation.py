@@ -27,6 +27,7 @@ from lowrankgcn.operators import SymmetricOperator
 
 __all__ = [
     "DensePropagation",
+    "IdentityPropagation",
     "LowRankPropagation",
     "OperatorPropagation",
     "PolynomialPropagation",
@@ -58,6 +59,23 @@ class Propagation(nn.Module, ABC):
     def extra_repr(self) -> str:
         """Number of nodes, as it appears in the printed network."""
         return f"n={self.n}"
+
+
+@final
+class IdentityPropagation(Propagation):
+    """The identity: a layer that does not look at the graph."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.n = n
+
+    def forward(self, X: Tensor) -> Tensor:
+        """X itself."""
+        return X
+
+    def rows(self, index: Tensor, X: Tensor) -> Tensor:
+        """X[index]."""
+        return X[index]
 
 
 @final

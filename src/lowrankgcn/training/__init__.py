@@ -13,6 +13,7 @@ tensor([0, 0, 1, 1])
 """
 
 from lowrankgcn.training.activations import ACTIVATIONS
+from lowrankgcn.training.folds import predict_held_out
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.lbfgs import LBFGS
 from lowrankgcn.training.optimizers import Adam, GradientDescent
@@ -39,6 +40,7 @@ __all__ = [
     "Optimizer",
     "TrainingProblem",
     "TrainingRecord",
+    "predict_held_out",
     "train",
     "training_problem",
 ]

@@ -22,6 +22,7 @@ from lowrankgcn.nn import GCN, Network, Propagation, ReducedOrderGCN
 from lowrankgcn.nn.factors import DenseTall
 from lowrankgcn.nn.propagation import (
     DensePropagation,
+    IdentityPropagation,
     LowRankPropagation,
     OperatorPropagation,
 )
@@ -90,6 +91,9 @@ def training_problem(
     if name not in ACTIVATIONS:
         expected = "an activation given by its name; train other networks with autograd"
         raise invalid("network", expected, repr(network.activation))
+    if _ignores_graph(_modules(network)):
+        # Rows do not meet: only labelled ones matter.
+        X, index = X[index], torch.arange(len(index), device=X.device)
     basis: Tensor | None = None
     if network.depth == 1:
         features = _labelled_features(network, X, index)
@@ -140,6 +144,10 @@ def _modules(network: Network) -> list[Propagation]:
     return [module for module in network.propagations if isinstance(module, Propagation)]
 
 
+def _ignores_graph(modules: Sequence[Propagation]) -> bool:
+    return len(modules) == 1 and isinstance(modules[0], IdentityPropagation)
+
+
 def _labelled_features(network: Network, X: Tensor, index: Tensor) -> Tensor:
     """Rows of the features of a network with a single layer."""
     if isinstance(network, ReducedOrderGCN):
@@ -149,7 +157,7 @@ def _labelled_features(network: Network, X: Tensor, index: Tensor) -> Tensor:
 
 def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
     modules = _modules(network)
-    if network.depth == 1:
+    if network.depth == 1 or _ignores_graph(modules):
         return MatrixReadout()
     if isinstance(network, ReducedOrderGCN):
         ones = like.new_ones(network.rank, 1)

@@ -39,7 +39,7 @@ from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.run import Optimizer
 
-__all__ = ["train"]
+__all__ = ["few_threads", "initial_weights", "train"]
 
 # Multiplications per iteration below which a second thread costs more than it does.
 _SMALL_WORK = 3 * 10**7
@@ -158,13 +158,13 @@ def train(
     weighting = as_weights(sample_weight, class_weight, classes)
     labels, mean = (torch.as_tensor(array).to(features) for array in (classes, weighting))
     # Set-up is a few large products: it may use all threads unless the whole is small.
-    with _threads(features.numel() * len(network.propagations)):
+    with few_threads(features.numel() * len(network.propagations)):
         problem = training_problem(network, features, rows, labels, mean)
-    weights, biases, generators = _initial(network, drawn)
+    weights, biases, generators = initial_weights(network, drawn)
     outcome = Outcome.empty(settings.max_iter, len(drawn))
     prepared = time.perf_counter()
     size = max(1, _BATCH_ENTRIES // (len(problem.features) * max(network.widths[1:])))
-    with _threads(problem.work * min(size, len(drawn))), _bar(progress, outcome) as advance:
+    with few_threads(problem.work * min(size, len(drawn))), _bar(progress, outcome) as advance:
         for a, b in chunks(len(drawn), size):
             train_batch(
                 problem,
@@ -201,7 +201,7 @@ def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
 
 
 @torch.no_grad()
-def _initial(
+def initial_weights(
     network: Network, seeds: Sequence[int]
 ) -> tuple[list[Tensor], list[Tensor], list[torch.Generator]]:
     """Transposed initial weights, biases and generators, drawn as the network draws its own."""
@@ -224,7 +224,7 @@ def _initial(
 
 
 @contextmanager
-def _threads(work: int) -> Iterator[None]:
+def few_threads(work: int) -> Iterator[None]:
     """One thread for small work; whatever the caller has set for large work, and afterwards."""
     before = torch.get_num_threads()
     if work > _SMALL_WORK or before == 1:
