@@ -6,16 +6,47 @@ PyTorch with autograd, every layer for all n nodes, one run after the other.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
+from scipy.spatial.distance import cdist
 from torch.nn import functional
 
-__all__ = ["HypergraphNetwork", "dense", "low_rank", "paper_training", "reduced", "structured"]
+__all__ = [
+    "HypergraphNetwork",
+    "dense",
+    "linear_kernel",
+    "low_rank",
+    "paper_training",
+    "reduced",
+    "structured",
+    "timed",
+]
 
 Forward = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def timed(run: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
+    """Seconds of a run, and its losses."""
+    start = time.perf_counter()
+    losses = run()
+    return time.perf_counter() - start, losses
+
+
+def linear_kernel(points: np.ndarray, bandwidth: float) -> torch.Tensor:
+    """𝒦 = I − 𝓛 = D^{-1/2} W D^{-1/2} of the Gaussian graph, stored in single precision."""
+    weights = cdist(points, points, "sqeuclidean")
+    weights /= -(bandwidth**2)
+    np.exp(weights, out=weights)
+    np.fill_diagonal(weights, 0.0)
+    scale = weights.sum(axis=1) ** -0.5
+    weights *= scale
+    weights *= scale[:, None]
+    return torch.from_numpy(weights.astype(np.float32))
 
 
 def low_rank(U: torch.Tensor, response: torch.Tensor, X: torch.Tensor) -> Forward:
@@ -46,11 +77,26 @@ def reduced(U: torch.Tensor, response: torch.Tensor, X: torch.Tensor) -> Forward
     return forward
 
 
+class _Symmetric(torch.autograd.Function):
+    """K H for a symmetric K; with H stored by columns, which is two to three times faster."""
+
+    @staticmethod
+    def forward(ctx: Any, K: torch.Tensor, H: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(K)
+        return K @ H.T.contiguous().T
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        (K,) = ctx.saved_tensors
+        return None, K @ gradients[0].T.contiguous().T
+
+
 def dense(kernel: torch.Tensor, X: torch.Tensor) -> Forward:
-    """GCN with a stored n×n kernel, skinny products laid out the way BLAS likes them."""
+    """GCN with a stored n×n kernel, its products laid out the way BLAS likes them."""
 
     def product(H: torch.Tensor) -> torch.Tensor:
-        return (H.T @ kernel).T  # the kernel is symmetric
+        result: torch.Tensor = _Symmetric.apply(kernel, H)
+        return result
 
     return lambda first, second: product(torch.relu(product(X @ first)) @ second)
 

@@ -134,7 +134,7 @@ class ExplicitGradients:
 
     def _laid_out(self, weight: Tensor) -> Tensor:
         """First-layer weights, stored so that their product with features suits the layout."""
-        return weight.permute(2, 0, 1).contiguous().permute(1, 2, 0) if self._by_node else weight
+        return weight.permute(2, 0, 1).contiguous().permute(1, 2, 0) if self._fused else weight
 
     def _prepare_input(self, rotated: bool) -> None:
         weight, gradient = (x.flatten(0, 1) for x in (self.parameters[0], self.gradients[0]))
@@ -180,7 +180,7 @@ class ExplicitGradients:
         ]
         self._last = states[-1].output
         weight, gradient = self.parameters[self.depth - 1], self.gradients[self.depth - 1]
-        self._head = Head(problem, weight, gradient, self.loss, self._last, array)
+        self._head = Head(problem, weight, gradient, self.loss, self._last, self._fused)
         # Later layers, and a readout that is no matrix, need all nodes at once.
         size = m
         if self._fused and not problem.dropout:

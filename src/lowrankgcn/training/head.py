@@ -11,7 +11,6 @@ matrix product for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import final
 
 import torch
@@ -75,8 +74,8 @@ class Head:
     loss : CrossEntropy
     last : (s·N, m) Tensor
         Output of the last hidden layer; read directly where the readout begins with it.
-    array : callable
-        Makes an empty array of given shape in the memory layout of the hidden layer.
+    by_column : bool
+        Whether ``read`` and its error are stored by columns, which suits products over all nodes.
 
     Attributes
     ----------
@@ -91,7 +90,7 @@ class Head:
         gradient: Tensor,
         loss: CrossEntropy,
         last: Tensor,
-        array: Callable[[int, int], Tensor],
+        by_column: bool,
     ) -> None:
         readout, K, N = problem.readout, problem.n_kernels, problem.widths[-2]
         labelled, classes, s = len(problem.targets), problem.widths[-1], len(weight)
@@ -104,8 +103,9 @@ class Head:
         columns = K * rows if self._responses is None else rows
         new = weight.new_empty
         direct = matrices is not None and matrices.tall is None
-        self.read = last if direct else array(s * N, columns)
-        self.read_error = array(s * N, columns)
+        shape = (columns, s * N) if by_column else (s * N, columns)
+        read, self.read_error = (x.T if by_column else x for x in (new(shape), new(shape)))
+        self.read = last if direct else read
         self._by_kernel = (s, K, N, rows)
         self._inputs = self._errors = None
         inputs, errors = self.read, self.read_error
