@@ -71,6 +71,10 @@ class Hypergraph(Graph):
     hyperedge_sizes : (n_hyperedges,) int array
     hyperedge_names : tuple of str
         "column=value" for tables, the hyperedge's number otherwise.
+    hyperedge_numbers : (n_hyperedges,) int array
+        Place of every hyperedge among the `n_given` that were given, before some were dropped.
+    n_given : int
+        Number of hyperedges given: columns of `incidence`, or `n_hyperedges` of :meth:`from_codes`.
     encoder : TableEncoder or None
         For tables: turns new rows into codes.
 
@@ -90,6 +94,8 @@ class Hypergraph(Graph):
     hyperedge_weights: FloatArray
     hyperedge_sizes: NDArray[np.int64]
     hyperedge_names: tuple[str, ...]
+    hyperedge_numbers: NDArray[np.intp]
+    n_given: int
     encoder: TableEncoder | None
 
     def __init__(self, incidence: Any, weights: Any = None, *, singletons: Singletons = "keep"):
@@ -98,23 +104,29 @@ class Hypergraph(Graph):
         edge_weights = _positive_weights(weights, matrix.shape[1])
         sizes = np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
         kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
-        names = tuple(str(edge) for edge in kept)
         factor = SparseFactor(matrix[:, kept].tocsr())
-        self._store(factor, edge_weights[kept], sizes[kept], names, None)
+        self._store(factor, edge_weights, sizes, kept)
 
     def _store(
         self,
         incidence: Factor,
         weights: FloatArray,
         sizes: NDArray[np.int64],
-        names: tuple[str, ...],
-        encoder: TableEncoder | None,
+        kept: NDArray[np.intp],
+        encoder: TableEncoder | None = None,
     ) -> None:
-        object.__setattr__(self, "incidence", incidence)
-        object.__setattr__(self, "hyperedge_weights", read_only(weights))
-        object.__setattr__(self, "hyperedge_sizes", read_only(sizes))
-        object.__setattr__(self, "hyperedge_names", names)
-        object.__setattr__(self, "encoder", encoder)
+        """Keep the incidence of the kept hyperedges, and their part of what all of them have."""
+        names = tuple(map(str, kept)) if encoder is None else encoder.hyperedge_names
+        for name, value in (
+            ("incidence", incidence),
+            ("hyperedge_weights", read_only(weights[kept])),
+            ("hyperedge_sizes", read_only(sizes[kept])),
+            ("hyperedge_names", names),
+            ("hyperedge_numbers", read_only(kept)),
+            ("n_given", len(sizes)),
+            ("encoder", encoder),
+        ):
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_table(
@@ -173,7 +185,7 @@ class Hypergraph(Graph):
             factor,
             encoder.hyperedge_weights(column_weights),
             factor.counts().astype(np.int64),
-            tuple(encoder.hyperedge_names),
+            np.arange(encoder.n_hyperedges),
             encoder,
         )
         return graph
@@ -214,8 +226,7 @@ class Hypergraph(Graph):
             lookup[kept] = np.arange(len(kept))
             factor = CodeFactor(lookup[factor.codes], len(kept))
         graph = cls.__new__(cls)
-        names = tuple(str(edge) for edge in kept)
-        graph._store(factor, edge_weights[kept], sizes[kept], names, None)
+        graph._store(factor, edge_weights, sizes, kept)
         return graph
 
     @classmethod
