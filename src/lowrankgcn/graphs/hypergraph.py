@@ -71,10 +71,8 @@ class Hypergraph(Graph):
     hyperedge_sizes : (n_hyperedges,) int array
     hyperedge_names : tuple of str
         "column=value" for tables, the hyperedge's number otherwise.
-    hyperedge_numbers : (n_hyperedges,) int array
-        Place of every hyperedge among the `n_given` that were given, before some were dropped.
-    n_given : int
-        Number of hyperedges given: columns of `incidence`, or `n_hyperedges` of :meth:`from_codes`.
+    hyperedge_numbers, n_given : (n_hyperedges,) int array, int
+        Their places among the hyperedges given, and how many those were.
     encoder : TableEncoder or None
         For tables: turns new rows into codes.
 
@@ -115,7 +113,6 @@ class Hypergraph(Graph):
         kept: NDArray[np.intp],
         encoder: TableEncoder | None = None,
     ) -> None:
-        """Keep the incidence of the kept hyperedges, and their part of what all of them have."""
         names = tuple(map(str, kept)) if encoder is None else encoder.hyperedge_names
         for name, value in (
             ("incidence", incidence),
@@ -279,8 +276,7 @@ class Hypergraph(Graph):
         """
         index = pair_index(hyperedge_index, "hyperedge_index")
         least = index.max(axis=1) + 1 if index.size else np.array([1, 0])
-        n = int(least[0])
-        m = int(least[1])
+        n, m = int(least[0]), int(least[1])
         if n_nodes is not None:
             n = positive_int(n_nodes, "n_nodes", minimum=n)
         if n_hyperedges is not None:
@@ -382,13 +378,12 @@ def _binary_matrix(incidence: Any) -> sp.csc_array:
         matrix = sp.csc_array(incidence, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-        values = matrix.data
     else:
         dense = finite_array(incidence, "incidence", ndim=2)
         matrix = sp.csc_array(dense)
-        values = matrix.data
     if matrix.shape[0] < 1:
         raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
+    values = matrix.data
     if not (values == 1.0).all():
         raise invalid("incidence", "entries 0 and 1", float(values[values != 1.0][0]))
     return matrix
