@@ -143,7 +143,8 @@ def prepare(
         return Prepared(candidate, (IdentityOperator(n),), 1.0 if keep else scale)
     pairs = kernels[0].eigenpairs
     if pairs is None:
-        return Prepared(candidate, tuple(kernels), _full_scale(kernels, features) if scaled else 1.0)
+        scale = _full_scale(kernels, features) if scaled else 1.0
+        return Prepared(candidate, tuple(kernels), scale)
     if not scaled:
         return Prepared(candidate, tuple(kernels), 1.0, pairs)
     responses = np.stack([kernel.response for kernel in kernels])  # (K, r)

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from lowrankgcn.estimators.candidates import Prepared
-from lowrankgcn.extension import CrossAffinity
+from lowrankgcn.extension import CrossAffinity, compress_eigenvectors
 from lowrankgcn.filters import Filter, Polynomial
 from lowrankgcn.filters.library import Custom
 from lowrankgcn.kernels import Kernel, kernel
@@ -29,14 +28,10 @@ from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn import ACTIVATIONS, Network, Propagation
 from lowrankgcn.training import TrainingRecord
 
-__all__ = ["ExtendedLayer", "ExtendedNetwork", "Member", "extend"]
+__all__ = ["ExtendedLayer", "ExtendedNetwork", "Member", "counting", "extend"]
 
 Restarts = Literal["ensemble", "best"]
 FloatArray = NDArray[np.float64]
-
-_ROWS = 65536
-# Eigenvalues this close to 1 belong to vectors that no neighbour determines.
-_UNDETERMINED = 1e-6
 
 
 @final
@@ -89,14 +84,17 @@ class ExtendedLayer:
     readout : (R, s·N_out) array or None
         What its place in the graph contributes: coefficients of the extended vectors.
     first : int
-        Where the extended vectors of this readout begin in the basis.
+        Which column of the extended vectors the readout begins with.
     bias : (s, N_out) array or None
+    n_restarts : int
+        s.
     """
 
     own: NDArray[Any] | None
     readout: NDArray[Any] | None
     first: int
     bias: NDArray[Any] | None
+    n_restarts: int
 
 
 @final
@@ -106,55 +104,48 @@ class ExtendedNetwork:
 
     Attributes
     ----------
-    basis : (m, R) array or None
-        Vectors over the columns of the cross affinity, whose products with its rows are u(x).
     layers : tuple of ExtendedLayer
     activation : str
     feature_scale, weight : float
     """
 
-    basis: NDArray[Any] | None
     layers: tuple[ExtendedLayer, ...]
     activation: str
     feature_scale: float
     weight: float
 
-    def distributions(self, affinities: Any, features: FloatArray) -> FloatArray:
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """In which the network was trained."""
+        parts = (part for layer in self.layers for part in (layer.own, layer.readout))
+        return next(part.dtype for part in parts if part is not None)
+
+    def distributions(self, extended: FloatArray, features: FloatArray) -> FloatArray:
         """Class distributions, shape (q, C).
 
         Parameters
         ----------
-        affinities : (q, m) array or sparse array
-            Rows of the cross affinity.
+        extended : (q, R) array
+            Values of the extended vectors.
         features : (q, N_0) array
         """
         activation = ACTIVATIONS[self.activation]()
-        dtype = next(
-            part.dtype for layer in self.layers for part in (layer.own, layer.readout) if part is not None
-        )
-        extended = None
-        if self.basis is not None:
-            extended = np.asarray(affinities @ self.basis.astype(np.float64)).astype(dtype)
-        H = (features * self.feature_scale).astype(dtype)[None]
+        vectors = extended.astype(self.dtype)
+        H = (features * self.feature_scale).astype(self.dtype)[None]
         for number, layer in enumerate(self.layers):
-            Z = self._layer(layer, extended, H)
-            last = number == len(self.layers) - 1
-            H = Z if last else activation(torch.from_numpy(Z)).numpy()
+            H = self._layer(layer, vectors, H)
+            if number < len(self.layers) - 1:
+                H = activation(torch.from_numpy(H)).numpy()
         shares = torch.softmax(torch.from_numpy(H.astype(np.float64)), dim=2)
         mean: FloatArray = shares.mean(dim=0).numpy()
         return mean
 
     @staticmethod
-    def _layer(
-        layer: ExtendedLayer, extended: NDArray[Any] | None, H: NDArray[Any]
-    ) -> NDArray[Any]:
+    def _layer(layer: ExtendedLayer, vectors: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
         Z: Any = 0.0 if layer.own is None else H @ layer.own
-        if layer.readout is not None and extended is not None:
-            part = extended[:, layer.first : layer.first + len(layer.readout)] @ layer.readout
-            s = len(layer.bias) if layer.bias is not None else len(H)
-            s = s if layer.own is None else len(layer.own)
-            width = layer.readout.shape[1] // s
-            Z = Z + part.reshape(len(part), s, width).transpose(1, 0, 2)
+        if layer.readout is not None:
+            part = vectors[:, layer.first : layer.first + len(layer.readout)] @ layer.readout
+            Z = Z + part.reshape(len(part), layer.n_restarts, -1).transpose(1, 0, 2)
         if layer.bias is not None:
             Z = Z + layer.bias[:, None, :]
         return np.ascontiguousarray(Z)
@@ -162,47 +153,54 @@ class ExtendedNetwork:
 
 @torch.no_grad()
 def extend(
-    member: Member, laplacian: Laplacian, cross: CrossAffinity | None, features: Tensor
-) -> ExtendedNetwork:
-    """Compute, from the fitted rows, what a trained network needs for new ones."""
-    prepared, network = member.prepared, member.network
-    X = features * prepared.feature_scale
+    member: Member, laplacian: Laplacian, cross: CrossAffinity, features: Tensor, first: int
+) -> tuple[ExtendedNetwork, FloatArray]:
+    """Compute, from the fitted rows, what a trained network needs for new ones.
+
+    Parameters
+    ----------
+    member : Member
+    laplacian : Laplacian
+    cross : CrossAffinity
+    features : (n, N_0) Tensor
+        Of the fitted rows.
+    first : int
+        Number of extended vectors that others need already.
+
+    Returns
+    -------
+    ExtendedNetwork
+    (m, R) array
+        Vectors that it needs besides, over the columns of the cross affinity.
+    """
+    prepared = member.prepared
     if prepared.candidate.ignores_graph:
-        builder: _Builder = _IdentityBuilder(member)
-    elif cross is None:
-        raise ValueError("X: expected the fitted rows, got others, which this graph cannot place")
+        builder: _Builder = _IdentityBuilder(member, cross, first)
     elif prepared.pairs is not None:
-        builder = _SpectralBuilder(member, cross)
+        builder = _SpectralBuilder(member, cross, first)
     else:
-        builder = _FullBuilder(member, laplacian, cross)
-    if prepared.candidate.architecture == "reduced":
-        assert isinstance(builder, _SpectralBuilder)
-        layers = builder.reduced(X)
-    else:
-        layers = builder.layers(X)
-    return ExtendedNetwork(
-        basis=builder.basis(),
-        layers=layers,
-        activation=str(network.activation_name),
-        feature_scale=prepared.feature_scale,
-        weight=member.weight,
+        builder = _FullBuilder(member, cross, first, laplacian)
+    layers = builder.layers(features * prepared.feature_scale)
+    network = ExtendedNetwork(
+        layers, str(member.network.activation_name), prepared.feature_scale, member.weight
     )
+    return network, builder.basis()
 
 
 class _Builder:
     """Goes through the layers at the fitted rows and notes what new rows need of them."""
 
-    def __init__(self, member: Member) -> None:
-        self.member = member
+    def __init__(self, member: Member, cross: CrossAffinity, first: int) -> None:
+        self.member, self.cross, self.first = member, cross, first
         chosen = torch.as_tensor(member.restarts)
         self.weights = [weight[chosen] for weight in member.record.weights]  # (s, K, in, out)
         self.biases = [bias[chosen] for bias in member.record.biases]
         self.s = len(chosen)
         self.modules = [m for m in member.network.propagations if isinstance(m, Propagation)]
 
-    def basis(self) -> NDArray[Any] | None:
-        """Vectors that new rows are projected to."""
-        return None
+    def basis(self) -> FloatArray:
+        """Vectors to extend, over the columns of the cross affinity."""
+        return np.zeros((self.cross.n_columns, 0))
 
     def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
         """What layer `layer` with input H, one tensor for each restart, needs."""
@@ -238,7 +236,7 @@ class _Builder:
 class _IdentityBuilder(_Builder):
     def layers(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
         return tuple(
-            ExtendedLayer(weight[:, 0].cpu().numpy(), None, 0, self.bias(layer))
+            ExtendedLayer(weight[:, 0].cpu().numpy(), None, 0, self.bias(layer), self.s)
             for layer, weight in enumerate(self.weights)
         )
 
@@ -246,11 +244,11 @@ class _IdentityBuilder(_Builder):
 class _SpectralBuilder(_Builder):
     """Kernels U φ Uᵀ: u(x) are the eigenvectors, extended."""
 
-    def __init__(self, member: Member, cross: CrossAffinity) -> None:
-        super().__init__(member)
+    def __init__(self, member: Member, cross: CrossAffinity, first: int) -> None:
+        super().__init__(member, cross, first)
         pairs = member.prepared.pairs
         assert pairs is not None
-        self.pairs, self.cross = pairs, cross
+        self.pairs = pairs
         dtype, device = self.weights[0].dtype, self.weights[0].device
         self.U = torch.as_tensor(pairs.eigenvectors).to(dtype=dtype, device=device)
         kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
@@ -258,17 +256,19 @@ class _SpectralBuilder(_Builder):
             torch.as_tensor(kernel.response).to(dtype=dtype, device=device) for kernel in kernels
         ]
 
-    def basis(self) -> NDArray[Any]:
-        gap = 1.0 - self.pairs.eigenvalues
-        inverse = np.divide(1.0, gap, out=np.zeros_like(gap), where=np.abs(gap) > _UNDETERMINED)
-        compressed = self.cross.compress(np.asarray(self.pairs.eigenvectors, np.float64))
-        return np.asarray(compressed * inverse)
+    def basis(self) -> FloatArray:
+        return compress_eigenvectors(self.cross, self.pairs)
+
+    def layers(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
+        if self.member.prepared.candidate.architecture == "reduced":
+            return self._reduced(X)
+        return super().layers(X)
 
     def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
         parts = [self._coefficients(layer, self.U.T @ H[j], j) for j in range(self.s)]
         return self._layer(layer, parts)
 
-    def reduced(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
+    def _reduced(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
         """The whole network in spectral coordinates; only its end meets the rows."""
         parts = []
         last = len(self.weights) - 1
@@ -292,21 +292,22 @@ class _SpectralBuilder(_Builder):
 
     def _layer(self, layer: int, parts: list[Tensor]) -> ExtendedLayer:
         readout = torch.cat(parts, dim=1).cpu().numpy()
-        return ExtendedLayer(None, readout, 0, self.bias(layer))
+        return ExtendedLayer(None, readout, self.first, self.bias(layer), self.s)
 
 
 class _FullBuilder(_Builder):
     """Any kernel: 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
 
-    def __init__(self, member: Member, laplacian: Laplacian, cross: CrossAffinity) -> None:
-        super().__init__(member)
-        self.cross = cross
+    def __init__(
+        self, member: Member, cross: CrossAffinity, first: int, laplacian: Laplacian
+    ) -> None:
+        super().__init__(member, cross, first)
         kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
         self.at_one = [float(kernel.filter(np.ones(1))[0]) for kernel in kernels]
         self.divided = [kernel_of(laplacian, divided_difference(k.filter)) for k in kernels]
         self.vectors: list[FloatArray] = []
 
-    def basis(self) -> NDArray[Any]:
+    def basis(self) -> FloatArray:
         return np.hstack(self.vectors)
 
     def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
@@ -318,11 +319,12 @@ class _FullBuilder(_Builder):
             products.append(np.sum(terms, axis=0))
             owns.append(sum(a * w for a, w in zip(self.at_one, weights, strict=True)))
         block = self.cross.compress(np.hstack(products))
-        first = sum(vectors.shape[1] for vectors in self.vectors)
+        first = self.first + sum(vectors.shape[1] for vectors in self.vectors)
         self.vectors.append(np.asarray(block))
         dtype = H[0].detach().cpu().numpy().dtype
         readout = np.eye(block.shape[1], dtype=dtype)
-        return ExtendedLayer(np.stack(owns).astype(dtype), readout, first, self.bias(layer))
+        own = np.stack(owns).astype(dtype)
+        return ExtendedLayer(own, readout, first, self.bias(layer), self.s)
 
 
 def kernel_of(laplacian: Laplacian, phi: Filter) -> Kernel:
@@ -358,8 +360,3 @@ def divided_difference(phi: Filter) -> Filter:
         return np.where(near, slope, (phi(values) - at_one) / gap)
 
     return Custom(psi)
-
-
-def stack_rows(parts: list[Any]) -> Any:
-    """Rows of several chunks below each other, sparse or dense."""
-    return sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)

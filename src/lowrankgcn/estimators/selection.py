@@ -64,9 +64,7 @@ def stratified_folds(
     return _leave_every_class(np.array(folds), codes)
 
 
-def _leave_every_class(
-    folds: NDArray[np.bool_], codes: NDArray[np.intp]
-) -> NDArray[np.bool_]:
+def _leave_every_class(folds: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Give back a label to a fold that would hold out all labels of a class."""
     for fold in folds:
         for label in np.unique(codes[fold]):

@@ -129,6 +129,4 @@ def _thinned(problem: TrainingProblem, count: int, seed: int) -> TrainingProblem
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randperm(m, generator=generator)[:count].to(problem.features.device)
     tall = readout.tall[rows] * (m / count)
-    return replace(
-        problem, features=problem.features[rows], readout=replace(readout, tall=tall)
-    )
+    return replace(problem, features=problem.features[rows], readout=replace(readout, tall=tall))

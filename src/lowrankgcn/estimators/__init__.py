@@ -1,0 +1,12 @@
+"""The estimator, in the order in which data passes through it.
+
+``labels`` and ``reading`` take y and X as they come; ``inputs`` says what graph and network see of
+them; ``graph_choice`` joins the rows; ``proposals`` lists what may be trained; ``candidates``
+scales it; ``selection`` compares; ``members`` are trained and extended to new rows; ``model``
+predicts; ``fitting`` calls all of them and ``classifier`` is the face of it.
+"""
+
+from lowrankgcn.estimators.classifier import GCNClassifier
+from lowrankgcn.estimators.selection import Selection
+
+__all__ = ["GCNClassifier", "Selection"]
