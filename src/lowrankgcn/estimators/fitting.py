@@ -28,12 +28,14 @@ from lowrankgcn.extension import cross_affinity
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.spectrum import Eigenpairs
-from lowrankgcn.training import predict_held_out, train
+from lowrankgcn.training import few_threads, predict_held_out, train
 
 __all__ = ["Fitted", "fit"]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
 _COMPARED_ROWS = 512
+_CONVEX_STEPS = 50
+_WORK_OF_A_ROW = 1000
 
 
 @final
@@ -55,7 +57,14 @@ class Fitted:
 def fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
-    """Fit networks to the labelled rows."""
+    """Fit networks to the labelled rows; small problems on one thread, which is faster."""
+    with few_threads(labels.n_rows * _WORK_OF_A_ROW):
+        return _fit(rows, labels, settings, sample_weight, seed)
+
+
+def _fit(
+    rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
+) -> Fitted:
     clock = _Clock()
     inputs, graph = _graph_and_inputs(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
@@ -252,7 +261,7 @@ class _Task:
         return {
             "optimizer": "lbfgs" if convex else settings.optimizer,
             "learning_rate": None if convex else settings.learning_rate,
-            "max_iter": settings.max_iter,
+            "max_iter": min(settings.max_iter, _CONVEX_STEPS) if convex else settings.max_iter,
             "l2_penalty": penalty,
             "decay": settings.penalise,
             "sample_weight": self.sample_weight,

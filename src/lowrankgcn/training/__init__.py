@@ -26,7 +26,7 @@ from lowrankgcn.training.problem import (
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.run import Optimizer
-from lowrankgcn.training.train import train
+from lowrankgcn.training.train import few_threads, train
 
 __all__ = [
     "ACTIVATIONS",
@@ -40,6 +40,7 @@ __all__ = [
     "Optimizer",
     "TrainingProblem",
     "TrainingRecord",
+    "few_threads",
     "predict_held_out",
     "train",
     "training_problem",

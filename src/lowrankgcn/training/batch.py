@@ -114,7 +114,9 @@ def train_batch(
     block = settings.patience or _BLOCK
     state, done = None, 0
     while done < settings.max_iter and len(alive):
-        objective = _objective(problem, settings, own, [generators[i] for i in alive], block)
+        objective = _objective(
+            problem.select(alive), settings, own, [generators[i] for i in alive], block
+        )
         run = settings.optimizer.start(objective, state)
         finished = np.zeros(len(alive), np.bool_)
         while done < settings.max_iter and not finished.any():

@@ -75,8 +75,8 @@ def predict_held_out(
 
     Notes
     -----
-    The set-up is done once; an iteration of each fold costs what one of training costs, with
-    `hidden_rows` in place of n.
+    All folds are one batch of restarts with weights of their own: the set-up is done once, and an
+    iteration costs what one of training costs, with `hidden_rows` in place of n.
     """
     index = as_index(index, network)
     classes = as_targets(targets, len(index), network.widths[-1])
@@ -98,25 +98,18 @@ def predict_held_out(
     problem = training_problem(network, features, index, labels, mean)
     if hidden_rows is not None:
         problem = _thinned(problem, positive_int(hidden_rows, "hidden_rows"), seed)
-    parts = []
-    with few_threads(problem.work):
-        for weights in kept:
-            share = torch.as_tensor(weights / weights.sum()).to(features)
-            parts.append(_predict(replace(problem, sample_weight=share), network, settings, seed))
-    return np.stack(parts)
-
-
-def _predict(
-    problem: TrainingProblem, network: Network, settings: Settings, seed: int
-) -> NDArray[np.float64]:
-    weights, biases, generators = initial_weights(network, (seed,))
-    outcome = Outcome.empty(settings.max_iter, 1)
-    train_batch(problem, settings, weights, biases, generators, outcome, lambda _: None)
-    # Dropout is for training only.
-    evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)
-    flat = weights[0].new_empty(network.widths[-1], len(problem.targets))
-    evaluation.evaluate(flat.view(evaluation.logits_shape), flat)
-    return torch.softmax(flat.double(), dim=0).T.cpu().numpy()
+    shares = torch.as_tensor(kept / kept.sum(axis=1, keepdims=True)).to(features)
+    problem = replace(problem, sample_weight=shares)
+    weights, biases, generators = initial_weights(network, (seed,) * len(held))
+    outcome = Outcome.empty(settings.max_iter, len(held))
+    with few_threads(problem.work * len(held)):
+        train_batch(problem, settings, weights, biases, generators, outcome, lambda _: None)
+        # Dropout is for training only.
+        evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)
+        flat = features.new_empty(len(held) * network.widths[-1], len(index))
+        evaluation.evaluate(flat.view(evaluation.logits_shape), flat)
+    logits = flat.view(len(held), network.widths[-1], len(index)).double()
+    return torch.softmax(logits, dim=1).mT.cpu().numpy()
 
 
 def _thinned(problem: TrainingProblem, count: int, seed: int) -> TrainingProblem:

@@ -37,14 +37,17 @@ class CrossEntropy:
         bias: Tensor | None,
         bias_gradient: Tensor | None,
     ) -> None:
-        weights, classes = problem.sample_weight, problem.widths[-1]
-        self._weights = weights.expand(classes, -1).contiguous()
-        self._negative = (-problem.targets * weights[:, None]).T.contiguous()
+        weights, classes = problem.sample_weight, problem.widths[-1]  # (p,) or (s, p)
+        self._row_weights = batch(weights) if weights.ndim == 2 else weights
+        by_class = self._row_weights.unsqueeze(-2)
+        self._weights = by_class.expand(*by_class.shape[:-2], classes, -1).contiguous()
+        self._negative = -problem.targets.T * by_class
         self._totals = problem.targets.sum(dim=1)
         self._bias = None if bias is None else bias.view(-1, 1)
         self._bias_gradient = None if bias_gradient is None else bias_gradient.view(-1)
-        self.error = batch(weights.new_empty(n_restarts, classes, len(weights)))
-        self.flat = self.error.view(n_restarts * classes, len(weights))
+        labelled = weights.shape[-1]
+        self.error = batch(weights.new_empty(n_restarts, classes, labelled))
+        self.flat = self.error.view(n_restarts * classes, labelled)
 
     def derive(self, logits: Tensor, flat: Tensor) -> None:
         """Add the bias to the logits; set ``error`` to the derivative, and the bias's gradient."""
@@ -58,7 +61,7 @@ class CrossEntropy:
     def losses(self, logits: Tensor) -> Tensor:
         """Loss for each of (…, C, |I|) logits, in float64: it is a sum of nearly equal numbers."""
         Z = logits.double()
-        entropy = torch.logsumexp(Z, -2) * (self._totals * self._weights[0]).double()
+        entropy = torch.logsumexp(Z, -2) * (self._totals * self._row_weights).double()
         chosen = (self._negative.double() * Z).sum(-2)
         return (entropy + chosen).sum(-1)
 

@@ -22,7 +22,7 @@ For a GCN the m rows are the n nodes, for a reduced-order GCN the r eigenvectors
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import torch
@@ -103,8 +103,8 @@ class TrainingProblem:
         Labelled rows of the kernels; not used for a single layer.
     targets : (|I|, C) Tensor
         Class indicators or distributions of the labelled rows.
-    sample_weight : (|I|,) Tensor
-        Weights of the mean cross-entropy, of sum one.
+    sample_weight : (|I|,) or (s, |I|) Tensor
+        Weights of the mean cross-entropy, of sum one; the same for all restarts, or each its own.
     basis : (K·N_0, q) Tensor, optional
         B; the identity when omitted.
     orthonormal : bool
@@ -136,6 +136,12 @@ class TrainingProblem:
     def depth(self) -> int:
         """Number of layers L."""
         return len(self.widths) - 1
+
+    def select(self, restarts: Tensor) -> TrainingProblem:
+        """The problem of some of the restarts, where each has weights of its own."""
+        if self.sample_weight.ndim == 1:
+            return self
+        return replace(self, sample_weight=self.sample_weight[restarts])
 
     @property
     def work(self) -> int:
