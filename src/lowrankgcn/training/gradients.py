@@ -76,6 +76,21 @@ class ExplicitGradients:
     -----
     With one hidden layer an iteration costs O(m s N₁ (q + p)) for features of q and a readout of p
     columns: q + p ≤ 2r for an L-GCN, m = r for an R-GCN. Memory is O(m s Σ N_l).
+
+    Examples
+    --------
+    Logistic regression at Θ = 0, where both classes have probability one half:
+
+    >>> import torch
+    >>> from lowrankgcn.training import MatrixReadout
+    >>> problem = TrainingProblem(
+    ...     widths=(1, 2), features=torch.tensor([[1.0], [2.0]]), readout=MatrixReadout(),
+    ...     targets=torch.eye(2), sample_weight=torch.full((2,), 0.5))
+    >>> explicit = ExplicitGradients(problem, [torch.zeros(1, 2, 1)])
+    >>> logits = torch.empty(explicit.logits_shape)
+    >>> explicit.evaluate(logits, logits)
+    >>> explicit.gradients[0].ravel()
+    tensor([ 0.2500, -0.2500])
     """
 
     def __init__(

@@ -36,6 +36,16 @@ class LBFGS(Optimizer):
     ----------
     memory : int
         Number of gradients remembered.
+
+    Notes
+    -----
+    An iteration evaluates the loss as often as the search asks, mostly once, and costs O(s m P) for
+    P parameters and memory m beside that.
+
+    Examples
+    --------
+    >>> LBFGS(memory=5)
+    LBFGS(memory=5)
     """
 
     memory: int = 10

@@ -60,6 +60,11 @@ class GradientDescent(Optimizer):
     ----------
     learning_rate : float
         η.
+
+    Examples
+    --------
+    >>> GradientDescent(0.1)
+    GradientDescent(learning_rate=0.1)
     """
 
     learning_rate: float = 0.2
@@ -100,6 +105,15 @@ class Adam(Optimizer):
         Decay of the first and second moment.
     eps : float
         Added to the root of the second moment.
+
+    Notes
+    -----
+    The penalty enters through the gradient, so it is scaled like everything else in it.
+
+    Examples
+    --------
+    >>> Adam(0.02)
+    Adam(learning_rate=0.02, betas=(0.9, 0.999), eps=1e-08)
     """
 
     learning_rate: float = 0.01
