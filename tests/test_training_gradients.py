@@ -215,5 +215,5 @@ def test_gradient_of_a_problem_given_by_matrices() -> None:
     explicit.evaluate(out, out)
     assert_allclose(out.numpy(), logits.detach().T, rtol=1e-12)
     assert_allclose(explicit.loss.losses(out).item(), value.item(), rtol=1e-12)
-    for gradient, parameter in zip(explicit.gradients, (first, second), strict=True):
+    for gradient, parameter in zip(explicit.gradients.views, (first, second), strict=True):
         assert_allclose(gradient[0].T, parameter.grad, rtol=1e-12)
