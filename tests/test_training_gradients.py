@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN
-from lowrankgcn.training import gradients, reduction, train
+from lowrankgcn.training import compression, gradients, reduction, train
 from lowrankgcn.training.problem import OperatorReadout
 from tests import nn_problems as cases
 from tests.nn_problems import DOUBLE, low_rank
@@ -87,7 +87,8 @@ def test_more_features_than_eigenvectors(kind: Any, width: int, adam: bool) -> N
 
 @pytest.mark.parametrize("adam", [False, True])
 def test_large_factors_are_not_copied(monkeypatch: pytest.MonkeyPatch, adam: bool) -> None:
-    monkeypatch.setattr(reduction, "_COPIED_ENTRIES", 0)
+    for module in (reduction, compression):
+        monkeypatch.setattr(module, "COPIED_ENTRIES", 0)
     network = GCN(low_rank(), (7, 4, 2), dtype=DOUBLE)
     check(network, adam=adam)
 
@@ -139,6 +140,27 @@ def test_dependent_columns_are_left_out() -> None:
     )
     check(double, steps=20)
     check(double, steps=20, adam=True)
+
+
+@pytest.mark.parametrize("filters", ["pseudoinverse", ["pseudoinverse", "linear"]])
+@pytest.mark.parametrize("form", ["rank", "full"])
+def test_equal_nodes_are_merged(monkeypatch: pytest.MonkeyPatch, filters: Any, form: str) -> None:
+    monkeypatch.setattr(compression, "_MERGED_NODES", 1)
+    _, incidence, _ = table(12)
+    L = lg.Laplacian(lg.Hypergraph(np.vstack([incidence, incidence[:9], incidence[:4]])))
+    kernels = lg.kernel(L, filters, rank=3) if form == "rank" else lg.kernel(L, filters)
+    network = GCN(kernels, (5, 6, 2), bias=True, dtype=DOUBLE)
+    X = np.vstack([incidence, incidence[:9], incidence[:4]])
+    index = np.array([0, 1, 13, 20])
+    labels, mean = torch.eye(2, dtype=DOUBLE)[index % 2], torch.full((4,), 0.25, dtype=DOUBLE)
+    problem = reduction.training_problem(
+        network, torch.tensor(X), torch.tensor(index), labels, mean
+    )
+    assert len(problem.features) < 25
+    record = train(network, X, index, index % 2, seeds=[1], max_iter=STEPS, l2_penalty=0.01)
+    losses = by_autograd(network, X, index, index % 2, seed=1, steps=STEPS)
+    assert_allclose(record.loss_curve[:, 0], losses, rtol=1e-10)
+    assert difference(record, network) < 1e-10
 
 
 def test_reduced_order_problem_does_not_grow_with_n() -> None:
@@ -193,5 +215,5 @@ def test_gradient_of_a_problem_given_by_matrices() -> None:
     explicit.evaluate(out, out)
     assert_allclose(out.numpy(), logits.detach().T, rtol=1e-12)
     assert_allclose(explicit.loss.losses(out).item(), value.item(), rtol=1e-12)
-    for gradient, parameter in zip(explicit.gradients, (first, second), strict=True):
+    for gradient, parameter in zip(explicit.gradients.views, (first, second), strict=True):
         assert_allclose(gradient[0].T, parameter.grad, rtol=1e-12)

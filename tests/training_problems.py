@@ -49,7 +49,14 @@ def loss(
 
 
 def by_autograd(
-    network: Any, X: Any, index: Any, targets: Any, *, seed: int, steps: int, adam: bool = False,
+    network: Any,
+    X: Any,
+    index: Any,
+    targets: Any,
+    *,
+    seed: int,
+    steps: int,
+    adam: bool = False,
     **options: Any,
 ) -> np.ndarray:
     """Train the network itself; its losses."""

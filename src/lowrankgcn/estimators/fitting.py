@@ -28,7 +28,7 @@ from lowrankgcn.extension import cross_affinity
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.spectrum import Eigenpairs
-from lowrankgcn.training import few_threads, predict_held_out, train
+from lowrankgcn.training import predict_held_out, threads_for, train
 
 __all__ = ["Fitted", "fit"]
 
@@ -58,7 +58,7 @@ def fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
     """Fit networks to the labelled rows; small problems on one thread, which is faster."""
-    with few_threads(labels.n_rows * _WORK_OF_A_ROW):
+    with threads_for(labels.n_rows * _WORK_OF_A_ROW):
         return _fit(rows, labels, settings, sample_weight, seed)
 
 

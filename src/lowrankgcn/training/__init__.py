@@ -26,7 +26,8 @@ from lowrankgcn.training.problem import (
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.run import Optimizer
-from lowrankgcn.training.train import few_threads, train
+from lowrankgcn.training.threads import threads_for
+from lowrankgcn.training.train import train
 
 __all__ = [
     "ACTIVATIONS",
@@ -40,8 +41,8 @@ __all__ = [
     "Optimizer",
     "TrainingProblem",
     "TrainingRecord",
-    "few_threads",
     "predict_held_out",
+    "threads_for",
     "train",
     "training_problem",
 ]

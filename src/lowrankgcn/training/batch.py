@@ -129,9 +129,9 @@ def train_batch(
         # What has finished leaves; the others go on in a smaller batch, with their own history.
         keep = torch.as_tensor(np.flatnonzero(~finished))
         for i, result in enumerate(results):
-            trained = objective.parameters[i]
+            trained = objective.parameters.views[i]
             result[alive] = trained if i or system is None else system.leave(trained)
-        own = [tensor[keep] for tensor in objective.parameters]
+        own = objective.parameters.select(keep)
         state, alive, best = run.state(keep), alive[keep], best[~finished]
         system = None if system is None else system.select(keep)
 
@@ -151,7 +151,7 @@ def _objective(
         rotated=problem.orthonormal and settings.optimizer.geometric,
         generators=generators,
     )
-    penalised = range(depth if settings.decay == "all" else 1)
+    penalised = depth if settings.decay == "all" else 1
     return Objective(explicit, settings.l2_penalty, penalised, block)
 
 

@@ -22,7 +22,7 @@ def as_features(X: Any, network: Network) -> Tensor:
     weight = next(network.parameters())
     if not isinstance(X, Tensor):
         X = torch.from_numpy(np.ascontiguousarray(finite_array(X, "X", ndim=2)))
-    elif not bool(torch.isfinite(X).all()):
+    elif not bool(torch.isfinite(X.sum())) and not bool(torch.isfinite(X).all()):
         raise invalid("X", "finite entries", "NaN or infinity")
     return checked_block(X.detach().to(weight), network.n_nodes, network.widths[0])
 

@@ -30,7 +30,8 @@ from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
 from lowrankgcn.training.problem import MatrixReadout, TrainingProblem
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.run import Optimizer
-from lowrankgcn.training.train import few_threads, initial_weights
+from lowrankgcn.training.threads import threads_for
+from lowrankgcn.training.train import initial_weights
 
 __all__ = ["predict_held_out"]
 
@@ -102,7 +103,7 @@ def predict_held_out(
     problem = replace(problem, sample_weight=shares)
     weights, biases, generators = initial_weights(network, (seed,) * len(held))
     outcome = Outcome.empty(settings.max_iter, len(held))
-    with few_threads(problem.work * len(held)):
+    with threads_for(problem.work * len(held)):
         train_batch(problem, settings, weights, biases, generators, outcome, lambda _: None)
         # Dropout is for training only.
         evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)

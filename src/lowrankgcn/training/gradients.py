@@ -19,13 +19,14 @@ from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.head import CrossEntropy, Head
 from lowrankgcn.training.hidden import Dropout, Hidden, MiddleLayer
 from lowrankgcn.training.problem import OperatorReadout, TrainingProblem
+from lowrankgcn.training.stacked import Stacked
 
 __all__ = ["ExplicitGradients"]
 
@@ -34,6 +35,8 @@ _CHUNK_BYTES = 2**18
 _SMALLEST_CHUNK = 256
 # Below this number of columns BLAS is several times faster with nodes contiguous.
 _NARROW = 12
+# Nodes up to which a further row of zeros costs nothing.
+_FEW_NODES = 1024
 
 
 class _Chunk(NamedTuple):
@@ -66,7 +69,7 @@ class ExplicitGradients:
 
     Attributes
     ----------
-    parameters, gradients : list of Tensor
+    parameters, gradients : Stacked
         Weights, then biases, to be changed in place; the gradients of the mean cross-entropy.
     loss : CrossEntropy
     logits_shape : tuple of int
@@ -76,6 +79,21 @@ class ExplicitGradients:
     -----
     With one hidden layer an iteration costs O(m s N₁ (q + p)) for features of q and a readout of p
     columns: q + p ≤ 2r for an L-GCN, m = r for an R-GCN. Memory is O(m s Σ N_l).
+
+    Examples
+    --------
+    Logistic regression at Θ = 0, where both classes have probability one half:
+
+    >>> import torch
+    >>> from lowrankgcn.training import MatrixReadout
+    >>> problem = TrainingProblem(
+    ...     widths=(1, 2), features=torch.tensor([[1.0], [2.0]]), readout=MatrixReadout(),
+    ...     targets=torch.eye(2), sample_weight=torch.full((2,), 0.5))
+    >>> explicit = ExplicitGradients(problem, [torch.zeros(1, 2, 1)])
+    >>> logits = torch.empty(explicit.logits_shape)
+    >>> explicit.evaluate(logits, logits)
+    >>> explicit.gradients.flat
+    tensor([ 0.2500, -0.2500])
     """
 
     def __init__(
@@ -93,9 +111,9 @@ class ExplicitGradients:
         tall = None if isinstance(problem.readout, OperatorReadout) else problem.readout.tall
         self._fused = self.depth == 2 and tall is not None
         self._by_node = self._fused and len(weights[0]) * problem.widths[1] >= _NARROW
-        self.parameters = [*weights, *biases]
-        self.parameters[0] = self._laid_out(weights[0])
-        self.gradients = [torch.zeros_like(parameter) for parameter in self.parameters]
+        # Small results of products over all nodes are best stored by columns.
+        self.parameters = Stacked.of([*weights, *biases], by_column=self._fused)
+        self.gradients = self.parameters.zeros()
         s = len(weights[0])
         self.loss = CrossEntropy(problem, s, *self._bias(-1))
         self.logits_shape = tuple(self.loss.error.shape)
@@ -127,23 +145,23 @@ class ExplicitGradients:
             torch.mm(self._mixed_gradient, self._basis.T, out=self._first_gradient)
 
     def _bias(self, layer: int) -> tuple[Tensor | None, Tensor | None]:
-        if len(self.parameters) == self.depth:
+        if len(self.parameters.views) == self.depth:
             return None, None
         place = layer if layer < 0 else self.depth + layer
-        return self.parameters[place], self.gradients[place]
-
-    def _laid_out(self, weight: Tensor) -> Tensor:
-        """First-layer weights, stored so that their product with features suits the layout."""
-        return weight.permute(2, 0, 1).contiguous().permute(1, 2, 0) if self._fused else weight
+        return self.parameters.views[place], self.gradients.views[place]
 
     def _prepare_input(self, rotated: bool) -> None:
-        weight, gradient = (x.flatten(0, 1) for x in (self.parameters[0], self.gradients[0]))
+        stacks = (self.parameters, self.gradients)
+        weight, gradient = (stack.views[0].flatten(0, 1) for stack in stacks)
         self._features = self.problem.features.T
+        if rotated and self._features.shape[1] <= _FEW_NODES:
+            # Cheaper than to clear the coordinate beyond the basis in every iteration.
+            self._features = nn.functional.pad(self._features, (0, 0, 0, 1))
         q = len(self._features)
         self._basis = None if rotated else self.problem.basis
         self._outside = None
         if self._basis is None:
-            if rotated:  # the coordinate beyond the basis meets no feature
+            if q < weight.shape[1]:  # the coordinate beyond the basis meets no feature
                 self._outside = gradient[:, q:]
             self._mixed, self._mixed_gradient = weight[:, :q], gradient[:, :q]
         else:
@@ -154,7 +172,7 @@ class ExplicitGradients:
         problem = self.problem
         readout, widths, m = problem.readout, problem.widths[1:-1], self._features.shape[1]
         self._tall = None if isinstance(readout, OperatorReadout) else readout.tall
-        new = self.parameters[0].new_empty
+        new = self.parameters.flat.new_empty
 
         def array(rows: int, nodes: int) -> Tensor:
             return new(nodes, rows).T if self._by_node else new(rows, nodes)
@@ -172,14 +190,15 @@ class ExplicitGradients:
                 problem.propagations,
                 states[layer - 1],
                 states[layer],
-                self.parameters[layer],
-                self.gradients[layer],
+                self.parameters.views[layer],
+                self.gradients.views[layer],
                 *self._bias(layer),
             )
             for layer in range(1, self.depth - 1)
         ]
         self._last = states[-1].output
-        weight, gradient = self.parameters[self.depth - 1], self.gradients[self.depth - 1]
+        stacks = (self.parameters, self.gradients)
+        weight, gradient = (stack.views[self.depth - 1] for stack in stacks)
         self._head = Head(problem, weight, gradient, self.loss, self._last, self._fused)
         # Later layers, and a readout that is no matrix, need all nodes at once.
         size = m

@@ -117,14 +117,13 @@ class Head:
             self._inputs, self._errors = inputs, errors
         self._input, self._input_error = (batch(x.view(s, K * N, rows)) for x in (inputs, errors))
         self._input_t = self._input.mT
-        self._weight, self._weight_t, self._gradient = batch(weight), batch(weight).mT, gradient
+        self._weight, self._weight_t = batch(weight), batch(weight).mT
         self._gradient = batch(gradient)
         if self._project is not None:
             self._project_t = self._project.T
             self._inner, self._inner_error = (new(s * classes, rows) for _ in range(2))
-            shape = (s, classes, rows)
-            self._inner_batch = batch(self._inner.view(shape))
-            self._inner_error_batch = batch(self._inner_error.view(shape))
+            self._inner_batch = batch(self._inner.view(s, classes, rows))
+            self._inner_error_batch = batch(self._inner_error.view(s, classes, rows))
 
     def evaluate(self, logits: Tensor, flat: Tensor) -> None:
         """From ``read`` to the logits, the gradient and ``read_error``."""

@@ -36,6 +36,16 @@ class LBFGS(Optimizer):
     ----------
     memory : int
         Number of gradients remembered.
+
+    Notes
+    -----
+    An iteration evaluates the loss as often as the search asks, mostly once, and costs O(s m P) for
+    P parameters and memory m beside that.
+
+    Examples
+    --------
+    >>> LBFGS(memory=5)
+    LBFGS(memory=5)
     """
 
     memory: int = 10
@@ -56,7 +66,7 @@ class _LBFGSRun(Run):
         self._objective, self._memory = objective, memory
         self._pairs: list[_Pair] = [] if state is None else state
         self._noted: dict[int, Tensor] = {}
-        self._x = _flat(objective.parameters)
+        self._x = _flat(objective.parameters.views)
         self._f, self._g = self._value(self._x)
 
     def iterate(self, slot: int) -> None:
@@ -76,7 +86,7 @@ class _LBFGSRun(Run):
         # A pair of no use gets the factor zero, which takes it out of both loops.
         factor = torch.where(useful, 1.0 / product, 0.0)
         self._pairs = [*self._pairs, (step, change, factor)][-self._memory :]
-        _write(self._objective.parameters, self._x)
+        _write(self._objective.parameters.views, self._x)
 
     def losses(self, count: int) -> Tensor:
         """Losses before each of the last `count` steps."""
@@ -87,9 +97,9 @@ class _LBFGSRun(Run):
         return [(s[restarts], y[restarts], factor[restarts]) for s, y, factor in self._pairs]
 
     def _value(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        _write(self._objective.parameters, x)
+        _write(self._objective.parameters.views, x)
         self._objective.evaluate(0)
-        return self._objective.losses(0, 1)[0], _flat(self._objective.gradients)
+        return self._objective.losses(0, 1)[0], _flat(self._objective.gradients.views)
 
     def _times_inverse_hessian(self, g: Tensor) -> Tensor:
         """The two loops of L-BFGS; without any useful pair g, scaled to a step of length one."""

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 
 from lowrankgcn._validation import choice, invalid, positive_float
-from lowrankgcn.training.head import batch
 from lowrankgcn.training.lbfgs import LBFGS
 from lowrankgcn.training.objective import Objective
 from lowrankgcn.training.run import Optimizer, Run
+from lowrankgcn.training.stacked import Stacked
 
 __all__ = ["Adam", "GradientDescent", "OptimizerName", "as_optimizer"]
 
@@ -33,9 +33,7 @@ class _FirstOrder(Run, ABC):
 
     def __init__(self, objective: Objective) -> None:
         self._objective = objective
-        # The cheapest views to update through.
-        self._parameters = [batch(parameter) for parameter in objective.parameters]
-        self._gradients = [batch(gradient) for gradient in objective.gradients]
+        self._parameters, self._gradients = objective.parameters.flat, objective.gradients.flat
 
     def iterate(self, slot: int) -> None:
         """Evaluate and update."""
@@ -60,6 +58,11 @@ class GradientDescent(Optimizer):
     ----------
     learning_rate : float
         η.
+
+    Examples
+    --------
+    >>> GradientDescent(0.1)
+    GradientDescent(learning_rate=0.1)
     """
 
     learning_rate: float = 0.2
@@ -81,8 +84,7 @@ class _Descent(_FirstOrder):
         self._step = -learning_rate
 
     def _update(self) -> None:
-        for parameter, gradient in zip(self._parameters, self._gradients, strict=True):
-            parameter.add_(gradient, alpha=self._step)
+        self._parameters.add_(self._gradients, alpha=self._step)
 
     def state(self, restarts: Tensor) -> None:
         """Nothing is carried from one iteration to the next."""
@@ -100,6 +102,15 @@ class Adam(Optimizer):
         Decay of the first and second moment.
     eps : float
         Added to the root of the second moment.
+
+    Notes
+    -----
+    The penalty enters through the gradient, so it is scaled like everything else in it.
+
+    Examples
+    --------
+    >>> Adam(0.02)
+    Adam(learning_rate=0.02, betas=(0.9, 0.999), eps=1e-08)
     """
 
     learning_rate: float = 0.01
@@ -122,32 +133,36 @@ class Adam(Optimizer):
 @final
 class _AdamRun(_FirstOrder):
     def __init__(
-        self, objective: Objective, config: Adam, state: tuple[int, list[Tensor]] | None
+        self,
+        objective: Objective,
+        config: Adam,
+        state: tuple[int, list[Tensor], list[Tensor]] | None,
     ) -> None:
         super().__init__(objective)
         self._config = config
-        zeros = [torch.zeros_like(p) for p in objective.parameters for _ in range(2)]
-        self._count, self._moments = (0, zeros) if state is None else state
-        self._views = [batch(moment) for moment in self._moments]
+        self._count = 0
+        self._mean, self._square = (objective.parameters.zeros() for _ in range(2))
+        if state is not None:
+            by_column = objective.parameters.by_column
+            self._count = state[0]
+            self._mean, self._square = (Stacked.of(x, by_column=by_column) for x in state[1:])
 
     def _update(self) -> None:
-        config = self._config
+        config, gradients = self._config, self._gradients
         self._count += 1
         first, second = config.betas
         step = config.learning_rate / (1.0 - first**self._count)
         root = math.sqrt(1.0 - second**self._count)
-        pairs = zip(self._parameters, self._gradients, strict=True)
-        for i, (parameter, gradient) in enumerate(pairs):
-            mean, square = self._views[2 * i], self._views[2 * i + 1]
-            mean.lerp_(gradient, 1.0 - first)
-            square.mul_(second).addcmul_(gradient, gradient, value=1.0 - second)
-            # The gradient has done its work: its array holds the denominator.
-            torch.sqrt(square, out=gradient).div_(root).add_(config.eps)
-            parameter.addcdiv_(mean, gradient, value=-step)
+        self._mean.flat.lerp_(gradients, 1.0 - first)
+        square = self._square.flat
+        square.mul_(second).addcmul_(gradients, gradients, value=1.0 - second)
+        # The gradient has done its work: its array holds the denominator.
+        torch.sqrt(square, out=gradients).div_(root).add_(config.eps)
+        self._parameters.addcdiv_(self._mean.flat, gradients, value=-step)
 
-    def state(self, restarts: Tensor) -> tuple[int, list[Tensor]]:
+    def state(self, restarts: Tensor) -> tuple[int, list[Tensor], list[Tensor]]:
         """Moments of some of the restarts."""
-        return self._count, [moment[restarts] for moment in self._moments]
+        return self._count, self._mean.select(restarts), self._square.select(restarts)
 
 
 def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimizer:

@@ -45,6 +45,17 @@ class MatrixReadout:
         φ_k; omitted for K = 1, where `project` contains it, or without `project`.
     project : (|I|, p) Tensor, optional
         P.
+
+    Examples
+    --------
+    The labelled rows 0 and 2 of a kernel, and the same through its eigenvectors:
+
+    >>> import torch
+    >>> U, phi = torch.tensor([[0.6], [0.0], [0.8]]), torch.tensor([2.0])
+    >>> rows = MatrixReadout(tall=(U * phi) @ U[[0, 2]].T)
+    >>> spectral = MatrixReadout(tall=U, project=U[[0, 2]] * phi)
+    >>> torch.allclose(spectral.project @ spectral.tall.T, rows.tall.T)
+    True
     """
 
     tall: Tensor | None = None
@@ -65,6 +76,14 @@ class OperatorReadout:
         H ↦ 𝒦_k H for each kernel.
     index : (|I|,) Tensor
     n_nodes : int
+
+    Examples
+    --------
+    >>> import torch
+    >>> K = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+    >>> readout = OperatorReadout([lambda H: K[[1]] @ H], [lambda H: K @ H], torch.tensor([1]), 2)
+    >>> readout.product(torch.eye(2)), readout.adjoint(torch.ones(1, 1)).T
+    (tensor([[1., 3.]]), tensor([[1., 3.]]))
     """
 
     rows: Sequence[Callable[[Tensor], Tensor]]
@@ -117,6 +136,17 @@ class TrainingProblem:
         A name of :data:`lowrankgcn.training.ACTIVATIONS`.
     bias : bool
     dropout : float
+
+    Examples
+    --------
+    Logistic regression is a network with one layer:
+
+    >>> import torch
+    >>> problem = TrainingProblem(
+    ...     widths=(3, 2), features=torch.ones(4, 3), readout=MatrixReadout(),
+    ...     targets=torch.eye(2)[[0, 1, 1, 0]], sample_weight=torch.full((4,), 0.25))
+    >>> problem.work
+    48
     """
 
     widths: tuple[int, ...]

@@ -14,6 +14,7 @@ from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN, SpectralConv
 from lowrankgcn.nn.linear_map import as_index
 from lowrankgcn.training.reduction import input_features
+from lowrankgcn.training.threads import threads_for
 
 __all__ = ["TrainingRecord"]
 
@@ -41,6 +42,17 @@ class TrainingRecord:
         Seed of each restart.
     setup_seconds, training_seconds : float
         Time for preparing the problem and for all iterations.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.training import train
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network, X = lg.nn.GCN(lg.kernel(L, "linear"), (2, 4, 2)), L.graph.incidence.to_dense()
+    >>> record = train(network, X, [0, 4], [0, 1], n_restarts=5, max_iter=100)
+    >>> record.load_into(network)
+    >>> record.logits(network, X, rows=[0]).shape, record.final_loss.shape
+    (torch.Size([5, 1, 2]), (5,))
     """
 
     weights: tuple[Tensor, ...]
@@ -116,9 +128,11 @@ class TrainingRecord:
             expected = f"shape ({network.n_nodes}, {network.widths[0]})"
             raise invalid("X", expected, f"shape {tuple(X.shape)}")
         index = None if rows is None else as_index(rows, network.n_nodes, X.device)
-        features, basis = input_features(network, X)
-        parts = [self._logits(network, features, basis, index, j) for j in range(self.n_restarts)]
-        return torch.stack(parts)
+        with threads_for(X.numel()):
+            features, basis = input_features(network, X)
+            return torch.stack(
+                [self._logits(network, features, basis, index, j) for j in range(self.n_restarts)]
+            )
 
     def _logits(
         self,

@@ -5,6 +5,8 @@
   space turns out smaller to rounding (the incidence matrix of a table has dependent columns).
 * The last layer is computed for labelled rows only; with more of them than eigenvectors, through
   the eigenvectors.
+* Nodes with equal features have equal activations: with one hidden layer they are merged, and their
+  columns of the readout added.
 * A reduced-order network keeps nothing of the n nodes but the labelled rows of U_r.
 """
 
@@ -16,7 +18,6 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.nn import GCN, Network, Propagation, ReducedOrderGCN
 from lowrankgcn.nn.factors import DenseTall
@@ -27,19 +28,14 @@ from lowrankgcn.nn.propagation import (
     OperatorPropagation,
 )
 from lowrankgcn.training.activations import ACTIVATIONS
+from lowrankgcn.training.compression import COPIED_ENTRIES, by_column, merged, row_space
 from lowrankgcn.training.problem import MatrixReadout, OperatorReadout, Readout, TrainingProblem
 
 __all__ = ["input_features", "training_problem"]
 
-# Entries up to which arrays of n rows may be copied to make products faster.
-_COPIED_ENTRIES = 2**26
 # Entries of kernel rows that may be stored, and how many rows pay beside a product with the kernel.
 _STORED_ENTRIES = 2**28
 _PAYING_ROWS = 256
-# A row space is taken for smaller if that leaves out at least a tenth of its dimension.
-_WORTHWHILE = 0.9
-_GRAM_ROWS = 4096
-_GRAM_WORK = 10**11
 
 
 @torch.no_grad()
@@ -101,18 +97,21 @@ def training_problem(
         features, basis = input_features(network, X)
     orthonormal = False
     if basis is None:
-        features, basis = _row_space(features)
+        features, basis = row_space(features)
         orthonormal = basis is not None
-    elif features.numel() <= _COPIED_ENTRIES:
+    elif features.numel() <= COPIED_ENTRIES:
         Q, triangle = torch.linalg.qr(basis.double())
         features = features @ triangle.T.to(features.dtype)
         basis, orthonormal = Q.to(features.dtype), True
+    readout = _readout(network, index, X)
+    if network.depth == 2 and not network.dropout.p and isinstance(readout, MatrixReadout):
+        features, readout = merged(features, readout)
     return TrainingProblem(
         widths=network.widths,
-        features=_by_column(features),
+        features=by_column(features),
         basis=basis,
         orthonormal=orthonormal,
-        readout=_readout(network, index, X),
+        readout=readout,
         targets=targets,
         sample_weight=sample_weight,
         propagations=_modules(network),
@@ -135,9 +134,9 @@ def input_features(network: Network, X: Tensor) -> tuple[Tensor, Tensor | None]:
     elif shared is not None:
         U, responses = shared
         inner = U.T @ X
-        basis = torch.cat([phi[:, None] * inner for phi in responses], dim=1)  # (r, K·N₀)
+        basis = _side_by_side([phi[:, None] * inner for phi in responses])  # (r, K·N₀)
         return (U, basis.T) if len(basis) < basis.shape[1] else (U @ basis, None)
-    return torch.cat([module(X) for module in modules], dim=1), None
+    return _side_by_side([module(X) for module in modules]), None
 
 
 def _modules(network: Network) -> list[Propagation]:
@@ -152,7 +151,7 @@ def _labelled_features(network: Network, X: Tensor, index: Tensor) -> Tensor:
     """Rows of the features of a network with a single layer."""
     if isinstance(network, ReducedOrderGCN):
         return network.project(input_features(network, X)[0], index)
-    return torch.cat([module.rows(index, X) for module in _modules(network)], dim=1)
+    return _side_by_side([module.rows(index, X) for module in _modules(network)])
 
 
 def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
@@ -170,7 +169,7 @@ def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
     if U.shape[1] < len(modules) * len(index):
         return _spectral_readout(U, responses, U[index])
     rows = [U @ (phi[:, None] * U[index].T) for phi in responses]
-    return MatrixReadout(_by_column(torch.cat(rows, dim=1)))
+    return MatrixReadout(by_column(_side_by_side(rows)))
 
 
 def _shared_eigenvectors(modules: Sequence[Propagation]) -> tuple[Tensor, list[Tensor]] | None:
@@ -192,7 +191,7 @@ def _shared_eigenvectors(modules: Sequence[Propagation]) -> tuple[Tensor, list[T
 def _spectral_readout(
     U: Tensor | None, responses: Sequence[Tensor], labelled: Tensor
 ) -> MatrixReadout:
-    tall = None if U is None else _by_column(U)
+    tall = None if U is None else by_column(U)
     if len(responses) == 1:
         return MatrixReadout(tall, None, labelled * responses[0])
     return MatrixReadout(tall, torch.stack(list(responses)), labelled)
@@ -206,40 +205,8 @@ def _row_readout(modules: Sequence[Propagation], index: Tensor, like: Tensor) ->
         return OperatorReadout([partial(m.rows, index) for m in modules], modules, index, n)
     units = like.new_zeros(n, len(index))
     units[index, torch.arange(len(index), device=index.device)] = 1.0
-    return MatrixReadout(_by_column(torch.cat([module(units) for module in modules], dim=1)))
+    return MatrixReadout(by_column(_side_by_side([module(units) for module in modules])))
 
 
-def _row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
-    """F Q and an orthonormal basis Q of the row space, if that is smaller to rounding."""
-    m, width = features.shape
-    if m < width:
-        Q = torch.linalg.qr(features.double().T).Q
-        return (features.double() @ Q).to(features.dtype), Q.to(features.dtype)
-    if width < 3 or m * width**2 > _GRAM_WORK:
-        return features, None
-    gram = features.new_zeros(width, width, dtype=torch.float64)
-    for a, b in chunks(m, _GRAM_ROWS):
-        block = features[a:b].double()
-        gram.addmm_(block.T, block)
-    values, vectors = torch.linalg.eigh(gram)
-    eps = torch.finfo(features.dtype).eps
-    kept = values > max((8 * eps) ** 2, width * 1e-15) * values[-1]
-    if int(kept.sum()) > _WORTHWHILE * width:
-        return features, None
-    Q = vectors[:, kept]
-    reduced = features.new_empty(m, Q.shape[1])
-    error = largest = 0.0
-    for a, b in chunks(m, _GRAM_ROWS):
-        block = features[a:b].double()
-        inside = block @ Q
-        reduced[a:b] = inside
-        error = max(error, float((block - inside @ Q.T).abs().max()))
-        largest = max(largest, float(block.abs().max()))
-    if error > 32 * eps * largest:  # the small eigenvalues were there after all
-        return features, None
-    return reduced, Q.to(features.dtype)
-
-
-def _by_column(X: Tensor) -> Tensor:
-    """The same matrix stored by columns, which suits narrow products; large ones stay."""
-    return X if X.numel() > _COPIED_ENTRIES else X.T.contiguous().T
+def _side_by_side(parts: Sequence[Tensor]) -> Tensor:
+    return torch.cat(list(parts), dim=1) if len(parts) > 1 else parts[0]

@@ -22,7 +22,7 @@ import torch
 from rich.progress import Progress
 from torch import Tensor
 
-from lowrankgcn._parallel import chunks, single_threaded_blas
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import (
     choice,
     invalid,
@@ -38,11 +38,10 @@ from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.run import Optimizer
+from lowrankgcn.training.threads import threads_for
 
-__all__ = ["few_threads", "initial_weights", "train"]
+__all__ = ["initial_weights", "train"]
 
-# Multiplications per iteration below which a second thread costs more than it does.
-_SMALL_WORK = 3 * 10**7
 # Entries of hidden activations that a batch of restarts may hold.
 _BATCH_ENTRIES = 2**25
 
@@ -158,13 +157,13 @@ def train(
     weighting = as_weights(sample_weight, class_weight, classes)
     labels, mean = (torch.as_tensor(array).to(features) for array in (classes, weighting))
     # Set-up is a few large products: it may use all threads unless the whole is small.
-    with few_threads(features.numel() * len(network.propagations)):
+    with threads_for(features.numel() * len(network.propagations)):
         problem = training_problem(network, features, rows, labels, mean)
     weights, biases, generators = initial_weights(network, drawn)
     outcome = Outcome.empty(settings.max_iter, len(drawn))
     prepared = time.perf_counter()
     size = max(1, _BATCH_ENTRIES // (len(problem.features) * max(network.widths[1:])))
-    with few_threads(problem.work * min(size, len(drawn))), _bar(progress, outcome) as advance:
+    with threads_for(problem.work * min(size, len(drawn))), _bar(progress, outcome) as advance:
         for a, b in chunks(len(drawn), size):
             train_batch(
                 problem,
@@ -221,21 +220,6 @@ def initial_weights(
         if conv.bias is not None
     ]
     return [torch.stack(layer) for layer in weights], biases, generators
-
-
-@contextmanager
-def few_threads(work: int) -> Iterator[None]:
-    """One thread for small work; whatever the caller has set for large work, and afterwards."""
-    before = torch.get_num_threads()
-    if work > _SMALL_WORK or before == 1:
-        yield
-        return
-    torch.set_num_threads(1)
-    try:
-        with single_threaded_blas():
-            yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager
