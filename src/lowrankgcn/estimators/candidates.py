@@ -14,7 +14,7 @@ linear model of the features
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, final
 
@@ -110,6 +110,7 @@ class Prepared:
         self, n_features: int, n_classes: int, *, bias: bool, dropout: float, dtype: torch.dtype
     ) -> Network:
         """The network with random weights."""
+        kind: Callable[..., Network]
         kind = ReducedOrderGCN if self.candidate.architecture == "reduced" else GCN
         widths = (n_features, *self.candidate.hidden_widths, n_classes)
         return kind(self.kernels, widths, bias=bias, dropout=dropout, dtype=dtype)

@@ -29,7 +29,7 @@ from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 __all__ = ["GCNClassifier"]
 
 
-class GCNClassifier(ClassifierMixin, BaseEstimator):
+class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     r"""Semi-supervised classifier: a graph of all rows, and networks trained on the labelled ones.
 
     Rows become nodes of a graph; a few eigenpairs of its Laplacian 𝓛 carry the clusters; small
@@ -233,6 +233,9 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):
             if weights.shape != (rows.n_rows,) or weights.min() < 0:
                 got = f"shape {weights.shape}, minimum {weights.min(initial=0):g}"
                 raise invalid("sample_weight", f"{rows.n_rows} numbers >= 0", got)
+            if not weights[labels.index].any():
+                expected = "a weight > 0 of some labelled row"
+                raise invalid("sample_weight", expected, "zero weights only")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fitted = fit(rows, labels, settings, weights, seed)
         self.classes_ = labels.classes

@@ -135,8 +135,8 @@ def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs
         own = Hypergraph.from_table(data)
         return TableInputs.fit(data, own, raw_features=raw), given
     if kind == "table":
-        graph = Hypergraph.from_table(data)
-        return TableInputs.fit(data, graph, raw_features=raw), graph
+        table = Hypergraph.from_table(data)
+        return TableInputs.fit(data, table, raw_features=raw), table
     named = settings.bandwidth != "auto"  # a bandwidth is in the units of the columns
     inputs = PointInputs.fit(data, raw_features=raw, raw_points=named or raw)
     assert isinstance(settings.graph, str)

@@ -84,7 +84,7 @@ def _carried(points: NDArray[np.float64], bandwidth: float, random_state: int) -
     cloud = PointCloud.from_points(points, bandwidth)
     if cloud.dimension <= 3:
         _, half = fourier_modes(cloud.extent, _ACCURACY)
-        return math.prod((2 * half + 1).tolist()) <= _MODES
+        return bool(math.prod((2 * half + 1).tolist()) <= _MODES)
     if cloud.n <= _SEARCHED:
         return False
     landmarks = greedy_landmarks(cloud, tol=_ACCURACY, limit=_LANDMARKS, random_state=random_state)

@@ -224,9 +224,14 @@ class TableInputs(Inputs):
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> TableInputs:
         """Restore what :meth:`state` gave."""
         encoder = TableEncoder.from_dict(values["encoder"])
-        numbers = tuple(values["numbers"])
-        kept = (arrays[name] for name in ("shown", "means"))
-        return cls(encoder, *kept, numbers, arrays["centre"], arrays["scale"])
+        return cls(
+            encoder,
+            arrays["shown"],
+            arrays["means"],
+            tuple(values["numbers"]),
+            arrays["centre"],
+            arrays["scale"],
+        )
 
 
 @final

@@ -74,7 +74,9 @@ def read_labels(y: Any) -> Labels:
     array([0, 2])
     """
     if y is None:
-        raise ValueError("y: expected labels (requires y to be passed), but the target y is None")
+        raise ValueError(
+            "y: expected labels, got None (requires y to be passed, but the target y is None)"
+        )
     categories = _categories(y)
     values = _column(y)
     known = ~_unlabelled(values)
@@ -116,18 +118,17 @@ def _column(y: Any) -> NDArray[Any]:
 
 def _unlabelled(values: NDArray[Any]) -> NDArray[np.bool_]:
     kind = values.dtype.kind
-    if kind == "b":
+    if kind in "bu":
         return np.zeros(len(values), bool)
-    if kind == "u":
-        return np.zeros(len(values), bool)
-    if kind == "i":
-        return values == -1
-    if kind == "f":
-        return np.isnan(values) | (values == -1)
-    if kind == "U":
-        return values == ""
-    missing = np.asarray(pd.isna(values))
-    return missing | np.fromiter((_is_mark(v) for v in values), bool, len(values))
+    marked: NDArray[np.bool_]
+    if kind in "if":
+        marked = values == -1
+    elif kind == "U":
+        marked = values == ""
+    else:
+        marked = np.fromiter((_is_mark(value) for value in values), bool, len(values))
+    marked |= pd.isna(values)
+    return marked
 
 
 def _is_mark(value: Any) -> bool:

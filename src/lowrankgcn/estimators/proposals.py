@@ -69,6 +69,7 @@ def propose(laplacian: Laplacian, settings: Settings, n_classes: int, seed: int)
     rank = _rank(laplacian, settings)
     if settings.architecture == "full":
         return _full(laplacian, settings)
+    pairs: Eigenpairs | None
     with _quiet(settings.rank is not None):
         if settings.filters is None:
             pairs = eigenpairs(
@@ -84,7 +85,7 @@ def propose(laplacian: Laplacian, settings: Settings, n_classes: int, seed: int)
             )
             pairs = kernels[0].eigenpairs
             assert pairs is not None
-            choices = [(pairs, tuple(k.filter for k in kernels))]
+            choices = [(pairs, tuple(made.filter for made in kernels))]
     found: list[tuple[Candidate, tuple[Kernel, ...]]] = []
     if settings.architecture == "auto" and settings.filters is None:
         found += [(candidate, ()) for candidate in _without_graph(settings)]
@@ -98,7 +99,8 @@ def propose(laplacian: Laplacian, settings: Settings, n_classes: int, seed: int)
                 _PRIORS[architecture] / len(choices),
             )
             found.append((candidate, low_rank_kernels(laplacian, filters, kept)))
-    return Proposals(*(tuple(part) for part in zip(*found, strict=True)), pairs)
+    candidates = tuple(candidate for candidate, _ in found)
+    return Proposals(candidates, tuple(made for _, made in found), pairs)
 
 
 def eigengap(eigenvalues: Any, n_classes: int) -> int | None:

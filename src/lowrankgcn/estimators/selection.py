@@ -124,7 +124,8 @@ def share_out(
         shares = (np.arange(len(shares)) == shares.argmax()).astype(float)
     shares /= shares.sum()
     shares[shares < _SMALLEST_SHARE] = 0.0
-    return shares / shares.sum()
+    shares /= shares.sum()
+    return shares
 
 
 @final

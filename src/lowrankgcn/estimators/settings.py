@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, Literal, cast, final, get_args
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from lowrankgcn.filters import Filter, as_filters
 from lowrankgcn.graphs import Graph
 
 __all__ = ["PRESETS", "Settings", "read_settings", "resolve"]
+
+Restarts = Literal["ensemble", "best"]
+Choice = Literal["average", "best"]
+DType = Literal["float32", "float64"]
 
 #: What "auto" stands for. The paper's settings are those of its appendix A4.3.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -84,11 +88,11 @@ class Settings:
     dropout: float
     early_stopping: bool
     class_weight: Any
-    restarts: Literal["ensemble", "best"]
-    selection: Literal["average", "best"]
+    restarts: Restarts
+    selection: Choice
     scaling: bool
     tol: float
-    dtype: Literal["float32", "float64"]
+    dtype: DType
     device: str
     verbose: bool
     penalise: Literal["first", "all"]
@@ -131,11 +135,11 @@ def read_settings(parameters: Mapping[str, Any]) -> Settings:
         dropout=positive_float(given["dropout"], "dropout", zero=True, below=1.0),
         early_stopping=_flag(given["early_stopping"], "early_stopping"),
         class_weight=_class_weight(given["class_weight"]),
-        restarts=choice(given["restarts"], "restarts", ("ensemble", "best")),
-        selection=choice(given["selection"], "selection", ("average", "best")),
+        restarts=cast(Restarts, choice(given["restarts"], "restarts", get_args(Restarts))),
+        selection=cast(Choice, choice(given["selection"], "selection", get_args(Choice))),
         scaling=bool(PRESETS[preset]["scaling"]),
         tol=positive_float(given["tol"], "tol", below=0.1000001),
-        dtype=choice(given["dtype"], "dtype", ("float32", "float64")),
+        dtype=cast(DType, choice(given["dtype"], "dtype", get_args(DType))),
         device=_device(given["device"]),
         verbose=bool(given["verbose"]),
         penalise="all" if PRESETS[preset]["scaling"] else "first",
