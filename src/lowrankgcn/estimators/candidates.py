@@ -110,8 +110,8 @@ class Prepared:
         self, n_features: int, n_classes: int, *, bias: bool, dropout: float, dtype: torch.dtype
     ) -> Network:
         """The network with random weights."""
-        kind: Callable[..., Network]
-        kind = ReducedOrderGCN if self.candidate.architecture == "reduced" else GCN
+        reduced = self.candidate.architecture == "reduced"
+        kind: Callable[..., Network] = ReducedOrderGCN if reduced else GCN
         widths = (n_features, *self.candidate.hidden_widths, n_classes)
         return kind(self.kernels, widths, bias=bias, dropout=dropout, dtype=dtype)
 

@@ -92,7 +92,8 @@ def read_labels(y: Any) -> Labels:
         classes = np.array([c for c in categories if c in present], dtype=values.dtype)
         codes = pd.Index(classes).get_indexer(pd.Index(chosen))
     if len(classes) < 2:
-        raise invalid("y", "labels of at least two classes", f"one class, {classes[0]!r}")
+        got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
+        raise invalid("y", "labels of at least two classes", got)
     return Labels(classes, index, codes.astype(np.intp), len(values))
 
 

@@ -114,12 +114,6 @@ class ExtendedNetwork:
     feature_scale: float
     weight: float
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """In which the network was trained."""
-        parts = (part for layer in self.layers for part in (layer.own, layer.readout))
-        return next(part.dtype for part in parts if part is not None)
-
     def distributions(self, extended: FloatArray, features: FloatArray) -> FloatArray:
         """Class distributions, shape (q, C).
 
@@ -130,13 +124,14 @@ class ExtendedNetwork:
         features : (q, N_0) array
         """
         activation = ACTIVATIONS[self.activation]()
-        vectors = extended.astype(self.dtype)
-        H = (features * self.feature_scale).astype(self.dtype)[None]
+        # In double precision, whatever the weights: products in single precision would let a row's
+        # last digits depend on how many others come with it.
+        H: NDArray[Any] = (features * self.feature_scale)[None]
         for number, layer in enumerate(self.layers):
-            H = self._layer(layer, vectors, H)
+            H = self._layer(layer, extended, H)
             if number < len(self.layers) - 1:
                 H = activation(torch.from_numpy(H)).numpy()
-        shares = torch.softmax(torch.from_numpy(H.astype(np.float64)), dim=2)
+        shares = torch.softmax(torch.from_numpy(H), dim=2)
         mean: FloatArray = shares.mean(dim=0).numpy()
         return mean
 
