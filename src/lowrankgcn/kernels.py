@@ -186,7 +186,8 @@ def kernel(
 
     Notes
     -----
-    A product 𝒦X with k columns costs O(n r k) at rank r, O(n |E| k) for a hypergraph of full rank.
+    A product 𝒦X with k columns costs O(n r k) at rank r, O(n m k) for a hypergraph
+    of full rank with m hyperedges.
 
     Examples
     --------

@@ -154,12 +154,12 @@ class Laplacian(SymmetricOperator):
     graph : Graph
         Any graph of this package.
     smoother : None, "none", "identity", "hypergraph", "combined", float or (n,) array
-        The loops S, see :func:`loop_weights`. None takes the graph's own. S_H + αI is
-        ``graph.loop_weights + alpha``.
+        The loops S, see :func:`lowrankgcn.laplacian.loop_weights`. None takes the graph's own.
+        S_H + αI is ``graph.loop_weights + alpha``.
     tol : float
         Largest measured error of the products, where they are approximated (Gaussian graphs).
     method : str
-        How a Gaussian graph sums, see :meth:`GaussianGraph.affinity`.
+        How a Gaussian graph sums, see :meth:`lowrankgcn.GaussianGraph.affinity`.
 
     Attributes
     ----------

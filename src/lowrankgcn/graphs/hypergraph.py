@@ -51,7 +51,8 @@ class Hypergraph(Graph):
     .. math:: W_H = H W_E D_E^{-1} H^T = W + S_H, \qquad
               (S_H)_{ii} = \sum_e h_{ie} w_e / |e|
 
-    with the incidence H, hyperedge weights w_e and sizes |e|; S_H are the graph's own loops.
+    with the incidence H, hyperedge weights w_e and sizes :math:`|e|`; S_H are the graph's own
+    loops.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ class Hypergraph(Graph):
             Hyperedge of every cell, 0 … n_hyperedges − 1, or n_hyperedges for none; the hyperedges
             of different columns lie in disjoint ranges.
         n_hyperedges : int
-            Number of hyperedges |E|, empty ones included.
+            Number of hyperedges, empty ones included.
         weights : (n_hyperedges,) array, optional
             Positive hyperedge weights; ones when omitted.
         singletons : {"keep", "drop"}
@@ -290,7 +291,7 @@ class Hypergraph(Graph):
 
     @property
     def n_hyperedges(self) -> int:
-        """Number of hyperedges |E| that are not empty."""
+        """Number of hyperedges that are not empty."""
         return self.incidence.shape[1]
 
     @cached_property

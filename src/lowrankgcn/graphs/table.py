@@ -43,7 +43,7 @@ class TableEncoder:
     """A table's fitted hyperedges: which value or bin of which column is which hyperedge.
 
     Made by :meth:`fit` or :meth:`fit_transform`. The hyperedges of a column have consecutive ids,
-    in the order of the columns; |E| = ``n_hyperedges`` stands for "no hyperedge".
+    in the order of the columns; ``n_hyperedges`` stands for "no hyperedge".
 
     Attributes
     ----------
@@ -170,7 +170,8 @@ class TableEncoder:
         Returns
         -------
         ndarray of unsigned int, shape (n, len(columns)), Fortran order
-            Hyperedge per row and column, |E| for none, in the smallest type that holds |E|.
+            Hyperedge per row and column, ``n_hyperedges`` for none, in the smallest type that holds
+            it.
 
         Raises
         ------
@@ -210,12 +211,12 @@ class TableEncoder:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Id of the first hyperedge of every column in use, and |E| at the end."""
+        """Id of the first hyperedge of every column in use, and ``n_hyperedges`` at the end."""
         return tuple(np.cumsum([0, *(column.n_hyperedges for column in self.columns)]).tolist())
 
     @property
     def n_hyperedges(self) -> int:
-        """Number of hyperedges |E|."""
+        """Number of hyperedges."""
         return self.offsets[-1]
 
     @cached_property
@@ -230,7 +231,7 @@ class TableEncoder:
         return tuple(name for name in self.names if name not in used)
 
     def hyperedge_weights(self, column_weights: Any = None) -> NDArray[np.float64]:
-        """Return hyperedge weights, shape (|E|,), from one weight per column.
+        """Return hyperedge weights, shape (n_hyperedges,), from one weight per column.
 
         Parameters
         ----------
