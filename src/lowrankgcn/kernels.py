@@ -202,7 +202,7 @@ def kernel(
         raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
     choice(form, "form", _FORMS)
     filters = as_filters(filter)
-    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", below=0.1000001)
+    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
     seed = positive_int(random_state, "random_state", minimum=0)
     request = Request(tolerance, random_state=seed)
     if rank is None:

@@ -203,7 +203,7 @@ class Laplacian(SymmetricOperator):
         if not isinstance(graph, Graph):
             raise invalid("graph", "a graph of this package", type(graph).__name__)
         choice(method, "method", METHODS)
-        tolerance = positive_float(tol, "tol", below=0.1000001)
+        tolerance = positive_float(tol, "tol", maximum=0.1)
         loops = loop_weights(graph, smoother)
         with blas_for(graph.n_nodes):
             affinity = graph.affinity(tol=tolerance, method=method)

@@ -149,7 +149,7 @@ class GaussianGraph(Graph):
         >>> weights.method, weights.error < 1e-3
         ('low-rank', True)
         """
-        tol = positive_float(tol, "tol", below=0.1000001)
+        tol = positive_float(tol, "tol", maximum=0.1)
         choice(method, "method", METHODS)
         return gaussian_sum(
             self.cloud,
