@@ -21,6 +21,7 @@ __all__ = [
     "MOST_NODES",
     "choice",
     "finite_array",
+    "finite_total",
     "invalid",
     "node_index",
     "pair_index",
@@ -28,6 +29,7 @@ __all__ = [
     "positive_float",
     "positive_int",
     "random_generator",
+    "sparse_matrix",
 ]
 
 MOST_NODES = 2**48  # more than any memory holds, few enough for SciPy to count
@@ -112,6 +114,28 @@ def finite_array(
             name, "finite entries", f"{array[place]} at index {place} ({len(bad)} such entries)"
         )
     return array
+
+
+def sparse_matrix(value: Any, name: str) -> Any:
+    """Return the SciPy sparse matrix `value` if it is two-dimensional, real and well formed."""
+    if value.ndim != 2:
+        raise invalid(name, "a matrix", f"a sparse array of shape {value.shape}")
+    if value.dtype.kind not in "biuf":
+        raise invalid(name, "a real numeric matrix", f"dtype {value.dtype}")
+    if value.format in ("csr", "csc", "bsr"):
+        try:
+            # Compiled code would read and write beyond its arrays.
+            value.check_format(full_check=True)
+        except ValueError as error:
+            raise invalid(name, "a well-formed sparse matrix", error) from None
+    return value
+
+
+def finite_total(weights: NDArray[np.float64], name: str) -> None:
+    """Refuse weights >= 0 whose sum, which bounds every degree, overflows."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise invalid(name, "weights of a finite sum", f"weights up to {weights.max():g}")
 
 
 def points_array(value: Any, name: str = "points") -> NDArray[np.float64]:

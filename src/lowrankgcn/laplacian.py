@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import blas_for, map_chunks
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float
 from lowrankgcn.graphs import Graph
+from lowrankgcn.graphs.base import read_only
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -208,7 +209,11 @@ class Laplacian(SymmetricOperator):
         with blas_for(graph.n_nodes):
             affinity = graph.affinity(tol=tolerance, method=method)
         own_loops = np.array_equal(loops, affinity.diagonal)
-        degrees = affinity.degrees + loops
+        with np.errstate(over="ignore"):
+            degrees = affinity.degrees + loops
+            if not np.isfinite(degrees.sum()):  # which normalises the null vectors
+                got = f"loops up to {loops.max():g}"
+                raise invalid("smoother", "weights and loops of a finite sum", got)
         if own_loops and affinity.row_sums is not None:
             # All equal for a complete table, which rounding would hide.
             degrees = affinity.row_sums
@@ -231,7 +236,8 @@ class Laplacian(SymmetricOperator):
             ("shift", shift),
             ("scale", scale),
         ):
-            object.__setattr__(self, name, value)
+            frozen = read_only(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, frozen)
 
     def __repr__(self) -> str:
         return f"Laplacian({self.graph!r}, smoother={self.smoother!r})"

@@ -26,7 +26,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from lowrankgcn._validation import choice, finite_array, invalid, pair_index, positive_int
+from lowrankgcn._validation import (
+    MOST_NODES,
+    choice,
+    finite_array,
+    finite_total,
+    invalid,
+    pair_index,
+    positive_int,
+    sparse_matrix,
+)
 from lowrankgcn.graphs.base import Graph, read_only
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
@@ -189,7 +198,7 @@ class Hypergraph(Graph):
         ----------
         codes : (n, p) integer array
             Hyperedge of every cell, 0 … n_hyperedges − 1, or n_hyperedges for none; the hyperedges
-            of different columns lie in disjoint ranges.
+            of different columns lie in disjoint ranges. Do not change it afterwards.
         n_hyperedges : int
             Number of hyperedges, empty ones included.
         weights : (n_hyperedges,) array, optional
@@ -269,15 +278,13 @@ class Hypergraph(Graph):
         """
         index = pair_index(hyperedge_index, "hyperedge_index")
         least = index.max(axis=1) + 1 if index.size else np.array([1, 0])
-        n = int(least[0])
-        m = int(least[1])
+        n, m = map(int, least)
         if n_nodes is not None:
-            n = positive_int(n_nodes, "n_nodes", minimum=n)
+            n = positive_int(n_nodes, "n_nodes", minimum=n, maximum=MOST_NODES)
         if n_hyperedges is not None:
-            m = positive_int(n_hyperedges, "n_hyperedges", minimum=m)
-        entries = sp.coo_array(
-            (np.ones(index.shape[1]), (index[0], index[1])), shape=(n, m)
-        ).tocsr()
+            m = positive_int(n_hyperedges, "n_hyperedges", minimum=m, maximum=MOST_NODES)
+        ones = np.ones(index.shape[1])
+        entries = sp.coo_array((ones, (index[0], index[1])), shape=(n, m)).tocsr()
         entries.data[:] = 1.0  # a pair listed twice is still one membership
         return cls(entries, weights, singletons=singletons)
 
@@ -366,17 +373,13 @@ def _node_set(nodes: Any, name: str) -> NDArray[np.int64]:
 
 def _binary_matrix(incidence: Any) -> sp.csc_array:
     if sp.issparse(incidence):
-        if incidence.dtype.kind not in "biuf":
-            raise invalid("incidence", "a real numeric matrix", f"dtype {incidence.dtype}")
         # A copy, because bringing it into canonical form rearranges the arrays it is made of.
-        matrix = sp.csc_array(incidence, dtype=np.float64, copy=True)
+        matrix = sp.csc_array(sparse_matrix(incidence, "incidence"), dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
-        values = matrix.data
     else:
-        dense = finite_array(incidence, "incidence", ndim=2)
-        matrix = sp.csc_array(dense)
-        values = matrix.data
+        matrix = sp.csc_array(finite_array(incidence, "incidence", ndim=2))
+    values = matrix.data
     if matrix.shape[0] < 1:
         raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
     if not (values == 1.0).all():
@@ -392,4 +395,5 @@ def _positive_weights(weights: Any, count: int) -> FloatArray:
         raise invalid("weights", f"{count} entries, one per hyperedge", len(values))
     if count and values.min() <= 0:
         raise invalid("weights", "weights > 0", float(values.min()))
+    finite_total(values, "weights")
     return values

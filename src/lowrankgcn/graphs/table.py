@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn._validation import choice, finite_array, invalid, positive_int
+from lowrankgcn._validation import choice, finite_array, finite_total, invalid, positive_int
 from lowrankgcn.graphs.cells import Name, plain_name, read_cells, read_table
 from lowrankgcn.graphs.columns import Binning, ColumnEncoding, column_from_dict, fit_column
 
@@ -262,6 +262,7 @@ class TableEncoder:
             raise invalid("column_weights", f"{len(self.names)} weights", len(weights))
         if weights.min() <= 0:
             raise invalid("column_weights", "weights > 0", weights.min())
+        finite_total(weights, "column_weights")
         weight_of = dict(zip(self.names, weights.tolist(), strict=True))
         used = np.array([weight_of[column.name] for column in self.columns])
         return np.repeat(used, [column.n_hyperedges for column in self.columns])
