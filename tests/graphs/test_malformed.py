@@ -259,7 +259,9 @@ BAD_TABLES = [
     *(("frame", lg.Hypergraph.from_table, (frame,), {}) for frame in (
         FRAME[:0], FRAME[[]], None, 7, sp.csr_array(H), np.zeros((2, 2, 2)), np.zeros((0, 2)),
         pd.DataFrame([[1, 2]], columns=["x", "x"]),
+        np.zeros((2, 1), dtype=[("x", float), ("y", int)]),
     )),
+    ("bins", lg.Hypergraph.from_table, (FRAME,), {"bins": 2**70, "binning": "uniform"}),
     ("column 'x'", lg.Hypergraph.from_table, (pd.DataFrame({"x": [1.0, math.inf]}),), {}),
     *(("bins", lg.Hypergraph.from_table, (FRAME,), {"bins": bins}) for bins in (
         0, -1, 2.5, "five", True, {"width": 3}, {"length": 0},

@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
@@ -35,6 +36,7 @@ __all__ = ["TableEncoder"]
 Missing = Literal["ignore", "edge", "drop-column"]
 
 _DEFAULT_BINS = 5
+_MOST_UNIFORM_BINS = 2**20  # their edges are listed, however few hold a row
 
 
 @final
@@ -135,7 +137,8 @@ class TableEncoder:
         if not table.n_rows or not table.columns:
             shape = (table.n_rows, len(table.columns))
             raise invalid("frame", "at least one row and one column", f"shape {shape}")
-        bins_of = _bins_of_columns(bins, table.columns)
+        most = _MOST_UNIFORM_BINS if binning == "uniform" else None
+        bins_of = _bins_of_columns(bins, table.columns, most)
 
         names = tuple(table.columns)
 
@@ -236,8 +239,8 @@ class TableEncoder:
         Parameters
         ----------
         column_weights : mapping from column to float, sequence of floats, or None
-            A mapping gives the weight of some columns, a sequence that of all columns of the table
-            at fitting; the weight is 1 where not given.
+            A mapping, or a Series labelled by columns, gives the weight of some columns, a sequence
+            that of all columns of the table at fitting; the weight is 1 where not given.
 
         Raises
         ------
@@ -253,6 +256,10 @@ class TableEncoder:
         """
         if column_weights is None:
             return np.ones(self.n_hyperedges)
+        if isinstance(column_weights, pd.Series) and not isinstance(
+            column_weights.index, pd.RangeIndex
+        ):
+            column_weights = column_weights.to_dict()  # labelled, maybe in another order
         if isinstance(column_weights, Mapping):
             given = {plain_name(name): weight for name, weight in column_weights.items()}
             _check_known(given, self.names, "column_weights")
@@ -304,7 +311,7 @@ class TableEncoder:
         return cls(tuple(names), columns)
 
 
-def _bins_of_columns(bins: Any, names: Iterable[Name]) -> dict[Name, int | None]:
+def _bins_of_columns(bins: Any, names: Iterable[Name], most: int | None) -> dict[Name, int | None]:
     names = tuple(names)
     if isinstance(bins, Mapping):
         given = {plain_name(name): number for name, number in bins.items()}
@@ -315,7 +322,7 @@ def _bins_of_columns(bins: Any, names: Iterable[Name]) -> dict[Name, int | None]
     for name, number in chosen.items():
         if number is not None:
             argument = f"bins[{name!r}]" if isinstance(bins, Mapping) else "bins"
-            positive_int(number, argument)
+            positive_int(number, argument, maximum=most)
     return chosen
 
 
