@@ -37,7 +37,7 @@ bench: $(VENV)/.ready-bench ## time, memory and accuracy beside the peers (BENCH
 	@$(BIN)/python -m benchmarks $(BENCH)
 
 docs: $(VENV)/.ready-docs ## HTML documentation in docs/_build/html
-	@$(BIN)/sphinx-build -q -b html docs docs/_build/html
+	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 constraints: ## pin what a fresh environment resolves to today

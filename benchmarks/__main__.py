@@ -25,7 +25,7 @@ def measured(kind: str, n: int, run: Callable[[], Any], error: Callable[[int], f
     """Time, error and memory of one set-up."""
     row: Row = {
         "work": f"{kind}, n = {n:,}",
-        "seconds": setup_time.median(run, 3 if n >= 10**6 else 7),
+        "seconds": setup_time.best(run, rounds=2),
     }
     if n <= 10**6:
         row["error"] = error(n)

@@ -356,9 +356,11 @@ def small() -> lg.Laplacian:
         ("random_state", {"random_state": 1.5}),
         ("max_iter", {"max_iter": 0}),
         ("max_iter", {"max_iter": 1.5}),
+        ("max_iter", {"max_iter": 2**31, "method": "lanczos"}),
         ("dtype", {"dtype": "float16"}),
         ("dtype", {"dtype": int}),
         ("dtype", {"dtype": None}),
+        ("dtype", {"dtype": np.ones(2)}),
     ],
 )
 def test_malformed_calls(small: lg.Laplacian, argument: str, call: dict[str, Any]) -> None:

@@ -229,6 +229,10 @@ def test_filters_are_hashable_frozen_values() -> None:
         (lambda: Custom(3), "function: expected a function of the eigenvalues, got 3"),
         (lambda: math.nan * Heat(), "factor: expected a finite number, got nan"),
         (lambda: Scaled(1.0, np.cos), "filter: expected a filter, got <ufunc 'cos'>"),
+        (lambda: Constant(10**400), "value: expected a finite number, got inf"),
+        (lambda: 1e200 * (1e200 * Heat()), "factor: expected a finite number, got inf"),
+        (lambda: Custom(np.cos, name=3), "name: expected text, got 3"),
+        (lambda: Sum(3), "filters: expected a sequence of filters, got 3"),
         (lambda: Sum(()), "filters: expected at least one filter, got none"),
         (lambda: Sum((Heat(), np.cos)), "filters: expected filters only, got <ufunc 'cos'>"),
     ],
@@ -248,6 +252,7 @@ def test_bad_parameters_are_refused(build: Any, message: str) -> None:
         (lambda x: x[:1], "expected one value per eigenvalue, shape (2,), got shape (1,)"),
         (lambda x: x + 1j, "expected real numbers, got dtype complex128"),
         (lambda x: np.array(["a", "b"]), "expected real numbers, got dtype <U1"),
+        (lambda x: [[1.0], [1.0, 2.0]], "expected an array of numbers, got list"),
     ],
 )
 def test_bad_responses_are_refused(function: Any, message: str) -> None:
@@ -262,7 +267,7 @@ def test_overflow_is_an_error_not_a_warning() -> None:
         Pseudoinverse(scale=1.0)([0.0, 1e-310])
 
 
-@pytest.mark.parametrize("bad", [[math.nan], [1j], ["a"], math.inf])
+@pytest.mark.parametrize("bad", [[math.nan], [1j], ["a"], math.inf, [[1.0], [1.0, 2.0]]])
 def test_bad_eigenvalues_are_refused(bad: Any) -> None:
     with pytest.raises(ValueError, match="eigenvalues: expected"):
         Linear()(bad)

@@ -377,3 +377,10 @@ def test_laplacians_are_frozen() -> None:
     with pytest.raises(AttributeError):
         laplacian.tol = 1.0  # type: ignore[misc]
     assert repr(laplacian) == "Laplacian(Hypergraph(2 nodes, 1 hyperedges), smoother='identity')"
+
+
+@pytest.mark.parametrize("name", ["degrees", "loop_weights", "shift", "scale"])
+def test_its_arrays_are_read_only(name: str) -> None:
+    laplacian = lg.Laplacian(lg.AdjacencyGraph([[0, 1], [1, 0]]), "identity")
+    with pytest.raises(ValueError, match="read-only"):
+        getattr(laplacian, name)[:] = 1.0

@@ -94,11 +94,12 @@ def test_positive_float_refuses(value: Any) -> None:
 
 def test_positive_float_bounds() -> None:
     assert check.positive_float(0, "tol", zero=True) == 0.0
-    assert check.positive_float(0.5, "tol", below=1) == 0.5
+    assert check.positive_float(0.5, "tol", maximum=1) == 0.5
+    assert check.positive_float(np.float32(0.1), "tol", maximum=0.1) == np.float32(0.1)
     with refused("tol", "a finite number >= 0", "-1.0"):
         check.positive_float(-1, "tol", zero=True)
-    with refused("tol", "a finite number > 0 and < 1", "1.0"):
-        check.positive_float(1, "tol", below=1)
+    with refused("tol", "a finite number > 0 and <= 1", "1.1"):
+        check.positive_float(1.1, "tol", maximum=1)
 
 
 def test_positive_float_refuses_huge_integers() -> None:
@@ -258,3 +259,38 @@ def test_random_generator_leaves_the_global_state_alone() -> None:
     before = np.random.get_state()[1].copy()  # noqa: NPY002 (the state that must not change)
     check.random_generator(0).random()
     assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_finite_array_of_several_dimensions() -> None:
+    assert check.finite_array(1.0, "x").shape == ()
+    assert check.finite_array([[1.0]], "x", ndim=(1, 2)).shape == (1, 1)
+    with refused("x", "a real numeric array with 1 or 2 dimensions", "shape ()"):
+        check.finite_array(1.0, "x", ndim=(1, 2))
+
+
+def test_finite_array_refuses_masked_entries() -> None:
+    """NumPy would go on with what lies below the mask."""
+    masked = np.ma.masked_array([1.0, 2.0, 3.0], [False, True, True])
+    with refused("x", "no masked entries", "2"):
+        check.finite_array(masked, "x", ndim=1)
+    assert_array_equal(check.finite_array(np.ma.masked_array([1.0]), "x", ndim=1), [1.0])
+
+
+@pytest.mark.skipif(
+    np.finfo(np.longdouble).max == np.finfo(np.float64).max, reason="no type wider than double"
+)
+def test_finite_array_refuses_what_double_precision_cannot_hold() -> None:
+    with refused("x", "finite entries", "inf"):
+        check.finite_array(np.array([np.longdouble(10) ** 400]), "x", ndim=1)
+
+
+def test_finite_array_refuses_tensors_that_record_gradients() -> None:
+    torch = pytest.importorskip("torch")
+    with refused("x", "a real numeric array", "requires grad"):
+        check.finite_array(torch.ones(2, requires_grad=True), "x", ndim=1)
+
+
+@pytest.mark.parametrize("index", [2**48, 2**62, np.uint64(2**63)])
+def test_pair_index_refuses_what_no_graph_has(index: Any) -> None:
+    with refused("edge_index", "indices < 281474976710656", str(index)):
+        check.pair_index(np.array([[0], [index]], dtype=type(index)), "edge_index")

@@ -18,8 +18,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 __all__ = [
+    "MOST_NODES",
     "choice",
     "finite_array",
+    "finite_total",
     "invalid",
     "node_index",
     "pair_index",
@@ -27,7 +29,10 @@ __all__ = [
     "positive_float",
     "positive_int",
     "random_generator",
+    "sparse_matrix",
 ]
+
+MOST_NODES = 2**48  # more than any memory holds, few enough for SciPy to count
 
 
 def invalid(name: str, expected: str, got: object) -> ValueError:
@@ -54,10 +59,12 @@ def positive_int(value: Any, name: str, *, minimum: int = 1, maximum: int | None
     return number
 
 
-def positive_float(value: Any, name: str, *, zero: bool = False, below: float = math.inf) -> float:
-    """Return `value` as a finite float > 0 (>= 0 with `zero`) and < `below`."""
+def positive_float(
+    value: Any, name: str, *, zero: bool = False, maximum: float = math.inf
+) -> float:
+    """Return `value` as a finite float > 0 (>= 0 with `zero`) and <= `maximum`."""
     expected = ("a finite number >= 0" if zero else "a finite number > 0") + (
-        "" if math.isinf(below) else f" and < {below:g}"
+        "" if math.isinf(maximum) else f" and <= {maximum:g}"
     )
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise invalid(name, expected, repr(value))
@@ -65,24 +72,37 @@ def positive_float(value: Any, name: str, *, zero: bool = False, below: float = 
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or number >= below:
+    # A maximum in single precision, such as np.float32(0.1), may be a little above it.
+    too_large = number > maximum * (1 + 1e-6)
+    if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or too_large:
         raise invalid(name, expected, number)
     return number
 
 
-def finite_array(value: Any, name: str, *, ndim: int) -> NDArray[np.float64]:
-    """Return `value` as a float64 array of `ndim` dimensions without NaN or infinity."""
-    expected = f"a real numeric array with {ndim} dimension" + ("s" if ndim > 1 else "")
+def finite_array(
+    value: Any, name: str, *, ndim: int | tuple[int, ...] | None = None
+) -> NDArray[np.float64]:
+    """Return `value` as a finite float64 array of `ndim` dimensions, any number if None."""
+    allowed = (ndim,) if isinstance(ndim, int) else ndim
+    expected = "a real numeric array"
+    if allowed:
+        plural = "" if allowed == (1,) else "s"
+        expected += f" with {' or '.join(map(str, allowed))} dimension{plural}"
     if sp.issparse(value):
         raise invalid(name, "a dense array", f"a sparse {value.format} matrix")
+    if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
+        raise invalid(name, "no masked entries", f"{np.sum(value.mask)} of them")
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and _holds_text(raw)):
             raise TypeError("not numeric")
-        array = raw.astype(np.float64, copy=False)
+        with np.errstate(over="ignore"):  # of a wider type: the search below names the infinity
+            array = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise invalid(name, expected, _describe(value)) from None
-    if array.ndim != ndim:
+    except RuntimeError as error:  # a tensor that records gradients or is on another device
+        raise invalid(name, expected, f"{_describe(value)}: {error}") from None
+    if allowed is not None and array.ndim not in allowed:
         raise invalid(name, expected, f"shape {array.shape}")
     # A sum is NaN or infinite when an entry is; the entries are only searched to name one of them.
     with np.errstate(invalid="ignore", over="ignore"):
@@ -94,6 +114,28 @@ def finite_array(value: Any, name: str, *, ndim: int) -> NDArray[np.float64]:
             name, "finite entries", f"{array[place]} at index {place} ({len(bad)} such entries)"
         )
     return array
+
+
+def sparse_matrix(value: Any, name: str) -> Any:
+    """Return the SciPy sparse matrix `value` if it is two-dimensional, real and well formed."""
+    if value.ndim != 2:
+        raise invalid(name, "a matrix", f"a sparse array of shape {value.shape}")
+    if value.dtype.kind not in "biuf":
+        raise invalid(name, "a real numeric matrix", f"dtype {value.dtype}")
+    if value.format in ("csr", "csc", "bsr"):
+        try:
+            # Compiled code would read and write beyond its arrays.
+            value.check_format(full_check=True)
+        except ValueError as error:
+            raise invalid(name, "a well-formed sparse matrix", error) from None
+    return value
+
+
+def finite_total(weights: NDArray[np.float64], name: str) -> None:
+    """Refuse weights >= 0 whose sum, which bounds every degree, overflows."""
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise invalid(name, "weights of a finite sum", f"weights up to {weights.max():g}")
 
 
 def points_array(value: Any, name: str = "points") -> NDArray[np.float64]:
@@ -132,6 +174,8 @@ def pair_index(value: Any, name: str) -> NDArray[np.int64]:
         raise invalid(name, expected, f"{array.dtype} of shape {array.shape}")
     if array.size and array.min() < 0:
         raise invalid(name, "indices >= 0", array.min())
+    if array.size and array.max() >= MOST_NODES:
+        raise invalid(name, f"indices < {MOST_NODES}", array.max())
     return array.astype(np.int64, copy=False)
 
 

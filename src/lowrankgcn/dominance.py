@@ -122,10 +122,11 @@ def eigenpairs(
     count = positive_int(k, "k", maximum=laplacian.n)
     choice(which, "which", ("smallest", "largest", "dominant"))
     choice(method, "method", _METHODS)
-    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", below=0.1000001)
+    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
     seed = positive_int(random_state, "random_state", minimum=0)
-    limit = None if max_iter is None else positive_int(max_iter, "max_iter")
-    if dtype not in ("float32", "float64", np.float32, np.float64):
+    limit = None if max_iter is None else positive_int(max_iter, "max_iter", maximum=2**31 - 1)
+    named = isinstance(dtype, (str, type, np.dtype))  # others may not compare to one truth value
+    if not named or dtype not in ("float32", "float64", np.float32, np.float64):
         raise invalid("dtype", "'float32' or 'float64'", repr(dtype))
     if (filter is not None) != (which == "dominant"):
         expected = "a filter" if which == "dominant" else "none"

@@ -1,8 +1,8 @@
 """Errors and warnings, each naming what the user can do about it.
 
-Bad arguments raise :class:`ValueError` (see :mod:`lowrankgcn._validation`); the classes here are
-for situations that only the numbers reveal: a solver that does not converge, a rank that the data
-does not have, a graph in several pieces, a cut through a multiple eigenvalue.
+Bad arguments raise :class:`ValueError`; the classes here are for situations that only the numbers
+reveal: a solver that does not converge, a rank that the data does not have, a graph in several
+pieces, a cut through a multiple eigenvalue.
 """
 
 import sys

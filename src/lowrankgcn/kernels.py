@@ -87,6 +87,10 @@ class Kernel(SymmetricOperator):
     laplacian: Laplacian
     eigenpairs: Eigenpairs | None = None
 
+    def __repr__(self) -> str:
+        rank = "" if self.eigenpairs is None else f", rank={self.eigenpairs.rank}"
+        return f"Kernel({self.filter} of {self.laplacian!r}, form={self.form!r}{rank})"
+
     @property
     def n(self) -> int:
         """Number of nodes."""
@@ -115,12 +119,11 @@ class Kernel(SymmetricOperator):
         Exact where all eigenvalues are known (hypergraphs, n ≤ 2048), otherwise estimated by
         stochastic Lanczos quadrature with a standard error.
         """
+        seed = positive_int(random_state, "random_state", minimum=0)
         if self.eigenpairs is None:
             return TruncationError(0.0, 0.0)
         with blas_for(self.n):
-            return truncation_error(
-                self.laplacian, self.filter, self.eigenpairs, random_state=random_state
-            )
+            return truncation_error(self.laplacian, self.filter, self.eigenpairs, random_state=seed)
 
 
 @overload
@@ -177,7 +180,8 @@ def kernel(
     Raises
     ------
     ValueError
-        If a full-rank kernel would need an n×n matrix beyond n = 2048.
+        If a full-rank kernel would need an n×n matrix beyond n = 2048 and ``form="dense"`` does
+        not ask for it, or if a polynomial overflows on the spectrum.
 
     Warns
     -----
@@ -186,7 +190,8 @@ def kernel(
 
     Notes
     -----
-    A product 𝒦X with k columns costs O(n r k) at rank r, O(n |E| k) for a hypergraph of full rank.
+    A product 𝒦X with k columns costs O(n r k) at rank r, O(n m k) for a hypergraph
+    of full rank with m hyperedges.
 
     Examples
     --------
@@ -201,7 +206,7 @@ def kernel(
         raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
     choice(form, "form", _FORMS)
     filters = as_filters(filter)
-    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", below=0.1000001)
+    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
     seed = positive_int(random_state, "random_state", minimum=0)
     request = Request(tolerance, random_state=seed)
     if rank is None:
@@ -255,6 +260,12 @@ def low_rank_kernels(
 def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
     factor, coefficients = laplacian.factor, phi.coefficients
     structured = factor is not None and laplacian.has_constant_shift
+    if coefficients is not None:
+        # The spectrum lies in [0, 2]; products with a polynomial never evaluate φ there.
+        with np.errstate(over="ignore", invalid="ignore"):
+            bound = np.polynomial.polynomial.polyval(2.0, np.abs(coefficients))
+        if not np.isfinite(bound):
+            raise invalid("filter", "coefficients that stay finite on [0, 2]", phi)
     if form == "auto":
         form = _choose_form(laplacian, coefficients, structured)
     if form == "affine" and factor is not None and coefficients and len(coefficients) <= 2:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import blas_for, map_chunks
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float
 from lowrankgcn.graphs import Graph
+from lowrankgcn.graphs.base import read_only
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -154,12 +155,12 @@ class Laplacian(SymmetricOperator):
     graph : Graph
         Any graph of this package.
     smoother : None, "none", "identity", "hypergraph", "combined", float or (n,) array
-        The loops S, see :func:`loop_weights`. None takes the graph's own. S_H + αI is
-        ``graph.loop_weights + alpha``.
+        The loops S, see :func:`lowrankgcn.laplacian.loop_weights`. None takes the graph's own.
+        S_H + αI is ``graph.loop_weights + alpha``.
     tol : float
         Largest measured error of the products, where they are approximated (Gaussian graphs).
     method : str
-        How a Gaussian graph sums, see :meth:`GaussianGraph.affinity`.
+        How a Gaussian graph sums, see :meth:`lowrankgcn.GaussianGraph.affinity`.
 
     Attributes
     ----------
@@ -203,12 +204,16 @@ class Laplacian(SymmetricOperator):
         if not isinstance(graph, Graph):
             raise invalid("graph", "a graph of this package", type(graph).__name__)
         choice(method, "method", METHODS)
-        tolerance = positive_float(tol, "tol", below=0.1000001)
+        tolerance = positive_float(tol, "tol", maximum=0.1)
         loops = loop_weights(graph, smoother)
         with blas_for(graph.n_nodes):
             affinity = graph.affinity(tol=tolerance, method=method)
         own_loops = np.array_equal(loops, affinity.diagonal)
-        degrees = affinity.degrees + loops
+        with np.errstate(over="ignore"):
+            degrees = affinity.degrees + loops
+            if not np.isfinite(degrees.sum()):  # which normalises the null vectors
+                got = f"loops up to {loops.max():g}"
+                raise invalid("smoother", "weights and loops of a finite sum", got)
         if own_loops and affinity.row_sums is not None:
             # All equal for a complete table, which rounding would hide.
             degrees = affinity.row_sums
@@ -231,7 +236,8 @@ class Laplacian(SymmetricOperator):
             ("shift", shift),
             ("scale", scale),
         ):
-            object.__setattr__(self, name, value)
+            frozen = read_only(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, frozen)
 
     def __repr__(self) -> str:
         return f"Laplacian({self.graph!r}, smoother={self.smoother!r})"

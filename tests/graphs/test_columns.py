@@ -271,3 +271,14 @@ def test_code_type_grows_with_the_hyperedges() -> None:
         codes = TableEncoder.fit_transform(np.arange(n_values)[:, None], bins=None)[1]
         assert codes.dtype == dtype
         assert (codes[:, 0] == np.arange(n_values)).all()
+
+
+def test_numpy_texts_that_arrow_cannot_read() -> None:
+    """Missing texts and halves of surrogate pairs."""
+    missing = np.array([["a"], [np.nan], ["b"]], np.dtypes.StringDType(na_object=np.nan))
+    encoder, codes = TableEncoder.fit_transform(missing)
+    assert encoder.hyperedge_names == ("0=a", "0=b")
+    assert codes.ravel().tolist() == [0, 2, 1]
+    encoder, codes = TableEncoder.fit_transform(np.array([["\ud800"], ["b"]]))
+    assert encoder.hyperedge_names == ("0=b", "0=\ud800")
+    assert codes.ravel().tolist() == [1, 0]

@@ -232,3 +232,10 @@ def test_seed_reaches_the_sum() -> None:
     ]
     assert_array_equal(landmarks[0], landmarks[1])
     assert landmarks[0].shape != landmarks[2].shape or (landmarks[0] != landmarks[2]).any()
+
+
+def test_the_least_distance_has_half_a_bandwidth() -> None:
+    """Half of the smallest positive number would be zero."""
+    graph = GaussianGraph([[5e-324], [0.0]])
+    assert graph.bandwidth == 5e-324
+    assert_allclose(graph.affinity().degrees, np.exp(-1.0))

@@ -34,6 +34,12 @@ def with_entry(array: np.ndarray, value: float, place: tuple[int, int] = (1, 0))
     return changed
 
 
+def with_indices(matrix: Any, indices: list[int]) -> Any:
+    """Spoil a sparse matrix behind SciPy's back."""
+    matrix.indices[:] = indices
+    return matrix
+
+
 def networkx_edge(**attributes: Any) -> nx.Graph:
     graph = nx.Graph()
     graph.add_edge("a", "b", **attributes)
@@ -120,6 +126,12 @@ BAD_MATRICES = [
         sp.coo_array(with_entry(W, math.inf, (0, 0))),
         sp.csr_array(W * 1j),
         sp.csr_array((0, 0)),
+        sp.coo_array(np.ones(3)),
+        with_indices(sp.csr_array(W), [1, 0, 7, 1]),
+        with_indices(sp.csc_array(W), [1, 0, -1, 1]),
+        np.ma.masked_array(W, W > 1),
+        np.full((3, 3), 1e308),
+        sp.csr_array(np.full((3, 3), 1e308)),
     )
 ]
 BAD_EDGES = [
@@ -152,7 +164,7 @@ BAD_EDGES = [
     ("weights", lg.AdjacencyGraph.from_edge_index, ([[0, 1], [1, 0]], [1.0, 2.0]), {}),
     *(
         ("n_nodes", lg.AdjacencyGraph.from_edge_index, (EDGES,), {"n_nodes": n_nodes})
-        for n_nodes in (2, 0, -1, 3.0, "3", True)
+        for n_nodes in (2, 0, -1, 3.0, "3", True, 2**70)
     ),
 ]  # fmt: skip
 BAD_NETWORKX = [
@@ -165,6 +177,10 @@ BAD_NETWORKX = [
     *(
         ("weight", lg.AdjacencyGraph.from_networkx, (networkx_edge(weight=weight),), {})
         for weight in (-1.0, math.nan, math.inf, "heavy", "1.0", None, 1j, [1.0])
+    ),
+    *(
+        ("weight", lg.AdjacencyGraph.from_networkx, (networkx_edge(),), {"weight": weight})
+        for weight in (3, True, ["weight"])
     ),
 ]
 BAD_NEIGHBOURS = [
@@ -198,6 +214,8 @@ BAD_INCIDENCES = [
         sp.csr_array(with_entry(H, math.nan)),
         sp.csr_array(H * 1j),
         sp.csc_array((np.ones(2), ([0, 0], [0, 0])), shape=(2, 2)),
+        sp.coo_array(np.ones(3)),
+        with_indices(sp.csc_array(H), [0, 1, 1, 3]),
     )
 ]
 BAD_HYPEREDGES = [
@@ -205,7 +223,7 @@ BAD_HYPEREDGES = [
         ("weights", lg.Hypergraph, (H, weights), {})
         for weights in (
             [1.0], [1.0, 2.0, 3.0], [[1.0, 2.0]], [1.0, 0.0], [1.0, -1.0], [1.0, math.nan],
-            [1.0, math.inf], ["a", "b"], 1.0, "ones",
+            [1.0, math.inf], ["a", "b"], 1.0, "ones", [1e308, 1e308],
         )
     ),
     *(
@@ -221,6 +239,8 @@ BAD_HYPEREDGES = [
     ),
     ("n_nodes", lg.Hypergraph.from_node_sets, ([{0, 4}],), {"n_nodes": 3}),
     ("n_nodes", lg.Hypergraph.from_node_sets, ([{0, 4}],), {"n_nodes": 5.0}),
+    ("n_nodes", lg.Hypergraph.from_node_sets, ([{0, 4}],), {"n_nodes": 2**70}),
+    ("n_hyperedges", lg.Hypergraph.from_hyperedge_index, ([[0], [0]],), {"n_hyperedges": 2**70}),
     ("weights", lg.Hypergraph.from_node_sets, ([{0, 4}],), {"weights": [1.0, 2.0]}),
     ("singletons", lg.Hypergraph.from_node_sets, ([{0, 4}],), {"singletons": "no"}),
     *(
@@ -239,7 +259,9 @@ BAD_TABLES = [
     *(("frame", lg.Hypergraph.from_table, (frame,), {}) for frame in (
         FRAME[:0], FRAME[[]], None, 7, sp.csr_array(H), np.zeros((2, 2, 2)), np.zeros((0, 2)),
         pd.DataFrame([[1, 2]], columns=["x", "x"]),
+        np.zeros((2, 1), dtype=[("x", float), ("y", int)]),
     )),
+    ("bins", lg.Hypergraph.from_table, (FRAME,), {"bins": 2**70, "binning": "uniform"}),
     ("column 'x'", lg.Hypergraph.from_table, (pd.DataFrame({"x": [1.0, math.inf]}),), {}),
     *(("bins", lg.Hypergraph.from_table, (FRAME,), {"bins": bins}) for bins in (
         0, -1, 2.5, "five", True, {"width": 3}, {"length": 0},
@@ -253,11 +275,13 @@ BAD_TABLES = [
         ("column_weights", lg.Hypergraph.from_table, (FRAME,), {"column_weights": weights})
         for weights in (
             {"width": 1.0}, {"length": 0.0}, {"length": -1.0}, {"length": math.nan},
-            {"length": "heavy"}, [1.0], [1.0, 2.0, 3.0], 1.0,
+            {"length": "heavy"}, [1.0], [1.0, 2.0, 3.0], 1.0, [1e308, 1e308],
         )
     ),
     ("codes", lg.Hypergraph.from_codes, ([[0, 5]], 3), {}),
     ("codes", lg.Hypergraph.from_codes, ([[0.5]], 3), {}),
+    ("codes", lg.Hypergraph.from_codes, ([[0], [0, 1]], 3), {}),
+    ("n_hyperedges", lg.Hypergraph.from_codes, ([[0]], 2**70), {}),
     ("codes", lg.Hypergraph.from_codes, ([[-1]], 3), {}),
     ("codes", lg.Hypergraph.from_codes, (np.zeros((0, 2), int), 3), {}),
     ("weights", lg.Hypergraph.from_codes, ([[0]], 1), {"weights": [1.0, 1.0]}),
@@ -270,7 +294,7 @@ BAD_LAPLACIANS = [
         for smoother in (
             "all", "", -1.0, math.nan, math.inf, True, [1.0], [1.0, 2.0, 3.0, 4.0],
             [1.0, -1.0, 1.0], [1.0, math.nan, 1.0], np.ones((3, 1)), ["a", "b", "c"], 1j, {},
-            sp.csr_array(W), np.array(1j), [],
+            sp.csr_array(W), np.array(1j), [], 1e308,
         )
     ),
     *(

@@ -211,3 +211,25 @@ def test_mushrooms(mushroom_rows: list[list[str]]) -> None:
     assert codes.shape == (8124, 21)
     assert encoder.n_hyperedges == 112
     assert len(encoder.dropped) == 1
+
+
+def test_a_series_of_column_weights_goes_by_its_labels() -> None:
+    encoder = TableEncoder.fit(pd.DataFrame({"x": ["a", "b"], "y": ["c", "c"]}))
+    weights = encoder.hyperedge_weights(pd.Series({"y": 3.0, "x": 2.0}))
+    assert weights.tolist() == [2.0, 2.0, 3.0]
+    assert encoder.hyperedge_weights(pd.Series([2.0, 3.0])).tolist() == [2.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match=r"^column_weights: expected columns among"):
+        encoder.hyperedge_weights(pd.Series({"z": 3.0, "x": 2.0}))
+
+
+@pytest.mark.parametrize(
+    ("argument", "column"),
+    [
+        ("edges", {"kind": "bins", "edges": [10**400], "kept": [0], "unit": None}),
+        ("values", {"kind": "categories", "values": ["x"], "unit": "datetime"}),
+    ],
+)
+def test_encoders_of_impossible_numbers_are_refused(argument: str, column: dict[str, Any]) -> None:
+    data = {"names": ["x"], "columns": [{"name": "x", "missing_edge": False} | column]}
+    with pytest.raises(ValueError, match=f"^{argument}: expected"):
+        TableEncoder.from_dict(data)

@@ -92,3 +92,11 @@ def test_contract_catches_broken_operators(operator_type: type[Plain]) -> None:
 def test_operator_is_abstract() -> None:
     with pytest.raises(TypeError, match="abstract"):
         SymmetricOperator()  # type: ignore[abstract]
+
+
+def test_ragged_lists_are_refused() -> None:
+    operator = Plain(A.copy())
+    with pytest.raises(ValueError, match=r"^X: expected a real numeric array with 1 or 2 dim"):
+        operator @ [[1.0], [1.0, 2.0]]
+    with pytest.raises(ValueError, match=r"^X: expected a real numeric array with 1 or 2 dim"):
+        [[1.0], [1.0, 2.0]] @ operator

@@ -245,3 +245,16 @@ def test_error_sees_rare_points() -> None:
     except FastSumError:
         return  # seen, and bad enough to be refused
     assert problem.true_error(fast) <= SMALL_MULTIPLE * fast.error
+
+
+@pytest.mark.parametrize(
+    ("method", "bandwidth", "reason"),
+    [
+        ("sparse", 100.0, r"too many pairs.* a smaller bandwidth"),
+        ("fourier", 1e-3, r"too many Fourier modes.* a larger bandwidth"),
+    ],
+)
+def test_a_refused_method_says_what_would_help(method: str, bandwidth: float, reason: str) -> None:
+    cloud = PointCloud.from_points(block(3000, 3), bandwidth)
+    with pytest.raises(FastSumError, match=reason):
+        gaussian_sum(cloud, tol=1e-6, method=method)

@@ -14,6 +14,7 @@ import math
 import numbers
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from typing import Any, ClassVar, final
@@ -32,7 +33,10 @@ def finite_number(value: Any, name: str) -> float:
     """Return `value` as a finite float of any sign."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise invalid(name, "a finite number", repr(value))
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise invalid(name, "a finite number", number)
     return number
@@ -84,12 +88,16 @@ class Filter(ABC):
             names = " and ".join(sorted(self.needs))
             expected = f"known {names} (call bind, or give a number instead of 'auto')"
             raise invalid(f"filter {self.name!r}", expected, "'auto'")
-        values = finite_array(eigenvalues, "eigenvalues", ndim=np.ndim(eigenvalues))
+        values = finite_array(eigenvalues, "eigenvalues")
         flat = values.ravel()
         # Overflow and division by zero are reported below as one error, not as warnings.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            response = np.asarray(self._response(flat))
+            response = self._response(flat)
         subject = f"response of filter {self.name!r}"
+        try:
+            response = np.asarray(response)
+        except (RuntimeError, TypeError, ValueError):
+            raise invalid(subject, "an array of numbers", type(response).__name__) from None
         if response.shape != flat.shape:
             expected = f"one value per eigenvalue, shape {flat.shape}"
             raise invalid(subject, expected, f"shape {response.shape}")
@@ -184,6 +192,8 @@ class Sum(Filter):
     filters: tuple[Filter, ...]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.filters, Iterable):
+            raise invalid("filters", "a sequence of filters", repr(self.filters))
         flat: list[Filter] = []
         for part in self.filters:
             if not isinstance(part, Filter):
@@ -253,7 +263,8 @@ class Scaled(Filter):
         set_fields(self, factor=finite_number(self.factor, "factor"))
         if isinstance(self.filter, Scaled):
             inner = self.filter
-            set_fields(self, factor=self.factor * inner.factor, filter=inner.filter)
+            factor = finite_number(self.factor * inner.factor, "factor")
+            set_fields(self, factor=factor, filter=inner.filter)
 
     @property
     def name(self) -> str:

@@ -106,7 +106,8 @@ class Quadratic(Filter):
         """(1, −2/λₙ, 1/λₙ²)."""
         if self.largest == "auto":
             return None
-        return (1.0, -2.0 / self.largest, 1.0 / self.largest**2)
+        # Not 1/λₙ²: Python raises where its square overflows or vanishes.
+        return (1.0, -2.0 / self.largest, 1.0 / self.largest / self.largest)
 
     def _response(self, eigenvalues: FloatArray) -> FloatArray:
         # The square is never negative; the expanded form can be, by rounding, near λₙ.
@@ -316,6 +317,8 @@ class Custom(Filter):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise invalid("function", "a function of the eigenvalues", repr(self.function))
+        if not isinstance(self.name, str):
+            raise invalid("name", "text", repr(self.name))
         set_fields(self, name=self.name or getattr(self.function, "__name__", "custom"))
 
     def __str__(self) -> str:

@@ -20,13 +20,16 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from lowrankgcn._validation import (
+    MOST_NODES,
     choice,
     finite_array,
+    finite_total,
     invalid,
     pair_index,
     points_array,
     positive_float,
     positive_int,
+    sparse_matrix,
 )
 from lowrankgcn.graphs.base import Graph, read_only
 from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours, NeighbourWeights
@@ -49,7 +52,8 @@ class AdjacencyGraph(Graph):
     adjacency : (n, n) array or SciPy sparse matrix
         Weights. Entries on the diagonal are self-loops: they are kept apart as `loop_weights`,
         count as the smoother S of section A2.4 when the Laplacian is asked for no other, and never
-        make a node less isolated.
+        make a node less isolated. A dense float64 array without loops is kept as a view; do not
+        change it afterwards.
 
     Attributes
     ----------
@@ -118,7 +122,9 @@ class AdjacencyGraph(Graph):
         """
         index = pair_index(edge_index, "edge_index")
         smallest = int(index.max()) + 1 if index.size else 1
-        n = smallest if n_nodes is None else positive_int(n_nodes, "n_nodes", minimum=smallest)
+        n = smallest
+        if n_nodes is not None:
+            n = positive_int(n_nodes, "n_nodes", minimum=smallest, maximum=MOST_NODES)
         values = np.ones(index.shape[1])
         if weights is not None:
             values = finite_array(weights, "weights", ndim=1)
@@ -150,10 +156,14 @@ class AdjacencyGraph(Graph):
         weight : str or None
             Edge attribute holding the weight, a number ≥ 0 (1 where absent); None for weights of 1.
         """
-        if isinstance(graph, type) or not hasattr(graph, "is_directed"):
+        if isinstance(graph, type) or not all(
+            hasattr(graph, name) for name in ("is_directed", "nodes", "edges")
+        ):
             raise invalid("graph", "a NetworkX graph", type(graph).__name__)
         if graph.is_directed():
             raise invalid("graph", "an undirected graph", "a directed one; use to_undirected()")
+        if not isinstance(weight, str | None):
+            raise invalid("weight", "the name of an edge attribute or None", repr(weight))
         position = {node: i for i, node in enumerate(graph.nodes)}
         if not position:
             raise invalid("graph", "at least one node", "none")
@@ -246,10 +256,8 @@ def _symmetric_matrix(adjacency: Any) -> Any:
     """Validated square matrix, dense or csr, float64, exactly symmetric."""
     matrix: Any
     if sp.issparse(adjacency):
-        if adjacency.dtype.kind not in "biuf":
-            raise invalid("adjacency", "a real numeric matrix", f"dtype {adjacency.dtype}")
         # A copy, because bringing it into canonical form rearranges the arrays it is made of.
-        matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
+        matrix = sp.csr_array(sparse_matrix(adjacency, "adjacency"), dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         values = matrix.data
         if not np.isfinite(values).all():
@@ -260,6 +268,7 @@ def _symmetric_matrix(adjacency: Any) -> Any:
         raise invalid("adjacency", "a square matrix with at least one row", f"shape {matrix.shape}")
     if values.size and values.min() < 0:
         raise invalid("adjacency", "weights >= 0", float(values.min()))
+    finite_total(values, "adjacency")
     largest = float(values.max()) if values.size else 0.0
     difference = float(abs(matrix - matrix.T).max())
     if difference > _SYMMETRY_TOL * largest:

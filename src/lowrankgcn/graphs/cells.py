@@ -112,9 +112,10 @@ def read_table(frame: Any) -> Table:
         If `frame` is none of these, or two of its columns have the same name.
     """
     if isinstance(frame, np.ndarray) and not isinstance(frame, np.ma.MaskedArray):
-        if frame.dtype.names is not None and frame.ndim == 1:
+        named = frame.dtype.names is not None
+        if named and frame.ndim == 1:
             return Table({name: frame[name] for name in frame.dtype.names}, len(frame), named=True)
-        if frame.ndim != 2:
+        if named or frame.ndim != 2:
             raise invalid("frame", "a table (n, p)", f"an array of shape {frame.shape}")
         return Table(dict(enumerate(frame.T)), len(frame), named=False)
     if sp.issparse(frame):
@@ -167,8 +168,12 @@ def read_cells(column: Any, name: object) -> Categories | Numbers:
     """
     if isinstance(column, np.ndarray):
         if column.dtype.kind in "UST":
-            return _dictionary(column)
-        column = pd.Series(np.ascontiguousarray(column), copy=False)
+            try:
+                return _dictionary(column)
+            except UnicodeDecodeError:  # half of a surrogate pair, which only Python holds
+                column = pd.Series(column.astype(object), dtype=object)
+        else:
+            column = pd.Series(np.ascontiguousarray(column), copy=False)
     dtype = column.dtype
     if isinstance(dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
@@ -244,7 +249,7 @@ def _dictionary(column: NDArray[Any]) -> Categories:
     """Distinct texts of a NumPy array, without a Python object per row."""
     encoded = pa.array(column).dictionary_encode()
     values = [_plain(value) for value in encoded.dictionary.to_pylist()]
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return _merge(codes.astype(np.intp, copy=False), values, ordered=False)
 
 

@@ -257,9 +257,15 @@ def column_from_dict(data: Any) -> ColumnEncoding:
             raise invalid("values", "texts, numbers and booleans", repr(values))
         if len(set(values)) < len(values):
             raise invalid("values", "distinct values", repr(values))
+        if data["unit"] and any(isinstance(value, str) for value in values):
+            raise invalid("values", f"numbers of microseconds with a {data['unit']}", repr(values))
         return CategoryColumn(values=tuple(values), **common)
     edges, kept = data["edges"], data["kept"]
-    if not all(type(edge) in (int, float) and math.isfinite(edge) for edge in edges):
+    # Tables have integers of 64 bits, JSON has any.
+    if not all(
+        (type(edge) is int and abs(edge) < 2**64) or (type(edge) is float and math.isfinite(edge))
+        for edge in edges
+    ):
         raise invalid("edges", "finite numbers", repr(edges))
     if not all(type(k) is int and 0 <= k <= len(edges) for k in kept):
         raise invalid("kept", f"numbers of bins in 0..{len(edges)}", repr(kept))

@@ -11,6 +11,7 @@ True
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from functools import cached_property
@@ -149,7 +150,7 @@ class GaussianGraph(Graph):
         >>> weights.method, weights.error < 1e-3
         ('low-rank', True)
         """
-        tol = positive_float(tol, "tol", below=0.1000001)
+        tol = positive_float(tol, "tol", maximum=0.1)
         choice(method, "method", METHODS)
         return gaussian_sum(
             self.cloud,
@@ -189,7 +190,8 @@ def _median_bandwidth(points: FloatArray, random_state: int) -> float:
         return 1.0
     median = float(np.median(distances))
     half = (median if median > 0 else float(positive.mean())) / 2
-    return min(float(np.ldexp(half, exponent)), sys.float_info.max)
+    # Half of the least number rounds to zero, as twice the largest would to infinity.
+    return min(max(float(np.ldexp(half, exponent)), math.ulp(0.0)), sys.float_info.max)
 
 
 def _components_within(coordinates: FloatArray, radius: float) -> NDArray[np.intp]:

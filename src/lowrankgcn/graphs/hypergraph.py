@@ -26,7 +26,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from lowrankgcn._validation import choice, finite_array, invalid, pair_index, positive_int
+from lowrankgcn._validation import (
+    MOST_NODES,
+    choice,
+    finite_array,
+    finite_total,
+    invalid,
+    pair_index,
+    positive_int,
+    sparse_matrix,
+)
 from lowrankgcn.graphs.base import Graph, read_only
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
@@ -51,7 +60,8 @@ class Hypergraph(Graph):
     .. math:: W_H = H W_E D_E^{-1} H^T = W + S_H, \qquad
               (S_H)_{ii} = \sum_e h_{ie} w_e / |e|
 
-    with the incidence H, hyperedge weights w_e and sizes |e|; S_H are the graph's own loops.
+    with the incidence H, hyperedge weights w_e and sizes :math:`|e|`; S_H are the graph's own
+    loops.
 
     Parameters
     ----------
@@ -197,9 +207,9 @@ class Hypergraph(Graph):
         ----------
         codes : (n, p) integer array
             Hyperedge of every cell, 0 … n_hyperedges − 1, or n_hyperedges for none; the hyperedges
-            of different columns lie in disjoint ranges.
+            of different columns lie in disjoint ranges. Do not change it afterwards.
         n_hyperedges : int
-            Number of hyperedges |E|, empty ones included.
+            Number of hyperedges, empty ones included.
         weights : (n_hyperedges,) array, optional
             Positive hyperedge weights; ones when omitted.
         singletons : {"keep", "drop"}
@@ -276,14 +286,13 @@ class Hypergraph(Graph):
         """
         index = pair_index(hyperedge_index, "hyperedge_index")
         least = index.max(axis=1) + 1 if index.size else np.array([1, 0])
-        n, m = int(least[0]), int(least[1])
+        n, m = map(int, least)
         if n_nodes is not None:
-            n = positive_int(n_nodes, "n_nodes", minimum=n)
+            n = positive_int(n_nodes, "n_nodes", minimum=n, maximum=MOST_NODES)
         if n_hyperedges is not None:
-            m = positive_int(n_hyperedges, "n_hyperedges", minimum=m)
-        entries = sp.coo_array(
-            (np.ones(index.shape[1]), (index[0], index[1])), shape=(n, m)
-        ).tocsr()
+            m = positive_int(n_hyperedges, "n_hyperedges", minimum=m, maximum=MOST_NODES)
+        ones = np.ones(index.shape[1])
+        entries = sp.coo_array((ones, (index[0], index[1])), shape=(n, m)).tocsr()
         entries.data[:] = 1.0  # a pair listed twice is still one membership
         return cls(entries, weights, singletons=singletons)
 
@@ -297,7 +306,7 @@ class Hypergraph(Graph):
 
     @property
     def n_hyperedges(self) -> int:
-        """Number of hyperedges |E| that are not empty."""
+        """Number of hyperedges that are not empty."""
         return self.incidence.shape[1]
 
     @cached_property
@@ -372,15 +381,12 @@ def _node_set(nodes: Any, name: str) -> NDArray[np.int64]:
 
 def _binary_matrix(incidence: Any) -> sp.csc_array:
     if sp.issparse(incidence):
-        if incidence.dtype.kind not in "biuf":
-            raise invalid("incidence", "a real numeric matrix", f"dtype {incidence.dtype}")
         # A copy, because bringing it into canonical form rearranges the arrays it is made of.
-        matrix = sp.csc_array(incidence, dtype=np.float64, copy=True)
+        matrix = sp.csc_array(sparse_matrix(incidence, "incidence"), dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
     else:
-        dense = finite_array(incidence, "incidence", ndim=2)
-        matrix = sp.csc_array(dense)
+        matrix = sp.csc_array(finite_array(incidence, "incidence", ndim=2))
     if matrix.shape[0] < 1:
         raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
     values = matrix.data
@@ -397,4 +403,5 @@ def _positive_weights(weights: Any, count: int) -> FloatArray:
         raise invalid("weights", f"{count} entries, one per hyperedge", len(values))
     if count and values.min() <= 0:
         raise invalid("weights", "weights > 0", float(values.min()))
+    finite_total(values, "weights")
     return values

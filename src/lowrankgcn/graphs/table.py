@@ -23,10 +23,11 @@ from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn._validation import choice, finite_array, invalid, positive_int
+from lowrankgcn._validation import choice, finite_array, finite_total, invalid, positive_int
 from lowrankgcn.graphs.cells import Name, plain_name, read_cells, read_table
 from lowrankgcn.graphs.columns import Binning, ColumnEncoding, column_from_dict, fit_column
 
@@ -35,6 +36,7 @@ __all__ = ["TableEncoder"]
 Missing = Literal["ignore", "edge", "drop-column"]
 
 _DEFAULT_BINS = 5
+_MOST_UNIFORM_BINS = 2**20  # their edges are listed, however few hold a row
 
 
 @final
@@ -43,7 +45,7 @@ class TableEncoder:
     """A table's fitted hyperedges: which value or bin of which column is which hyperedge.
 
     Made by :meth:`fit` or :meth:`fit_transform`. The hyperedges of a column have consecutive ids,
-    in the order of the columns; |E| = ``n_hyperedges`` stands for "no hyperedge".
+    in the order of the columns; ``n_hyperedges`` stands for "no hyperedge".
 
     Attributes
     ----------
@@ -135,7 +137,8 @@ class TableEncoder:
         if not table.n_rows or not table.columns:
             shape = (table.n_rows, len(table.columns))
             raise invalid("frame", "at least one row and one column", f"shape {shape}")
-        bins_of = _bins_of_columns(bins, table.columns)
+        most = _MOST_UNIFORM_BINS if binning == "uniform" else None
+        bins_of = _bins_of_columns(bins, table.columns, most)
 
         names = tuple(table.columns)
 
@@ -170,7 +173,8 @@ class TableEncoder:
         Returns
         -------
         ndarray of unsigned int, shape (n, len(columns)), Fortran order
-            Hyperedge per row and column, |E| for none, in the smallest type that holds |E|.
+            Hyperedge per row and column, ``n_hyperedges`` for none, in the smallest type that holds
+            it.
 
         Raises
         ------
@@ -210,12 +214,12 @@ class TableEncoder:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Id of the first hyperedge of every column in use, and |E| at the end."""
+        """Id of the first hyperedge of every column in use, and ``n_hyperedges`` at the end."""
         return tuple(np.cumsum([0, *(column.n_hyperedges for column in self.columns)]).tolist())
 
     @property
     def n_hyperedges(self) -> int:
-        """Number of hyperedges |E|."""
+        """Number of hyperedges."""
         return self.offsets[-1]
 
     @cached_property
@@ -230,13 +234,13 @@ class TableEncoder:
         return tuple(name for name in self.names if name not in used)
 
     def hyperedge_weights(self, column_weights: Any = None) -> NDArray[np.float64]:
-        """Return hyperedge weights, shape (|E|,), from one weight per column.
+        """Return hyperedge weights, shape (n_hyperedges,), from one weight per column.
 
         Parameters
         ----------
         column_weights : mapping from column to float, sequence of floats, or None
-            A mapping gives the weight of some columns, a sequence that of all columns of the table
-            at fitting; the weight is 1 where not given.
+            A mapping, or a Series labelled by columns, gives the weight of some columns, a sequence
+            that of all columns of the table at fitting; the weight is 1 where not given.
 
         Raises
         ------
@@ -252,6 +256,10 @@ class TableEncoder:
         """
         if column_weights is None:
             return np.ones(self.n_hyperedges)
+        if isinstance(column_weights, pd.Series) and not isinstance(
+            column_weights.index, pd.RangeIndex
+        ):
+            column_weights = column_weights.to_dict()  # labelled, maybe in another order
         if isinstance(column_weights, Mapping):
             given = {plain_name(name): weight for name, weight in column_weights.items()}
             _check_known(given, self.names, "column_weights")
@@ -261,6 +269,7 @@ class TableEncoder:
             raise invalid("column_weights", f"{len(self.names)} weights", len(weights))
         if weights.min() <= 0:
             raise invalid("column_weights", "weights > 0", weights.min())
+        finite_total(weights, "column_weights")
         weight_of = dict(zip(self.names, weights.tolist(), strict=True))
         used = np.array([weight_of[column.name] for column in self.columns])
         return np.repeat(used, [column.n_hyperedges for column in self.columns])
@@ -302,7 +311,7 @@ class TableEncoder:
         return cls(tuple(names), columns)
 
 
-def _bins_of_columns(bins: Any, names: Iterable[Name]) -> dict[Name, int | None]:
+def _bins_of_columns(bins: Any, names: Iterable[Name], most: int | None) -> dict[Name, int | None]:
     names = tuple(names)
     if isinstance(bins, Mapping):
         given = {plain_name(name): number for name, number in bins.items()}
@@ -313,7 +322,7 @@ def _bins_of_columns(bins: Any, names: Iterable[Name]) -> dict[Name, int | None]
     for name, number in chosen.items():
         if number is not None:
             argument = f"bins[{name!r}]" if isinstance(bins, Mapping) else "bins"
-            positive_int(number, argument)
+            positive_int(number, argument, maximum=most)
     return chosen
 
 

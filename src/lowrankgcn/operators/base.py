@@ -70,7 +70,7 @@ class SymmetricOperator(ABC):
 
     def __rmatmul__(self, X: Any) -> FloatArray:
         """X @ operator = (operator @ Xᵀ)ᵀ by symmetry."""
-        transposed: FloatArray = (self @ np.asarray(X).T).T
+        transposed: FloatArray = (self @ finite_array(X, "X", ndim=(1, 2)).T).T
         return transposed
 
     def rows(self, index: Any, X: Any) -> FloatArray:
@@ -100,10 +100,7 @@ class SymmetricOperator(ABC):
         )
 
     def _block(self, X: Any) -> FloatArray:
-        ndim = np.ndim(X)
-        if ndim not in (1, 2):
-            raise invalid("X", f"shape ({self.n},) or ({self.n}, k)", f"shape {np.shape(X)}")
-        block = finite_array(X, "X", ndim=ndim)
+        block = finite_array(X, "X", ndim=(1, 2))
         if block.shape[0] != self.n:
             raise invalid("X", f"shape ({self.n},) or ({self.n}, k)", f"shape {block.shape}")
         return block.reshape(self.n, -1)

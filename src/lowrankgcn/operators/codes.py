@@ -34,7 +34,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from lowrankgcn._validation import invalid, node_index, positive_int
+from lowrankgcn._validation import MOST_NODES, invalid, node_index, positive_int
 from lowrankgcn.operators.base import FloatArray
 from lowrankgcn.operators.column_groups import (
     ColumnGroup,
@@ -90,7 +90,9 @@ class CodeFactor(Factor):
     n_hyperedges: int
 
     def __post_init__(self) -> None:
-        n_hyperedges = positive_int(self.n_hyperedges, "n_hyperedges", minimum=0)
+        n_hyperedges = positive_int(
+            self.n_hyperedges, "n_hyperedges", minimum=0, maximum=MOST_NODES
+        )
         object.__setattr__(self, "n_hyperedges", n_hyperedges)
         object.__setattr__(self, "codes", _as_codes(self.codes, n_hyperedges))
         _check_disjoint(self._levels, n_hyperedges)
@@ -305,7 +307,10 @@ class CodeFactor(Factor):
 
 
 def _as_codes(value: Any, n_hyperedges: int) -> NDArray[Any]:
-    codes = np.asarray(value)
+    try:
+        codes = np.asarray(value)
+    except (TypeError, ValueError):
+        raise invalid("codes", "an integer array (n, p)", "a ragged list") from None
     if codes.ndim != 2 or (codes.size and codes.dtype.kind not in "iu"):
         raise invalid("codes", "an integer array (n, p)", f"{codes.dtype} of shape {codes.shape}")
     if codes.size and (codes.min() < 0 or codes.max() > n_hyperedges):

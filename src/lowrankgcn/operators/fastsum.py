@@ -89,7 +89,7 @@ def gaussian_sum(
     Raises
     ------
     FastSumError
-        If the way named by `method` gives degrees that are not positive.
+        If the way named by `method` would be too large or gives degrees that are unusable.
     """
     lonely = np.zeros(cloud.n, bool) if isolated is None else isolated
     if method == "auto" and cloud.n <= DENSE_LIMIT:
@@ -113,9 +113,10 @@ def gaussian_sum(
     if method == "auto":
         return _exact_sum(cloud, "blocks", lonely)
     if best is None:
+        trouble, width = _TROUBLE[method]
         raise FastSumError(
-            f"method={method!r} cannot represent this kernel: its degrees are not positive or "
-            "wrong by more than a tenth. Use method='auto' or a larger bandwidth."
+            f"method={method!r} cannot represent this kernel: {trouble}, or degrees that are not "
+            f"positive or wrong by more than a tenth. Use method='auto' or a {width} bandwidth."
         )
     return best
 
@@ -274,3 +275,9 @@ _WAYS: tuple[tuple[str, _Way, tuple[float, ...]], ...] = (
     ("fourier", _fourier, _SHARPENINGS),
     ("sparse", _sparse, _SHARPENINGS),
 )
+# What a way may need too much of, and the bandwidth that would need less.
+_TROUBLE = {
+    "low-rank": ("too many landmarks", "larger"),
+    "fourier": ("too many Fourier modes", "larger"),
+    "sparse": ("too many pairs within reach", "smaller"),
+}

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import finufft
@@ -77,6 +78,10 @@ class GaussianFourier(SymmetricOperator):
                 plans.append(finufft.Plan(kind, modes, isign=sign, **options))
                 plans[-1].setpts(*(angle[start:stop] for angle in angles))
         return cls(cloud, eps, coefficients, tuple(forward), tuple(backward))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Plans live in FINUFFT's memory: a copy or another process makes its own.
+        return partial(GaussianFourier.from_cloud, eps=self.eps), (self.cloud,)
 
     @property
     def n(self) -> int:

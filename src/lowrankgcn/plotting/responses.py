@@ -49,8 +49,8 @@ def plot_filters(
     eigenvalues : array_like, shape (k,), optional
         Grey lines and one mark per filter; the picture then spans their range, else [0, 2].
     rank : int, optional
-        Show the low-rank equivalents: for each filter the `rank` eigenvalues of largest |φ(λ)| are
-        marked on the curve, the discarded ones at zero (equations 10 to 12).
+        Show the low-rank equivalents: for each filter the `rank` eigenvalues with the largest
+        magnitude of φ(λ) are marked on the curve, the discarded ones at zero (equations 10 to 12).
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default on a new figure.
 
