@@ -36,6 +36,7 @@ _KINDS: dict[str, type[CrossAffinity]] = {
 _UNDEFINED = 1e-6
 
 _CONSTANT = 1e-12
+_SAMPLE = 1000
 
 
 def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) -> CrossAffinity:
@@ -125,16 +126,17 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
             columns=ScaledFactor(factor, scale),
             centre=centre,
             bandwidth=bandwidth,
-            landmarks=factor.landmarks,
-            inverse_root=factor.inverse_root,
+            landmarks=np.ascontiguousarray(factor.landmarks),
+            inverse_root=np.ascontiguousarray(factor.inverse_root),
             column_sums=column_sums,
+            misfit=_misfit(factor),
         )
     return PointCross(
         loop_weight=loop,
         columns=diagonal,
         centre=centre,
         bandwidth=bandwidth,
-        coordinates=graph.cloud.coordinates,
+        coordinates=np.ascontiguousarray(graph.cloud.coordinates),
     )
 
 
@@ -225,6 +227,17 @@ def extend_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs, X: Any) -> Floa
     return cross.product(X, compress_eigenvectors(cross, pairs))
 
 
+def _misfit(factor: LandmarkFactor) -> float:
+    """Sum of √(1 − ‖F_i‖²) over all points, from a sample."""
+    n = factor.shape[0]
+    index = np.arange(n)
+    if n > _SAMPLE:
+        index = np.sort(np.random.default_rng(0).choice(n, _SAMPLE, replace=False))
+    rows = factor.take(index)
+    rest = np.maximum(1.0 - np.einsum("ij,ij->i", rows, rows), 0.0)
+    return n * float(np.sqrt(rest).mean())
+
+
 def _loop_weight(laplacian: Laplacian, given: float | None) -> float:
     """The loop of a new row, beyond the graph's own."""
     if given is not None:
@@ -234,6 +247,8 @@ def _loop_weight(laplacian: Laplacian, given: float | None) -> float:
         return 0.0
     if isinstance(smoother, str):
         return 1.0 if smoother in ("identity", "combined") else 0.0
+    if not np.ndim(smoother):
+        return float(smoother)
     loops = laplacian.loop_weights
     for beyond in (loops - laplacian.graph.loop_weights, loops):
         constant = float(beyond.mean())
