@@ -238,7 +238,7 @@ def enlarged_difference(make: Callable[[Any], lg.graphs.Graph], X: Any, n: int, 
 def test_extension_is_near_the_eigenvectors_of_the_enlarged_graph(
     make: Callable[[Any], lg.graphs.Graph], measured: float
 ) -> None:
-    """50 points beside 500: a tenth more points move the fitted eigenvectors by 3 to 8 percent."""
+    """50 points beside 500, one draw; others differ (see the notes of `extend_eigenvectors`)."""
     rng = np.random.default_rng(0)
     side = np.array([2.0, 0.0])
     points = np.concatenate([rng.normal(size=(275, 2)) - side, rng.normal(size=(275, 2)) + side])
@@ -294,7 +294,7 @@ def test_rows_in_no_hyperedge() -> None:
 def test_far_from_landmarks_weights_stay_sensible(smoother: str) -> None:
     """Eigenvectors beyond the cloud keep direction and size, where plain weights lose their sign.
 
-    Measured: without the mixture of landmarks sizes come out up to ten times too large.
+    Measured: without the mixture of landmarks differences reach four times the size here.
     """
     rng = np.random.default_rng(0)
     graph = lg.GaussianGraph(rng.normal(size=(3000, 2)), bandwidth=1.5)
