@@ -18,9 +18,9 @@ __all__ = [
     "Arrays",
     "CrossAffinity",
     "Values",
+    "check_state",
     "node_scale",
     "read_array",
-    "read_values",
     "row_scale",
 ]
 
@@ -96,7 +96,7 @@ class CrossAffinity(ABC):
         -----
         A row's result has the same bits whichever rows it comes with.
         """
-        block = finite_array(Q, "Q", ndim=2)
+        block = np.ascontiguousarray(finite_array(Q, "Q", ndim=2))
         if len(block) != self.n_columns:
             raise invalid("Q", f"{self.n_columns} rows", len(block))
         return self._product(X, block)
@@ -151,31 +151,34 @@ def node_scale(degrees: FloatArray) -> FloatArray:
     return scale
 
 
+def check_state(
+    arrays: Mapping[str, Any], array_names: set[str], values: Mapping[str, Any], names: set[str]
+) -> float:
+    """The loop weight of a state that holds what it should and nothing else."""
+    for what, given, wanted in (
+        ("arrays", arrays, array_names),
+        ("values", values, names | {"loop_weight"}),
+    ):
+        if not isinstance(given, Mapping) or set(given) != wanted:
+            got = sorted(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
+            raise invalid(what, f"the {what} {sorted(wanted)}", got)
+    return positive_float(values["loop_weight"], "loop_weight", zero=True)
+
+
 def read_array(
     arrays: Mapping[str, Any], name: str, shape: tuple[int | None, ...], *, integer: bool = False
 ) -> NDArray[Any]:
     """A finite array of a state; None in `shape` stands for any length."""
-    if not isinstance(arrays, Mapping) or not isinstance(arrays.get(name), np.ndarray):
-        raise invalid("arrays", f"an array {name!r}", "none")
-    array: NDArray[Any] = arrays[name]
+    array = arrays[name]
     dtype = np.dtype(np.int64 if integer else np.float64)
+    expected = f"{dtype} of shape ({', '.join('?' if k is None else str(k) for k in shape)})"
+    if not isinstance(array, np.ndarray):
+        raise invalid(name, expected, type(array).__name__)
     fits = array.ndim == len(shape) and all(
         wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
     )
     if array.dtype != dtype or not fits:
-        wanted_shape = "×".join("?" if length is None else str(length) for length in shape)
-        got = f"{array.dtype} of shape {array.shape}"
-        raise invalid(name, f"{dtype} of shape {wanted_shape}", got)
+        raise invalid(name, expected, f"{array.dtype} of shape {array.shape}")
     if not integer and not np.isfinite(array).all():
         raise invalid(name, "finite entries", "NaN or infinity")
     return np.ascontiguousarray(array)
-
-
-def read_values(values: Mapping[str, Any], *names: str) -> list[Any]:
-    """The loop weight of a state and the values of the given names."""
-    wanted = ("loop_weight", *names)
-    if not isinstance(values, Mapping) or set(values) != set(wanted):
-        got = sorted(map(str, values)) if isinstance(values, Mapping) else type(values).__name__
-        raise invalid("values", f"the values {', '.join(wanted)}", got)
-    loop = positive_float(values["loop_weight"], "loop_weight", zero=True)
-    return [loop, *(values[name] for name in names)]

@@ -27,8 +27,8 @@ from lowrankgcn.extension.base import (
     Arrays,
     CrossAffinity,
     Values,
+    check_state,
     read_array,
-    read_values,
     row_scale,
 )
 from lowrankgcn.operators import FloatArray
@@ -37,6 +37,10 @@ from lowrankgcn.operators.gaussian import gaussian_kernel
 __all__ = ["LandmarkCross", "PointCross"]
 
 _TILE_COLUMNS = 8192
+
+# Chosen by measurement with tol = 1e-3, where the worst direct weights fail from about here on;
+# the bound is more pessimistic with smaller tolerances and in more dimensions.
+_UNTRUSTED = 300.0
 
 # ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: 2e-13 within this squared radius.
 _GEMM_RADIUS_SQUARED = 500.0
@@ -96,12 +100,25 @@ class LandmarkCross(_DenseCross):
     (:mod:`lowrankgcn.operators.landmarks`). A new point has the row f(x) = K(x, P) R⁻ᵀ, weights
     F f(x), degree d(x) = f(x)ᵀ Fᵀ1; C = T F.
 
-    The landmarks are fitted points themselves, so that Σ_p K(x, p) is a lower bound of the degree;
-    it takes the place of d(x) where that falls short of it, far from all points.
+    The landmarks are fitted points, so that the degree is at least Σ_p K(x, p), which takes the
+    place of d(x) where that falls short of it. Every weight is wrong by at most
+    √(1 − ‖f(x)‖²) √(1 − ‖F_i‖²) (Cauchy–Schwarz for the positive semidefinite remainder of the
+    kernel). Far from all points, where the sum of these bounds is more than 300 d(x), weights of
+    any sign might result: there x gets the mixture Σ_p K(x, p) K(p, ·) of the landmarks' own
+    weights, scaled to the degree of x.
 
     Notes
     -----
     O(q m (d + m)) time, O(m²) memory.
+
+    Measured on three clouds each of 5000 normal points, against eigenvectors continued by exact
+    weights: three standard deviations from the middle of the plane they differ by at most 3e-3
+    (tol = 1e-3) or 2e-6 (tol = 1e-6), at five by at most 0.3 or 2e-3. Where the mixture takes over,
+    it bounds the worst case rather than improving the typical one: relative differences of 0.5 to
+    1, mostly because it is too small, with the right direction in two and three dimensions (cosine
+    above 0.5) but hardly in ten (0.3). Direct weights are off by up to 8 with tol = 1e-3, also in
+    sign; with tol = 1e-6 or in ten dimensions most of them are still right to a tenth there. Use
+    another `method` where rows far outside of the fitted points matter.
     """
 
     kind = "landmarks"
@@ -110,6 +127,7 @@ class LandmarkCross(_DenseCross):
     landmarks: FloatArray  # (m, d), in units of the bandwidth
     inverse_root: FloatArray  # R⁻¹, (m, m), lower triangular
     column_sums: FloatArray  # Fᵀ1, (m,)
+    misfit: float  # Σ √(1 − ‖F_i‖²) over the fitted points
 
     @property
     def n_columns(self) -> int:
@@ -119,12 +137,25 @@ class LandmarkCross(_DenseCross):
     def _block_product(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
         kernel = gaussian_kernel(U, self.landmarks)
         rows = kernel @ self.inverse_root.T
-        degrees = np.maximum(rows @ self.column_sums, kernel.sum(axis=1))
+        sums = rows @ self.column_sums
+        degrees = np.maximum(sums, kernel.sum(axis=1))
+        rest = np.maximum(1.0 - (rows * rows).sum(axis=1), 0.0)
+        far = np.sqrt(rest) * self.misfit > _UNTRUSTED * degrees
         divisor, root = row_scale(degrees, self.loop_weight)
+        if far.any():
+            mixture = kernel @ self._landmark_rows
+            rows[far] = mixture[far]
+            divisor[far] = row_scale((mixture @ self.column_sums)[far], 0.0)[0]
         rows /= divisor[:, None]
         rows *= root[:, None]
         product: FloatArray = rows if Q is None else rows @ Q
         return product
+
+    @cached_property
+    def _landmark_rows(self) -> FloatArray:
+        """The rows f(p) of the landmarks, shape (m, m)."""
+        rows: FloatArray = gaussian_kernel(self.landmarks, self.landmarks) @ self.inverse_root.T
+        return rows
 
     def state(self) -> tuple[Arrays, Values]:
         """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
@@ -134,12 +165,18 @@ class LandmarkCross(_DenseCross):
             "inverse_root": self.inverse_root,
             "column_sums": self.column_sums,
         }
-        return arrays, {"loop_weight": self.loop_weight, "bandwidth": self.bandwidth}
+        values = {
+            "loop_weight": self.loop_weight,
+            "bandwidth": self.bandwidth,
+            "misfit": self.misfit,
+        }
+        return arrays, values
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
         """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop, width = read_values(values, "bandwidth")
+        names = {"centre", "landmarks", "inverse_root", "column_sums"}
+        loop = check_state(arrays, names, values, {"bandwidth", "misfit"})
         landmarks = read_array(arrays, "landmarks", (None, None))
         m, dimension = landmarks.shape
         if not m or not dimension:
@@ -150,10 +187,11 @@ class LandmarkCross(_DenseCross):
         return cls(
             loop_weight=loop,
             centre=read_array(arrays, "centre", (dimension,)),
-            bandwidth=positive_float(width, "bandwidth"),
+            bandwidth=positive_float(values["bandwidth"], "bandwidth"),
             landmarks=landmarks,
             inverse_root=inverse,
             column_sums=read_array(arrays, "column_sums", (m,)),
+            misfit=positive_float(values["misfit"], "misfit", zero=True),
         )
 
 
@@ -220,13 +258,13 @@ class PointCross(_DenseCross):
     @classmethod
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
         """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop, width = read_values(values, "bandwidth")
+        loop = check_state(arrays, {"centre", "coordinates"}, values, {"bandwidth"})
         coordinates = read_array(arrays, "coordinates", (None, None))
         if not coordinates.size:
             raise invalid("coordinates", "a row and a column", f"shape {coordinates.shape}")
         return cls(
             loop_weight=loop,
             centre=read_array(arrays, "centre", (coordinates.shape[1],)),
-            bandwidth=positive_float(width, "bandwidth"),
+            bandwidth=positive_float(values["bandwidth"], "bandwidth"),
             coordinates=coordinates,
         )

@@ -25,8 +25,8 @@ from lowrankgcn.extension.base import (
     Arrays,
     CrossAffinity,
     Values,
+    check_state,
     read_array,
-    read_values,
     row_scale,
 )
 from lowrankgcn.graphs import TableEncoder
@@ -97,8 +97,8 @@ class TableCross(_SparseCross):
     @classmethod
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
         """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop, data = read_values(values, "encoder")
-        encoder = TableEncoder.from_dict(data)
+        loop = check_state(arrays, {"weights"}, values, {"encoder"})
+        encoder = TableEncoder.from_dict(values["encoder"])
         weights = _read_weights(arrays, encoder.n_hyperedges)
         return cls(loop_weight=loop, encoder=encoder, weights=weights)
 
@@ -149,8 +149,8 @@ class IncidenceCross(_SparseCross):
     @classmethod
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
         """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop, given = read_values(values, "n_given")
-        count = positive_int(given, "n_given", minimum=0)
+        loop = check_state(arrays, {"weights", "numbers"}, values, {"n_given"})
+        count = positive_int(values["n_given"], "n_given", minimum=0)
         weights = _read_weights(arrays, None)
         numbers = read_array(arrays, "numbers", (len(weights),), integer=True)
         if len(numbers) and not (0 <= numbers[0] and numbers[-1] < count):
@@ -203,7 +203,8 @@ class NeighbourCross(_SparseCross):
     @classmethod
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
         """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop, exponent, count, weights = read_values(values, "exponent", "count", "weights")
+        names = {"exponent", "count", "weights"}
+        loop = check_state(arrays, {"points", "scales"}, values, names)
         points = read_array(arrays, "points", (None, None))
         n, dimension = points.shape
         if n < 2 or dimension < 1:
@@ -211,12 +212,12 @@ class NeighbourCross(_SparseCross):
         scales = read_array(arrays, "scales", (n,))
         if scales.min() < 0:
             raise invalid("scales", "distances >= 0", scales.min())
-        choice(weights, "weights", WEIGHTS)
+        choice(values["weights"], "weights", WEIGHTS)
         near = NearestNeighbours(
             points,
-            positive_int(exponent, "exponent", minimum=-1100, maximum=1100),
-            positive_int(count, "count", maximum=n - 1),
-            weights,
+            positive_int(values["exponent"], "exponent", minimum=-1100, maximum=1100),
+            positive_int(values["count"], "count", maximum=n - 1),
+            values["weights"],
             scales,
         )
         return cls(loop_weight=loop, neighbours=near)

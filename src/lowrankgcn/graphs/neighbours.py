@@ -32,6 +32,8 @@ WEIGHTS: tuple[str, ...] = ("self-tuning", "binary")
 # Squared distances of scaled points neither overflow nor make all neighbours of a far one equal.
 _FARTHEST = 1e150
 
+_MANY_POINTS = 1000  # from here on threads are worth starting
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,7 @@ class NearestNeighbours:
     ) -> tuple[NearestNeighbours, sp.csr_array]:
         """Find the neighbours of two or more points; also return the weights to them, (n, n)."""
         exponent = magnitude(points)
-        scaled = np.ldexp(points, -exponent)
+        scaled = np.ascontiguousarray(np.ldexp(points, -exponent))
         distances, neighbours = cKDTree(scaled).query(scaled, k=count + 1, workers=-1)
         distances, neighbours = _without_self(distances, neighbours)
         scales = read_only(np.ascontiguousarray(distances[:, -1]))
@@ -86,7 +88,8 @@ class NearestNeighbours:
         scaled = np.clip(scaled, -_FARTHEST, _FARTHEST)
         # One neighbour per row comes without the second axis unless the ranks are listed.
         ranks = np.arange(1, self.count + 1)
-        distances, neighbours = self._tree.query(scaled, k=ranks)
+        workers = -1 if len(scaled) > _MANY_POINTS else 1
+        distances, neighbours = self._tree.query(scaled, k=ranks, workers=workers)
         matrix = self._matrix(distances, neighbours, distances[:, -1])
         matrix.eliminate_zeros()
         return matrix
