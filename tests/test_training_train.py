@@ -69,8 +69,11 @@ def test_restarts_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     network = low_rank_network(dropout=0.2)
     whole = run(network, n_restarts=5)
     monkeypatch.setattr(MODULE, "_BATCH_ENTRIES", 2 * 40 * 6)
+    monkeypatch.setattr(MODULE, "_BATCH_COLUMNS", 0)
     parts = run(network, n_restarts=5)
     assert_allclose(whole.loss_curve, parts.loss_curve, rtol=1e-10)
+    monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", "1")
+    assert_array_equal(run(network, n_restarts=5).loss_curve, parts.loss_curve)
 
 
 def test_network_is_left_as_it_was() -> None:

@@ -22,7 +22,7 @@ import torch
 from rich.progress import Progress
 from torch import Tensor
 
-from lowrankgcn._parallel import chunks
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import (
     choice,
     invalid,
@@ -35,6 +35,7 @@ from lowrankgcn.training.batch import Outcome, Settings, train_batch
 from lowrankgcn.training.data import as_features, as_index, as_targets, as_weights
 from lowrankgcn.training.lbfgs import LBFGS
 from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
+from lowrankgcn.training.problem import TrainingProblem
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.run import Optimizer
@@ -42,8 +43,10 @@ from lowrankgcn.training.threads import threads_for
 
 __all__ = ["initial_weights", "train"]
 
-# Entries of hidden activations that a batch of restarts may hold.
-_BATCH_ENTRIES = 2**25
+# A batch of restarts is large enough when its activations have so many entries ...
+_BATCH_ENTRIES = 2**17
+# ... or so many columns: larger products are not faster, and several batches can share the cores.
+_BATCH_COLUMNS = 128
 
 
 def train(
@@ -162,18 +165,26 @@ def train(
     weights, biases, generators = initial_weights(network, drawn)
     outcome = Outcome.empty(settings.max_iter, len(drawn))
     prepared = time.perf_counter()
-    size = max(1, _BATCH_ENTRIES // (len(problem.features) * max(network.widths[1:])))
-    with threads_for(problem.work * min(size, len(drawn))), _bar(progress, outcome) as advance:
-        for a, b in chunks(len(drawn), size):
+    size = _batch_size(problem)
+    with _bar(progress, outcome) as advance:
+
+        def train_some(start: int, stop: int) -> None:
             train_batch(
                 problem,
                 settings,
-                [weight[a:b] for weight in weights],
-                [bias[a:b] for bias in biases],
-                generators[a:b],
-                outcome.restarts(a, b),
+                [weight[start:stop] for weight in weights],
+                [bias[start:stop] for bias in biases],
+                generators[start:stop],
+                outcome.restarts(start, stop),
                 advance,
             )
+
+        if len(drawn) <= size:
+            with threads_for(problem.work * len(drawn)):
+                train_some(0, len(drawn))
+        else:  # whole batches in threads of their own, which need not wait for each other
+            with threads_for(0):
+                map_chunks(train_some, len(drawn), size)
     return TrainingRecord(
         weights=tuple(
             torch.stack(weight.mT.chunk(problem.n_kernels, dim=1), dim=1) for weight in weights
@@ -187,6 +198,12 @@ def train(
         setup_seconds=prepared - started,
         training_seconds=time.perf_counter() - prepared,
     )
+
+
+def _batch_size(problem: TrainingProblem) -> int:
+    """Restarts in one batch; never a question of how many threads there are, for the same bits."""
+    width = max(problem.widths[1:])
+    return max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
 
 
 def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
