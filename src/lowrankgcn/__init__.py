@@ -27,7 +27,7 @@ from lowrankgcn.spectrum import Eigenpairs
 
 __version__ = "0.1.0.dev0"
 
-_ESTIMATORS = ("GCNClassifier",)
+_ESTIMATORS = ("GCNClassifier", "load", "save")
 
 __all__ = [
     "AccuracyWarning",
@@ -50,8 +50,10 @@ __all__ = [
     "exceptions",
     "filters",
     "kernel",
+    "load",
     "nn",
     "plotting",
+    "save",
     "training",
 ]
 

@@ -4,9 +4,11 @@
 them; ``graph_choice`` joins the rows; ``proposals`` lists what may be trained; ``candidates``
 scales it; ``selection`` compares; ``members`` are trained and extended to new rows; ``model``
 predicts; ``fitting`` calls all of them and ``classifier`` is the face of it.
+``persistence`` keeps it in a file, with ``saved_model`` and ``plain`` for the parts.
 """
 
 from lowrankgcn.estimators.classifier import GCNClassifier
+from lowrankgcn.estimators.persistence import load, save
 from lowrankgcn.estimators.selection import Selection
 
-__all__ = ["GCNClassifier", "Selection"]
+__all__ = ["GCNClassifier", "Selection", "load", "save"]

@@ -42,9 +42,8 @@ _FILTERS: dict[str, type[filters.Filter]] = {
         Sum,
     )
 }
-_NUMBERS = ("bool", "float16", "float32", "float64") + tuple(
-    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
-)
+_INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_NUMBERS = ("bool", "float16", "float32", "float64", *_INTEGERS)
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _LONGEST_TEXT = 500
 _WIDEST = 1024  # texts of classes may be stored wider than any of them is

@@ -5,7 +5,6 @@ Arrays that do not fit together are refused here, so that a restored model canno
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -73,7 +72,9 @@ def array_of(
 def restored_with(arrays: Mapping[str, Any], prefix: str) -> Arrays:
     """The arrays whose names begin with `prefix`, named by what follows."""
     return {
-        name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
     }
 
 
@@ -202,7 +203,7 @@ def _network(
         tuple(layers),
         choice(values.get("activation"), "activation", ACTIVATIONS),
         positive_float(values.get("feature_scale"), "feature_scale"),
-        positive_float(values.get("weight"), "weight", below=1.0 + 1e-9),
+        positive_float(values.get("weight"), "weight"),
     )
 
 
@@ -226,7 +227,7 @@ def _layer(
         n_out, rest = divmod(readout.shape[1], restarts)
         if rest:
             raise invalid("readout", f"a multiple of {restarts} columns", readout.shape[1])
-    if not n_out or not math.prod(arrays[name].size for name in arrays if name != "readout"):
+    if not n_out:
         raise invalid("layer", "a readout or weights of its own", "none")
     if "bias" in arrays:
         bias = array_of(arrays, "bias", (restarts, n_out), _FLOATS)
