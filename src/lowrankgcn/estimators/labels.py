@@ -85,12 +85,12 @@ def read_labels(y: Any) -> Labels:
         raise invalid("y", "at least one labelled row of each of two classes", "no label at all")
     chosen = values[index]
     if categories is None:
-        _check_kind(chosen)
-        classes, codes = np.unique(chosen, return_inverse=True)
+        classes, codes = np.unique(_of_one_kind(chosen), return_inverse=True)
     else:
-        present = pd.unique(chosen)
-        classes = np.array([c for c in categories if c in present], dtype=values.dtype)
-        codes = pd.Index(classes).get_indexer(pd.Index(chosen))
+        present = set(chosen)
+        ordered = [category for category in categories if category in present]
+        classes = _of_one_kind(np.array([*ordered, None], dtype=object)[:-1])
+        codes = pd.Index(ordered, dtype=object).get_indexer(pd.Index(chosen, dtype=object))
     if len(classes) < 2:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
@@ -107,7 +107,10 @@ def _column(y: Any) -> NDArray[Any]:
         y = np.asarray(y.astype(object) if not isinstance(y.dtype, np.dtype) else y)
     elif isinstance(y, pd.DataFrame):
         y = y.to_numpy()
-    array = np.asarray(y)
+    try:
+        array = np.asarray(y)
+    except ValueError:
+        raise invalid("y", "a column of labels", "a ragged list") from None
     if array.dtype.kind == "U" and not isinstance(y, np.ndarray):
         # np.asarray turns [1, "a"] and ["a", None] into texts; look at the entries themselves.
         array = np.array(y, dtype=object)
@@ -142,16 +145,32 @@ def _is_mark(value: Any) -> bool:
     )
 
 
-def _check_kind(labels: NDArray[Any]) -> None:
+def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels checked to be classes; objects that are all numbers or truth values as an array."""
     if labels.dtype.kind == "O":
         texts = sum(isinstance(label, str) for label in labels)
         if 0 < texts < len(labels):
             raise invalid("y", "labels of one kind", "texts and numbers")
-        if not texts and not all(isinstance(label, (numbers.Real, np.bool_)) for label in labels):
-            odd = next(v for v in labels if not isinstance(v, (numbers.Real, np.bool_)))
-            raise invalid("y", "texts or whole numbers", f"Unknown label type: {odd!r}")
         if not texts:
-            labels = labels.astype(float)
+            labels = _numbers(labels)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise invalid("y", "finite labels", "infinity")
     check_classification_targets(labels)
+    return labels
+
+
+def _numbers(labels: NDArray[Any]) -> NDArray[Any]:
+    """An array of booleans, integers or floats."""
+    truths = sum(isinstance(label, (bool, np.bool_)) for label in labels)
+    if truths == len(labels):
+        return labels.astype(bool)
+    if truths:
+        raise invalid("y", "labels of one kind", "truth values and numbers")
+    odd = [label for label in labels if not isinstance(label, numbers.Real)]
+    if odd:
+        raise invalid("y", "texts or whole numbers", f"Unknown label type: {odd[0]!r}")
+    whole = all(isinstance(label, numbers.Integral) for label in labels)
+    try:
+        return labels.astype(np.int64 if whole else np.float64)
+    except OverflowError:
+        raise invalid("y", "integers of at most 64 bits", max(labels, key=abs)) from None
