@@ -138,7 +138,7 @@ def read_settings(parameters: Mapping[str, Any]) -> Settings:
         restarts=cast(Restarts, choice(given["restarts"], "restarts", get_args(Restarts))),
         selection=cast(Choice, choice(given["selection"], "selection", get_args(Choice))),
         scaling=bool(PRESETS[preset]["scaling"]),
-        tol=positive_float(given["tol"], "tol", below=0.1000001),
+        tol=positive_float(given["tol"], "tol", maximum=0.1),
         dtype=cast(DType, choice(given["dtype"], "dtype", get_args(DType))),
         device=_device(given["device"]),
         verbose=bool(given["verbose"]),
