@@ -27,6 +27,11 @@ from lowrankgcn.estimators.plain import NotSaved, classes_from_plain, classes_to
 N = 90
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("saved")
+
+
 def two_groups(n: int = N, d: int = 2, seed: int = 0) -> np.ndarray:
     X = np.random.default_rng(seed).normal(size=(n, d))
     X[: n // 2] += 3.0
@@ -346,10 +351,8 @@ OTHERS = st.sampled_from(
 
 @given(NECESSARY, OTHERS, st.data())
 @settings(max_examples=60)
-def test_changed_arrays(
-    tmp_path_factory: pytest.TempPathFactory, name: str, change: Any, data: st.DataObject
-) -> None:
-    path = saved(tmp_path_factory, name)
+def test_changed_arrays(folder: Path, name: str, change: Any, data: st.DataObject) -> None:
+    path = saved(folder, name)
     arrays, document = parts_of(path)
     chosen = data.draw(st.sampled_from(sorted(arrays)))
     changed = change(arrays.pop(chosen))
@@ -376,10 +379,8 @@ JSON_VALUES = st.sampled_from(
 
 @given(NECESSARY, JSON_VALUES, st.data())
 @settings(max_examples=150)
-def test_changed_values(
-    tmp_path_factory: pytest.TempPathFactory, name: str, other: Any, data: st.DataObject
-) -> None:
-    path = saved(tmp_path_factory, name)
+def test_changed_values(folder: Path, name: str, other: Any, data: st.DataObject) -> None:
+    path = saved(folder, name)
     arrays, document = parts_of(path)
     way = data.draw(st.sampled_from(places(document)))
     inner = document
@@ -393,13 +394,8 @@ def test_changed_values(
     loads_or_refuses(path.with_name("forged"), name)
 
 
-@cache
-def folder(factory: pytest.TempPathFactory) -> Path:
-    return factory.mktemp("saved")
-
-
-def saved(factory: pytest.TempPathFactory, name: str) -> Path:
-    path = folder(factory) / name
+def saved(folder: Path, name: str) -> Path:
+    path = folder / name
     if not path.exists():
         lg.save(example(name), path)
     return path
@@ -427,10 +423,8 @@ def loads_or_refuses(path: Path, name: str, *, same: bool = False) -> None:
 
 @given(st.sampled_from(["default", "table"]), st.data())
 @settings(max_examples=150)
-def test_damaged_bytes(
-    tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
-) -> None:
-    path = saved(tmp_path_factory, name)
+def test_damaged_bytes(folder: Path, name: str, data: st.DataObject) -> None:
+    path = saved(folder, name)
     content = bytearray(path.read_bytes())
     header = 8 + int.from_bytes(content[:8], "little")
     upper = data.draw(st.sampled_from([8, header, len(content)]))
@@ -441,10 +435,8 @@ def test_damaged_bytes(
 
 
 @given(st.sampled_from(["default", "table"]), st.floats(0, 1, exclude_max=True))
-def test_truncated_files_are_refused(
-    tmp_path_factory: pytest.TempPathFactory, name: str, part: float
-) -> None:
-    path = saved(tmp_path_factory, name)
+def test_truncated_files_are_refused(folder: Path, name: str, part: float) -> None:
+    path = saved(folder, name)
     content = path.read_bytes()
     for end in (int(part * len(content)), len(content) - 1):
         path.with_name("short").write_bytes(content[:end])
