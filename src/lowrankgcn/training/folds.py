@@ -58,13 +58,14 @@ def predict_held_out(
 
     Parameters
     ----------
-    network, X, index, targets, optimizer, learning_rate, max_iter, l2_penalty, decay, \
-    sample_weight, class_weight
+    network, X, index, targets
         As for :func:`lowrankgcn.training.train`.
     folds : (F, p) bool array
         Which labelled rows each fold holds out; some must remain.
     seed : int
         Of the initial weights, the same for all folds.
+    optimizer, learning_rate, max_iter, l2_penalty, decay, sample_weight, class_weight
+        As for :func:`lowrankgcn.training.train`.
     hidden_rows : int, optional
         Estimate :math:`U^T \sigma(\cdot)` of an L-GCN from so many rows drawn at random instead of
         all n, enough to compare networks by: an approximation that training itself never makes.

@@ -126,7 +126,7 @@ class ExplicitGradients:
 
         Parameters
         ----------
-        logits, flat : (s, C, |I|) and (s·C, |I|) Tensor
+        logits, flat : (s, C, p) and (s·C, p) Tensor
             Two views of the array to write to; ``s`` is left out of the first for one restart.
         """
         if self._basis is not None:

@@ -120,9 +120,9 @@ class TrainingProblem:
         F; for a single layer m is the number of labelled rows.
     readout : MatrixReadout or OperatorReadout
         Labelled rows of the kernels; not used for a single layer.
-    targets : (|I|, C) Tensor
-        Class indicators or distributions of the labelled rows.
-    sample_weight : (|I|,) or (s, |I|) Tensor
+    targets : (p, C) Tensor
+        Class indicators or distributions of the p labelled rows.
+    sample_weight : (p,) or (s, p) Tensor
         Weights of the mean cross-entropy, of sum one; the same for all restarts, or each its own.
     basis : (K·N_0, q) Tensor, optional
         B; the identity when omitted.
