@@ -31,6 +31,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 from sklearn.utils.validation import check_is_fitted
 
+from lowrankgcn import __version__
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.plain import (
@@ -107,8 +108,6 @@ def save(
     check_is_fitted(classifier, "classes_")
     arrays, contents = _state(classifier, bool(fitted_rows))
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    from lowrankgcn import __version__
-
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
