@@ -235,13 +235,15 @@ class _Task:
         )
 
     def _network(self, one: Prepared) -> Any:
-        return one.network(
-            self.features.shape[1],
-            self.labels.n_classes,
-            bias=self.settings.bias,
-            dropout=self.settings.dropout if one.candidate.hidden_widths else 0.0,
-            dtype=self.dtype,
-        ).to(self.settings.device)
+        with torch.random.fork_rng(devices=[]):  # the weights that it begins with are not used
+            network = one.network(
+                self.features.shape[1],
+                self.labels.n_classes,
+                bias=self.settings.bias,
+                dropout=self.settings.dropout if one.candidate.hidden_widths else 0.0,
+                dtype=self.dtype,
+            )
+        return network.to(self.settings.device)
 
     def _convex(self, candidate: Candidate) -> bool:
         """Whether training has a single solution, which L-BFGS finds."""

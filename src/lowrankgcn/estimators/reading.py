@@ -92,7 +92,10 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
     if kind == "points":
         if has_categories(X):
             raise invalid("X", "numbers only (graph='hypergraph' takes categories)", "texts")
-        return validate_data(estimator, X, reset=reset, dtype=np.float64, ensure_min_samples=fewest)
+        # In one order of memory: sums of the columns of a frame would round otherwise.
+        return validate_data(
+            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=fewest
+        )
     if kind in ("incidence", "affinities"):
         checked: NDArray[Any] | sp.csr_array = validate_data(
             estimator,
