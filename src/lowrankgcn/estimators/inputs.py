@@ -153,6 +153,8 @@ class TableInputs(Inputs):
         """Look at the columns of the table that `graph` was made from."""
         encoder = graph.encoder
         assert encoder is not None
+        if not encoder.n_hyperedges:
+            raise invalid("X", "a cell that is not missing", "missing cells only")
         nothing = np.zeros(0)
         every = np.arange(encoder.n_hyperedges)
         if raw_features:  # the incidence matrix itself, as in the paper
@@ -196,6 +198,9 @@ class TableInputs(Inputs):
         for name in self.numbers:
             key = name if table.named or not isinstance(name, str) else self._position(name)
             cells = read_cells(table.columns[key], name)
+            if not cells.any_present():  # of whatever type
+                parts.append(np.full(table.n_rows, np.nan))
+                continue
             if not isinstance(cells, Numbers):
                 raise invalid(f"column {name!r}", "numbers as at fitting", "texts")
             data = cells.data.astype(np.float64)

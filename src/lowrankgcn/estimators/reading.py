@@ -40,6 +40,8 @@ class Rows:
 
 def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
     """Find out what X is, check it, and note its columns in the estimator."""
+    if X is None:
+        raise invalid("X", "rows", "None")
     if isinstance(X, Graph):
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, as graph is given too", repr(X))
@@ -82,6 +84,13 @@ def has_categories(X: Any) -> bool:
     return array.dtype.kind == "O" and any(isinstance(cell, str) for cell in array.ravel())
 
 
+def _first_category(X: Any) -> str:
+    if not isinstance(X, pd.DataFrame):
+        return "texts"
+    name, dtype = next(item for item in X.dtypes.items() if not _is_numeric(item[1]))
+    return f"column {name!r} of dtype {dtype}"
+
+
 def _is_numeric(dtype: Any) -> bool:
     numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
     return bool(numeric) and not isinstance(dtype, pd.CategoricalDtype)
@@ -89,9 +98,13 @@ def _is_numeric(dtype: Any) -> bool:
 
 def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
     fewest = 2 if reset else 1
+    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
+        name = X.columns[X.columns.duplicated()][0]
+        raise invalid("X", "columns of different names", f"several named {name!r}")
     if kind == "points":
         if has_categories(X):
-            raise invalid("X", "numbers only (graph='hypergraph' takes categories)", "texts")
+            expected = "numbers only (graph='hypergraph' takes categories)"
+            raise invalid("X", expected, _first_category(X))
         # In one order of memory: sums of the columns of a frame would round otherwise.
         return validate_data(
             estimator, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=fewest
@@ -117,11 +130,9 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
 
 
 def _as_table(X: Any) -> Any:
-    if isinstance(X, pd.DataFrame):
-        return X
     if sp.issparse(X):
         raise invalid("X", "a dense table", f"a sparse {X.format} matrix")
-    array = np.asarray(X)
+    array = X if isinstance(X, pd.DataFrame) else np.asarray(X)
     if array.ndim != 2:
         raise invalid("X", "a table with rows and columns. Reshape your data", f"{array.ndim}-D")
     if array.shape[1] == 0:

@@ -121,14 +121,12 @@ def read_settings(parameters: Mapping[str, Any]) -> Settings:
         architecture=choice(get("architecture"), "architecture", _ARCHITECTURES),
         filters=None if _is_auto(filter_spec) else as_filters(filter_spec),
         rank=None if _is_auto(rank) else positive_int(rank, "rank"),
-        bandwidth=_bandwidth(given["bandwidth"]),
+        bandwidth=_bandwidth(given["bandwidth"], given["graph"]),
         smoother=given["smoother"],
         hidden_widths=_widths(get("hidden_widths")),
         n_restarts=positive_int(get("n_restarts"), "n_restarts"),
         optimizer=optimizer,
-        learning_rate=_STEPS[optimizer]
-        if _is_auto(step)
-        else positive_float(step, "learning_rate"),
+        learning_rate=_learning_rate(step, optimizer),
         max_iter=positive_int(get("max_iter"), "max_iter"),
         l2_penalty=None if _is_auto(penalty) else positive_float(penalty, "l2_penalty", zero=True),
         bias=_flag(get("bias"), "bias"),
@@ -141,7 +139,7 @@ def read_settings(parameters: Mapping[str, Any]) -> Settings:
         tol=positive_float(given["tol"], "tol", maximum=0.1),
         dtype=cast(DType, choice(given["dtype"], "dtype", get_args(DType))),
         device=_device(given["device"]),
-        verbose=bool(given["verbose"]),
+        verbose=_verbose(given["verbose"]),
         penalise="all" if PRESETS[preset]["scaling"] else "first",
         chosen_optimizer=not _is_auto(given["optimizer"]),
     )
@@ -159,12 +157,21 @@ def _graph(graph: Any) -> str | Graph:
     return choice(graph, "graph", _GRAPHS)
 
 
-def _bandwidth(bandwidth: Any) -> float | Literal["auto"]:
-    if isinstance(bandwidth, str):
-        if bandwidth != "auto":
-            raise invalid("bandwidth", "a finite number > 0 or 'auto'", repr(bandwidth))
+def _bandwidth(bandwidth: Any, graph: Any) -> float | Literal["auto"]:
+    if _is_auto(bandwidth):
         return "auto"
+    if graph not in ("auto", "gaussian"):
+        named = f"graph={graph!r}" if isinstance(graph, str) else "a graph object"
+        raise invalid("bandwidth", f"'auto' with {named}", repr(bandwidth))
     return positive_float(bandwidth, "bandwidth")
+
+
+def _learning_rate(step: Any, optimizer: str) -> float | None:
+    if _is_auto(step):
+        return _STEPS[optimizer]
+    if optimizer == "lbfgs":
+        raise invalid("learning_rate", "'auto' with optimizer='lbfgs', which searches", repr(step))
+    return positive_float(step, "learning_rate")
 
 
 def _widths(widths: Any) -> tuple[int, ...]:
@@ -181,8 +188,19 @@ def _flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def _verbose(value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)):  # other estimators count levels
+        raise invalid("verbose", "True or False", repr(value))
+    return bool(value)
+
+
 def _class_weight(class_weight: Any) -> Any:
-    if class_weight is None or class_weight == "balanced" or isinstance(class_weight, Mapping):
+    if isinstance(class_weight, Mapping):
+        return {
+            label: positive_float(weight, f"class_weight[{label!r}]", zero=True)
+            for label, weight in class_weight.items()
+        }
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return class_weight
     raise invalid("class_weight", "None, 'balanced' or a mapping", repr(class_weight))
 
@@ -191,6 +209,7 @@ def _device(device: Any) -> str:
     import torch
 
     try:
-        return str(torch.device(device))
-    except (RuntimeError, TypeError):
-        raise invalid("device", "a device of torch, such as 'cpu'", repr(device)) from None
+        return str(torch.empty(0, device=device).device)
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError):
+        expected = "a device of torch that is present, such as 'cpu'"
+        raise invalid("device", expected, repr(device)) from None
