@@ -25,8 +25,9 @@ from lowrankgcn.estimators.selection import Score, Selection, share_out, stratif
 from lowrankgcn.estimators.settings import PENALTY, Settings
 from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.extension import cross_affinity
-from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import predict_held_out, threads_for, train
 
@@ -92,7 +93,9 @@ def _fit(
     alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
     distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
     distributions /= distributions.sum(axis=1, keepdims=True)
-    model = _model(rows, inputs, laplacian, members, task.features, labels)
+    model = None
+    if not isinstance(inputs, GivenInputs) and _joins(graph, rows, settings):
+        model = _model(inputs, laplacian, members, task.features, labels)
     clock.note("prediction")
     selection = Selection.of(proposals.candidates, scores, shares)
     return Fitted(
@@ -123,7 +126,7 @@ def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
     if kind == "graph":
-        return _own_features(data), data
+        return None, data
     if kind == "affinities":
         return None, AdjacencyGraph(data)
     if kind == "incidence":
@@ -143,10 +146,6 @@ def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs
     kind_of_graph = "gaussian" if settings.graph == "auto" and (named or raw) else settings.graph
     graph = point_graph(kind_of_graph, inputs.rows(data), settings.bandwidth, random_state=seed)
     return inputs, graph
-
-
-def _own_features(graph: Graph) -> Inputs | None:
-    return None
 
 
 def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> Inputs:
@@ -300,21 +299,32 @@ def _watch(record: Any, candidate: Candidate) -> None:
         )
 
 
+def _joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
+    """Whether further rows of X can be joined to the graph: it must be made of X itself."""
+    if not isinstance(settings.graph, Graph):
+        return True
+    if isinstance(graph, GaussianGraph):
+        return rows.kind == "points" and np.array_equal(graph.points, rows.data)
+    if isinstance(graph, Hypergraph) and graph.encoder is not None and rows.kind == "table":
+        if not isinstance(graph.incidence, CodeFactor):
+            return False
+        try:
+            codes = graph.encoder.transform(rows.data)
+        except ValueError:
+            return False
+        return np.array_equal(codes, graph.incidence.codes)
+    return False
+
+
 def _model(
-    rows: Rows,
     inputs: Inputs,
     laplacian: Laplacian,
     members: tuple[Member, ...],
     features: Tensor,
     labels: Labels,
-) -> Model | None:
-    """What new rows need, or None if they cannot be placed."""
-    if rows.kind == "graph" or isinstance(inputs, GivenInputs):
-        return None
-    try:
-        cross = cross_affinity(laplacian)
-    except ValueError:
-        return None
+) -> Model:
+    """What new rows need."""
+    cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
     reached = ~_unplaced(laplacian.graph, labels)
     root = np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None]
     parts, networks, count = [cross.compress(root)], [], 1
@@ -324,3 +334,11 @@ def _model(
         parts.append(basis)
         count += basis.shape[1]
     return Model(inputs, cross, np.hstack(parts), tuple(networks), labels.n_classes)
+
+
+def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
+    """The mean of loops that were given row by row; otherwise the smoother says it."""
+    if np.ndim(laplacian.smoother) == 0:
+        return None
+    own = laplacian.graph.loop_weights if isinstance(laplacian.graph, Hypergraph) else 0.0
+    return max(0.0, float(np.mean(laplacian.loop_weights - own)))

@@ -30,8 +30,7 @@ class Model:
     Attributes
     ----------
     inputs : Inputs
-    cross : CrossAffinity or None
-        None for a graph that new rows cannot be joined to.
+    cross : CrossAffinity
     basis : (m, 1 + R) array
         Vectors over the columns of the cross affinity. The first extends √degree on the components
         that have a label; it vanishes at a row that none of them is joined to.
