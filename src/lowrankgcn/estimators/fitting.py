@@ -198,8 +198,12 @@ class _Task:
         """Train every candidate that has a share."""
         members = []
         for one, share in zip(prepared, shares, strict=True):
-            if share > 0:
-                members.append(self._member(one, float(share)))
+            member = self._member(one, float(share)) if share > 0 else None
+            if member is not None and not member.record.diverged.all():
+                members.append(member)
+        if not members:
+            expected = "a step with which training converges"
+            raise invalid("learning_rate", expected, self.settings.learning_rate)
         return tuple(sorted(members, key=lambda member: -member.weight))
 
     def _member(self, one: Prepared, share: float) -> Member:
