@@ -19,34 +19,51 @@ def take(rows: Any, index: np.ndarray) -> Any:
     return rows.iloc[index] if isinstance(rows, pd.DataFrame) else rows[index]
 
 
-def agreement_with_a_refit(rows: Any, classes: np.ndarray, held_out: int) -> float:
+def agreement_with_a_refit(
+    rows: Any, classes: np.ndarray, held_out: int, *, splits: int = 3, **options: Any
+) -> float:
     """Share of the rows held out that a classifier fitted with them gives the same class."""
-    order = np.random.default_rng(0).permutation(len(classes))
-    new, old = np.sort(order[:held_out]), np.sort(order[held_out:])
-    labels = np.full(len(classes), -1)
-    labels[old] = ten_labels_per_class(classes[old], 0)
-    early = lg.GCNClassifier(random_state=0).fit(take(rows, old), labels[old])
-    late = lg.GCNClassifier(random_state=0).fit(rows, labels)
-    return float((early.predict(take(rows, new)) == late.transduction_[new]).mean())
+    same = []
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(len(classes))
+        new, old = np.sort(order[:held_out]), np.sort(order[held_out:])
+        labels = np.full(len(classes), -1)
+        labels[old] = ten_labels_per_class(classes[old], seed)
+        early = lg.GCNClassifier(random_state=0, **options).fit(take(rows, old), labels[old])
+        late = lg.GCNClassifier(random_state=0, **options).fit(rows, labels)
+        same.append((early.predict(take(rows, new)) == late.transduction_[new]).mean())
+    return float(np.mean(same))
 
 
+_LOW_RANK: dict[str, Any] = {"architecture": "low-rank", "filter": "pseudoinverse"}
+
+
+# One network agrees with its refit. An average with cross-validated shares does so less: the shares
+# move when rows come in, and so do reduced networks when eigenvectors swap or change signs.
 @pytest.mark.slow
-def test_points_beside_a_refit() -> None:
+@pytest.mark.parametrize(
+    ("options", "goal"), [(_LOW_RANK | {"rank": 10, "bandwidth": 3.5}, 0.99), ({}, 0.97)]
+)
+def test_points_beside_a_refit(options: dict[str, Any], goal: float) -> None:
     spiral = lg.datasets.load_spiral(2000)
-    assert agreement_with_a_refit(spiral.data, spiral.target, _HELD_OUT) >= 0.99
+    same = agreement_with_a_refit(spiral.data, spiral.target, _HELD_OUT, splits=2, **options)
+    assert same >= goal
 
 
 @pytest.mark.slow
-def test_mushrooms_beside_a_refit(mushroom_rows: list[list[str]]) -> None:
+@pytest.mark.parametrize(("options", "goal"), [(_LOW_RANK | {"rank": 20}, 0.99), ({}, 0.96)])
+def test_mushrooms_beside_a_refit(
+    mushroom_rows: list[list[str]], options: dict[str, Any], goal: float
+) -> None:
     raw = pd.DataFrame(mushroom_rows)
     table = raw.drop(columns=[0, 11]).rename(columns=str)
-    classes = (raw[0] == "e").to_numpy().astype(int)
-    assert agreement_with_a_refit(table, classes, _HELD_OUT) >= 0.99
+    classes = (raw[0] == "p").to_numpy().astype(int)
+    assert agreement_with_a_refit(table, classes, _HELD_OUT, **options) >= goal
 
 
 def test_cars_beside_a_refit() -> None:
     cars = lg.datasets.load_cars(as_frame=True)
-    assert agreement_with_a_refit(cars.data, cars.target.to_numpy(), 300) >= 0.99
+    assert agreement_with_a_refit(cars.data, cars.target.to_numpy(), 300) >= 0.98
 
 
 @pytest.fixture(scope="module", params=["points", "table", "neighbours"])
