@@ -97,7 +97,7 @@ def split(classes: np.ndarray, seed: int, count: int = LABELS) -> np.ndarray:
     return labels
 
 
-def predict(method: str, task: Task, labels: np.ndarray, seed: int) -> np.ndarray:
+def predict(method: str, task: Task, labels: np.ndarray, seed: int) -> Any:
     """Classes of all rows from the few labels, by one of the methods."""
     if method == OURS:
         return lg.GCNClassifier(random_state=seed).fit(task.rows, labels).transduction_

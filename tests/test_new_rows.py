@@ -38,8 +38,8 @@ def agreement_with_a_refit(
 _LOW_RANK: dict[str, Any] = {"architecture": "low-rank", "filter": "pseudoinverse"}
 
 
-# A low-rank network agrees with its refit. The average with cross-validated shares does so less: the
-# shares move when rows come in, and so do reduced networks when eigenvectors change signs.
+# A low-rank network agrees with its refit. The average with cross-validated shares does so less:
+# they move when rows come in, and so do reduced networks when eigenvectors change signs.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "goal"), [(_LOW_RANK | {"rank": 10, "bandwidth": 3.5}, 0.99), ({}, 0.97)]
