@@ -152,12 +152,25 @@ def prepare(
     norm = math.sqrt(float(np.square(responses).sum(axis=1).max()))
     factor = math.sqrt(n) / norm if norm > 0 else 1.0
     filters = [factor * kernel.filter for kernel in kernels]
-    scaled_kernels = low_rank_kernels(laplacian, filters, pairs)
     inner = pairs.eigenvectors.T @ features  # (r, N_0)
+    if candidate.architecture == "reduced":
+        pairs = _oriented(pairs, inner)
+    scaled_kernels = low_rank_kernels(laplacian, filters, pairs)
     square = float(np.square(factor * responses[:, :, None] * inner).sum())
     rows = pairs.rank if candidate.architecture == "reduced" else n
     size = rows * features.shape[1] * len(kernels)
     return Prepared(candidate, scaled_kernels, _inverse_rms(square, size), pairs)
+
+
+def _oriented(pairs: Eigenpairs, inner: FloatArray) -> Eigenpairs:
+    """Eigenvectors signed by what they have in common with the features, UᵀX.
+
+    Reduced networks depend on signs. Those of :func:`lowrankgcn.eigenpairs` hang on the largest
+    entry of each vector, which a few more rows may change; a sum over all rows hardly changes.
+    """
+    mixed = inner @ np.random.default_rng(0).normal(size=inner.shape[1])
+    signs = np.where(mixed < 0, -1.0, 1.0).astype(pairs.eigenvectors.dtype)
+    return replace(pairs, eigenvectors=pairs.eigenvectors * signs)
 
 
 def _full_scale(kernels: Sequence[Kernel], features: FloatArray) -> float:

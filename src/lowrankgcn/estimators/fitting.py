@@ -34,9 +34,14 @@ from lowrankgcn.training import predict_held_out, threads_for, train
 __all__ = ["Fitted", "fit"]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
-_COMPARED_ROWS = 512
+_COMPARED_ROWS = 1024
 _CONVEX_STEPS = 50
 _WORK_OF_A_ROW = 1000
+# Shares of the initial loss. On a dozen data sets the default settings end with a last tenth of
+# half a per cent at most, and with a loss below a half.
+_STILL_FALLING = 0.01
+_HARDLY_FALLEN = 0.9
+_FEW_ITERATIONS = 50
 
 
 @final
@@ -294,11 +299,14 @@ def _watch(record: Any, candidate: Candidate) -> None:
         )
         return
     curve = np.nanmean(record.loss_curve, axis=1)
-    tenth = max(1, len(curve) // 10)
-    if len(curve) >= 20 and curve[-tenth - 1] - curve[-1] > 0.05 * max(curve[0], 1e-12):
+    if len(curve) < _FEW_ITERATIONS:  # nobody expects convergence then
+        return
+    last_tenth = curve[-len(curve) // 10 - 1] - curve[-1]
+    if last_tenth > _STILL_FALLING * curve[0] or curve[-1] > _HARDLY_FALLEN * curve[0]:
         warn_caller(
-            f"the loss of the {candidate} was still falling after {len(curve)} iterations; "
-            "raise max_iter or learning_rate",
+            f"training of the {candidate} has not converged: its loss went from {curve[0]:.3g} to "
+            f"{curve[-1]:.3g} in {len(curve)} iterations, {last_tenth:.2g} of it in the last "
+            "tenth; raise max_iter or learning_rate",
             ConvergenceWarning,
         )
 
