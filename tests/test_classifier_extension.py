@@ -33,7 +33,7 @@ def labels() -> Any:
         {"architecture": "full", "filter": ["quadratic", "heat"]},
         {"architecture": "full", "filter": lg.filters.Polynomial((0.5, -1.0, 0.25, 0.1))},
         {"architecture": "full", "filter": lg.filters.RegularizedInverse(0.3)},
-        {"preset": "paper", "rank": 15, "max_iter": 100},
+        {"preset": "paper", "rank": 15, "max_iter": 40},
         {"restarts": "best", "architecture": "low-rank", "filter": "heat", "rank": 16},
         {},
     ],

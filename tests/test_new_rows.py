@@ -38,27 +38,21 @@ def agreement_with_a_refit(
 _LOW_RANK: dict[str, Any] = {"architecture": "low-rank", "filter": "pseudoinverse"}
 
 
-# A low-rank network agrees with its refit. The average with cross-validated shares does so less:
-# they move when rows come in, and so do reduced networks when eigenvectors change signs.
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "goal"), [(_LOW_RANK | {"rank": 10, "bandwidth": 3.5}, 0.99), ({}, 0.97)]
-)
-def test_points_beside_a_refit(options: dict[str, Any], goal: float) -> None:
+@pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 10, "bandwidth": 3.5}, {}])
+def test_points_beside_a_refit(options: dict[str, Any]) -> None:
     spiral = lg.datasets.load_spiral(2000)
-    same = agreement_with_a_refit(spiral.data, spiral.target, _HELD_OUT, splits=2, **options)
-    assert same >= goal
+    same = agreement_with_a_refit(spiral.data, spiral.target, _HELD_OUT, **options)
+    assert same >= 0.99
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("options", "goal"), [(_LOW_RANK | {"rank": 20}, 0.99), ({}, 0.96)])
-def test_mushrooms_beside_a_refit(
-    mushroom_rows: list[list[str]], options: dict[str, Any], goal: float
-) -> None:
+@pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 20}, {}])
+def test_mushrooms_beside_a_refit(mushroom_rows: list[list[str]], options: dict[str, Any]) -> None:
     raw = pd.DataFrame(mushroom_rows)
     table = raw.drop(columns=[0, 11]).rename(columns=str)
     classes = (raw[0] == "p").to_numpy().astype(int)
-    assert agreement_with_a_refit(table, classes, _HELD_OUT, **options) >= goal
+    assert agreement_with_a_refit(table, classes, _HELD_OUT, splits=6, **options) >= 0.99
 
 
 def test_cars_beside_a_refit() -> None:

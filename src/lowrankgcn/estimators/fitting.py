@@ -38,8 +38,8 @@ _COMPARED_ROWS = 1024
 _CONVEX_STEPS = 50
 _WORK_OF_A_ROW = 1000
 # Shares of the initial loss. On a dozen data sets the default settings end with a last tenth of
-# half a per cent at most, and with a loss below a half.
-_STILL_FALLING = 0.01
+# one per cent and a half at most, and with a loss below a half.
+_STILL_FALLING = 0.02
 _HARDLY_FALLEN = 0.9
 _FEW_ITERATIONS = 50
 

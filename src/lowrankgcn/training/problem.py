@@ -34,16 +34,16 @@ __all__ = ["Coordinates", "MatrixReadout", "OperatorReadout", "Readout", "Traini
 @final
 @dataclass(frozen=True, eq=False)
 class MatrixReadout:
-    """Labelled rows of the kernels as R_k = P diag(φ_k) Tᵀ with stored T, φ and P.
+    """The q labelled rows of the kernels as R_k = P diag(φ_k) Tᵀ with stored T, φ and P.
 
     Attributes
     ----------
     tall : (m, p) Tensor, optional
         T; the identity when omitted. Without `project` it holds the labelled rows themselves, as
-        columns and one kernel after the other: p = K·|I|.
+        columns and one kernel after the other: p = K·q.
     responses : (K, p) Tensor, optional
         φ_k; omitted for K = 1, where `project` contains it, or without `project`.
-    project : (|I|, p) Tensor, optional
+    project : (q, p) Tensor, optional
         P.
 
     Examples
@@ -74,7 +74,7 @@ class OperatorReadout:
         H ↦ 𝒦_k[I,:] H for each kernel.
     propagations : sequence of callable
         H ↦ 𝒦_k H for each kernel.
-    index : (|I|,) Tensor
+    index : (q,) Tensor
     n_nodes : int
 
     Examples
@@ -92,7 +92,7 @@ class OperatorReadout:
     n_nodes: int
 
     def product(self, H: Tensor) -> Tensor:
-        """The parts 𝒦_k[I,:] H below each other, shape (K·|I|, c)."""
+        """The parts 𝒦_k[I,:] H below each other, shape (K·q, c)."""
         return torch.cat([rows(H) for rows in self.rows])
 
     def adjoint(self, G: Tensor) -> Tensor:
