@@ -26,8 +26,9 @@ def test_silent_by_default() -> None:
         fit()
 
 
-@pytest.mark.parametrize("architecture", ["low-rank", "reduced"])
-@pytest.mark.parametrize("step", [1e-6, 1e-4])
+@pytest.mark.parametrize(
+    ("architecture", "step"), [("low-rank", 1e-6), ("reduced", 1e-6), ("reduced", 1e-4)]
+)
 def test_steps_too_small(architecture: str, step: float) -> None:
     with pytest.warns(ConvergenceWarning, match=r"has not converged.*raise max_iter"):
         fit(architecture=architecture, filter="heat", max_iter=60, learning_rate=step)
