@@ -3,11 +3,11 @@
 The way data takes, and the modules in reading order:
 
 ``graphs`` (points, tables, given weights) → ``Laplacian`` → ``eigenpairs`` → ``filters`` →
-``kernel``
+``kernel`` → ``nn`` (networks)
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 from lowrankgcn import datasets, exceptions, filters
 from lowrankgcn.dominance import eigenpairs
@@ -18,6 +18,7 @@ from lowrankgcn.exceptions import (
     EigensolverError,
     FastSumError,
     RankWarning,
+    UnlabelledComponentWarning,
 )
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph, TableEncoder
 from lowrankgcn.kernels import Kernel, kernel
@@ -25,6 +26,8 @@ from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.spectrum import Eigenpairs
 
 __version__ = "0.1.0.dev0"
+
+_ESTIMATORS = ("GCNClassifier", "load", "save")
 
 __all__ = [
     "AccuracyWarning",
@@ -34,23 +37,31 @@ __all__ = [
     "Eigenpairs",
     "EigensolverError",
     "FastSumError",
+    "GCNClassifier",
     "GaussianGraph",
     "Hypergraph",
     "Kernel",
     "Laplacian",
     "RankWarning",
     "TableEncoder",
+    "UnlabelledComponentWarning",
     "datasets",
     "eigenpairs",
     "exceptions",
     "filters",
     "kernel",
+    "load",
+    "nn",
     "plotting",
+    "save",
+    "training",
 ]
 
 
-def __getattr__(name: str) -> ModuleType:
-    # Pictures bring matplotlib, which takes half of the time to import the package.
-    if name == "plotting":
-        return import_module("lowrankgcn.plotting")
+def __getattr__(name: str) -> Any:
+    # Pictures bring matplotlib and networks torch: each takes longer than all the rest to import.
+    if name in ("nn", "plotting", "training"):
+        return import_module(f"lowrankgcn.{name}")
+    if name in _ESTIMATORS:
+        return getattr(import_module("lowrankgcn.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

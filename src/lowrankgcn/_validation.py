@@ -60,11 +60,18 @@ def positive_int(value: Any, name: str, *, minimum: int = 1, maximum: int | None
 
 
 def positive_float(
-    value: Any, name: str, *, zero: bool = False, maximum: float = math.inf
+    value: Any,
+    name: str,
+    *,
+    zero: bool = False,
+    maximum: float = math.inf,
+    below: float = math.inf,
 ) -> float:
-    """Return `value` as a finite float > 0 (>= 0 with `zero`) and <= `maximum`."""
-    expected = ("a finite number >= 0" if zero else "a finite number > 0") + (
-        "" if math.isinf(maximum) else f" and <= {maximum:g}"
+    """Return `value` as a finite float > 0 (>= 0 with `zero`), <= `maximum` and < `below`."""
+    expected = (
+        ("a finite number >= 0" if zero else "a finite number > 0")
+        + ("" if math.isinf(maximum) else f" and <= {maximum:g}")
+        + ("" if math.isinf(below) else f" and < {below:g}")
     )
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise invalid(name, expected, repr(value))
@@ -73,7 +80,7 @@ def positive_float(
     except OverflowError:
         number = math.inf
     # A maximum in single precision, such as np.float32(0.1), may be a little above it.
-    too_large = number > maximum * (1 + 1e-6)
+    too_large = number > maximum * (1 + 1e-6) or number >= below
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or too_large:
         raise invalid(name, expected, number)
     return number

@@ -15,6 +15,7 @@ __all__ = [
     "EigensolverError",
     "FastSumError",
     "RankWarning",
+    "UnlabelledComponentWarning",
     "warn_caller",
 ]
 
@@ -25,6 +26,10 @@ class EigensolverError(RuntimeError):
 
 class FastSumError(RuntimeError):
     """The named way of summing a Gaussian kernel cannot represent it; the message says why."""
+
+
+class UnlabelledComponentWarning(UserWarning):
+    """A part of the graph has no label, so nothing can be said about its rows."""
 
 
 class AccuracyWarning(UserWarning):

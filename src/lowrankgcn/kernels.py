@@ -48,7 +48,7 @@ from lowrankgcn.operators.fastsum import DENSE_LIMIT
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.truncation import TruncationError, truncation_error
 
-__all__ = ["Kernel", "kernel"]
+__all__ = ["Kernel", "kernel", "low_rank_kernels"]
 
 Form = Literal["auto", "affine", "structured", "polynomial", "dense"]
 _FORMS = ("auto", "affine", "structured", "polynomial", "dense")
@@ -219,15 +219,42 @@ def kernel(
         if form != "auto":
             raise invalid("form", "'auto' with a rank", repr(form))
         pairs, bound = dominant_pairs(laplacian, target, filters, request)
-        kernels = tuple(_low_rank(laplacian, phi, pairs) for phi in bound)
+        kernels = low_rank_kernels(laplacian, bound, pairs)
     return kernels if isinstance(filter, (list, tuple)) else kernels[0]
 
 
-def _low_rank(laplacian: Laplacian, phi: Filter, pairs: Eigenpairs) -> Kernel:
-    operator = DiagonalPlusLowRank(
-        np.zeros(laplacian.n), DenseFactor(pairs.eigenvectors), phi(pairs.eigenvalues)
+def low_rank_kernels(
+    laplacian: Laplacian, filters: Sequence[Filter], pairs: Eigenpairs
+) -> tuple[Kernel, ...]:
+    """Kernels U_r φ_k(Λ_r) U_rᵀ of several filters from eigenpairs that are there already.
+
+    Parameters
+    ----------
+    laplacian : Laplacian
+    filters : sequence of Filter
+        With every "auto" resolved, see :meth:`Filter.bind`.
+    pairs : Eigenpairs
+        Those to keep; which ones dominate is the caller's business.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> L = lg.Laplacian(lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> pairs = lg.eigenpairs(L, 2)
+    >>> [K.response.tolist() for K in low_rank_kernels(L, [lg.filters.Constant()], pairs)]
+    [[1.0, 1.0]]
+    """
+    factor, nothing = DenseFactor(pairs.eigenvectors), np.zeros(laplacian.n)
+    return tuple(
+        Kernel(
+            DiagonalPlusLowRank(nothing, factor, phi(pairs.eigenvalues)),
+            phi,
+            "low-rank",
+            laplacian,
+            pairs,
+        )
+        for phi in filters
     )
-    return Kernel(operator, phi, "low-rank", laplacian, pairs)
 
 
 def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:

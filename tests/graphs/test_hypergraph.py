@@ -77,6 +77,19 @@ def test_empty_hyperedges_leave_no_trace() -> None:
     assert Hypergraph(np.zeros((3, 2))).isolated.all()
 
 
+def test_hyperedges_know_their_places() -> None:
+    incidence = np.array([[1, 0, 1, 0], [1, 0, 0, 0], [1, 0, 0, 1]])
+    graph = Hypergraph(incidence)
+    assert (graph.hyperedge_numbers.tolist(), graph.n_given) == ([0, 2, 3], 4)
+    graph = Hypergraph(incidence, singletons="drop")
+    assert (graph.hyperedge_numbers.tolist(), graph.n_given) == ([0], 4)
+    graph = Hypergraph.from_codes([[0, 3], [1, 3], [1, 4]], 6)
+    assert (graph.hyperedge_numbers.tolist(), graph.n_given) == ([0, 1, 3, 4], 6)
+    graph = Hypergraph.from_table(pd.DataFrame({"x": ["a", "b", "a"]}))
+    assert (graph.hyperedge_numbers.tolist(), graph.n_given) == ([0, 1], 2)
+    assert not graph.hyperedge_numbers.flags.writeable
+
+
 def test_singletons_only_add_loops() -> None:
     incidence = [[1, 1], [1, 0], [0, 0]]
     kept, dropped = Hypergraph(incidence), Hypergraph(incidence, singletons="drop")

@@ -17,7 +17,6 @@ from lowrankgcn.cli.tour import study_cars, study_spiral
 from lowrankgcn.report import (
     Study,
     class_plane,
-    nearest_class_mean,
     render,
     spectral_embedding,
     write_atomically,
@@ -200,42 +199,15 @@ class TestWriting:
         assert list(tmp_path.iterdir()) == [path]
 
 
-class TestNearestClassMean:
-    def test_against_distances(self) -> None:
-        generator = np.random.default_rng(0)
-        X = generator.normal(size=(200, 5))
-        classes = generator.integers(0, 3, size=200)
-        training = generator.choice(200, 30, replace=False)
-        means = [X[training][classes[training] == c].mean(axis=0) for c in range(3)]
-        distances = np.linalg.norm(X[:, None] - np.array(means), axis=2)
-        assert np.array_equal(nearest_class_mean(X, classes, training), distances.argmin(axis=1))
-
-    def test_looks_at_training_nodes_only(self) -> None:
-        X = np.random.default_rng(1).normal(size=(50, 2))
-        classes = np.arange(50) % 2
-        training = np.arange(10)
-        hidden = classes.copy()
-        hidden[10:] = 7
-        assert np.array_equal(
-            nearest_class_mean(X, classes, training), nearest_class_mean(X, hidden, training)
-        )
-
-    def test_ties_go_to_the_smaller_class_whatever_the_rounding(self) -> None:
-        X = np.array([[1.0], [-1.0], [1e-14], [-1e-14]])
-        classes = np.array([5, 2, 0, 0])
-        assert nearest_class_mean(X, classes, np.array([0, 1])).tolist() == [5, 2, 2, 2]
-
+class TestClassPlane:
     def test_does_not_depend_on_the_basis_of_a_multiple_eigenvalue(self) -> None:
         study = study_cars(0)
         task = study.tasks[0]
         X = spectral_embedding(study.pairs)
         assert X.shape == (1728, 15)
         rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(15, 15)))[0]
-        turned = X @ rotation
-        predicted = nearest_class_mean(turned, task.classes, task.training)
-        assert np.array_equal(predicted, task.predicted)
         assert np.allclose(
-            np.abs(class_plane(turned, task.classes, task.training)),
+            np.abs(class_plane(X @ rotation, task.classes, task.training)),
             np.abs(class_plane(X, task.classes, task.training)),
             rtol=0,
             atol=1e-10,

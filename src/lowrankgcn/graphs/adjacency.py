@@ -12,13 +12,12 @@ array([[0., 1., 0.],
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from lowrankgcn._validation import (
     MOST_NODES,
@@ -32,7 +31,8 @@ from lowrankgcn._validation import (
     positive_int,
     sparse_matrix,
 )
-from lowrankgcn.graphs.base import Graph, magnitude, read_only
+from lowrankgcn.graphs.base import Graph, read_only
+from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours, NeighbourWeights
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
 from lowrankgcn.operators.affinity import Affinity
 
@@ -61,6 +61,8 @@ class AdjacencyGraph(Graph):
         The weights without the diagonal.
     loop_weights : (n,) array
         The diagonal.
+    neighbours : NearestNeighbours or None
+        For graphs made by :meth:`knn`: joins further points.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class AdjacencyGraph(Graph):
     """
 
     adjacency: FloatArray | sp.csr_array
+    neighbours: NearestNeighbours | None
     _loops: FloatArray
 
     def __init__(self, adjacency: Any) -> None:
@@ -92,6 +95,7 @@ class AdjacencyGraph(Graph):
         else:
             matrix = read_only(matrix)
         object.__setattr__(self, "adjacency", matrix)
+        object.__setattr__(self, "neighbours", None)
         object.__setattr__(self, "_loops", read_only(loops))
 
     @classmethod
@@ -180,7 +184,7 @@ class AdjacencyGraph(Graph):
         points: Any,
         k: int = 10,
         *,
-        weights: Literal["self-tuning", "binary"] = "self-tuning",
+        weights: NeighbourWeights = "self-tuning",
     ) -> AdjacencyGraph:
         """Join every point with its k nearest neighbours (and with those it is a neighbour of).
 
@@ -207,26 +211,15 @@ class AdjacencyGraph(Graph):
         """
         array = points_array(points, "points")
         neighbours_wanted = positive_int(k, "k")
-        choice(weights, "weights", ("self-tuning", "binary"))
+        choice(weights, "weights", WEIGHTS)
         n = len(array)
         if n < 2:
             raise invalid("points", "at least two rows", n)
         count = min(neighbours_wanted, n - 1)
-        # Only ratios of distances count.
-        array = np.ldexp(array, -magnitude(array))
-        distances, neighbours = cKDTree(array).query(array, k=count + 1, workers=-1)
-        distances, neighbours = _without_self(distances, neighbours)
-        if weights == "binary":
-            values = np.ones(distances.shape)
-        else:
-            scale = distances[:, -1]
-            own, other = scale[:, None], scale[neighbours]
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-                values = np.exp(-((distances / own) * (distances / other)))
-            values = np.where((own > 0) & (other > 0), values, (distances == 0).astype(float))
-        rows = np.repeat(np.arange(n), count)
-        directed = sp.coo_array((values.ravel(), (rows, neighbours.ravel())), shape=(n, n)).tocsr()
-        return cls(directed.maximum(directed.T))
+        near, directed = NearestNeighbours.of_points(array, count, weights)
+        graph = cls(directed.maximum(directed.T))
+        object.__setattr__(graph, "neighbours", near)
+        return graph
 
     def __repr__(self) -> str:
         kind = "sparse" if sp.issparse(self.adjacency) else "dense"
@@ -283,14 +276,3 @@ def _symmetric_matrix(adjacency: Any) -> Any:
     if difference > 0:
         return (matrix + matrix.T) / 2
     return matrix
-
-
-def _without_self(
-    distances: FloatArray, neighbours: NDArray[np.intp]
-) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Drop each point from its own list; among many duplicates it may not be there at all."""
-    n, width = neighbours.shape
-    own = neighbours == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True
-    keep = ~own
-    return distances[keep].reshape(n, width - 1), neighbours[keep].reshape(n, width - 1)

@@ -81,6 +81,8 @@ class Hypergraph(Graph):
     hyperedge_sizes : (n_hyperedges,) int array
     hyperedge_names : tuple of str
         "column=value" for tables, the hyperedge's number otherwise.
+    hyperedge_numbers, n_given : (n_hyperedges,) int array, int
+        Their places among the hyperedges given, and how many those were.
     encoder : TableEncoder or None
         For tables: turns new rows into codes.
 
@@ -100,6 +102,8 @@ class Hypergraph(Graph):
     hyperedge_weights: FloatArray
     hyperedge_sizes: NDArray[np.int64]
     hyperedge_names: tuple[str, ...]
+    hyperedge_numbers: NDArray[np.intp]
+    n_given: int
     encoder: TableEncoder | None
 
     def __init__(self, incidence: Any, weights: Any = None, *, singletons: Singletons = "keep"):
@@ -108,23 +112,28 @@ class Hypergraph(Graph):
         edge_weights = _positive_weights(weights, matrix.shape[1])
         sizes = np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
         kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
-        names = tuple(str(edge) for edge in kept)
         factor = SparseFactor(matrix[:, kept].tocsr())
-        self._store(factor, edge_weights[kept], sizes[kept], names, None)
+        self._store(factor, edge_weights, sizes, kept)
 
     def _store(
         self,
         incidence: Factor,
         weights: FloatArray,
         sizes: NDArray[np.int64],
-        names: tuple[str, ...],
-        encoder: TableEncoder | None,
+        kept: NDArray[np.intp],
+        encoder: TableEncoder | None = None,
     ) -> None:
-        object.__setattr__(self, "incidence", incidence)
-        object.__setattr__(self, "hyperedge_weights", read_only(weights))
-        object.__setattr__(self, "hyperedge_sizes", read_only(sizes))
-        object.__setattr__(self, "hyperedge_names", names)
-        object.__setattr__(self, "encoder", encoder)
+        names = tuple(map(str, kept)) if encoder is None else encoder.hyperedge_names
+        for name, value in (
+            ("incidence", incidence),
+            ("hyperedge_weights", read_only(weights[kept])),
+            ("hyperedge_sizes", read_only(sizes[kept])),
+            ("hyperedge_names", names),
+            ("hyperedge_numbers", read_only(kept)),
+            ("n_given", len(sizes)),
+            ("encoder", encoder),
+        ):
+            object.__setattr__(self, name, value)
 
     @classmethod
     def from_table(
@@ -183,7 +192,7 @@ class Hypergraph(Graph):
             factor,
             encoder.hyperedge_weights(column_weights),
             factor.counts().astype(np.int64),
-            tuple(encoder.hyperedge_names),
+            np.arange(encoder.n_hyperedges),
             encoder,
         )
         return graph
@@ -224,8 +233,7 @@ class Hypergraph(Graph):
             lookup[kept] = np.arange(len(kept))
             factor = CodeFactor(lookup[factor.codes], len(kept))
         graph = cls.__new__(cls)
-        names = tuple(str(edge) for edge in kept)
-        graph._store(factor, edge_weights[kept], sizes[kept], names, None)
+        graph._store(factor, edge_weights, sizes, kept)
         return graph
 
     @classmethod
@@ -379,9 +387,9 @@ def _binary_matrix(incidence: Any) -> sp.csc_array:
         matrix.eliminate_zeros()
     else:
         matrix = sp.csc_array(finite_array(incidence, "incidence", ndim=2))
-    values = matrix.data
     if matrix.shape[0] < 1:
         raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
+    values = matrix.data
     if not (values == 1.0).all():
         raise invalid("incidence", "entries 0 and 1", float(values[values != 1.0][0]))
     return matrix

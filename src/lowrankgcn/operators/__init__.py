@@ -5,6 +5,7 @@ from lowrankgcn.operators.factors import DenseFactor, Factor, ScaledFactor, Spar
 from lowrankgcn.operators.structured import (
     DenseOperator,
     DiagonalPlusLowRank,
+    IdentityOperator,
     PolynomialOperator,
     SparseOperator,
 )
@@ -15,6 +16,7 @@ __all__ = [
     "DiagonalPlusLowRank",
     "Factor",
     "FloatArray",
+    "IdentityOperator",
     "PolynomialOperator",
     "ScaledFactor",
     "SparseFactor",

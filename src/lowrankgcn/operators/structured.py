@@ -24,10 +24,39 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor
 
-__all__ = ["DenseOperator", "DiagonalPlusLowRank", "PolynomialOperator", "SparseOperator"]
+__all__ = [
+    "DenseOperator",
+    "DiagonalPlusLowRank",
+    "IdentityOperator",
+    "PolynomialOperator",
+    "SparseOperator",
+]
 
 # Rows of Z held at once when the diagonal of Z M Zᵀ needs them densely.
 _DIAGONAL_ROWS = 4096
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class IdentityOperator(SymmetricOperator):
+    """The kernel of the filter φ = 1: what a network sees without the graph."""
+
+    size: int
+
+    @property
+    def n(self) -> int:
+        """Number of rows and columns."""
+        return self.size
+
+    def _apply(self, X: FloatArray) -> FloatArray:
+        return X.copy()
+
+    def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
+        return X[index]
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal, shape (n,): all ones."""
+        return np.ones(self.size)
 
 
 @final

@@ -4,7 +4,7 @@
 writes it whole or not at all.
 """
 
-from lowrankgcn.report.embedding import class_plane, nearest_class_mean, spectral_embedding
+from lowrankgcn.report.embedding import class_plane, spectral_embedding
 from lowrankgcn.report.files import write_atomically
 from lowrankgcn.report.page import render
 from lowrankgcn.report.study import KernelSummary, Study, Task
@@ -14,7 +14,6 @@ __all__ = [
     "Study",
     "Task",
     "class_plane",
-    "nearest_class_mean",
     "render",
     "spectral_embedding",
     "write_atomically",

@@ -84,7 +84,7 @@ def _cards(studies: Sequence[Study], seconds: float) -> str:
     cards = [
         (
             percent(task.accuracy),
-            f"{study.name}, {task.name}: nearest class mean on the spectral embedding, "
+            f"{study.name}, {task.name}: GCNClassifier, "
             f"{task.n_labels} labels for {count(len(task.classes))} rows "
             f"(always “{task.largest_class[0]}”: {percent(task.largest_class[1])})",
         )
@@ -192,13 +192,14 @@ def _task(study: Study, index: int) -> str:
     name, share = task.largest_class
     caption = f"Target “{task.name}”: {count(len(task.classes))} nodes "
     rows = [
-        (f"nearest class mean, {task.n_labels} labels", percent(task.accuracy)),
+        (f"GCNClassifier, {task.n_labels} labels", percent(task.accuracy)),
         ("the same, averaged over the classes", percent(task.balanced_accuracy)),
         (f"always guessing “{name}”", percent(share)),
     ]
     return (
         f"<div>{_figure(draw_task(study, index), caption + _ring_text())}\n"
-        f"{_facts(rows)}\n<p>{escape(task.remark)}</p></div>"
+        f"{_facts(rows)}\n<p>{escape(task.remark)}</p>"
+        f"<pre>{escape(task.selection)}</pre></div>"
     )
 
 

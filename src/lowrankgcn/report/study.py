@@ -58,7 +58,7 @@ class KernelSummary:
 @final
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Classes of the nodes, the few that are given, and how well a simple rule guesses the others.
+    """Classes of the nodes, the few that are given, and how well the classifier finds the others.
 
     Attributes
     ----------
@@ -74,6 +74,8 @@ class Task:
     coordinates : (n, 2) array
         Where the nodes are drawn.
     axis_names : pair of str
+    selection : str
+        What the classifier compared, as a table.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Task:
     predicted: NDArray[np.int64]
     coordinates: FloatArray
     axis_names: tuple[str, str]
+    selection: str = ""
 
     @property
     def n_labels(self) -> int:
@@ -119,7 +122,8 @@ class Task:
         return {
             "target": self.name,
             "remark": self.remark,
-            "method": "nearest class mean on the spectral embedding",
+            "method": "GCNClassifier",
+            "selection": self.selection,
             "labels": self.n_labels,
             "accuracy": self.accuracy,
             "balanced_accuracy": self.balanced_accuracy,

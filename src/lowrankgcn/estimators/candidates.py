@@ -1,0 +1,195 @@
+"""Networks that may be trained on one decomposition, and how each of them is set up.
+
+A candidate is an architecture with filters, a rank and hidden widths. Kernels are scaled so that
+‖𝒦‖²_F = n, and features so that what enters the first layer has unit mean square: then one step
+size suits every n, every unit and every bandwidth.
+
+>>> import lowrankgcn as lg
+>>> print(Candidate("low-rank", (lg.filters.Heat(time=4.0),), (32,), rank=20))
+low-rank GCN, rank 20, heat (time=4), 32 hidden
+>>> print(Candidate("full", (), ()))
+linear model of the features
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, final
+
+import numpy as np
+import torch
+
+from lowrankgcn.filters import Filter
+from lowrankgcn.kernels import Kernel, low_rank_kernels
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
+from lowrankgcn.operators import FloatArray, IdentityOperator, SymmetricOperator
+from lowrankgcn.spectrum import Eigenpairs
+
+__all__ = ["Architecture", "Candidate", "Prepared", "prepare", "truncated"]
+
+Architecture = Literal["full", "low-rank", "reduced"]
+
+
+@final
+@dataclass(frozen=True)
+class Candidate:
+    """A network that may be trained.
+
+    Attributes
+    ----------
+    architecture : {"full", "low-rank", "reduced"}
+    filters : tuple of Filter
+        Basis functions φ_k, bound to the spectrum. None at all: the identity alone, a network that
+        sees the features and not the graph.
+    hidden_widths : tuple of int
+    rank : int or None
+        Number of eigenpairs; None at full rank.
+    prior : float
+        Odds before any label has been seen.
+    """
+
+    architecture: Architecture
+    filters: tuple[Filter, ...]
+    hidden_widths: tuple[int, ...]
+    rank: int | None = None
+    prior: float = 1.0
+
+    @property
+    def ignores_graph(self) -> bool:
+        """Whether the only kernel is the identity."""
+        return not self.filters
+
+    @property
+    def name(self) -> str:
+        """What it is, without numbers."""
+        if self.ignores_graph:
+            return "perceptron" if self.hidden_widths else "linear model"
+        return {"full": "full GCN", "low-rank": "low-rank GCN", "reduced": "reduced GCN"}[
+            self.architecture
+        ]
+
+    @property
+    def filter_name(self) -> str:
+        """The filters as text."""
+        return " & ".join(map(str, self.filters)) or "identity"
+
+    def __str__(self) -> str:
+        """One line."""
+        if self.ignores_graph and not self.hidden_widths:
+            return "linear model of the features"
+        rank = "" if self.rank is None else f", rank {self.rank}"
+        widths = "×".join(map(str, self.hidden_widths)) + " hidden" if self.hidden_widths else ""
+        parts = [f"{self.name}{rank}", self.filter_name, widths]
+        return ", ".join(part for part in parts if part)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A candidate with its kernels, ready to be trained.
+
+    Attributes
+    ----------
+    candidate : Candidate
+    kernels : tuple of SymmetricOperator
+    feature_scale : float
+        Factor for the features.
+    pairs : Eigenpairs or None
+        Of kernels of given rank.
+    """
+
+    candidate: Candidate
+    kernels: tuple[SymmetricOperator, ...]
+    feature_scale: float
+    pairs: Eigenpairs | None = None
+
+    def network(
+        self, n_features: int, n_classes: int, *, bias: bool, dropout: float, dtype: torch.dtype
+    ) -> Network:
+        """The network with random weights."""
+        reduced = self.candidate.architecture == "reduced"
+        kind: Callable[..., Network] = ReducedOrderGCN if reduced else GCN
+        widths = (n_features, *self.candidate.hidden_widths, n_classes)
+        return kind(self.kernels, widths, bias=bias, dropout=dropout, dtype=dtype)
+
+
+def prepare(
+    candidate: Candidate,
+    laplacian: Laplacian,
+    features: FloatArray,
+    kernels: Sequence[Kernel] = (),
+    *,
+    scaled: bool = True,
+) -> Prepared:
+    """Build the kernels' scaling and the features' scaling of a candidate.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    laplacian : Laplacian
+    features : (n, N_0) array
+    kernels : sequence of Kernel
+        Those of its filters; empty for the identity.
+    scaled : bool
+        False leaves kernels and features as they are, as in the paper.
+    """
+    n = laplacian.n
+    if candidate.ignores_graph:
+        scale = _inverse_rms(float(np.vdot(features, features)), features.size)
+        # Without a hidden layer the model is convex and its penalty is one on standardised columns.
+        keep = not scaled or not candidate.hidden_widths
+        return Prepared(candidate, (IdentityOperator(n),), 1.0 if keep else scale)
+    pairs = kernels[0].eigenpairs
+    if pairs is None:
+        scale = _full_scale(kernels, features) if scaled else 1.0
+        return Prepared(candidate, tuple(kernels), scale)
+    if not scaled:
+        return Prepared(candidate, tuple(kernels), 1.0, pairs)
+    responses = np.stack([kernel.response for kernel in kernels])  # (K, r)
+    norm = math.sqrt(float(np.square(responses).sum(axis=1).max()))
+    factor = math.sqrt(n) / norm if norm > 0 else 1.0
+    filters = [factor * kernel.filter for kernel in kernels]
+    inner = pairs.eigenvectors.T @ features  # (r, N_0)
+    if candidate.architecture == "reduced":
+        pairs = _oriented(pairs, inner)
+    scaled_kernels = low_rank_kernels(laplacian, filters, pairs)
+    square = float(np.square(factor * responses[:, :, None] * inner).sum())
+    rows = pairs.rank if candidate.architecture == "reduced" else n
+    size = rows * features.shape[1] * len(kernels)
+    return Prepared(candidate, scaled_kernels, _inverse_rms(square, size), pairs)
+
+
+def _oriented(pairs: Eigenpairs, inner: FloatArray) -> Eigenpairs:
+    """Eigenvectors signed by what they have in common with the features, UᵀX.
+
+    Reduced networks depend on signs. Those of :func:`lowrankgcn.eigenpairs` hang on the largest
+    entry of each vector, which a few more rows may change; a sum over all rows hardly changes.
+    """
+    mixed = inner @ np.random.default_rng(0).normal(size=inner.shape[1])
+    signs = np.where(mixed < 0, -1.0, 1.0).astype(pairs.eigenvectors.dtype)
+    return replace(pairs, eigenvectors=pairs.eigenvectors * signs)
+
+
+def _full_scale(kernels: Sequence[Kernel], features: FloatArray) -> float:
+    square = sum(float(np.square(kernel @ features).sum()) for kernel in kernels)
+    return _inverse_rms(square, features.size * len(kernels))
+
+
+def _inverse_rms(square: float, size: int) -> float:
+    return math.sqrt(size / square) if square > 0 else 1.0
+
+
+def truncated(pairs: Eigenpairs, rank: int) -> Eigenpairs:
+    """The first `rank` of the pairs."""
+    if rank >= pairs.rank:
+        return pairs
+    return replace(
+        pairs,
+        eigenvalues=pairs.eigenvalues[:rank],
+        eigenvectors=pairs.eigenvectors[:, :rank],
+        residuals=pairs.residuals[:rank],
+        next_eigenvalue=float(pairs.eigenvalues[rank]),
+    )

@@ -1,0 +1,91 @@
+"""Which graph joins the rows: a hypergraph of a table, a Gaussian graph or nearest neighbours.
+
+>>> import numpy as np
+>>> points = np.random.default_rng(0).normal(size=(300, 2))
+>>> point_graph("auto", points, "auto", random_state=0)
+GaussianGraph(300 points in 2 dimensions, bandwidth=0.751734)
+>>> point_graph("auto", np.random.default_rng(0).normal(size=(300, 20)), "auto", random_state=0)
+AdjacencyGraph(300 nodes, sparse)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph
+from lowrankgcn.operators.fourier import fourier_modes
+from lowrankgcn.operators.gaussian import PointCloud
+from lowrankgcn.operators.landmarks import greedy_landmarks
+
+__all__ = ["NEIGHBOURS", "local_bandwidth", "point_graph"]
+
+NEIGHBOURS = 10
+
+_SAMPLE = 2000
+_BANDWIDTHS = 2.0
+# Work that a Gaussian graph may cost before nearest neighbours are the better bargain.
+_MODES = 2**20
+_LANDMARKS = 500
+_SEARCHED = 20_000  # points whose neighbours are found soon in any dimension
+_ACCURACY = 1e-2
+
+
+def point_graph(
+    kind: str, points: NDArray[np.float64], bandwidth: Any, *, random_state: int
+) -> Graph:
+    """The graph of points: "gaussian", "knn", or what "auto" decides.
+
+    "auto" takes the Gaussian graph if fast sums can carry it: in up to three dimensions through
+    FINUFFT, and for more than 20 000 points in more dimensions through few landmarks. Otherwise
+    every point is joined with its ten nearest neighbours, by weights that adapt to how far away
+    those are: in many dimensions these tell classes apart better, as long as they can be searched.
+    """
+    if kind == "knn":
+        return AdjacencyGraph.knn(points, NEIGHBOURS)
+    width = local_bandwidth(points, random_state) if bandwidth == "auto" else bandwidth
+    if kind == "auto" and bandwidth == "auto" and not _carried(points, width, random_state):
+        return AdjacencyGraph.knn(points, NEIGHBOURS)
+    return GaussianGraph(points, width, random_state=random_state)
+
+
+def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
+    """Twice the median distance to the tenth neighbour, among at most 2000 of the points.
+
+    So narrow a kernel tells neighbouring clusters apart, which half the median distance of all
+    points does not; and it does not shrink with the number of points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> local_bandwidth(np.linspace(0, 1, 101)[:, None], random_state=0)
+    0.1
+    """
+    sample = points
+    if len(points) > _SAMPLE:
+        generator = np.random.default_rng(random_state)
+        sample = points[np.sort(generator.choice(len(points), _SAMPLE, replace=False))]
+    count = min(NEIGHBOURS, len(sample) - 1)
+    if count < 1:
+        return 1.0
+    distances = cKDTree(sample).query(sample, k=count + 1)[0][:, -1]
+    median = float(np.median(distances))
+    if median > 0:
+        return _BANDWIDTHS * round(median, 15)
+    positive = distances[distances > 0]
+    return _BANDWIDTHS * float(positive.mean()) if len(positive) else 1.0
+
+
+def _carried(points: NDArray[np.float64], bandwidth: float, random_state: int) -> bool:
+    cloud = PointCloud.from_points(points, bandwidth)
+    if cloud.dimension <= 3:
+        _, half = fourier_modes(cloud.extent, _ACCURACY)
+        return bool(math.prod((2 * half + 1).tolist()) <= _MODES)
+    if cloud.n <= _SEARCHED:
+        return False
+    landmarks = greedy_landmarks(cloud, tol=_ACCURACY, limit=_LANDMARKS, random_state=random_state)
+    return landmarks is not None

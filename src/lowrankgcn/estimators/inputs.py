@@ -1,0 +1,301 @@
+"""Rows as people have them, and what the graph and the network see of them.
+
+The network sees numbers: numeric columns in units of their standard deviation, categories as
+centred indicator columns. The graph sees points whose columns have comparable ranges, or the table
+itself. Neither depends on the units that the columns come in.
+
+>>> import numpy as np
+>>> X = np.array([[0.0, 1e6], [1.0, 1e6 + 2], [2.0, 1e6 + 4]])
+>>> inputs = PointInputs.fit(X)
+>>> inputs.features(X).round(3).tolist()
+[[-1.225, -1.225], [0.0, 0.0], [1.225, 1.225]]
+>>> inputs.rows(X).tolist()
+[[-0.5, -0.5], [0.0, 0.0], [0.5, 0.5]]
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.graphs import Hypergraph, TableEncoder
+from lowrankgcn.graphs.cells import Numbers, read_cells, read_table
+from lowrankgcn.graphs.columns import BinnedColumn
+
+__all__ = ["GivenInputs", "Inputs", "PointInputs", "TableInputs", "inputs_from_state"]
+
+FloatArray = NDArray[np.float64]
+State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+
+# Columns vary if their spread is more than rounding of their size.
+_CONSTANT = 1e-12
+# Distances that are equal stay equal when columns come in other units, if coordinates are rounded
+# to a grid that is coarse beside rounding errors and fine beside the data.
+_GRID = 2.0**20
+# A few outliers do not set the unit of a column.
+_QUARTILE_RANGES = 10.0
+
+
+class Inputs(ABC):
+    """How rows are read; fitted once, applied to further rows."""
+
+    @abstractmethod
+    def features(self, X: Any) -> FloatArray:
+        """What the network sees, shape (q, N₀)."""
+
+    @abstractmethod
+    def rows(self, X: Any) -> Any:
+        """What the graph sees."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Arrays and plain values that :func:`inputs_from_state` makes the same inputs from."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Inputs:
+        """Restore what :meth:`state` gave."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointInputs(Inputs):
+    """Numeric columns.
+
+    Attributes
+    ----------
+    centre, scale : (d,) arrays
+        Mean and standard deviation, infinite for a constant column, which the network then sees as
+        zero; 0 and 1 for columns left as they are.
+    origin, unit : (d,) arrays or None
+        Median and range (or ten interquartile ranges, if less) for the graph; None leaves points as
+        they are.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    origin: FloatArray | None
+    unit: FloatArray | None
+
+    @classmethod
+    def fit(cls, X: FloatArray, *, raw_features: bool = False, raw_points: bool = False) -> Inputs:
+        """Look at the columns of X, shape (n, d)."""
+        centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        if not raw_features:
+            centre, scale = standard_units(X)
+        if raw_points:
+            return cls(centre, scale, None, None)
+        low, middle, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+        spread = np.ptp(X, axis=0)
+        robust = _QUARTILE_RANGES * (high - low)
+        unit = np.where((robust > 0) & (robust < spread), robust, spread)
+        unit[unit <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
+        return cls(centre, scale, middle, unit)
+
+    def features(self, X: Any) -> FloatArray:
+        """Columns minus mean, over standard deviation."""
+        scaled: FloatArray = (X - self.centre) / self.scale
+        return scaled
+
+    def rows(self, X: Any) -> Any:
+        """Points in units of the columns' ranges, on a fine grid."""
+        if self.origin is None or self.unit is None:
+            return X
+        return np.round((X - self.origin) / self.unit * _GRID) / _GRID
+
+    def state(self) -> State:
+        """Centre, scale, origin and unit."""
+        arrays = {"centre": self.centre, "scale": self.scale}
+        if self.origin is not None and self.unit is not None:
+            arrays |= {"origin": self.origin, "unit": self.unit}
+        return arrays, {"kind": "points"}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> PointInputs:
+        """Restore what :meth:`state` gave."""
+        return cls(arrays["centre"], arrays["scale"], arrays.get("origin"), arrays.get("unit"))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableInputs(Inputs):
+    """A table with categories: indicator columns of the categories, and the numeric columns.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        Which value is which hyperedge.
+    shown : (N,) int array
+        Hyperedges that are indicator columns: those of categories, not those of bins.
+    means : (N,) array
+        Share of rows in them, subtracted; zero if indicators are left as they are.
+    numbers : tuple of column names
+        Numeric columns shown as numbers.
+    centre, scale : arrays
+        Their means and standard deviations.
+    """
+
+    encoder: TableEncoder
+    shown: NDArray[np.intp]
+    means: FloatArray
+    numbers: tuple[Any, ...]
+    centre: FloatArray
+    scale: FloatArray
+
+    @classmethod
+    def fit(cls, X: Any, graph: Hypergraph, *, raw_features: bool = False) -> TableInputs:
+        """Look at the columns of the table that `graph` was made from."""
+        encoder = graph.encoder
+        assert encoder is not None
+        if not encoder.n_hyperedges:
+            raise invalid("X", "a cell that is not missing", "missing cells only")
+        nothing = np.zeros(0)
+        every = np.arange(encoder.n_hyperedges)
+        if raw_features:  # the incidence matrix itself, as in the paper
+            return cls(encoder, every, np.zeros(len(every)), (), nothing, nothing)
+        binned = [isinstance(column, BinnedColumn) for column in encoder.columns]
+        sizes = [column.n_hyperedges for column in encoder.columns]
+        shown = every[~np.repeat(binned, sizes)]
+        numbers = tuple(
+            column.name for column, flag in zip(encoder.columns, binned, strict=True) if flag
+        )
+        sizes_of = graph.incidence.transpose_product(np.ones(graph.n_nodes))
+        unfitted = cls(encoder, shown, sizes_of[shown] / graph.n_nodes, numbers, nothing, nothing)
+        centre, scale = standard_units(unfitted._numbers(X))
+        return cls(encoder, shown, unfitted.means, numbers, centre, scale)
+
+    def features(self, X: Any) -> FloatArray:
+        """Centred indicators and standardised numbers; a missing number counts as the mean."""
+        codes = self.encoder.transform(X)
+        columns = np.full(self.encoder.n_hyperedges + 1, -1)
+        columns[self.shown] = np.arange(len(self.shown))
+        place = columns[codes]
+        rows = np.broadcast_to(np.arange(len(codes))[:, None], place.shape)
+        result = np.zeros((len(codes), len(self.shown) + len(self.numbers)))
+        result[rows[place >= 0], place[place >= 0]] = 1.0
+        result[:, : len(self.shown)] -= self.means
+        if self.numbers:
+            numbers = (self._numbers(X) - self.centre) / self.scale
+            result[:, len(self.shown) :] = np.where(np.isnan(numbers), 0.0, numbers)
+        return result
+
+    def rows(self, X: Any) -> Any:
+        """The table itself."""
+        return X
+
+    def _numbers(self, X: Any) -> FloatArray:
+        """Numeric columns as floats with NaN for missing cells, shape (q, len(numbers))."""
+        if not self.numbers:
+            return np.zeros((0, 0))
+        table = read_table(X)
+        parts = []
+        for name in self.numbers:
+            key = name if table.named or not isinstance(name, str) else self._position(name)
+            cells = read_cells(table.columns[key], name)
+            if not cells.any_present():  # of whatever type
+                parts.append(np.full(table.n_rows, np.nan))
+                continue
+            if not isinstance(cells, Numbers):
+                raise invalid(f"column {name!r}", "numbers as at fitting", "texts")
+            data = cells.data.astype(np.float64)
+            parts.append(data if cells.missing is None else np.where(cells.missing, np.nan, data))
+        return np.stack(parts, axis=1)
+
+    def _position(self, name: Any) -> int:
+        return self.encoder.names.index(name)
+
+    def state(self) -> State:
+        """The encoder as plain values, the rest as arrays."""
+        arrays = {
+            "shown": self.shown,
+            "means": self.means,
+            "centre": self.centre,
+            "scale": self.scale,
+        }
+        values = {
+            "kind": "table",
+            "encoder": self.encoder.to_dict(),
+            "numbers": list(self.numbers),
+        }
+        return arrays, values
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> TableInputs:
+        """Restore what :meth:`state` gave."""
+        encoder = TableEncoder.from_dict(values["encoder"])
+        return cls(
+            encoder,
+            arrays["shown"],
+            arrays["means"],
+            tuple(values["numbers"]),
+            arrays["centre"],
+            arrays["scale"],
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GivenInputs(Inputs):
+    """A graph without features: the network sees the eigenvectors, scaled to unit mean square.
+
+    Attributes
+    ----------
+    coordinates : (n, r) array
+        √n U_r.
+    """
+
+    coordinates: FloatArray
+
+    def features(self, X: Any) -> FloatArray:
+        """The spectral coordinates of the fitted nodes, whatever X."""
+        return self.coordinates
+
+    def rows(self, X: Any) -> Any:
+        """Affinities as they are given."""
+        return X
+
+    def state(self) -> State:
+        """Nothing but the coordinates."""
+        return {"coordinates": self.coordinates}, {"kind": "given"}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> GivenInputs:
+        """Restore what :meth:`state` gave."""
+        return cls(arrays["coordinates"])
+
+
+def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of each column, missing cells left out; infinite if constant."""
+    if not X.size:
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    present = ~np.isnan(X)
+    count = np.maximum(present.sum(axis=0), 1)
+    centre = np.where(present, X, 0.0).sum(axis=0) / count
+    offsets = np.where(present, X - centre, 0.0)
+    # Once more: a mean far from zero has lost digits that the offsets have.
+    correction = offsets.sum(axis=0) / count
+    centre = centre + correction
+    scale = np.sqrt(np.square(np.where(present, X - centre, 0.0)).sum(axis=0) / count)
+    largest = np.abs(np.where(present, X, 0.0)).max(axis=0)
+    scale[scale <= _CONSTANT * largest] = np.inf
+    return centre, scale
+
+
+_KINDS: dict[str, type[Inputs]] = {
+    "points": PointInputs,
+    "table": TableInputs,
+    "given": GivenInputs,
+}
+
+
+def inputs_from_state(arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Inputs:
+    """Restore inputs from what their ``state`` gave."""
+    if values.get("kind") not in _KINDS:
+        raise invalid("inputs", f"one of {sorted(_KINDS)}", repr(values.get("kind")))
+    return _KINDS[values["kind"]].from_state(arrays, values)

@@ -1,0 +1,176 @@
+"""Labels as people write them: −1, None, NaN or "" mark a row whose class is to be found.
+
+>>> labels = read_labels(["red", None, "blue", "", "red"])
+>>> labels.classes.tolist(), labels.index.tolist(), labels.codes.tolist()
+(['blue', 'red'], [0, 2, 4], [1, 0, 1])
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from lowrankgcn._validation import invalid
+
+__all__ = ["Labels", "read_labels"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Which rows are labelled, and how.
+
+    Attributes
+    ----------
+    classes : (C,) array
+        The classes; sorted, or in the order of a categorical's categories.
+    index : (p,) int array
+        Labelled rows, ascending.
+    codes : (p,) int array
+        Their classes, as positions in `classes`.
+    n_rows : int
+        Number of rows, labelled or not.
+    """
+
+    classes: NDArray[Any]
+    index: NDArray[np.intp]
+    codes: NDArray[np.intp]
+    n_rows: int
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes C."""
+        return len(self.classes)
+
+
+def read_labels(y: Any) -> Labels:
+    """Read a column of labels.
+
+    Parameters
+    ----------
+    y : (n,) array, Series, list or Categorical
+        Integers, texts, booleans, floats that are whole numbers, or objects of one such kind. −1,
+        None, NaN, NA and the empty text mean "unlabelled"; of booleans every one is a label.
+
+    Returns
+    -------
+    Labels
+
+    Raises
+    ------
+    ValueError
+        If no row is labelled, all labels are of one class, or the labels are no classes.
+
+    Examples
+    --------
+    >>> read_labels([2, -1, 0, 2]).classes
+    array([0, 2])
+    """
+    if y is None:
+        raise ValueError(
+            "y: expected labels, got None (requires y to be passed, but the target y is None)"
+        )
+    categories = _categories(y)
+    values = _column(y)
+    known = ~_unlabelled(values)
+    index = np.flatnonzero(known)
+    if not len(index):
+        raise invalid("y", "at least one labelled row of each of two classes", "no label at all")
+    chosen = values[index]
+    if categories is None:
+        classes, codes = np.unique(_of_one_kind(chosen), return_inverse=True)
+    else:
+        present = set(chosen)
+        ordered = [category for category in categories if category in present]
+        classes = _of_one_kind(np.array([*ordered, None], dtype=object)[:-1])
+        codes = pd.Index(ordered, dtype=object).get_indexer(pd.Index(chosen, dtype=object))
+    if len(classes) < 2:
+        got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
+        raise invalid("y", "labels of at least two classes", got)
+    return Labels(classes, index, codes.astype(np.intp), len(values))
+
+
+def _categories(y: Any) -> list[Any] | None:
+    dtype = getattr(y, "dtype", None)
+    return list(dtype.categories) if isinstance(dtype, pd.CategoricalDtype) else None
+
+
+def _column(y: Any) -> NDArray[Any]:
+    if isinstance(y, (pd.Series, pd.Categorical, pd.Index, pd.api.extensions.ExtensionArray)):
+        y = np.asarray(y.astype(object) if not isinstance(y.dtype, np.dtype) else y)
+    elif isinstance(y, pd.DataFrame):
+        y = y.to_numpy()
+    try:
+        array = np.asarray(y)
+    except ValueError:
+        raise invalid("y", "a column of labels", "a ragged list") from None
+    if array.dtype.kind == "U" and not isinstance(y, np.ndarray):
+        # np.asarray turns [1, "a"] and ["a", None] into texts; look at the entries themselves.
+        array = np.array(y, dtype=object)
+    if array.dtype.kind not in "biufUO":
+        raise invalid("y", "integers, texts or objects", f"dtype {array.dtype}")
+    column: NDArray[Any] = column_or_1d(array, warn=True)
+    return column
+
+
+def _unlabelled(values: NDArray[Any]) -> NDArray[np.bool_]:
+    kind = values.dtype.kind
+    if kind in "bu":
+        return np.zeros(len(values), bool)
+    marked: NDArray[np.bool_]
+    if kind in "if":
+        marked = values == -1
+    elif kind == "U":
+        marked = values == ""
+    else:
+        marked = np.fromiter((_is_mark(value) for value in values), bool, len(values))
+    marked |= pd.isna(values)
+    return marked
+
+
+def _is_mark(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == ""
+    return (
+        isinstance(value, numbers.Real)
+        and not isinstance(value, (bool, np.bool_))
+        and bool(value == -1)
+    )
+
+
+def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels checked to be classes; objects that are all numbers or truth values as an array."""
+    if labels.dtype.kind == "O":
+        texts = sum(isinstance(label, str) for label in labels)
+        if 0 < texts < len(labels):
+            raise invalid("y", "labels of one kind", "texts and numbers")
+        if not texts:
+            labels = _numbers(labels)
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise invalid("y", "finite labels", "infinity")
+    check_classification_targets(labels)
+    return labels
+
+
+def _numbers(labels: NDArray[Any]) -> NDArray[Any]:
+    """An array of booleans, integers or floats."""
+    truths = sum(isinstance(label, (bool, np.bool_)) for label in labels)
+    if truths == len(labels):
+        return labels.astype(bool)
+    if truths:
+        raise invalid("y", "labels of one kind", "truth values and numbers")
+    odd = [label for label in labels if not isinstance(label, numbers.Real)]
+    if odd:
+        raise invalid("y", "texts or whole numbers", f"Unknown label type: {odd[0]!r}")
+    whole = all(isinstance(label, numbers.Integral) for label in labels)
+    try:
+        return labels.astype(np.int64 if whole else np.float64)
+    except OverflowError:
+        raise invalid("y", "integers of at most 64 bits", max(labels, key=abs)) from None

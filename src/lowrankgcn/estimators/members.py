@@ -1,0 +1,357 @@
+"""Trained networks, for the fitted rows and for rows they have never seen.
+
+A layer of a GCN, at a row x that was not there, is
+
+    z(x) = Σ_k φ_k(1) h(x) Θ_k + u(x)ᵀ C + b,
+
+where h(x) is the layer's input, u(x) extends the eigenvectors to x, and C, computed once from the
+fitted rows, holds φ_k(Λ) Uᵀ H Θ_k. What is kept of the fitted rows is independent of their number
+where affinities go through hyperedges or landmarks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lowrankgcn.estimators.candidates import Prepared
+from lowrankgcn.extension import CrossAffinity, compress_eigenvectors
+from lowrankgcn.filters import Filter, Polynomial
+from lowrankgcn.filters.library import Custom
+from lowrankgcn.kernels import Kernel, kernel
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.nn import ACTIVATIONS, Network, Propagation
+from lowrankgcn.training import TrainingRecord
+
+__all__ = ["ExtendedLayer", "ExtendedNetwork", "Member", "counting", "extend"]
+
+Restarts = Literal["ensemble", "best"]
+FloatArray = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A trained candidate.
+
+    Attributes
+    ----------
+    prepared : Prepared
+    network : Network
+        With the weights of the best restart.
+    record : TrainingRecord
+    weight : float
+        Share in the prediction.
+    restarts : (t,) int array
+        Those that count.
+    """
+
+    prepared: Prepared
+    network: Network
+    record: TrainingRecord
+    weight: float
+    restarts: NDArray[np.intp]
+
+    def distributions(self, features: Tensor) -> FloatArray:
+        """Class distributions of the fitted rows, shape (n, C)."""
+        logits = self.record.logits(self.network, features * self.prepared.feature_scale)
+        shares = torch.softmax(logits[torch.as_tensor(self.restarts)], dim=2)
+        mean: FloatArray = shares.mean(dim=0).double().cpu().numpy()
+        return mean
+
+
+def counting(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:
+    """Restarts that count: the best one, or all that did not diverge."""
+    if restarts == "best" or record.diverged.all():
+        return np.array([record.best])
+    return np.flatnonzero(~record.diverged)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExtendedLayer:
+    """One layer for new rows; s restarts lie side by side.
+
+    Attributes
+    ----------
+    own : (s, N_in, N_out) array or None
+        What the row's own input contributes.
+    readout : (R, s·N_out) array or None
+        What its place in the graph contributes: coefficients of the extended vectors.
+    first : int
+        Which column of the extended vectors the readout begins with.
+    bias : (s, N_out) array or None
+    n_restarts : int
+        s.
+    """
+
+    own: NDArray[Any] | None
+    readout: NDArray[Any] | None
+    first: int
+    bias: NDArray[Any] | None
+    n_restarts: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExtendedNetwork:
+    """A trained candidate for rows that were not there at fitting.
+
+    Attributes
+    ----------
+    layers : tuple of ExtendedLayer
+    activation : str
+    feature_scale, weight : float
+    """
+
+    layers: tuple[ExtendedLayer, ...]
+    activation: str
+    feature_scale: float
+    weight: float
+
+    def distributions(self, extended: FloatArray, features: FloatArray) -> FloatArray:
+        """Class distributions, shape (q, C).
+
+        Parameters
+        ----------
+        extended : (q, R) array
+            Values of the extended vectors.
+        features : (q, N_0) array
+        """
+        activation = ACTIVATIONS[self.activation]()
+        # In double precision, whatever the weights: products in single precision would let a row's
+        # last digits depend on how many others come with it.
+        H: NDArray[Any] = (features * self.feature_scale)[None]
+        for number, layer in enumerate(self.layers):
+            H = self._layer(layer, extended, H)
+            if number < len(self.layers) - 1:
+                H = activation(torch.from_numpy(H)).numpy()
+        shares = torch.softmax(torch.from_numpy(H), dim=2)
+        mean: FloatArray = shares.mean(dim=0).numpy()
+        return mean
+
+    @staticmethod
+    def _layer(layer: ExtendedLayer, vectors: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
+        Z: Any = 0.0 if layer.own is None else H @ layer.own
+        if layer.readout is not None:
+            part = vectors[:, layer.first : layer.first + len(layer.readout)] @ layer.readout
+            Z = Z + part.reshape(len(part), layer.n_restarts, -1).transpose(1, 0, 2)
+        if layer.bias is not None:
+            Z = Z + layer.bias[:, None, :]
+        return np.ascontiguousarray(Z)
+
+
+@torch.no_grad()
+def extend(
+    member: Member, laplacian: Laplacian, cross: CrossAffinity, features: Tensor, first: int
+) -> tuple[ExtendedNetwork, FloatArray]:
+    """Compute, from the fitted rows, what a trained network needs for new ones.
+
+    Parameters
+    ----------
+    member : Member
+    laplacian : Laplacian
+    cross : CrossAffinity
+    features : (n, N_0) Tensor
+        Of the fitted rows.
+    first : int
+        Number of extended vectors that others need already.
+
+    Returns
+    -------
+    ExtendedNetwork
+    (m, R) array
+        Vectors that it needs besides, over the columns of the cross affinity.
+    """
+    prepared = member.prepared
+    if prepared.candidate.ignores_graph:
+        builder: _Builder = _IdentityBuilder(member, cross, first)
+    elif prepared.pairs is not None:
+        builder = _SpectralBuilder(member, cross, first)
+    else:
+        builder = _FullBuilder(member, cross, first, laplacian)
+    layers = builder.layers(features * prepared.feature_scale)
+    network = ExtendedNetwork(
+        layers, str(member.network.activation_name), prepared.feature_scale, member.weight
+    )
+    return network, builder.basis()
+
+
+class _Builder:
+    """Goes through the layers at the fitted rows and notes what new rows need of them."""
+
+    def __init__(self, member: Member, cross: CrossAffinity, first: int) -> None:
+        self.member, self.cross, self.first = member, cross, first
+        chosen = torch.as_tensor(member.restarts)
+        self.weights = [weight[chosen] for weight in member.record.weights]  # (s, K, in, out)
+        self.biases = [bias[chosen] for bias in member.record.biases]
+        self.s = len(chosen)
+        self.modules = [m for m in member.network.propagations if isinstance(m, Propagation)]
+
+    def basis(self) -> FloatArray:
+        """Vectors to extend, over the columns of the cross affinity."""
+        return np.zeros((self.cross.n_columns, 0))
+
+    def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
+        """What layer `layer` with input H, one tensor for each restart, needs."""
+        raise NotImplementedError
+
+    def layers(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
+        """Walk through the network."""
+        notes = []
+        H = [X] * self.s
+        last = len(self.weights) - 1
+        for layer in range(last + 1):
+            notes.append(self.note(layer, H))
+            if layer < last:
+                H = [self._forward(layer, H[j], j) for j in range(self.s)]
+        return tuple(notes)
+
+    def _forward(self, layer: int, H: Tensor, restart: int) -> Tensor:
+        total: Tensor | None = None
+        for module, weight in zip(self.modules, self.weights[layer][restart], strict=True):
+            part = module(H @ weight)
+            total = part if total is None else total + part
+        assert total is not None
+        if self.biases:
+            total = total + self.biases[layer][restart]
+        activated: Tensor = self.member.network.activation(total)
+        return activated
+
+    def bias(self, layer: int) -> NDArray[Any] | None:
+        """Biases of a layer, shape (s, N)."""
+        return self.biases[layer].cpu().numpy() if self.biases else None
+
+
+class _IdentityBuilder(_Builder):
+    def layers(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
+        return tuple(
+            ExtendedLayer(weight[:, 0].cpu().numpy(), None, 0, self.bias(layer), self.s)
+            for layer, weight in enumerate(self.weights)
+        )
+
+
+class _SpectralBuilder(_Builder):
+    """Kernels U φ Uᵀ: u(x) are the eigenvectors, extended."""
+
+    def __init__(self, member: Member, cross: CrossAffinity, first: int) -> None:
+        super().__init__(member, cross, first)
+        pairs = member.prepared.pairs
+        assert pairs is not None
+        self.pairs = pairs
+        dtype, device = self.weights[0].dtype, self.weights[0].device
+        self.U = torch.as_tensor(pairs.eigenvectors).to(dtype=dtype, device=device)
+        kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
+        self.responses = [
+            torch.as_tensor(kernel.response).to(dtype=dtype, device=device) for kernel in kernels
+        ]
+
+    def basis(self) -> FloatArray:
+        return compress_eigenvectors(self.cross, self.pairs)
+
+    def layers(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
+        if self.member.prepared.candidate.architecture == "reduced":
+            return self._reduced(X)
+        return super().layers(X)
+
+    def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
+        parts = [self._coefficients(layer, self.U.T @ H[j], j) for j in range(self.s)]
+        return self._layer(layer, parts)
+
+    def _reduced(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
+        """The whole network in spectral coordinates; only its end meets the rows."""
+        parts = []
+        last = len(self.weights) - 1
+        for restart in range(self.s):
+            H = self.U.T @ X
+            for layer in range(last + 1):
+                H = self._coefficients(layer, H, restart)
+                if layer < last:
+                    H = H + self.biases[layer][restart] if self.biases else H
+                    H = self.member.network.activation(H)
+            parts.append(H)
+        return (self._layer(last, parts),)
+
+    def _coefficients(self, layer: int, inner: Tensor, restart: int) -> Tensor:
+        """Σ_k φ_k(Λ) UᵀH Θ_k, shape (r, N_out)."""
+        terms = [
+            phi[:, None] * (inner @ weight)
+            for phi, weight in zip(self.responses, self.weights[layer][restart], strict=True)
+        ]
+        return torch.stack(terms).sum(dim=0)
+
+    def _layer(self, layer: int, parts: list[Tensor]) -> ExtendedLayer:
+        readout = torch.cat(parts, dim=1).cpu().numpy()
+        return ExtendedLayer(None, readout, self.first, self.bias(layer), self.s)
+
+
+class _FullBuilder(_Builder):
+    """Any kernel: 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
+
+    def __init__(
+        self, member: Member, cross: CrossAffinity, first: int, laplacian: Laplacian
+    ) -> None:
+        super().__init__(member, cross, first)
+        kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
+        self.at_one = [float(kernel.filter(np.ones(1))[0]) for kernel in kernels]
+        self.divided = [kernel_of(laplacian, divided_difference(k.filter)) for k in kernels]
+        self.vectors: list[FloatArray] = []
+
+    def basis(self) -> FloatArray:
+        return np.hstack(self.vectors)
+
+    def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
+        products, owns = [], []
+        for j in range(self.s):
+            weights = self.weights[layer][j].double().cpu().numpy()
+            inner = H[j].double().cpu().numpy()
+            terms = [K @ (inner @ w) for K, w in zip(self.divided, weights, strict=True)]
+            products.append(np.sum(terms, axis=0))
+            owns.append(sum(a * w for a, w in zip(self.at_one, weights, strict=True)))
+        block = self.cross.compress(np.hstack(products))
+        first = self.first + sum(vectors.shape[1] for vectors in self.vectors)
+        self.vectors.append(np.asarray(block))
+        dtype = H[0].detach().cpu().numpy().dtype
+        readout = np.eye(block.shape[1], dtype=dtype)
+        own = np.stack(owns).astype(dtype)
+        return ExtendedLayer(own, readout, first, self.bias(layer), self.s)
+
+
+def kernel_of(laplacian: Laplacian, phi: Filter) -> Kernel:
+    """The full-rank kernel of one filter."""
+    made = kernel(laplacian, phi)
+    assert isinstance(made, Kernel)
+    return made
+
+
+def divided_difference(phi: Filter) -> Filter:
+    """ψ(λ) = (φ(λ) − φ(1))/(1 − λ), which is −φ′(1) at λ = 1; a polynomial if φ is one.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> divided_difference(lg.filters.Polynomial((0.0, 0.0, 1.0))).coefficients  # (λ² − 1)/(1 − λ)
+    (-1.0, -1.0)
+    """
+    if phi.coefficients is not None:
+        ascending = np.array(phi.coefficients)
+        ascending[0] -= ascending.sum()
+        # Synthetic division by (1 − λ).
+        quotient = np.cumsum(ascending)[:-1]
+        return Polynomial(tuple(quotient.tolist()) or (0.0,))
+    at_one = float(phi(np.ones(1))[0])
+
+    def psi(values: FloatArray) -> FloatArray:
+        values = np.asarray(values, np.float64)
+        near = np.abs(1.0 - values) < 1e-7
+        step = 1e-6
+        slope = (phi(1.0 - step + 0.0 * values) - phi(1.0 + step + 0.0 * values)) / (2 * step)
+        gap = np.where(near, 1.0, 1.0 - values)
+        return np.where(near, slope, (phi(values) - at_one) / gap)
+
+    return Custom(psi)

@@ -1,0 +1,68 @@
+"""The fitted classifier as far as new rows need it: what is saved, and all that predicts.
+
+Rows become features and affinities; one product with a small matrix extends everything the
+networks know of the graph; each network is then evaluated row by row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._parallel import chunks
+from lowrankgcn.estimators.inputs import FloatArray, Inputs
+from lowrankgcn.estimators.members import ExtendedNetwork
+from lowrankgcn.extension import CrossAffinity
+
+__all__ = ["Model"]
+
+_ROWS = 65536
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Networks with the means to place new rows.
+
+    Attributes
+    ----------
+    inputs : Inputs
+    cross : CrossAffinity
+    basis : (m, 1 + R) array
+        Vectors over the columns of the cross affinity. The first extends √degree on the components
+        that have a label; it vanishes at a row that none of them is joined to.
+    networks : tuple of ExtendedNetwork
+    n_classes : int
+    """
+
+    inputs: Inputs
+    cross: CrossAffinity
+    basis: FloatArray
+    networks: tuple[ExtendedNetwork, ...]
+    n_classes: int
+
+    def distributions(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Class distributions (q, C), and which rows could not be placed and have a uniform one.
+
+        Rows are handled independently of each other, in chunks: memory is O(q C) beside X.
+        """
+        count = len(X) if not hasattr(X, "shape") else X.shape[0]
+        shares = np.empty((count, self.n_classes))
+        lost = np.empty(count, np.bool_)
+        for start, stop in chunks(count, _ROWS):
+            part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+            shares[start:stop], lost[start:stop] = self._chunk(part)
+        return shares, lost
+
+    def _chunk(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+        extended = self.cross.product(self.inputs.rows(X), self.basis)
+        features = self.inputs.features(X)
+        total = np.zeros((len(extended), self.n_classes))
+        for network in self.networks:
+            total += network.weight * network.distributions(extended, features)
+        lost = extended[:, 0] == 0
+        total[lost] = 1.0 / self.n_classes
+        return total / total.sum(axis=1, keepdims=True), lost

@@ -1,0 +1,198 @@
+"""Which candidates are worth a look, on one decomposition of the Laplacian.
+
+Left to itself the estimator compares a linear model and a perceptron of the features, which do not
+look at the graph, with the paper's low-rank and reduced-order networks under the filter
+φ(λ) = 1/(λ + ε), where ε is the C-th positive eigenvalue for C classes: eigenvectors up to there
+tell the classes apart, and their weights lie within a factor of two.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.dominance import eigenpairs
+from lowrankgcn.estimators.candidates import Candidate, truncated
+from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
+from lowrankgcn.filters import (
+    Constant,
+    Filter,
+    Linear,
+    Pseudoinverse,
+    Quadratic,
+    RegularizedInverse,
+)
+from lowrankgcn.graphs import Hypergraph
+from lowrankgcn.kernels import Kernel, kernel, low_rank_kernels
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.spectrum import Eigenpairs
+
+__all__ = ["Proposals", "eigengap", "propose"]
+
+DEFAULT_RANK = 30
+
+# Odds before any label is seen: the graph is there because it is believed to matter.
+_PRIORS = {"full": 10.0, "low-rank": 10.0, "reduced": 3.0}
+# Beyond so many rows a low-rank network, whose training touches all of them, is not tried unasked.
+_MANY_ROWS = 50_000
+_STORED_SINGLE = 200_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """Candidates with the kernels of their filters, and the eigenpairs they share.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+    kernels : tuple of tuples of Kernel
+        Empty for candidates that ignore the graph.
+    pairs : Eigenpairs or None
+        None if only kernels of full rank are wanted.
+    """
+
+    candidates: tuple[Candidate, ...]
+    kernels: tuple[tuple[Kernel, ...], ...]
+    pairs: Eigenpairs | None
+
+
+def propose(laplacian: Laplacian, settings: Settings, n_classes: int, seed: int) -> Proposals:
+    """Decompose the Laplacian and list what may be trained on it."""
+    rank = _rank(laplacian, settings)
+    if settings.architecture == "full":
+        return _full(laplacian, settings)
+    pairs: Eigenpairs | None
+    with _quiet(settings.rank is not None):
+        if settings.filters is None:
+            pairs = eigenpairs(
+                laplacian, rank, tol=settings.tol, random_state=seed, dtype=_dtype(laplacian)
+            )
+            choices = [(pairs, filters) for filters in _filters(pairs, settings, n_classes)]
+            gap = eigengap(pairs.eigenvalues, n_classes)
+            if settings.rank is None and gap is not None:
+                choices.append((truncated(pairs, gap), choices[0][1]))
+        else:
+            kernels = kernel(
+                laplacian, list(settings.filters), rank, tol=settings.tol, random_state=seed
+            )
+            pairs = kernels[0].eigenpairs
+            assert pairs is not None
+            choices = [(pairs, tuple(made.filter for made in kernels))]
+    found: list[tuple[Candidate, tuple[Kernel, ...]]] = []
+    if settings.architecture == "auto" and settings.filters is None:
+        found += [(candidate, ()) for candidate in _without_graph(settings)]
+    for architecture in _architectures(laplacian, settings):
+        for kept, filters in choices:
+            candidate = Candidate(
+                architecture,
+                filters,
+                settings.hidden_widths,
+                kept.rank,
+                _PRIORS[architecture] / len(choices),
+            )
+            found.append((candidate, low_rank_kernels(laplacian, filters, kept)))
+    candidates = tuple(candidate for candidate, _ in found)
+    return Proposals(candidates, tuple(made for _, made in found), pairs)
+
+
+def eigengap(eigenvalues: Any, n_classes: int) -> int | None:
+    """The number of eigenvalues before the widest relative gap, or None if none stands out.
+
+    Looked for between the number of classes and three quarters of the eigenvalues given; it stands
+    out if λ rises there by half.
+
+    Examples
+    --------
+    >>> eigengap([0.0, 0.01, 0.02, 0.03, 0.4, 0.41, 0.42, 0.43], 3)
+    4
+    """
+    values = np.asarray(eigenvalues)
+    first, last = max(n_classes, 2), (3 * len(values)) // 4
+    if last <= first:
+        return None
+    low, high = values[first - 1 : last - 1], values[first:last]
+    ratio = high / np.maximum(low, 1e-12)
+    best = int(ratio.argmax())
+    return first + best if ratio[best] > 1.5 else None
+
+
+def _rank(laplacian: Laplacian, settings: Settings) -> int:
+    if settings.rank is not None:
+        if settings.rank > laplacian.n:
+            raise invalid("rank", f"at most {laplacian.n}, the number of rows", settings.rank)
+        return settings.rank
+    limit = laplacian.n
+    if isinstance(laplacian.graph, Hypergraph):
+        limit = min(limit, laplacian.graph.n_hyperedges)
+    return max(1, min(DEFAULT_RANK, limit))
+
+
+def _dtype(laplacian: Laplacian) -> str:
+    return "float32" if laplacian.n > _STORED_SINGLE else "float64"
+
+
+def _filters(pairs: Eigenpairs, settings: Settings, n_classes: int) -> list[tuple[Filter, ...]]:
+    positive = pairs.eigenvalues[pairs.eigenvalues > 1e-9]
+    epsilon = float(positive[min(n_classes, len(positive)) - 1]) if len(positive) else 1.0
+    inverse = RegularizedInverse(epsilon)
+    if settings.architecture == "auto":
+        return [(inverse,)]
+    # The architecture is settled: there is time to compare filters.
+    others: list[tuple[Filter, ...]] = [(Constant(),)]
+    if len(positive):
+        others.append((Pseudoinverse(float(positive[0])),))
+    return [(inverse,), *others]
+
+
+def _architectures(laplacian: Laplacian, settings: Settings) -> tuple[Any, ...]:
+    if settings.architecture != "auto":
+        return (settings.architecture,)
+    return ("reduced",) if laplacian.n > _MANY_ROWS else ("reduced", "low-rank")
+
+
+def _without_graph(settings: Settings) -> list[Candidate]:
+    linear = Candidate("full", (), ())
+    if not settings.hidden_widths:
+        return [linear]
+    return [linear, Candidate("full", (), settings.hidden_widths)]
+
+
+def _full(laplacian: Laplacian, settings: Settings) -> Proposals:
+    wanted: Sequence[tuple[Filter, ...]] = (
+        [(Linear("auto"),), (Quadratic("auto"),)]
+        if settings.filters is None
+        else [settings.filters]
+    )
+    kernels = [kernel(laplacian, list(filters), tol=settings.tol) for filters in wanted]
+    candidates = tuple(
+        Candidate("full", tuple(k.filter for k in made), settings.hidden_widths) for made in kernels
+    )
+    return Proposals(candidates, tuple(kernels), None)
+
+
+@contextmanager
+def _quiet(rank_given: bool) -> Iterator[None]:
+    """Several components are no news here, nor is the cut of a rank that nobody asked for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DisconnectedGraphWarning)
+        if not rank_given:
+            warnings.simplefilter("ignore", RankWarning)
+            warnings.simplefilter("ignore", DegenerateCutWarning)
+        yield
+
+
+def reordered(proposals: Proposals, index: Sequence[int]) -> Proposals:
+    """Some of the candidates."""
+    return replace(
+        proposals,
+        candidates=tuple(proposals.candidates[i] for i in index),
+        kernels=tuple(proposals.kernels[i] for i in index),
+    )

@@ -1,0 +1,140 @@
+"""X as people hand it over: what kind of data it is, checked as scikit-learn checks it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.graphs import Graph
+
+__all__ = ["Rows", "check_new_rows", "read_rows"]
+
+Kind = Literal["points", "table", "incidence", "affinities", "graph"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Data of one kind.
+
+    Attributes
+    ----------
+    kind : {"points", "table", "incidence", "affinities", "graph"}
+        Numbers; a table with categories; hyperedges as columns; weights to the fitted rows; a graph
+        and no features at all.
+    data : array, DataFrame, sparse array or Graph
+    n_rows : int
+    """
+
+    kind: Kind
+    data: Any
+    n_rows: int
+
+
+def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
+    """Find out what X is, check it, and note its columns in the estimator."""
+    if X is None:
+        raise invalid("X", "rows", "None")
+    if isinstance(X, Graph):
+        if graph not in ("auto", "precomputed"):
+            raise invalid("X", "features, as graph is given too", repr(X))
+        estimator.n_features_in_ = X.n_nodes
+        return Rows("graph", X, X.n_nodes)
+    kind = _kind(X, graph)
+    data = _validated(estimator, X, kind, reset=True)
+    return Rows(kind, data, data.shape[0])
+
+
+def check_new_rows(estimator: Any, X: Any, kind: Kind) -> Any:
+    """Check rows for prediction against those at fitting."""
+    if kind == "graph":
+        raise invalid("X", "the fitted nodes: see transduction_", "further rows of a given graph")
+    return _validated(estimator, X, kind, reset=False)
+
+
+def _kind(X: Any, graph: str | Graph) -> Kind:
+    if graph == "precomputed":
+        return "affinities"
+    if graph == "hypergraph":
+        return "incidence" if sp.issparse(X) else "table"
+    if isinstance(graph, Graph):
+        return "table" if has_categories(X) else "points"
+    return "table" if graph == "auto" and has_categories(X) else "points"
+
+
+def has_categories(X: Any) -> bool:
+    """Whether X has a column of texts, categories or truth values."""
+    if isinstance(X, pd.DataFrame):
+        return any(not _is_numeric(dtype) for dtype in X.dtypes)
+    if sp.issparse(X) or not hasattr(X, "__len__"):
+        return False
+    try:
+        array = np.asarray(X)
+    except ValueError:  # ragged: the check that follows says so
+        return False
+    if array.dtype.kind in "US":
+        return True
+    return array.dtype.kind == "O" and any(isinstance(cell, str) for cell in array.ravel())
+
+
+def _first_category(X: Any) -> str:
+    if not isinstance(X, pd.DataFrame):
+        return "texts"
+    name, dtype = next(item for item in X.dtypes.items() if not _is_numeric(item[1]))
+    return f"column {name!r} of dtype {dtype}"
+
+
+def _is_numeric(dtype: Any) -> bool:
+    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+    return bool(numeric) and not isinstance(dtype, pd.CategoricalDtype)
+
+
+def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
+    fewest = 2 if reset else 1
+    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
+        name = X.columns[X.columns.duplicated()][0]
+        raise invalid("X", "columns of different names", f"several named {name!r}")
+    if kind == "points":
+        if has_categories(X):
+            expected = "numbers only (graph='hypergraph' takes categories)"
+            raise invalid("X", expected, _first_category(X))
+        # In one order of memory: sums of the columns of a frame would round otherwise.
+        return validate_data(
+            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=fewest
+        )
+    if kind in ("incidence", "affinities"):
+        checked: NDArray[Any] | sp.csr_array = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            accept_sparse="csr",
+            ensure_min_samples=fewest,
+        )
+        if kind == "affinities" and reset and checked.shape[0] != checked.shape[1]:
+            raise invalid("X", "a square matrix with graph='precomputed'", f"{checked.shape}")
+        return checked
+    table = _as_table(X)
+    if len(table) < fewest:
+        expected = f"at least {fewest} rows" if reset else "at least one row"
+        raise invalid("X", expected, f"{len(table)} sample(s)")
+    validate_data(estimator, table, reset=reset, skip_check_array=True)
+    return table
+
+
+def _as_table(X: Any) -> Any:
+    if sp.issparse(X):
+        raise invalid("X", "a dense table", f"a sparse {X.format} matrix")
+    array = X if isinstance(X, pd.DataFrame) else np.asarray(X)
+    if array.ndim != 2:
+        raise invalid("X", "a table with rows and columns. Reshape your data", f"{array.ndim}-D")
+    if array.shape[1] == 0:
+        raise invalid("X", "at least one column", f"0 feature(s) (shape={array.shape})")
+    return array

@@ -1,0 +1,207 @@
+r"""Which network, by cross-validation on the labelled rows.
+
+Every candidate is trained without some of the labels and asked for their classes. Its share in the
+prediction is
+
+.. math:: w_c \propto \pi_c \exp(-\beta\, m\, \ell_c)
+
+with prior odds π, the number m of labels that were held out, and the mean cross-entropy ℓ of their
+classes: with few labels the prior decides, with many the data do.
+
+>>> import numpy as np
+>>> folds = stratified_folds(np.array([0, 0, 0, 1, 1, 2]), np.random.default_rng(0))
+>>> folds.shape, folds.sum(axis=0)  # the only label of class 2 is never held out
+((10, 6), array([2, 2, 2, 2, 2, 0]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lowrankgcn.estimators.candidates import Candidate
+
+__all__ = ["Score", "Selection", "share_out", "stratified_folds"]
+
+FOLDS = 5
+REPEATS = 2
+
+_TEMPER = 0.3  # β: cross-validated losses of the same few rows are far from independent
+_SMALLEST_SHARE = 0.01
+_SMALLEST_PROBABILITY = 1e-6
+
+
+def stratified_folds(
+    codes: NDArray[np.intp],
+    generator: np.random.Generator,
+    *,
+    n_folds: int = FOLDS,
+    n_repeats: int = REPEATS,
+) -> NDArray[np.bool_]:
+    """Which labelled rows each fold holds out, shape (F, p); no fold if nothing can be held out.
+
+    The classes are dealt to the folds one after the other. The only label of a class stays.
+    """
+    counts = np.bincount(codes)
+    spare = int(counts[counts > 1].sum())
+    count = min(n_folds, spare)
+    if count < 2:
+        return np.zeros((0, len(codes)), bool)
+    folds = []
+    for _ in range(n_repeats):
+        place = np.full(len(codes), -1)
+        dealt = 0
+        for label in generator.permutation(np.flatnonzero(counts > 1)):
+            members = generator.permutation(np.flatnonzero(codes == label))
+            place[members] = (np.arange(len(members)) + dealt) % count
+            dealt += len(members)
+        folds += [place == fold for fold in range(count)]
+    return _leave_every_class(np.array(folds), codes)
+
+
+def _leave_every_class(folds: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Give back a label to a fold that would hold out all labels of a class."""
+    for fold in folds:
+        for label in np.unique(codes[fold]):
+            members = np.flatnonzero(codes == label)
+            if fold[members].all():
+                fold[members[0]] = False
+    return folds[folds.any(axis=1)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Score:
+    """How well a candidate predicted labels that it had not seen.
+
+    Attributes
+    ----------
+    loss : float
+        Mean cross-entropy; NaN without cross-validation.
+    accuracy, deviation : float
+        Share of right classes, and its standard deviation over the folds.
+    """
+
+    loss: float
+    accuracy: float
+    deviation: float
+
+    @classmethod
+    def of(
+        cls, shares: NDArray[np.float64], folds: NDArray[np.bool_], codes: NDArray[np.intp]
+    ) -> Score:
+        """From distributions (F, p, C) of the labelled rows."""
+        own = shares[:, np.arange(len(codes)), codes]
+        losses = -np.log(np.maximum(np.nan_to_num(own), _SMALLEST_PROBABILITY))
+        right = (shares.argmax(axis=2) == codes) & np.isfinite(own)
+        times = folds.sum(axis=0)
+        seen = times > 0
+        mean = ((losses * folds).sum(axis=0)[seen] / times[seen]).mean()
+        by_fold = (right * folds).sum(axis=1) / folds.sum(axis=1)
+        return cls(float(mean), float(by_fold.mean()), float(by_fold.std()))
+
+    @classmethod
+    def unknown(cls) -> Score:
+        """Without labels to hold out."""
+        return cls(np.nan, np.nan, np.nan)
+
+
+def share_out(
+    candidates: Sequence[Candidate], scores: Sequence[Score], held_out: int, *, best: bool
+) -> NDArray[np.float64]:
+    """Shares of the candidates in the prediction, of sum one; below one per cent none."""
+    logs = np.log([candidate.prior for candidate in candidates])
+    losses = np.array([score.loss for score in scores])
+    if held_out:
+        logs = logs - _TEMPER * held_out * losses
+    shares: NDArray[np.float64] = np.exp(logs - logs.max())
+    if best:
+        shares = (np.arange(len(shares)) == shares.argmax()).astype(float)
+    shares /= shares.sum()
+    shares[shares < _SMALLEST_SHARE] = 0.0
+    shares /= shares.sum()
+    return shares
+
+
+@final
+class Selection(Sequence[dict[str, Any]]):
+    """The candidates with their scores, best first; prints as a table.
+
+    Each entry is a mapping with "architecture", "filter", "rank", "hidden_widths", "cv_loss",
+    "cv_accuracy", "cv_deviation" and "share".
+    """
+
+    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
+        self._rows = tuple(sorted(rows, key=lambda row: -row["share"]))
+
+    @classmethod
+    def of(
+        cls,
+        candidates: Sequence[Candidate],
+        scores: Sequence[Score],
+        shares: NDArray[np.float64],
+    ) -> Selection:
+        """One row for each candidate."""
+        return cls(
+            [
+                {
+                    "architecture": candidate.name,
+                    "filter": candidate.filter_name,
+                    "rank": candidate.rank,
+                    "hidden_widths": candidate.hidden_widths,
+                    "cv_loss": score.loss,
+                    "cv_accuracy": score.accuracy,
+                    "cv_deviation": score.deviation,
+                    "share": float(share),
+                }
+                for candidate, score, share in zip(candidates, scores, shares, strict=True)
+            ]
+        )
+
+    def __len__(self) -> int:
+        """Number of candidates."""
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        """A row, or several."""
+        return self._rows[index]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Rows, best first."""
+        return iter(self._rows)
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The row with the largest share."""
+        return self._rows[0]
+
+    def to_frame(self) -> pd.DataFrame:
+        """As a table."""
+        return pd.DataFrame(self._rows)
+
+    def __repr__(self) -> str:
+        """As text, one line for each candidate."""
+        heads = ("architecture", "filter", "rank", "accuracy", "loss", "share")
+        lines = [heads, *(_cells(row) for row in self._rows)]
+        widths = [max(len(line[j]) for line in lines) for j in range(len(heads))]
+        aligned = (
+            "  ".join(
+                cell.ljust(width) if j < 2 else cell.rjust(width)
+                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in lines
+        )
+        return "\n".join(line.rstrip() for line in aligned)
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    rank = "" if row["rank"] is None else str(row["rank"])
+    known = np.isfinite(row["cv_loss"])
+    accuracy = f"{row['cv_accuracy']:.1%}" if known else "–"
+    loss = f"{row['cv_loss']:.3f}" if known else "–"
+    return row["architecture"], row["filter"], rank, accuracy, loss, f"{row['share']:.0%}"

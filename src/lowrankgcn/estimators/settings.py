@@ -1,0 +1,215 @@
+"""What "auto" means: the presets of the estimator, and checks of its parameters.
+
+>>> resolve("paper", "learning_rate", "auto"), resolve("paper", "learning_rate", 0.1)
+(0.2, 0.1)
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast, final, get_args
+
+import numpy as np
+
+from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn.filters import Filter, as_filters
+from lowrankgcn.graphs import Graph
+
+__all__ = ["PRESETS", "Settings", "read_settings", "resolve"]
+
+Restarts = Literal["ensemble", "best"]
+Choice = Literal["average", "best"]
+DType = Literal["float32", "float64"]
+
+#: What "auto" stands for. The paper's settings are those of its appendix A4.3.
+PRESETS: dict[str, dict[str, Any]] = {
+    "default": {
+        "architecture": "auto",
+        "filter": "auto",
+        "rank": "auto",
+        "hidden_widths": (32,),
+        "n_restarts": 3,
+        "optimizer": "adam",
+        "max_iter": 200,
+        "l2_penalty": "auto",
+        "bias": True,
+        "scaling": True,
+    },
+    "paper": {
+        "architecture": "low-rank",
+        "filter": "pseudoinverse",
+        "rank": 20,
+        "hidden_widths": (16,),
+        "n_restarts": 1,
+        "optimizer": "gd",
+        "learning_rate": 0.2,
+        "max_iter": 1000,
+        "l2_penalty": 5e-4,
+        "bias": False,
+        "scaling": False,
+    },
+}
+
+_GRAPHS = ("auto", "gaussian", "hypergraph", "knn", "precomputed")
+_ARCHITECTURES = ("auto", "full", "low-rank", "reduced")
+_OPTIMIZERS = ("gd", "adam", "lbfgs")
+_STEPS = {"gd": 0.2, "adam": 0.02, "lbfgs": None}
+#: Penalty per labelled row, when it is not given: it fades as labels come in.
+PENALTY = 0.4
+
+
+def resolve(preset: str, name: str, value: Any) -> Any:
+    """A parameter as given, or what its "auto" means in a preset."""
+    if isinstance(value, str) and value == "auto":
+        return PRESETS[preset].get(name, "auto")
+    return value
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Parameters of the estimator, checked and with every "auto" that a preset decides resolved."""
+
+    graph: str | Graph
+    architecture: str
+    filters: tuple[Filter, ...] | None  # None: to be selected
+    rank: int | None  # None: to be chosen
+    bandwidth: float | Literal["auto"]
+    smoother: Any
+    hidden_widths: tuple[int, ...]
+    n_restarts: int
+    optimizer: str
+    learning_rate: float | None
+    max_iter: int
+    l2_penalty: float | None  # None: PENALTY per labelled row
+    bias: bool
+    dropout: float
+    early_stopping: bool
+    class_weight: Any
+    restarts: Restarts
+    selection: Choice
+    scaling: bool
+    tol: float
+    dtype: DType
+    device: str
+    verbose: bool
+    penalise: Literal["first", "all"]
+    chosen_optimizer: bool  # whether the user named it
+
+
+def read_settings(parameters: Mapping[str, Any]) -> Settings:
+    """Check all parameters of the estimator.
+
+    Raises
+    ------
+    ValueError
+        Naming the first parameter that is wrong, what was expected and what came.
+    """
+    given = dict(parameters)
+    preset = choice(given["preset"], "preset", PRESETS)
+
+    def get(name: str) -> Any:
+        return resolve(preset, name, given[name])
+
+    optimizer = choice(get("optimizer"), "optimizer", _OPTIMIZERS)
+    rank, filter_spec, penalty = get("rank"), get("filter"), get("l2_penalty")
+    step = get("learning_rate")
+    return Settings(
+        graph=_graph(given["graph"]),
+        architecture=choice(get("architecture"), "architecture", _ARCHITECTURES),
+        filters=None if _is_auto(filter_spec) else as_filters(filter_spec),
+        rank=None if _is_auto(rank) else positive_int(rank, "rank"),
+        bandwidth=_bandwidth(given["bandwidth"], given["graph"]),
+        smoother=given["smoother"],
+        hidden_widths=_widths(get("hidden_widths")),
+        n_restarts=positive_int(get("n_restarts"), "n_restarts"),
+        optimizer=optimizer,
+        learning_rate=_learning_rate(step, optimizer),
+        max_iter=positive_int(get("max_iter"), "max_iter"),
+        l2_penalty=None if _is_auto(penalty) else positive_float(penalty, "l2_penalty", zero=True),
+        bias=_flag(get("bias"), "bias"),
+        dropout=positive_float(given["dropout"], "dropout", zero=True, below=1.0),
+        early_stopping=_flag(given["early_stopping"], "early_stopping"),
+        class_weight=_class_weight(given["class_weight"]),
+        restarts=cast(Restarts, choice(given["restarts"], "restarts", get_args(Restarts))),
+        selection=cast(Choice, choice(given["selection"], "selection", get_args(Choice))),
+        scaling=bool(PRESETS[preset]["scaling"]),
+        tol=positive_float(given["tol"], "tol", maximum=0.1),
+        dtype=cast(DType, choice(given["dtype"], "dtype", get_args(DType))),
+        device=_device(given["device"]),
+        verbose=_verbose(given["verbose"]),
+        penalise="all" if PRESETS[preset]["scaling"] else "first",
+        chosen_optimizer=not _is_auto(given["optimizer"]),
+    )
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _graph(graph: Any) -> str | Graph:
+    if isinstance(graph, Graph):
+        return graph
+    if not isinstance(graph, str):
+        raise invalid("graph", f"a graph or one of {', '.join(_GRAPHS)}", type(graph).__name__)
+    return choice(graph, "graph", _GRAPHS)
+
+
+def _bandwidth(bandwidth: Any, graph: Any) -> float | Literal["auto"]:
+    if _is_auto(bandwidth):
+        return "auto"
+    if graph not in ("auto", "gaussian"):
+        named = f"graph={graph!r}" if isinstance(graph, str) else "a graph object"
+        raise invalid("bandwidth", f"'auto' with {named}", repr(bandwidth))
+    return positive_float(bandwidth, "bandwidth")
+
+
+def _learning_rate(step: Any, optimizer: str) -> float | None:
+    if _is_auto(step):
+        return _STEPS[optimizer]
+    if optimizer == "lbfgs":
+        raise invalid("learning_rate", "'auto' with optimizer='lbfgs', which searches", repr(step))
+    return positive_float(step, "learning_rate")
+
+
+def _widths(widths: Any) -> tuple[int, ...]:
+    if isinstance(widths, numbers.Integral) and not isinstance(widths, bool):
+        widths = (widths,)
+    if isinstance(widths, (str, bytes)) or not isinstance(widths, (Sequence, np.ndarray)):
+        raise invalid("hidden_widths", "a sequence of integers >= 1", repr(widths))
+    return tuple(positive_int(width, "hidden_widths") for width in widths)
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise invalid(name, "True or False", repr(value))
+    return bool(value)
+
+
+def _verbose(value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_, numbers.Integral)):  # other estimators count levels
+        raise invalid("verbose", "True or False", repr(value))
+    return bool(value)
+
+
+def _class_weight(class_weight: Any) -> Any:
+    if isinstance(class_weight, Mapping):
+        return {
+            label: positive_float(weight, f"class_weight[{label!r}]", zero=True)
+            for label, weight in class_weight.items()
+        }
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return class_weight
+    raise invalid("class_weight", "None, 'balanced' or a mapping", repr(class_weight))
+
+
+def _device(device: Any) -> str:
+    import torch
+
+    try:
+        return str(torch.empty(0, device=device).device)
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError):
+        expected = "a device of torch that is present, such as 'cpu'"
+        raise invalid("device", expected, repr(device)) from None

@@ -1,0 +1,184 @@
+"""What every kind of cross-affinity shares: normalisation, products in chunks, states."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import finite_array, invalid, positive_float
+from lowrankgcn.operators import Factor, FloatArray
+
+__all__ = [
+    "Arrays",
+    "CrossAffinity",
+    "Values",
+    "check_state",
+    "node_scale",
+    "read_array",
+    "row_scale",
+]
+
+Arrays = dict[str, NDArray[Any]]
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CrossAffinity(ABC):
+    r"""Normalised weights between rows that come later and the n fitted nodes.
+
+    With weights w(x, i), degree d(x) = Σ w(x, i) and loop s(x) of a new row x,
+
+    .. math:: \tilde w(x, i) = \frac{w(x, i)}{\sqrt{(d(x) + s(x)) (d_i + s_i)}}
+              \Big/ \Big(1 - \frac{s(x)}{d(x) + s(x)}\Big) = a(x)^T C^T e_i
+
+    continues the rows of I − 𝓛 = (D+S)^{-1/2} (W+S) (D+S)^{-1/2} (section A2.4). The last factor
+    gives the row's own loop, whose other end is not among the fitted nodes, to its neighbours:
+    right for the eigenvalue zero, an approximation for others. a(x) has m entries that depend on x
+    alone, C (n×m) belongs to the fitted graph: what is to be applied to later rows is compressed to
+    m rows once, and then neither C nor the graph is needed.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the kind, for :func:`cross_from_state`.
+    loop_weight : float
+        s(x) beyond the loops that a hypergraph has of its own.
+    columns : Factor or None
+        C; None after :meth:`from_state`.
+    """
+
+    kind: ClassVar[str]
+
+    loop_weight: float
+    columns: Factor | None = field(default=None, repr=False)
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Number m of columns of C: hyperedges, landmarks, or nodes."""
+
+    @abstractmethod
+    def rows(self, X: Any) -> FloatArray | sp.csr_array:
+        """The rows a(x), shape (q, m); zero where x has no affinity to any fitted node.
+
+        Parameters
+        ----------
+        X : table, points or incidence rows
+            q rows like those the graph was made of.
+
+        Returns
+        -------
+        ndarray or csr_array, shape (q, m)
+            Sparse for hypergraphs and nearest neighbours.
+        """
+
+    @abstractmethod
+    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
+        """The product rows(X) @ Q."""
+
+    def product(self, X: Any, Q: Any) -> FloatArray:
+        """The product ``rows(X) @ Q``, shape (q, c), without holding all rows at once.
+
+        Parameters
+        ----------
+        X : table, points or incidence rows
+            q rows like those the graph was made of.
+        Q : (m, c) array
+            What :meth:`compress` returned.
+
+        Notes
+        -----
+        A row's result has the same bits whichever rows it comes with.
+        """
+        block = np.ascontiguousarray(finite_array(Q, "Q", ndim=2))
+        if len(block) != self.n_columns:
+            raise invalid("Q", f"{self.n_columns} rows", len(block))
+        return self._product(X, block)
+
+    def compress(self, G: Any) -> FloatArray:
+        """The product Cᵀ G, shape (m, c), for G of shape (n, c).
+
+        Raises
+        ------
+        ValueError
+            If the shape does not fit, or after :meth:`from_state`: C stays with the fitted graph.
+        """
+        if self.columns is None:
+            raise invalid("compress", "a cross-affinity of a fitted graph", "a restored one")
+        block = finite_array(G, "G", ndim=2)
+        if len(block) != self.columns.shape[0]:
+            raise invalid("G", f"{self.columns.shape[0]} rows", len(block))
+        return self.columns.transpose_product(block)
+
+    @abstractmethod
+    def state(self) -> tuple[Arrays, Values]:
+        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
+        """Restore what :meth:`state` returned; ValueError if it is something else."""
+
+
+def row_scale(degrees: FloatArray, loop_weight: float) -> tuple[FloatArray, FloatArray]:
+    """Divisor d(x) and factor √(d(x) + s(x)) that turn a row's weights into a(x).
+
+    Where the degree is zero, so is the factor. Divided first, weights do not exceed one however
+    small their sum is.
+
+    >>> row_scale(np.array([0.25, 0.0]), 2.0)
+    (array([0.25, 1.  ]), array([1.5, 0. ]))
+    """
+    joined = degrees > 0
+    divisor = np.where(joined, degrees, 1.0)
+    return divisor, np.where(joined, np.sqrt(divisor + loop_weight), 0.0)
+
+
+def node_scale(degrees: FloatArray) -> FloatArray:
+    """T = (D + S)^{-1/2}, shape (n,); 0 for nodes with neither edge nor loop.
+
+    >>> node_scale(np.array([4.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    scale = np.zeros(len(degrees))
+    np.divide(1.0, np.sqrt(degrees), out=scale, where=degrees > 0)
+    return scale
+
+
+def check_state(
+    arrays: Mapping[str, Any], array_names: set[str], values: Mapping[str, Any], names: set[str]
+) -> float:
+    """The loop weight of a state that holds what it should and nothing else."""
+    for what, given, wanted in (
+        ("arrays", arrays, array_names),
+        ("values", values, names | {"loop_weight"}),
+    ):
+        if not isinstance(given, Mapping) or set(given) != wanted:
+            got = sorted(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
+            raise invalid(what, f"the {what} {sorted(wanted)}", got)
+    return positive_float(values["loop_weight"], "loop_weight", zero=True)
+
+
+def read_array(
+    arrays: Mapping[str, Any], name: str, shape: tuple[int | None, ...], *, integer: bool = False
+) -> NDArray[Any]:
+    """A finite array of a state; None in `shape` stands for any length."""
+    array = arrays[name]
+    dtype = np.dtype(np.int64 if integer else np.float64)
+    expected = f"{dtype} of shape ({', '.join('?' if k is None else str(k) for k in shape)})"
+    if not isinstance(array, np.ndarray):
+        raise invalid(name, expected, type(array).__name__)
+    fits = array.ndim == len(shape) and all(
+        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != dtype or not fits:
+        raise invalid(name, expected, f"{array.dtype} of shape {array.shape}")
+    if not integer and not np.isfinite(array).all():
+        raise invalid(name, "finite entries", "NaN or infinity")
+    return np.ascontiguousarray(array)

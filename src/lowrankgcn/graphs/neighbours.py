@@ -1,0 +1,128 @@
+"""Nearest neighbours of a point cloud, their weights, and those of further points.
+
+>>> import numpy as np
+>>> near, weights = NearestNeighbours.of_points(np.array([[0.0], [1.0], [5.0]]), 1, "binary")
+>>> weights.toarray()
+array([[0., 1., 0.],
+       [1., 0., 0.],
+       [0., 1., 0.]])
+>>> near.join(np.array([[4.0]])).toarray()
+array([[0., 0., 1.]])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from lowrankgcn.graphs.base import magnitude, read_only
+from lowrankgcn.operators import FloatArray
+
+__all__ = ["WEIGHTS", "NearestNeighbours", "NeighbourWeights"]
+
+NeighbourWeights = Literal["self-tuning", "binary"]
+WEIGHTS: tuple[str, ...] = ("self-tuning", "binary")
+
+# Squared distances of scaled points neither overflow nor make all neighbours of a far one equal.
+_FARTHEST = 1e150
+
+_MANY_POINTS = 1000  # from here on threads are worth starting
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NearestNeighbours:
+    """A point cloud in which every point has `count` neighbours.
+
+    Attributes
+    ----------
+    points : (n, d) array
+        The points times 2^-exponent, which is exact; only ratios of distances count.
+    exponent : int
+        Of the power of two just above all coordinates.
+    count : int
+        Neighbours per point, not counting itself; less than n.
+    weights : {"self-tuning", "binary"}
+        exp(−‖x − y‖² / (s_x s_y)) with s the distance to the last neighbour, or 1.
+    scales : (n,) array
+        The distances s, in the units of `points`.
+
+    Notes
+    -----
+    SciPy's k-d tree: about n log n in few dimensions, n² in many. Memory O(n (d + count)).
+    """
+
+    points: FloatArray
+    exponent: int
+    count: int
+    weights: NeighbourWeights
+    scales: FloatArray
+
+    @classmethod
+    def of_points(
+        cls, points: FloatArray, count: int, weights: NeighbourWeights
+    ) -> tuple[NearestNeighbours, sp.csr_array]:
+        """Find the neighbours of two or more points; also return the weights to them, (n, n)."""
+        exponent = magnitude(points)
+        scaled = np.ascontiguousarray(np.ldexp(points, -exponent))
+        distances, neighbours = cKDTree(scaled).query(scaled, k=count + 1, workers=-1)
+        distances, neighbours = _without_self(distances, neighbours)
+        scales = read_only(np.ascontiguousarray(distances[:, -1]))
+        near = cls(read_only(scaled), exponent, count, weights, scales)
+        return near, near._matrix(distances, neighbours, scales)
+
+    def join(self, points: FloatArray) -> sp.csr_array:
+        """Weights from further points (q, d) to their nearest among the given ones, shape (q, n).
+
+        A point gets the weights it would have as one of the cloud, its scale being the distance to
+        its last neighbour there. Weights of zero are not stored.
+        """
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(points, -self.exponent)
+        scaled = np.clip(scaled, -_FARTHEST, _FARTHEST)
+        # One neighbour per row comes without the second axis unless the ranks are listed.
+        ranks = np.arange(1, self.count + 1)
+        workers = -1 if len(scaled) > _MANY_POINTS else 1
+        distances, neighbours = self._tree.query(scaled, k=ranks, workers=workers)
+        matrix = self._matrix(distances, neighbours, distances[:, -1])
+        matrix.eliminate_zeros()
+        return matrix
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.points)
+
+    def _matrix(
+        self, distances: FloatArray, neighbours: NDArray[np.intp], own_scales: FloatArray
+    ) -> sp.csr_array:
+        rows, count = distances.shape
+        if self.weights == "binary":
+            values = np.ones(distances.shape)
+        else:
+            own, other = own_scales[:, None], self.scales[neighbours]
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+                values = np.exp(-((distances / own) * (distances / other)))
+            # A scale of zero: weight 1 between duplicates, 0 to all others.
+            values = np.where((own > 0) & (other > 0), values, (distances == 0).astype(float))
+        pointers = np.arange(0, rows * count + 1, count)
+        shape = (rows, len(self.points))
+        matrix = sp.csr_array((values.ravel(), neighbours.ravel(), pointers), shape=shape)
+        matrix.sort_indices()
+        return matrix
+
+
+def _without_self(
+    distances: FloatArray, neighbours: NDArray[np.intp]
+) -> tuple[FloatArray, NDArray[np.intp]]:
+    """Drop each point from its own list; among many duplicates it may not be there at all."""
+    n, width = neighbours.shape
+    own = neighbours == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    keep = ~own
+    return distances[keep].reshape(n, width - 1), neighbours[keep].reshape(n, width - 1)

@@ -1,0 +1,44 @@
+"""Networks: spectral convolutions, graph convolutional networks and their reduced-order form.
+
+Plain torch modules, to be trained by anyone's loop. Kernels are buffers that move with
+``.to(device)`` and stay out of ``state_dict``.
+
+>>> import lowrankgcn as lg
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+>>> lg.nn.GCN(lg.kernel(L, "linear", rank=2), (4, 3, 2))
+GCN(
+  (propagations): ModuleList(
+    (0): LowRankPropagation(
+      n=3
+      (factor): DenseTall(3×2)
+    )
+  )
+  (convs): ModuleList(
+    (0): SpectralConv(
+      4 → 3, kernels=1, bias=False
+      ...
+  (activation): ReLU()
+  (dropout): Dropout(p=0.0, inplace=False)
+)
+"""
+
+from lowrankgcn.nn.activations import ACTIVATIONS
+from lowrankgcn.nn.border import as_propagation, as_propagations
+from lowrankgcn.nn.layers import SpectralConv
+from lowrankgcn.nn.networks import GCN, Network, ReducedOrderGCN
+from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
+from lowrankgcn.nn.pyg import PygTask, from_pyg
+
+__all__ = [
+    "ACTIVATIONS",
+    "GCN",
+    "Network",
+    "Propagation",
+    "PygTask",
+    "ReducedOrderGCN",
+    "SpectralConv",
+    "SpectralPropagation",
+    "as_propagation",
+    "as_propagations",
+    "from_pyg",
+]

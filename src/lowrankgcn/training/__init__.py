@@ -1,0 +1,48 @@
+"""Training of networks by explicit gradients, all restarts in one batch.
+
+The way of the data, and the modules in reading order: ``reduction`` (network and data →
+``problem``) → ``gradients`` (of ``hidden`` layers and the ``head``) → ``objective`` (loss with its
+penalty) → ``optimizers`` → ``train`` → ``record``.
+
+>>> import lowrankgcn as lg, numpy as np
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+>>> network = lg.nn.GCN(lg.kernel(L, "linear"), (2, 4, 2))
+>>> record = lg.training.train(network, L.graph.incidence.to_dense(), [0, 4], [0, 1], n_restarts=5)
+>>> record.logits(network, L.graph.incidence.to_dense()).argmax(dim=2)[record.best, [0, 1, 3, 4]]
+tensor([0, 0, 1, 1])
+"""
+
+from lowrankgcn.training.activations import ACTIVATIONS
+from lowrankgcn.training.folds import predict_held_out
+from lowrankgcn.training.gradients import ExplicitGradients
+from lowrankgcn.training.lbfgs import LBFGS
+from lowrankgcn.training.optimizers import Adam, GradientDescent
+from lowrankgcn.training.problem import (
+    Coordinates,
+    MatrixReadout,
+    OperatorReadout,
+    TrainingProblem,
+)
+from lowrankgcn.training.record import TrainingRecord
+from lowrankgcn.training.reduction import training_problem
+from lowrankgcn.training.run import Optimizer
+from lowrankgcn.training.threads import threads_for
+from lowrankgcn.training.train import train
+
+__all__ = [
+    "ACTIVATIONS",
+    "LBFGS",
+    "Adam",
+    "Coordinates",
+    "ExplicitGradients",
+    "GradientDescent",
+    "MatrixReadout",
+    "OperatorReadout",
+    "Optimizer",
+    "TrainingProblem",
+    "TrainingRecord",
+    "predict_held_out",
+    "threads_for",
+    "train",
+    "training_problem",
+]

@@ -1,0 +1,86 @@
+"""Smaller arrays with the same products: row spaces, equal rows, memory layout.
+
+>>> import torch
+>>> F = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0], [2.0, 0.0, 2.0]])
+>>> reduced, basis = row_space(F)  # the third column is the sum of the others
+>>> reduced.shape, torch.allclose(reduced @ basis.T, F, atol=1e-5)
+(torch.Size([4, 2]), True)
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from lowrankgcn._parallel import chunks
+from lowrankgcn.training.problem import MatrixReadout
+
+__all__ = ["COPIED_ENTRIES", "by_column", "merged", "row_space"]
+
+#: Entries up to which arrays of n rows may be copied to make products faster.
+COPIED_ENTRIES = 2**26
+# A row space or a set of rows is taken for smaller if at least a tenth of it goes.
+_WORTHWHILE = 0.9
+_ROWS = 4096
+_GRAM_WORK = 10**11
+# Nodes are merged from this number on.
+_MERGED_NODES = 1024
+
+
+def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
+    """F Q and an orthonormal basis Q of the row space, if that is smaller to rounding."""
+    m, width = features.shape
+    if m < width:
+        Q = torch.linalg.qr(features.double().T).Q
+        return (features.double() @ Q).to(features.dtype), Q.to(features.dtype)
+    if width < 3 or m * width**2 > _GRAM_WORK:
+        return features, None
+    gram = features.new_zeros(width, width, dtype=torch.float64)
+    for a, b in chunks(m, _ROWS):
+        block = features[a:b].double()
+        gram.addmm_(block.T, block)
+    values, vectors = torch.linalg.eigh(gram)
+    eps = torch.finfo(features.dtype).eps
+    kept = values > max((8 * eps) ** 2, width * 1e-15) * values[-1]
+    if int(kept.sum()) > _WORTHWHILE * width:
+        return features, None
+    Q = vectors[:, kept]
+    reduced = features.new_empty(m, Q.shape[1])
+    error = largest = 0.0
+    for a, b in chunks(m, _ROWS):
+        block = features[a:b].double()
+        inside = block @ Q
+        reduced[a:b] = inside
+        error = max(error, float((block - inside @ Q.T).abs().max()))
+        largest = max(largest, float(block.abs().max()))
+    if error > 32 * eps * largest:  # the small eigenvalues were there after all
+        return features, None
+    return reduced, Q.to(features.dtype)
+
+
+def merged(features: Tensor, readout: MatrixReadout) -> tuple[Tensor, MatrixReadout]:
+    """Equal rows of the features once, with the sum of what the readout takes from them."""
+    tall = readout.tall
+    if tall is None or len(features) < _MERGED_NODES:
+        return features, readout
+    # Equal rows give equal sums, since each is added up in the same order; others hardly ever do.
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.rand(features.shape[1], generator=generator).to(features)
+    blocks = chunks(len(features), _ROWS)
+    sums = torch.cat([(features[a:b] * weights).double().sum(dim=1) for a, b in blocks])
+    values, group = torch.unique(sums, return_inverse=True)
+    if len(values) > _WORTHWHILE * len(sums):
+        return features, readout
+    first = torch.full_like(values, len(sums), dtype=torch.long)
+    order = torch.arange(len(sums), device=sums.device)
+    first.scatter_reduce_(0, group, order, "amin")
+    kept = features[first]
+    if not all(torch.equal(features[a:b], kept[group[a:b]]) for a, b in blocks):
+        return features, readout
+    total = tall.new_zeros(len(values), tall.shape[1]).index_add_(0, group, tall)
+    return kept, MatrixReadout(by_column(total), readout.responses, readout.project)
+
+
+def by_column(X: Tensor) -> Tensor:
+    """The same matrix stored by columns, which suits narrow products; large ones stay."""
+    return X if X.numel() > COPIED_ENTRIES else X.T.contiguous().T

@@ -1,0 +1,127 @@
+"""Cross-validation of a network on its labelled rows, with one set-up for all folds.
+
+>>> import lowrankgcn as lg, numpy as np
+>>> from lowrankgcn.training import predict_held_out
+>>> spiral = lg.datasets.load_spiral(100, random_state=0)
+>>> L = lg.Laplacian(lg.GaussianGraph(spiral.data, bandwidth=3.5))
+>>> network = lg.nn.GCN(lg.kernel(L, "pseudoinverse", rank=10), (3, 4, 5))
+>>> labelled = np.arange(0, 500, 20)
+>>> folds = np.arange(25)[None, :] % 5 == np.arange(5)[:, None]
+>>> predict_held_out(
+...     network, spiral.data, labelled, spiral.target[labelled], folds, max_iter=50).shape
+(5, 25, 5)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn.nn import Network
+from lowrankgcn.training.batch import Outcome, Settings, train_batch
+from lowrankgcn.training.data import as_features, as_index, as_targets, as_weights
+from lowrankgcn.training.gradients import ExplicitGradients
+from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
+from lowrankgcn.training.problem import MatrixReadout, TrainingProblem
+from lowrankgcn.training.reduction import training_problem
+from lowrankgcn.training.run import Optimizer
+from lowrankgcn.training.threads import threads_for
+from lowrankgcn.training.train import initial_weights
+
+__all__ = ["predict_held_out"]
+
+
+@torch.no_grad()
+def predict_held_out(
+    network: Network,
+    X: Any,
+    index: Any,
+    targets: Any,
+    folds: Any,
+    *,
+    seed: int = 0,
+    optimizer: OptimizerName | Optimizer = "gd",
+    learning_rate: float | None = None,
+    max_iter: int = 1000,
+    l2_penalty: float = 0.0005,
+    decay: Literal["first", "all"] = "first",
+    sample_weight: Any = None,
+    class_weight: Any = None,
+    hidden_rows: int | None = None,
+) -> NDArray[np.float64]:
+    r"""Train once for every fold without the labels it holds out, and predict the labelled rows.
+
+    Parameters
+    ----------
+    network, X, index, targets
+        As for :func:`lowrankgcn.training.train`.
+    folds : (F, p) bool array
+        Which labelled rows each fold holds out; some must remain.
+    seed : int
+        Of the initial weights, the same for all folds.
+    optimizer, learning_rate, max_iter, l2_penalty, decay, sample_weight, class_weight
+        As for :func:`lowrankgcn.training.train`.
+    hidden_rows : int, optional
+        Estimate :math:`U^T \sigma(\cdot)` of an L-GCN from so many rows drawn at random instead of
+        all n, enough to compare networks by: an approximation that training itself never makes.
+
+    Returns
+    -------
+    (F, p, C) array
+        Class distributions of the labelled rows, those held out among them.
+
+    Notes
+    -----
+    All folds are one batch of restarts with weights of their own: the set-up is done once, and an
+    iteration costs what one of training costs, with `hidden_rows` in place of n.
+    """
+    index = as_index(index, network)
+    classes = as_targets(targets, len(index), network.widths[-1])
+    weighting = as_weights(sample_weight, class_weight, classes)
+    held = np.asarray(folds)
+    if held.dtype.kind != "b" or held.ndim != 2 or held.shape[1] != len(index):
+        raise invalid("folds", f"a bool array of shape (F, {len(index)})", f"{held.shape}")
+    kept = np.where(held, 0.0, weighting)
+    if not (kept.sum(axis=1) > 0).all():
+        raise invalid("folds", "some rows of positive weight left in every fold", "none")
+    settings = Settings(
+        optimizer=as_optimizer(optimizer, learning_rate),
+        max_iter=positive_int(max_iter, "max_iter"),
+        l2_penalty=positive_float(l2_penalty, "l2_penalty", zero=True),
+        decay=choice(decay, "decay", ("first", "all")),
+    )
+    features = as_features(X, network)
+    labels, mean = (torch.as_tensor(array).to(features) for array in (classes, weighting))
+    problem = training_problem(network, features, index, labels, mean)
+    if hidden_rows is not None:
+        problem = _thinned(problem, positive_int(hidden_rows, "hidden_rows"), seed)
+    shares = torch.as_tensor(kept / kept.sum(axis=1, keepdims=True)).to(features)
+    problem = replace(problem, sample_weight=shares)
+    weights, biases, generators = initial_weights(network, (seed,) * len(held))
+    outcome = Outcome.empty(settings.max_iter, len(held))
+    with threads_for(problem.work * len(held)):
+        train_batch(problem, settings, weights, biases, generators, outcome, lambda _: None)
+        # Dropout is for training only.
+        evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)
+        flat = features.new_empty(len(held) * network.widths[-1], len(index))
+        evaluation.evaluate(flat.view(evaluation.logits_shape), flat)
+    logits = flat.view(len(held), network.widths[-1], len(index)).double()
+    return torch.softmax(logits, dim=1).mT.cpu().numpy()
+
+
+def _thinned(problem: TrainingProblem, count: int, seed: int) -> TrainingProblem:
+    """The problem on a random part of its nodes, whose sums stand for all."""
+    readout, m = problem.readout, len(problem.features)
+    if problem.depth != 2 or m <= count or not isinstance(readout, MatrixReadout):
+        return problem
+    if readout.tall is None:
+        return problem
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randperm(m, generator=generator)[:count].to(problem.features.device)
+    tall = readout.tall[rows] * (m / count)
+    return replace(problem, features=problem.features[rows], readout=replace(readout, tall=tall))

@@ -1,0 +1,117 @@
+"""Hidden layers with explicit derivatives: activation, dropout, and convolutions between them.
+
+Activations of s restarts lie side by side with features first, shape (s·N, m), so that a product
+with a kernel serves all restarts at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor
+
+from lowrankgcn.training.activations import Activation
+
+__all__ = ["Dropout", "Hidden", "MiddleLayer"]
+
+Propagate = Callable[[Tensor], Tensor]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Dropout:
+    """Entries kept with probability 1 − p and divided by it; each restart has its own generator."""
+
+    probability: float
+    generators: Sequence[torch.Generator]
+    mask: Tensor  # (s·N, m)
+
+    def draw(self) -> Tensor:
+        """The next mask. Node by node, so that it does not depend on how arrays are laid out."""
+        kept = 1.0 - self.probability
+        parts = self.mask.chunk(len(self.generators))
+        for part, generator in zip(parts, self.generators, strict=True):
+            drawn = torch.rand(part.shape[::-1], generator=generator, device=generator.device)
+            part.copy_((drawn < kept).T)
+        return self.mask.mul_(1.0 / kept)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """The output σ(Z) of a hidden layer, in place of Z, and what dropout leaves of it."""
+
+    active: Tensor  # (s·N, m)
+    output: Tensor  # the same array without dropout
+    activation: Activation
+    dropout: Dropout | None = None
+
+    def activate(self) -> None:
+        """Overwrite Z by σ(Z), then drop."""
+        self.activation.forward(self.active)
+        if self.dropout is not None:
+            torch.mul(self.active, self.dropout.draw(), out=self.output)
+
+    def differentiate(self, error: Tensor) -> None:
+        """Turn the error of the output into the error of Z, in place."""
+        if self.dropout is not None:
+            error.mul_(self.dropout.mask)
+        self.activation.backward(error, self.active)
+
+    def part(self, start: int, stop: int) -> Hidden:
+        """The nodes start, …, stop − 1."""
+        if self.dropout is not None:  # its masks are drawn for all nodes at once
+            return self
+        view = self.active[:, start:stop]
+        return Hidden(view, view, self.activation)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MiddleLayer:
+    r"""A convolution :math:`H = \sigma(\sum_k \mathcal{K}^{(k)} H' \Theta^{(k)} + b)` on all nodes.
+
+    Kernels meet N_out columns, forth (on H' Θ) and back (on the error), and nothing but H is kept:
+    :math:`\partial\Theta^{(k)} = H'^T \mathcal{K}^{(k)} E`.
+    """
+
+    propagations: Sequence[Propagate]
+    before: Hidden
+    after: Hidden
+    weight: Tensor  # (s, N_out, K·N_in)
+    gradient: Tensor
+    bias: Tensor | None  # (s, N_out)
+    bias_gradient: Tensor | None
+
+    def forward(self) -> None:
+        """Set the output of `after`."""
+        source, Z = self._source(), self.after.active
+        for k, weight in enumerate(self._by_kernel(self.weight)):
+            product = self.propagations[k](torch.bmm(weight, source).flatten(0, 1).T).T
+            Z.copy_(product) if k == 0 else Z.add_(product)
+        if self.bias is not None:
+            Z.add_(self.bias.view(-1, 1))
+        self.after.activate()
+
+    def backward(self, error: Tensor) -> Tensor:
+        """Set the gradients and return the error of the input; overwrites `error`."""
+        self.after.differentiate(error)
+        if self.bias_gradient is not None:
+            torch.sum(error, 1, out=self.bias_gradient.view(-1))
+        source = self._source()
+        result = torch.zeros_like(source, memory_format=torch.contiguous_format)
+        pairs = zip(self._by_kernel(self.weight), self._by_kernel(self.gradient), strict=True)
+        for k, (weight, gradient) in enumerate(pairs):
+            spread = self.propagations[k](error.T).T.reshape(len(weight), -1, error.shape[1])
+            gradient.copy_(torch.bmm(spread, source.mT))
+            result.baddbmm_(weight.mT, spread)
+        return result.flatten(0, 1)
+
+    def _source(self) -> Tensor:
+        return self.before.output.view(len(self.weight), -1, self.before.output.shape[1])
+
+    def _by_kernel(self, x: Tensor) -> tuple[Tensor, ...]:
+        return x.chunk(len(self.propagations), dim=2)

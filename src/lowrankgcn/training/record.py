@@ -1,0 +1,182 @@
+"""What training leaves behind: weights, losses and times of all restarts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN, SpectralConv
+from lowrankgcn.nn.linear_map import as_index
+from lowrankgcn.training.reduction import input_features
+from lowrankgcn.training.threads import threads_for
+
+__all__ = ["TrainingRecord"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """Trained weights of s restarts and how they came about.
+
+    Attributes
+    ----------
+    weights : tuple of (s, K, N_{l-1}, N_l) Tensor
+        Weights of each layer.
+    biases : tuple of (s, N_l) Tensor
+        Biases of each layer; empty for a network without.
+    loss_curve : (T, s) array
+        Loss before each update, NaN after a restart has stopped.
+    n_iter : (s,) array
+        Updates made; for a diverged restart those whose loss was still finite.
+    converged : (s,) array of bool
+        Whether early stopping ended the restart.
+    diverged : (s,) array of bool
+        Whether the loss became infinite or NaN; the weights are of no use then.
+    seeds : tuple of int
+        Seed of each restart.
+    setup_seconds, training_seconds : float
+        Time for preparing the problem and for all iterations.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.training import train
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network, X = lg.nn.GCN(lg.kernel(L, "linear"), (2, 4, 2)), L.graph.incidence.to_dense()
+    >>> record = train(network, X, [0, 4], [0, 1], n_restarts=5, max_iter=100)
+    >>> record.load_into(network)
+    >>> record.logits(network, X, rows=[0]).shape, record.final_loss.shape
+    (torch.Size([5, 1, 2]), (5,))
+    """
+
+    weights: tuple[Tensor, ...]
+    biases: tuple[Tensor, ...]
+    loss_curve: NDArray[np.float64]
+    n_iter: NDArray[np.intp]
+    converged: NDArray[np.bool_]
+    diverged: NDArray[np.bool_]
+    seeds: tuple[int, ...]
+    setup_seconds: float
+    training_seconds: float
+
+    @property
+    def n_restarts(self) -> int:
+        """Number of restarts s."""
+        return len(self.seeds)
+
+    @property
+    def final_loss(self) -> NDArray[np.float64]:
+        """Last loss of each restart, infinite for one that diverged, shape (s,)."""
+        last = self.loss_curve[self.n_iter - 1, np.arange(self.n_restarts)]
+        return np.where(self.diverged, np.inf, last)
+
+    @property
+    def best(self) -> int:
+        """The restart with the lowest final loss."""
+        return int(np.argmin(self.final_loss))
+
+    def __repr__(self) -> str:
+        """Number of restarts, iterations and the best loss."""
+        fate = f", {int(self.diverged.sum())} diverged" if self.diverged.any() else ""
+        return (
+            f"TrainingRecord({self.n_restarts} restarts, {int(self.n_iter.max())} iterations, "
+            f"loss {self.final_loss.min():.3g}{fate})"
+        )
+
+    @torch.no_grad()
+    def load_into(self, network: Network, restart: int | None = None) -> None:
+        """Copy the weights of a restart, the best one when omitted, into a network."""
+        chosen = self.best if restart is None else restart
+        chosen = positive_int(chosen, "restart", minimum=0, maximum=self.n_restarts - 1)
+        self._check(network)
+        for layer, conv in enumerate(network.convs):
+            assert isinstance(conv, SpectralConv)
+            conv.weight.copy_(self.weights[layer][chosen])
+            if conv.bias is not None:
+                conv.bias.copy_(self.biases[layer][chosen])
+
+    @torch.no_grad()
+    def logits(self, network: Network, X: Any, rows: Any = None) -> Tensor:
+        """Logits of every restart, without touching the network's own weights.
+
+        Parameters
+        ----------
+        network : GCN or ReducedOrderGCN
+            The trained network, or one of the same widths on another graph.
+        X : (n, N_0) Tensor or array
+        rows : (p,) integers or (n,) mask, optional
+            Rows to compute; all when omitted.
+
+        Returns
+        -------
+        (s, n, C) or (s, p, C) Tensor
+
+        Notes
+        -----
+        Products of kernels with X are computed once for all restarts; beside the result the memory
+        is that of one restart.
+        """
+        self._check(network)
+        X = torch.as_tensor(X).to(self.weights[0])
+        if X.ndim != 2 or X.shape != (network.n_nodes, network.widths[0]):
+            expected = f"shape ({network.n_nodes}, {network.widths[0]})"
+            raise invalid("X", expected, f"shape {tuple(X.shape)}")
+        index = None if rows is None else as_index(rows, network.n_nodes, X.device)
+        with threads_for(X.numel()):
+            features, basis = input_features(network, X)
+            return torch.stack(
+                [self._logits(network, features, basis, index, j) for j in range(self.n_restarts)]
+            )
+
+    def _logits(
+        self,
+        network: Network,
+        features: Tensor,
+        basis: Tensor | None,
+        index: Tensor | None,
+        restart: int,
+    ) -> Tensor:
+        weight = self.weights[0][restart].flatten(0, 1)
+        H = features @ (weight if basis is None else basis.T @ weight)
+        last = len(self.weights) - 1
+        reduced = isinstance(network, ReducedOrderGCN)
+        for layer in range(last + 1):
+            chosen = index if layer == last and not reduced else None
+            if layer > 0:
+                H = self._convolve(network, H, layer, restart, chosen)
+            elif chosen is not None:
+                H = H[chosen]
+            if layer == last and isinstance(network, ReducedOrderGCN):
+                H = network.project(H, index)
+            if self.biases:
+                H = H + self.biases[layer][restart]
+            if layer < last:
+                H = network.activation(H)
+        return H
+
+    def _convolve(
+        self, network: Network, H: Tensor, layer: int, restart: int, index: Tensor | None
+    ) -> Tensor:
+        total: Tensor | None = None
+        for module, weight in zip(network.propagations, self.weights[layer][restart], strict=True):
+            assert isinstance(module, Propagation)
+            inner = H @ weight
+            part = module(inner) if index is None else module.rows(index, inner)
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+    def _check(self, network: Any) -> None:
+        if not isinstance(network, Network):
+            raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
+        convs = [conv for conv in network.convs if isinstance(conv, SpectralConv)]
+        shapes = [tuple(conv.weight.shape) for conv in convs]
+        own = [tuple(weight.shape[1:]) for weight in self.weights]
+        if shapes != own or bool(self.biases) != (convs[0].bias is not None):
+            raise invalid("network", f"weights of shapes {own}, as trained", shapes)

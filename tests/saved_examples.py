@@ -1,0 +1,80 @@
+"""Small classifiers of every kind, to be saved, and rows for them that are new."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import lowrankgcn as lg
+
+N = 90
+
+
+def two_groups(n: int = N, d: int = 2, seed: int = 0) -> np.ndarray:
+    X = np.random.default_rng(seed).normal(size=(n, d))
+    X[: n // 2] += 3.0
+    return X
+
+
+def labels(n: int = N) -> np.ndarray:
+    y = np.full(n, -1)
+    y[:: n // 18] = (np.arange(n) >= n // 2)[:: n // 18]
+    return y
+
+
+def mixed_table(seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    colours = np.array(["red", "blue", None, "green"], dtype=object)
+    numbers = rng.normal(size=N)
+    numbers[::7] = np.nan
+    return pd.DataFrame(
+        {
+            "colour": colours[rng.integers(0, 4, N)],
+            "number": numbers,
+            "flag": rng.random(N) < 0.5,
+            "kind": pd.Categorical(rng.choice(["a", "b", "c"], N)),
+        }
+    )
+
+
+def fitted(X: Any, y: Any = None, **parameters: Any) -> lg.GCNClassifier:
+    options = {"max_iter": 10, "random_state": 0, "hidden_widths": (4,), **parameters}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return lg.GCNClassifier(**options).fit(X, labels() if y is None else y)
+
+
+CASES: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
+    "default": (two_groups_of := lambda seed: two_groups(seed=seed), {}),
+    "dense": (lambda seed: two_groups(d=9, seed=seed), {"bandwidth": 2.0}),
+    "fortran": (lambda seed: np.asfortranarray(two_groups(d=9, seed=seed)), {"graph": "gaussian"}),
+    "neighbours": (two_groups_of, {"graph": "knn"}),
+    "full": (two_groups_of, {"graph": "knn", "architecture": "full"}),
+    "low-rank": (two_groups_of, {"architecture": "low-rank", "rank": 5, "dtype": "float64"}),
+    "reduced": (two_groups_of, {"architecture": "reduced", "filter": "heat"}),
+    "several filters": (two_groups_of, {"filter": ["linear", "constant"], "bias": False}),
+    "paper": (two_groups_of, {"preset": "paper", "rank": 5}),
+    "table": (mixed_table, {}),
+    "nameless table": (lambda seed: mixed_table(seed).to_numpy(object), {}),
+    "full table": (mixed_table, {"architecture": "full"}),
+}
+
+
+@cache
+def example(name: str) -> lg.GCNClassifier:
+    make, parameters = CASES[name]
+    return fitted(make(0), **parameters)
+
+
+def assert_same_predictions(a: lg.GCNClassifier, b: lg.GCNClassifier, X: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for method in ("predict_proba", "decision_function", "predict"):
+            left, right = getattr(a, method)(X), getattr(b, method)(X)
+            assert left.dtype == right.dtype
+            assert left.tobytes() == right.tobytes(), method

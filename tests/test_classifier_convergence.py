@@ -1,0 +1,42 @@
+"""Training is watched: what diverges, stands still or is cut short is told."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+import lowrankgcn as lg
+
+
+def fit(**options: Any) -> lg.GCNClassifier:
+    X, classes = load_iris(return_X_y=True)
+    y = np.full(150, -1)
+    y[::10] = classes[::10]
+    return lg.GCNClassifier(random_state=0, **options).fit(X, y)
+
+
+def test_silent_by_default() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit()
+
+
+@pytest.mark.parametrize(
+    ("architecture", "step"), [("low-rank", 1e-6), ("reduced", 1e-6), ("reduced", 1e-4)]
+)
+def test_steps_too_small(architecture: str, step: float) -> None:
+    with pytest.warns(ConvergenceWarning, match=r"has not converged.*raise max_iter"):
+        fit(architecture=architecture, filter="heat", max_iter=60, learning_rate=step)
+
+
+def test_steps_too_large() -> None:
+    with (
+        pytest.warns(ConvergenceWarning, match="diverged"),
+        pytest.raises(ValueError, match="learning_rate"),
+    ):
+        fit(architecture="low-rank", filter="heat", optimizer="gd", learning_rate=1e30)

@@ -1,0 +1,78 @@
+"""Predictions for rows of a table that were there at fitting are those made at fitting, exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import lowrankgcn as lg
+from lowrankgcn.estimators.members import divided_difference
+
+CARS = lg.datasets.load_cars("buying", as_frame=True)
+
+
+def labels() -> Any:
+    y = np.full(len(CARS.data), -1)
+    y[CARS.training] = CARS.target.iloc[CARS.training]
+    return y
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"architecture": "low-rank", "filter": "pseudoinverse", "rank": 15},
+        {"architecture": "low-rank", "filter": ["pseudoinverse", "constant"], "rank": 16},
+        {"architecture": "reduced", "filter": "heat", "rank": 16},
+        {"architecture": "reduced", "filter": "heat", "rank": 16, "hidden_widths": (8, 6)},
+        {"architecture": "low-rank", "filter": "heat", "rank": 16, "hidden_widths": (8, 6)},
+        {"architecture": "low-rank", "filter": "heat", "rank": 16, "hidden_widths": ()},
+        {"architecture": "full", "filter": "linear"},
+        {"architecture": "full", "filter": ["quadratic", "heat"]},
+        {"architecture": "full", "filter": lg.filters.Polynomial((0.5, -1.0, 0.25, 0.1))},
+        {"architecture": "full", "filter": lg.filters.RegularizedInverse(0.3)},
+        {"preset": "paper", "rank": 15, "max_iter": 40},
+        {"restarts": "best", "architecture": "low-rank", "filter": "heat", "rank": 16},
+        {},
+    ],
+    ids=str,
+)
+def test_fitted_rows_of_a_table(options: dict[str, Any]) -> None:
+    options = {"max_iter": 30, "n_restarts": 2} | options
+    classifier = lg.GCNClassifier(random_state=0, dtype="float64", **options)
+    classifier.fit(CARS.data, labels())
+    again = classifier.predict_proba(CARS.data)
+    assert_allclose(again, classifier.label_distributions_, rtol=0, atol=1e-9)
+    few = classifier.predict_proba(CARS.data.iloc[[7, 1700]])
+    assert_allclose(few, again[[7, 1700]], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "phi",
+    [
+        lg.filters.Heat(3.0),
+        lg.filters.RegularizedInverse(0.1),
+        lg.filters.Polynomial((1.0, -2.0, 3.0)),
+        lg.filters.Constant(2.0),
+    ],
+    ids=str,
+)
+def test_divided_difference(phi: lg.filters.Filter) -> None:
+    values = np.array([0.0, 0.3, 0.99, 1.2, 2.0])
+    expected = (phi(values) - phi(np.ones(1))) / (1 - values)
+    assert_allclose(divided_difference(phi)(values), expected, rtol=1e-9, atol=1e-12)
+    step = 1e-4
+    slope = (phi(np.array([1 - step])) - phi(np.array([1 + step]))) / (2 * step)
+    assert_allclose(divided_difference(phi)(np.ones(1)), slope, rtol=1e-4, atol=1e-6)
+
+
+def test_unknown_values_are_told() -> None:
+    classifier = lg.GCNClassifier(random_state=0, max_iter=20, n_restarts=1)
+    classifier.fit(CARS.data, labels())
+    strange = CARS.data.head(2).copy()
+    strange[:] = "never seen"
+    with pytest.warns(lg.UnlabelledComponentWarning, match="2 of 2 rows"):
+        shares = classifier.predict_proba(strange)
+    assert_array_equal(shares, np.full((2, 4), 0.25))

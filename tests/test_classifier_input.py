@@ -1,0 +1,413 @@
+"""Malformed calls: each gets one clear error and not a word besides."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from lowrankgcn import AdjacencyGraph, GCNClassifier, Hypergraph
+
+N = 24
+POINTS = np.random.default_rng(0).normal(size=(N, 3)) + 4.0 * (np.arange(N) % 2)[:, None]
+LABELS = np.where(np.arange(N) < 12, np.arange(N) % 2, -1)
+FRAME = pd.DataFrame(POINTS, columns=["a", "b", "c"])
+TABLE = pd.DataFrame(
+    {
+        "colour": np.where(np.arange(N) % 2, "red", "blue"),
+        "size": np.arange(N) % 5,
+        "weight": POINTS[:, 0],
+    }
+)
+WEIGHTS = np.exp(-np.square(POINTS[:, None] - POINTS[None]).sum(axis=2) / 10)
+
+
+def changed(array: np.ndarray, place: Any, value: float) -> np.ndarray:
+    copy = array.copy()
+    copy[place] = value
+    return copy
+
+
+def quick(**options: Any) -> GCNClassifier:
+    given: dict[str, Any] = {"max_iter": 5, "n_restarts": 1, "random_state": 0}
+    return GCNClassifier(**(given | options))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A call of fit that cannot work."""
+
+    message: str
+    X: Any = field(default_factory=lambda: POINTS)
+    y: Any = field(default_factory=lambda: LABELS)
+    options: dict[str, Any] = field(default_factory=dict)
+    sample_weight: Any = None
+    error: type[Exception] = ValueError
+
+
+def option(message: str, **options: Any) -> Fit:
+    return Fit(message, options=options)
+
+
+DATA: dict[str, Fit] = {
+    "NaN": Fit(r"Input X contains NaN", changed(POINTS, (3, 1), np.nan)),
+    "infinity": Fit(r"Input X contains infinity", changed(POINTS, (3, 1), np.inf)),
+    "infinity in a table": Fit(
+        r"column 'weight': expected finite numbers, got inf",
+        TABLE.assign(weight=changed(POINTS[:, 0], 3, np.inf)),
+    ),
+    "no rows": Fit(r"0 sample\(s\)", POINTS[:0], LABELS[:0]),
+    "no columns": Fit(r"0 feature\(s\)", POINTS[:, :0]),
+    "one row": Fit(r"Found array with 1 sample\(s\)", POINTS[:1], [1]),
+    "one row of a table": Fit(r"at least 2 rows, got 1 sample", TABLE[:1], ["a"]),
+    "table without columns": Fit(r"0 feature\(s\)", TABLE[[]], options={"graph": "hypergraph"}),
+    "one dimension": Fit(r"Expected 2D array, got 1D array", POINTS[:, 0]),
+    "one dimension of texts": Fit(r"Reshape your data", np.array(["a", "b"]), [0, 1]),
+    "three dimensions": Fit(r"3", POINTS[None]),
+    "a scalar": Fit(r"Expected 2D array, got scalar array", 3.0),
+    "None": Fit(r"X: expected rows, got None", None),
+    "ragged lists": Fit(r"inhomogeneous shape", [[1.0], [2.0, 3.0]], [0, 1]),
+    "complex": Fit(r"Complex data not supported", POINTS + 0j),
+    "sparse points": Fit(r"[Ss]parse", sp.csr_array(POINTS), error=TypeError),
+    "sparse table": Fit(
+        r"incidence: expected entries 0 and 1, got -",
+        sp.csr_array(POINTS - 10),
+        options={"graph": "hypergraph"},
+    ),
+    "text column of neighbours": Fit(
+        r"X: expected numbers only \(graph='hypergraph' takes categories\), got column "
+        r"'colour' of dtype",
+        TABLE,
+        options={"graph": "knn"},
+    ),
+    "texts in a Gaussian graph": Fit(
+        r"X: expected numbers only .* got texts",
+        TABLE.to_numpy(),
+        options={"graph": "gaussian"},
+    ),
+    "columns of one name": Fit(
+        r"X: expected columns of different names, got several named 'a'",
+        TABLE.set_axis(["a", "a", "b"], axis=1),
+    ),
+    "numeric columns of one name": Fit(
+        r"X: expected columns of different names, got several named 'a'",
+        FRAME.set_axis(["a", "a", "b"], axis=1),
+    ),
+    "names of several kinds": Fit(
+        r"all input features to have string names|feature names.* str",
+        FRAME.set_axis(["a", 1, "b"], axis=1),
+        error=TypeError,
+    ),
+    "all-missing column of points": Fit(r"Input X contains NaN", FRAME.assign(a=np.nan)),
+    "table of missing cells": Fit(
+        r"X: expected a cell that is not missing, got missing cells only",
+        pd.DataFrame({"a": [None] * N, "b": [None] * N}, dtype=object),
+        options={"graph": "hypergraph"},
+    ),
+    "y longer than X": Fit(r"y: expected 24 labels, .* got 25", y=[*LABELS, 1]),
+    "y shorter than X": Fit(r"y: expected 24 labels, .* got 23", y=LABELS[1:]),
+    "y is None": Fit(r"requires y to be passed, but the target y is None", y=None),
+    "y has two columns": Fit(r"y should be a 1d array", y=np.eye(N)),
+    "y is continuous": Fit(r"Unknown label type: continuous", y=POINTS[:, 0]),
+    "no label": Fit(r"y: expected at least one labelled row", y=np.full(N, -1)),
+    "one class": Fit(r"y: expected labels of at least two classes", y=np.zeros(N, int)),
+}
+WEIGHTED: dict[str, Fit] = {
+    "too few weights": Fit(
+        r"sample_weight: expected 24 numbers >= 0, got shape \(3,\)", sample_weight=[1, 1, 1]
+    ),
+    "negative weight": Fit(
+        r"sample_weight: expected 24 numbers >= 0, .*minimum -1",
+        sample_weight=changed(np.ones(N), 2, -1.0),
+    ),
+    "NaN as weight": Fit(
+        r"sample_weight: expected finite entries, got nan",
+        sample_weight=changed(np.ones(N), 2, np.nan),
+    ),
+    "weights of two dimensions": Fit(
+        r"sample_weight: expected .* 1 dimension, got shape \(24, 1\)",
+        sample_weight=np.ones((N, 1)),
+    ),
+    "texts as weights": Fit(r"sample_weight: expected a real numeric", sample_weight=["a"] * N),
+    "zero weights": Fit(r"sample_weight: .* zero weights only", sample_weight=np.zeros(N)),
+    "no weights": Fit(
+        r"sample_weight: expected 24 numbers >= 0, got shape \(0,\)", sample_weight=[]
+    ),
+}
+OPTIONS: dict[str, Fit] = {
+    "graph unknown": option(r"graph: expected one of 'auto', .*got 'gausian'", graph="gausian"),
+    "graph is a number": option(r"graph: expected a graph or one of .*got int", graph=3),
+    "graph of another size": option(
+        r"graph: expected 24 nodes, as many as rows, got 3", graph=AdjacencyGraph(np.ones((3, 3)))
+    ),
+    "graph twice": Fit(
+        r"X: expected features, as graph is given too",
+        AdjacencyGraph(WEIGHTS),
+        options={"graph": AdjacencyGraph(WEIGHTS)},
+    ),
+    "graph twice by name": Fit(
+        r"X: expected features, as graph is given too, got AdjacencyGraph",
+        AdjacencyGraph(WEIGHTS),
+        options={"graph": "knn"},
+    ),
+    "precomputed, not square": Fit(
+        r"X: expected a square matrix with graph='precomputed', got \(24, 3\)",
+        options={"graph": "precomputed"},
+    ),
+    "precomputed, not symmetric": Fit(
+        r"symmetric", changed(WEIGHTS, (0, 1), 7.0), options={"graph": "precomputed"}
+    ),
+    "precomputed, negative": Fit(r">= 0", WEIGHTS - 1.0, options={"graph": "precomputed"}),
+    "precomputed, NaN": Fit(
+        r"Input X contains NaN", changed(WEIGHTS, (0, 0), np.nan), options={"graph": "precomputed"}
+    ),
+    "precomputed, texts": Fit(
+        r"X: expected numbers only, got texts|could not convert string to float",
+        TABLE,
+        options={"graph": "precomputed"},
+    ),
+    "graph without features at full rank": Fit(
+        r"X: expected features for architecture='full', got a graph alone",
+        AdjacencyGraph(WEIGHTS),
+        options={"architecture": "full"},
+    ),
+    "architecture unknown": option(r"architecture: expected one of 'auto'", architecture="deep"),
+    "architecture None": option(r"architecture: expected one of .* got None", architecture=None),
+    "filter unknown": option(r"filter: expected .*'nothing'", filter="nothing"),
+    "filter is a number": option(r"filter: expected ", filter=3),
+    "no filter": option(r"filters?: expected ", filter=[]),
+    "rank 0": option(r"rank: expected an integer >= 1, got 0", rank=0),
+    "rank negative": option(r"rank: expected an integer >= 1, got -4", rank=-4),
+    "rank fraction": option(r"rank: expected an integer >= 1, got 2.5", rank=2.5),
+    "rank True": option(r"rank: expected an integer >= 1, got True", rank=True),
+    "rank too large": option(r"rank: expected at most 24, the number of rows, got 25", rank=25),
+    "rank text": option(r"rank: expected an integer >= 1, got 'large'", rank="large"),
+    "bandwidth negative": option(r"bandwidth: expected a finite number > 0", bandwidth=-1.0),
+    "bandwidth zero": option(r"bandwidth: expected a finite number > 0", bandwidth=0.0),
+    "bandwidth infinite": option(r"bandwidth: expected a finite number > 0", bandwidth=np.inf),
+    "bandwidth text": option(
+        r"bandwidth: expected a finite number > 0, got 'wide'", bandwidth="wide"
+    ),
+    "bandwidth of neighbours": option(
+        r"bandwidth: expected 'auto' with graph='knn', got 2.0", bandwidth=2.0, graph="knn"
+    ),
+    "smoother unknown": option(r"smoother: expected ", smoother="loops"),
+    "smoother negative": option(r"smoother: expected a finite number >= 0", smoother=-1.0),
+    "smoother too short": option(r"smoother: expected ", smoother=np.ones(3)),
+    "hidden_widths zero": option(r"hidden_widths: expected an integer >= 1", hidden_widths=(0,)),
+    "hidden_widths text": option(r"hidden_widths: expected a sequence", hidden_widths="wide"),
+    "hidden_widths None": option(r"hidden_widths: expected a sequence", hidden_widths=None),
+    "n_restarts": option(r"n_restarts: expected an integer >= 1, got 0", n_restarts=0),
+    "optimizer": option(r"optimizer: expected one of .* got 'sgd'", optimizer="sgd"),
+    "learning_rate": option(r"learning_rate: expected a finite number > 0", learning_rate=0.0),
+    "learning_rate text": option(r"learning_rate: expected ", learning_rate="fast"),
+    "learning_rate of L-BFGS": option(
+        r"learning_rate: expected 'auto' with optimizer='lbfgs', .*got 0.5",
+        optimizer="lbfgs",
+        learning_rate=0.5,
+    ),
+    "max_iter": option(r"max_iter: expected an integer >= 1, got 0", max_iter=0),
+    "l2_penalty": option(r"l2_penalty: expected a finite number >= 0", l2_penalty=-1e-3),
+    "bias": option(r"bias: expected True or False, got 1", bias=1),
+    "dropout": option(r"dropout: expected a finite number >= 0 and < 1, got 1.0", dropout=1.0),
+    "early_stopping": option(r"early_stopping: expected True or False", early_stopping="yes"),
+    "class_weight unknown": option(
+        r"class_weight: expected weights of the classes \[0, 1\], got 7", class_weight={7: 1.0}
+    ),
+    "class_weight negative": option(
+        r"class_weight\[0\]: expected a finite number >= 0", class_weight={0: -1.0}
+    ),
+    "class_weight NaN": option(
+        r"class_weight\[0\]: expected a finite number >= 0", class_weight={0: np.nan}
+    ),
+    "class_weight text": option(
+        r"class_weight\[0\]: expected a finite number >= 0", class_weight={0: "much"}
+    ),
+    "class_weight word": option(r"class_weight: expected .*got 'even'", class_weight="even"),
+    "class_weight array": option(r"class_weight: expected ", class_weight=np.ones(2)),
+    "class_weight zero": option(r"weight", class_weight={0: 0.0, 1: 0.0}),
+    "restarts": option(r"restarts: expected one of 'ensemble', 'best'", restarts="mean"),
+    "selection": option(r"selection: expected one of 'average', 'best'", selection="all"),
+    "preset": option(r"preset: expected one of 'default', 'paper'", preset="fast"),
+    "tol": option(r"tol: expected a finite number > 0", tol=0.0),
+    "tol too large": option(r"tol: expected .* <= 0.1, got 0.5", tol=0.5),
+    "dtype": option(r"dtype: expected one of 'float32', 'float64'", dtype="float16"),
+    "dtype type": option(r"dtype: expected one of ", dtype=np.float32),
+    "device": option(r"device: expected a device of torch", device="abacus"),
+    "device absent": option(r"device: expected a device of torch", device="cuda:7"),
+    "random_state": option(r"cannot be used to seed", random_state="seed"),
+    "verbose": option(r"verbose: expected True or False", verbose="loud"),
+}
+CALLS = DATA | WEIGHTED | OPTIONS
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_fit_says_what_is_wrong(name: str) -> None:
+    call = CALLS[name]
+    classifier = quick(**call.options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(call.error, match=call.message) as caught:
+            classifier.fit(call.X, call.y, sample_weight=call.sample_weight)
+    assert type(caught.value) is call.error
+    assert not hasattr(classifier, "classes_")
+
+
+def fitted(X: Any, **options: Any) -> Callable[[], GCNClassifier]:
+    return lambda: quick(**options).fit(X, LABELS)
+
+
+PREDICTIONS: dict[str, tuple[Callable[[], GCNClassifier], Any, str]] = {
+    "NaN": (fitted(POINTS), changed(POINTS, (0, 0), np.nan), r"Input X contains NaN"),
+    "infinity": (fitted(POINTS), changed(POINTS, (0, 0), -np.inf), r"Input X contains infinity"),
+    "too few columns": (fitted(POINTS), POINTS[:, :2], r"X has 2 features, but .* expecting 3"),
+    "too many columns": (fitted(POINTS), np.ones((2, 4)), r"X has 4 features, but .* expecting 3"),
+    "one dimension": (fitted(POINTS), POINTS[0], r"Expected 2D array, got 1D array"),
+    "no rows": (fitted(POINTS), POINTS[:0], r"0 sample\(s\)"),
+    "texts": (fitted(POINTS), TABLE.to_numpy(), r"X: expected numbers only"),
+    "other columns": (fitted(FRAME), FRAME.rename(columns={"a": "d"}), r"unseen at fit time:\n- d"),
+    "missing column": (fitted(FRAME), FRAME[["a", "b"]], r"now missing:\n- c"),
+    "reordered columns": (fitted(FRAME), FRAME[["b", "a", "c"]], r"same order as they were in fit"),
+    "missing column of a table": (fitted(TABLE), TABLE[["colour", "size"]], r"missing:\n- weight"),
+    "other columns of a table": (
+        fitted(TABLE),
+        TABLE.rename(columns={"size": "length"}),
+        r"unseen at fit time:\n- length",
+    ),
+    "reordered columns of a table": (
+        fitted(TABLE),
+        TABLE[["size", "colour", "weight"]],
+        r"same order as they were in fit",
+    ),
+    "no rows of a table": (fitted(TABLE), TABLE[:0], r"at least one row, got 0 sample"),
+    "texts where numbers were": (
+        fitted(TABLE),
+        TABLE.assign(weight="heavy"),
+        r"column 'weight': expected numbers as at fitting, got 'heavy'",
+    ),
+    "infinity in a table": (
+        fitted(TABLE),
+        TABLE.assign(weight=np.inf),
+        r"column 'weight': expected finite numbers",
+    ),
+    "further nodes of a graph": (
+        fitted(AdjacencyGraph(WEIGHTS)),
+        POINTS,
+        r"X: expected the fitted nodes: see transduction_",
+    ),
+    "further rows of a matrix of weights": (
+        fitted(WEIGHTS, graph="precomputed"),
+        WEIGHTS,
+        r"X: expected the fitted rows: see label_distributions_",
+    ),
+    "precomputed of another size": (
+        fitted(WEIGHTS, graph="precomputed"),
+        WEIGHTS[:, :3],
+        r"X has 3 features, but .* expecting 24",
+    ),
+    "other hyperedges": (
+        fitted(sp.csr_array((POINTS > 0) * 1.0), graph="hypergraph"),
+        sp.csr_array(np.ones((2, 5))),
+        r"X has 5 features, but .* expecting 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_predict_says_what_is_wrong(name: str) -> None:
+    make, X, message = PREDICTIONS[name]
+    classifier = make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in ("predict", "predict_proba", "decision_function"):
+            with pytest.raises(ValueError, match=message):
+                getattr(classifier, method)(X)
+
+
+@pytest.mark.parametrize("X", [POINTS, None, "nonsense"])
+def test_unfitted_says_so_first(X: Any) -> None:
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        GCNClassifier().predict(X)
+
+
+def test_unknown_arguments() -> None:
+    with pytest.raises(TypeError, match=re.escape("unexpected keyword argument 'ranks'")):
+        GCNClassifier(ranks=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional argument"):
+        GCNClassifier("auto")  # type: ignore[misc]
+
+
+WORKING: dict[str, tuple[Any, dict[str, Any]]] = {
+    "points": (POINTS, {}),
+    "integers": (POINTS.round().astype(int), {}),
+    "lists": (POINTS.tolist(), {}),
+    "single precision": (POINTS.astype(np.float32), {}),
+    "frame": (FRAME, {}),
+    "nullable frame": (FRAME.astype("Float64"), {}),
+    "numbers as objects": (POINTS.astype(object), {}),
+    "one column": (POINTS[:, :1], {}),
+    "more columns than rows": (np.tile(POINTS, 20), {}),
+    "a constant column": (changed(POINTS, (slice(None), 1), 7.0), {}),
+    "constant features": (np.ones((N, 3)), {}),
+    "constant features of a Gaussian graph": (np.ones((N, 3)), {"graph": "gaussian"}),
+    "constant features of neighbours": (np.ones((N, 3)), {"graph": "knn"}),
+    "constant features as in the paper": (np.ones((N, 3)), {"preset": "paper", "max_iter": 5}),
+    "rows twice": (np.repeat(POINTS[: N // 2], 2, axis=0), {}),
+    "a huge column": (POINTS * [1.0, 1e150, 1.0], {}),
+    "a tiny column": (POINTS * [1.0, 1e-150, 1.0], {}),
+    "table": (TABLE, {}),
+    "table of texts": (TABLE.astype(str).to_numpy(), {}),
+    "table as lists": (TABLE.astype(str).to_numpy().tolist(), {}),
+    "categories": (TABLE.astype("category"), {}),
+    "booleans": (FRAME > 0, {}),
+    "missing cells": (TABLE.mask(np.eye(N, 3, dtype=bool)), {}),
+    "an all-missing column": (TABLE.assign(size=np.nan), {}),
+    "an all-missing column of objects": (TABLE.assign(size=None), {}),
+    "a constant table": (TABLE.assign(colour="red")[["colour"]], {}),
+    "a table of numbers": (FRAME, {"graph": "hypergraph"}),
+    "a table of numbers without names": (POINTS, {"graph": "hypergraph"}),
+    "dates": (TABLE.assign(day=pd.date_range("2024", periods=N)), {}),
+    "integer names": (TABLE.set_axis([0, 1, 2], axis=1), {}),
+    "rank n": (POINTS, {"rank": N, "architecture": "low-rank"}),
+    "rank 1": (POINTS, {"rank": 1, "architecture": "reduced"}),
+    "no hidden layer": (POINTS, {"hidden_widths": ()}),
+    "two hidden layers": (POINTS, {"hidden_widths": [4, 4]}),
+    "one width": (POINTS, {"hidden_widths": 4}),
+    "class weights": (POINTS, {"class_weight": {1: 3}}),
+    "balanced": (POINTS, {"class_weight": "balanced"}),
+}
+
+
+@pytest.mark.parametrize("name", WORKING)
+@pytest.mark.filterwarnings("ignore::lowrankgcn.DegenerateCutWarning")
+def test_unusual_input_that_works_in_silence(name: str) -> None:
+    X, options = WORKING[name]
+    classifier = quick(**options).fit(X, LABELS)
+    for shares in (classifier.label_distributions_, classifier.predict_proba(X)):
+        assert shares.shape == (N, 2)
+        assert np.isfinite(shares).all()
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_two_rows_are_enough() -> None:
+    classifier = quick(max_iter=100).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    assert classifier.transduction_.tolist() == [0, 1]
+
+
+def test_unknown_values_of_a_table_are_no_hyperedge() -> None:
+    classifier = quick().fit(TABLE, LABELS)
+    new = pd.DataFrame({"colour": ["green"], "size": [2], "weight": [None]})
+    assert np.isfinite(classifier.predict_proba(new)).all()
+
+
+def test_hypergraph_object_with_its_table() -> None:
+    classifier = quick(graph=Hypergraph.from_table(TABLE, bins=3)).fit(TABLE, LABELS)
+    assert classifier.transduction_.shape == (N,)

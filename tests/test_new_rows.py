@@ -1,0 +1,106 @@
+"""Rows that come later: placed without a new fit, much as a new fit would place them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+import lowrankgcn as lg
+from tests.test_accuracy import ten_labels_per_class
+
+_HELD_OUT = 1000
+
+
+def take(rows: Any, index: np.ndarray) -> Any:
+    return rows.iloc[index] if isinstance(rows, pd.DataFrame) else rows[index]
+
+
+def agreement_with_a_refit(
+    rows: Any, classes: np.ndarray, held_out: int, *, splits: int = 3, **options: Any
+) -> float:
+    """Share of the rows held out that a classifier fitted with them gives the same class."""
+    same = []
+    for seed in range(splits):
+        order = np.random.default_rng(seed).permutation(len(classes))
+        new, old = np.sort(order[:held_out]), np.sort(order[held_out:])
+        labels = np.full(len(classes), -1)
+        labels[old] = ten_labels_per_class(classes[old], seed)
+        early = lg.GCNClassifier(random_state=0, **options).fit(take(rows, old), labels[old])
+        late = lg.GCNClassifier(random_state=0, **options).fit(rows, labels)
+        same.append((early.predict(take(rows, new)) == late.transduction_[new]).mean())
+    return float(np.mean(same))
+
+
+_LOW_RANK: dict[str, Any] = {"architecture": "low-rank", "filter": "pseudoinverse"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 10, "bandwidth": 3.5}, {}])
+def test_points_beside_a_refit(options: dict[str, Any]) -> None:
+    spiral = lg.datasets.load_spiral(2000)
+    same = agreement_with_a_refit(spiral.data, spiral.target, _HELD_OUT, **options)
+    assert same >= 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 20}, {}])
+def test_mushrooms_beside_a_refit(mushroom_rows: list[list[str]], options: dict[str, Any]) -> None:
+    raw = pd.DataFrame(mushroom_rows)
+    table = raw.drop(columns=[0, 11]).rename(columns=str)
+    classes = (raw[0] == "p").to_numpy().astype(int)
+    assert agreement_with_a_refit(table, classes, _HELD_OUT, splits=6, **options) >= 0.99
+
+
+def test_cars_beside_a_refit() -> None:
+    cars = lg.datasets.load_cars(as_frame=True)
+    assert agreement_with_a_refit(cars.data, cars.target.to_numpy(), 300) >= 0.98
+
+
+@pytest.fixture(scope="module", params=["points", "table", "neighbours"])
+def fitted(request: pytest.FixtureRequest) -> tuple[lg.GCNClassifier, Any]:
+    """A classifier and its rows, on a Gaussian graph, a hypergraph and a graph of neighbours."""
+    if request.param == "table":
+        cars = lg.datasets.load_cars(as_frame=True)
+        rows, classes = cars.data, cars.target.to_numpy()
+        # Not "auto", which takes a linear model here that does not look at the graph.
+        options: dict[str, Any] = {"architecture": "low-rank"}
+    elif request.param == "points":
+        spiral = lg.datasets.load_spiral(200)
+        rows, classes, options = spiral.data, spiral.target, {}
+    else:
+        wine = load_wine()
+        rows, classes, options = wine.data, wine.target, {}
+    classifier = lg.GCNClassifier(random_state=0, **options)
+    return classifier.fit(rows, ten_labels_per_class(classes, 0)), rows
+
+
+def test_rows_do_not_depend_on_each_other(fitted: tuple[lg.GCNClassifier, Any]) -> None:
+    classifier, rows = fitted
+    index = np.arange(0, len(rows), max(1, len(rows) // 40))
+    together = classifier.predict_proba(take(rows, index))
+    alone = [classifier.predict_proba(take(rows, index[i : i + 1]))[0] for i in range(len(index))]
+    # The same sums in another order: rounding of single precision.
+    np.testing.assert_allclose(np.array(alone), together, atol=1e-5)
+    backwards = classifier.predict_proba(take(rows, index[::-1]))
+    np.testing.assert_allclose(backwards[::-1], together, atol=1e-5)
+    assert (classifier.predict(take(rows, index)) == classifier.classes_[together.argmax(1)]).all()
+
+
+def test_fitted_rows_seen_as_new_ones(fitted: tuple[lg.GCNClassifier, Any]) -> None:
+    classifier, rows = fitted
+    same = (classifier.predict(rows) == classifier.transduction_).mean()
+    if isinstance(classifier.graph_, lg.Hypergraph):
+        # Joined through the same hyperedges, a copy of a row is that row.
+        shares = classifier.predict_proba(rows)
+        np.testing.assert_allclose(shares, classifier.label_distributions_, atol=1e-3)
+        assert same >= 0.999
+    elif isinstance(classifier.graph_, lg.GaussianGraph):
+        # A copy of a point is joined to the point itself, which has no loop.
+        assert same >= 0.99
+    else:
+        # Among ten neighbours that edge weighs more.
+        assert same >= 0.97

@@ -1,0 +1,309 @@
+"""Data objects and layers of PyTorch Geometric beside ours."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+
+import lowrankgcn as lg
+from lowrankgcn.nn import GCN, SpectralConv, from_pyg
+from tests import nn_problems as cases
+from tests import reference
+from tests.problems import calm_blas  # noqa: F401
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # importing it calls deprecated functions of torch
+    import torch_geometric.nn as peer
+    from torch_geometric.data import Data, HeteroData
+    from torch_geometric.data.hypergraph_data import HyperGraphData
+    from torch_geometric.utils import to_undirected
+
+# A triangle with a tail; node 5 has no neighbour.
+EDGES = torch.tensor([[0, 0, 1, 2, 3], [1, 2, 2, 3, 4]])
+MEMBERS = torch.tensor(np.array(np.nonzero(cases.INCIDENCE[:6])))
+
+
+def weights_of(linear: Any) -> torch.Tensor:
+    """Θ of a layer whose kernel comes before or after: PyG keeps the transposed matrix."""
+    return linear.weight.detach().T[None].clone()
+
+
+def ours(kernel: lg.Kernel, linear: Any) -> SpectralConv:
+    """Our convolution with the weights of theirs."""
+    out_width, in_width = linear.weight.shape
+    conv = SpectralConv(kernel, in_width, out_width, dtype=torch.float64)
+    conv.load_state_dict({"weight": weights_of(linear)})
+    return conv
+
+
+def agree(first: torch.Tensor, second: torch.Tensor) -> None:
+    assert_allclose(first.detach().numpy(), second.detach().numpy(), rtol=0, atol=1e-12)
+
+
+def full_data(**options: Any) -> Data:
+    """All that the adapter reads."""
+    return Data(
+        x=cases.features(6, 3),
+        edge_index=to_undirected(EDGES),
+        y=torch.tensor([0, 1, 0, 1, 2, 2]),
+        train_mask=torch.tensor([True, True, False, False, True, False]),
+        val_mask=torch.tensor([False, False, True, False, False, False]),
+        test_mask=torch.tensor([False, False, False, True, False, True]),
+        **options,
+    )
+
+
+# --- data objects -----------------------------------------------------------------------------
+
+
+def test_data_with_edges() -> None:
+    data = full_data()
+    task = from_pyg(data)
+    assert isinstance(task.graph, lg.AdjacencyGraph)
+    assert task.graph.n_nodes == 6
+    assert task.graph.n_components == 2
+    dense = np.zeros((6, 6))
+    dense[EDGES[0], EDGES[1]] = dense[EDGES[1], EDGES[0]] = 1.0
+    assert_array_equal(task.graph.adjacency.toarray(), dense)
+    assert_array_equal(task.features, data.x)
+    assert_array_equal(task.labels, data.y)
+    for name in ("train_mask", "val_mask", "test_mask"):
+        assert_array_equal(getattr(task, name), data[name])
+    assert task.training_labels.tolist() == [0, 1, -1, -1, 2, -1]
+
+
+def test_edges_in_one_direction_and_with_weights() -> None:
+    weights = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+    once = from_pyg(Data(edge_index=EDGES, edge_weight=weights, num_nodes=6)).graph
+    both_edges, both_weights = to_undirected(EDGES, weights)
+    both = from_pyg(Data(edge_index=both_edges, edge_weight=both_weights, num_nodes=6)).graph
+    assert isinstance(once, lg.AdjacencyGraph)
+    assert isinstance(both, lg.AdjacencyGraph)
+    assert once.n_nodes == both.n_nodes == 6
+    assert_array_equal(once.adjacency.toarray(), both.adjacency.toarray())
+    assert once.adjacency.toarray()[2, 3] == 4.0
+
+
+def test_nodes_are_counted_by_the_edges_where_nothing_else_tells() -> None:
+    task = from_pyg(Data(edge_index=EDGES))
+    assert task.graph.n_nodes == 5
+    assert task.features is task.labels is task.train_mask is None
+
+
+def test_data_with_hyperedges() -> None:
+    weights = torch.tensor(cases.WEIGHTS, dtype=torch.float64)
+    data = Data(x=cases.features(6, 2), hyperedge_index=MEMBERS, hyperedge_weight=weights)
+    graph = from_pyg(data).graph
+    assert isinstance(graph, lg.Hypergraph)
+    assert_array_equal(graph.incidence.to_dense(), cases.INCIDENCE[:6])
+    assert_array_equal(graph.hyperedge_weights, cases.WEIGHTS)
+
+
+def test_hypergraph_data_calls_its_hyperedges_edges() -> None:
+    graph = from_pyg(HyperGraphData(edge_index=MEMBERS)).graph
+    assert isinstance(graph, lg.Hypergraph)
+    assert_array_equal(graph.incidence.to_dense(), cases.INCIDENCE[:6])
+    # As many hyperedges as nodes, the last of which belongs to none.
+    data = HyperGraphData(x=torch.ones(4, 1), edge_index=torch.tensor([[0, 1, 2], [0, 3, 3]]))
+    assert from_pyg(data).graph.n_nodes == 4
+
+
+def test_heterogeneous_data_with_edges_among_the_nodes() -> None:
+    data = HeteroData()
+    data["paper"].x, data["author"].x = torch.ones(5, 2), torch.ones(3, 1)
+    data["paper"].y = torch.arange(5)
+    data["paper", "cites", "paper"].edge_index = EDGES
+    data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1], [0, 4]])
+    task = from_pyg(data, node_type="paper")
+    assert_array_equal(
+        task.graph.adjacency.toarray(),  # type: ignore[union-attr]
+        from_pyg(Data(edge_index=EDGES)).graph.adjacency.toarray(),  # type: ignore[union-attr]
+    )
+    assert task.labels is not None
+    assert task.labels.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("direction", ["leaving", "entering", "both"])
+def test_heterogeneous_data_as_a_table(direction: str) -> None:
+    data = HeteroData()
+    data["row"].x = torch.ones(len(cases.TABLE), 1)
+    for name, column in zip(("colour", "size"), cases.TABLE.T, strict=True):
+        data[name].num_nodes = 3
+        index = torch.tensor(np.stack([np.arange(len(column)), column]))
+        if direction != "entering":
+            data["row", "has", name].edge_index = index
+        if direction != "leaving":
+            data[name, "of", "row"].edge_index = index.flip(0)
+    graph = from_pyg(data, node_type="row").graph
+    table = lg.Hypergraph.from_table(cases.TABLE, bins=None)
+    assert isinstance(graph, lg.Hypergraph)
+    assert_array_equal(graph.incidence.to_dense(), table.incidence.to_dense())
+
+
+def test_arrays_and_other_objects() -> None:
+    data = SimpleNamespace(edge_index=EDGES.numpy(), x=torch.eye(5).to_sparse(), y=[[0]] * 5)
+    task = from_pyg(data)
+    assert_array_equal(task.features, np.eye(5))
+    assert_array_equal(task.labels, np.zeros(5))
+
+
+def test_data_and_network_in_a_plain_loop() -> None:
+    data = full_data()
+    task = from_pyg(data)
+    kernel = lg.kernel(lg.Laplacian(task.graph, "identity"), "linear")
+    network = GCN(kernel, (3, 8, 3), dtype=torch.float64, generator=cases.generator())
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
+    losses = []
+    for _ in range(50):
+        optimizer.zero_grad()
+        logits = network(data.x, data.train_mask)
+        loss = torch.nn.functional.cross_entropy(logits, data.y[data.train_mask])
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.5 * losses[0]
+
+
+# --- layers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gcn_conv_is_the_linear_filter_with_unit_loops(weighted: bool) -> None:
+    weights = torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0], dtype=torch.float64) if weighted else None
+    edges = to_undirected(EDGES, weights) if weighted else (to_undirected(EDGES), None)
+    X = cases.features(6, 4)
+    theirs = peer.GCNConv(4, 3, bias=False).double()
+    data = Data(x=X, edge_index=edges[0], edge_weight=edges[1])
+    kernel = lg.kernel(lg.Laplacian(from_pyg(data).graph, "identity"), "linear")
+    agree(ours(kernel, theirs.lin)(X), theirs(X, *edges))
+
+
+def test_gcn_conv_without_loops() -> None:
+    edges = to_undirected(EDGES)
+    X = cases.features(5, 4)
+    theirs = peer.GCNConv(4, 3, bias=False, add_self_loops=False).double()
+    kernel = lg.kernel(lg.Laplacian(from_pyg(Data(x=X, edge_index=edges)).graph), "linear")
+    agree(ours(kernel, theirs.lin)(X), theirs(X, edges))
+
+
+def test_sg_conv_is_the_quadratic_filter() -> None:
+    X = cases.features(6, 4)
+    theirs = peer.SGConv(4, 3, K=2, bias=False).double()
+    edges = to_undirected(EDGES)
+    graph = from_pyg(Data(x=X, edge_index=edges)).graph
+    kernel = lg.kernel(lg.Laplacian(graph, "identity"), "quadratic")
+    agree(ours(kernel, theirs.lin)(X), theirs(X, edges))
+
+
+def test_cheb_conv_is_a_basis_of_polynomials() -> None:
+    """T_0, T_1, T_2 of L̂ = 2L/λ_max − I with λ_max = 2, that is of λ − 1: K = 3 kernels."""
+    X = cases.features(5, 4)
+    edges = to_undirected(EDGES)
+    theirs = peer.ChebConv(4, 3, K=3, bias=False).double()
+    polynomials = [(1.0,), (-1.0, 1.0), (1.0, -4.0, 2.0)]
+    laplacian = lg.Laplacian(from_pyg(Data(x=X, edge_index=edges)).graph)
+    kernels = lg.kernel(laplacian, [lg.filters.Polynomial(c) for c in polynomials])
+    conv = SpectralConv(kernels, 4, 3, dtype=torch.float64)
+    conv.load_state_dict({"weight": torch.stack([lin.weight.detach().T for lin in theirs.lins])})
+    agree(conv(X), theirs(X, edges))
+
+
+def test_two_layer_gcn() -> None:
+    X = cases.features(6, 4)
+    edges = to_undirected(EDGES)
+    theirs = peer.models.GCN(4, 8, 2, 3, bias=True).double().eval()
+    graph = from_pyg(Data(x=X, edge_index=edges)).graph
+    kernel = lg.kernel(lg.Laplacian(graph, "identity"), "linear")
+    network = GCN(kernel, (4, 8, 3), bias=True, dtype=torch.float64)
+    with torch.no_grad():
+        for own, other in zip(network.convs, theirs.convs, strict=True):
+            own.weight.copy_(weights_of(other.lin))  # type: ignore[operator]
+            own.bias.copy_(other.bias.normal_(generator=cases.generator()))  # type: ignore
+    agree(network(X), theirs(X, edges))
+
+
+def test_hypergraph_conv_on_a_complete_table() -> None:
+    """All nodes have the same degree: normalising by rows is normalising symmetrically."""
+    laplacian = cases.table()
+    n = laplacian.n
+    X = cases.features(n, 4)
+    graph = laplacian.graph
+    assert isinstance(graph, lg.Hypergraph)
+    members = torch.tensor(np.array(np.nonzero(graph.incidence.to_dense())))
+    theirs = peer.HypergraphConv(4, 3, bias=False).double()
+    kernel = lg.kernel(lg.Laplacian(from_pyg(Data(x=X, hyperedge_index=members)).graph), "linear")
+    agree(ours(kernel, theirs.lin)(X), theirs(X, members))
+
+
+def test_hypergraph_conv_is_similar_elsewhere() -> None:
+    """D^(1/2) · HypergraphConv · D^(-1/2) is the symmetric kernel of section 3."""
+    X = cases.features(6, 4)
+    theirs = peer.HypergraphConv(4, 3, bias=False).double()
+    kernel = lg.kernel(lg.Laplacian(from_pyg(Data(x=X, hyperedge_index=MEMBERS)).graph), "linear")
+    conv = ours(kernel, theirs.lin)
+    root = torch.tensor(np.sqrt(reference.hypergraph(cases.INCIDENCE[:6]).D_V))[:, None]
+    agree(conv(X), root * theirs(X / root, MEMBERS))
+    # Without the scaling they differ.
+    assert (conv(X) - theirs(X, MEMBERS)).abs().max() > 0.01
+
+
+# --- malformed objects ------------------------------------------------------------------------
+
+
+def hetero(*edges: tuple[str, str, str]) -> HeteroData:
+    data = HeteroData()
+    data["a"].x = torch.ones(3, 1)
+    data["b"].x = torch.ones(3, 1)
+    for kind in edges:
+        data[kind].edge_index = torch.tensor([[0], [1]])
+    return data
+
+
+@pytest.mark.parametrize(
+    ("argument", "data", "options"),
+    [
+        ("data", None, {}),
+        ("data", Data, {}),
+        ("data", Data(x=torch.ones(2, 1)), {}),
+        ("data", 3, {}),
+        ("node_type", Data(edge_index=EDGES), {"node_type": "paper"}),
+        ("node_type", hetero(("a", "to", "a")), {}),
+        ("node_type", hetero(("a", "to", "a")), {"node_type": "c"}),
+        ("data", hetero(), {"node_type": "a"}),
+        ("data", hetero(("a", "to", "a"), ("a", "of", "a")), {"node_type": "a"}),
+        ("n_nodes", Data(x=torch.ones(3, 1), edge_index=EDGES), {}),
+        ("edge_index", SimpleNamespace(edge_index=EDGES.float()), {}),
+        ("edge_index", SimpleNamespace(edge_index=EDGES[0]), {}),
+        ("edge_index", Data(edge_index=EDGES[:, [0, 0]]), {}),
+        ("weights", Data(edge_index=EDGES, edge_weight=torch.ones(3)), {}),
+        ("weights", Data(edge_index=EDGES, edge_weight=-torch.ones(5)), {}),
+        ("weights", Data(hyperedge_index=MEMBERS, hyperedge_weight=torch.zeros(4)), {}),
+        ("x", SimpleNamespace(edge_index=EDGES, x=torch.ones(5)), {}),
+        ("y", Data(edge_index=EDGES, y=torch.tensor([1])), {}),
+        ("y", Data(edge_index=EDGES, y=torch.ones(5, 2)), {}),
+        ("train_mask", Data(edge_index=EDGES, train_mask=torch.ones(5)), {}),
+        ("train_mask", Data(edge_index=EDGES, train_mask=torch.ones(5, 10).bool()), {}),
+        ("n_nodes", Data(edge_index=EDGES, val_mask=torch.ones(4).bool()), {}),
+        (
+            "test_mask",
+            Data(x=torch.ones(5, 1), edge_index=EDGES, test_mask=torch.ones(4).bool()),
+            {},
+        ),
+    ],
+)
+def test_malformed_objects(argument: str, data: Any, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=rf"^{argument}: expected"):
+        from_pyg(data, **options)
+
+
+def test_training_labels_need_labels_and_a_mask() -> None:
+    with pytest.raises(ValueError, match=r"^data: expected labels y and a train_mask, got no y"):
+        from_pyg(Data(edge_index=EDGES)).training_labels  # noqa: B018
+    with pytest.raises(ValueError, match=r"got no train_mask"):
+        from_pyg(Data(edge_index=EDGES, y=torch.arange(5))).training_labels  # noqa: B018

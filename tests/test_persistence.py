@@ -1,0 +1,210 @@
+"""Saved classifiers: the same predictions bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import lowrankgcn as lg
+from lowrankgcn.estimators import persistence
+from lowrankgcn.estimators.plain import NotSaved, classes_from_plain, classes_to_plain
+from tests.saved_examples import (
+    CASES,
+    N,
+    assert_same_predictions,
+    example,
+    fitted,
+    labels,
+    mixed_table,
+    two_groups,
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_predictions_are_the_same_bit_for_bit(name: str, tmp_path: Path) -> None:
+    classifier, new = example(name), CASES[name][0](1)
+    lg.save(classifier, tmp_path / "model")
+    loaded = lg.load(str(tmp_path / "model"))
+    assert_same_predictions(classifier, loaded, new)
+    assert loaded.get_params() == classifier.get_params()
+    for attribute in ("classes_", "transduction_", "label_distributions_", "unplaced_"):
+        assert np.array_equal(getattr(loaded, attribute), getattr(classifier, attribute))
+    assert np.array_equal(loaded.loss_curve_, classifier.loss_curve_, equal_nan=True)
+    assert repr(loaded.selection_) == repr(classifier.selection_)
+    assert loaded.selection_.to_frame().equals(classifier.selection_.to_frame())
+    assert loaded.n_iter_ == classifier.n_iter_ and loaded.timings_ == classifier.timings_
+    assert loaded.n_features_in_ == classifier.n_features_in_
+    assert hasattr(loaded, "feature_names_in_") == hasattr(classifier, "feature_names_in_")
+
+
+def test_landmarks_and_their_memory_order(tmp_path: Path) -> None:
+    X = two_groups(3000, d=4)
+    classifier = fitted(X, labels(3000), bandwidth=6.0, architecture="low-rank", rank=6)
+    assert classifier._model.cross.kind == "landmarks"
+    lg.save(classifier, tmp_path / "model", fitted_rows=False)
+    assert (tmp_path / "model").stat().st_size < 3000 * 8 * 100
+    assert_same_predictions(classifier, lg.load(tmp_path / "model"), two_groups(201, 4, seed=5))
+
+
+def test_files_do_not_change_by_going_round(tmp_path: Path) -> None:
+    for name in ("table", "default"):
+        lg.save(example(name), tmp_path / "a")
+        lg.save(lg.load(tmp_path / "a"), tmp_path / "b")
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_fitted_rows_can_be_left_out(tmp_path: Path) -> None:
+    lg.save(example("table"), tmp_path / "all")
+    lg.save(example("table"), tmp_path / "model", fitted_rows=False)
+    assert (tmp_path / "model").stat().st_size < (tmp_path / "all").stat().st_size
+    loaded = lg.load(tmp_path / "model")
+    assert not hasattr(loaded, "transduction_") and not hasattr(loaded, "label_distributions_")
+    assert list(loaded.feature_names_in_) == ["colour", "number", "flag", "kind"]
+    assert_same_predictions(example("table"), loaded, mixed_table(1))
+    lg.save(loaded, tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_graph_without_rows_keeps_its_fitted_nodes(tmp_path: Path) -> None:
+    weights = np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 5.0)
+    np.fill_diagonal(weights, 0.0)
+    classifier = fitted(weights, graph="precomputed")
+    lg.save(classifier, tmp_path / "model")
+    loaded = lg.load(tmp_path / "model")
+    assert np.array_equal(loaded.transduction_, classifier.transduction_)
+    if classifier._model is None:
+        with pytest.raises(ValueError, match="fitted rows"):
+            loaded.predict(weights[:3])
+        with pytest.raises(ValueError, match="fitted_rows"):
+            lg.save(classifier, tmp_path / "other", fitted_rows=False)
+    else:
+        assert_same_predictions(classifier, loaded, weights[:3])
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.array([3, 7]),
+        np.array([0, 200], np.uint8),
+        np.array([2**64 - 1, 5], np.uint64),
+        np.array([False, True]),
+        np.array([0.5, 1e300]),
+        np.array([1.0, 2.0], np.float32),
+        np.array(["ja", "nein", "\ud800ß\0x"], "U20"),
+        np.array(["a", "b"], object),
+        np.array([1, 2.5, "mixed", True, False], object)[[1, 2, 3, 4]],
+    ],
+)
+def test_classes_come_back_as_they_were(classes: np.ndarray) -> None:
+    back = classes_from_plain(json.loads(json.dumps(classes_to_plain(classes))))
+    assert back.dtype == classes.dtype
+    assert back.tolist() == classes.tolist()
+    assert [type(a) for a in back.tolist()] == [type(a) for a in classes.tolist()]
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], [False, True], [4, 9], [1.0, 2.0]])
+def test_classes_of_a_classifier(classes: list[Any], tmp_path: Path) -> None:
+    known = labels()
+    y = np.array([None if k < 0 else classes[k] for k in known], dtype=object)
+    classifier = fitted(two_groups(), y)
+    lg.save(classifier, tmp_path / "model")
+    assert_same_predictions_of_objects(classifier, lg.load(tmp_path / "model"))
+
+
+def assert_same_predictions_of_objects(a: lg.GCNClassifier, b: lg.GCNClassifier) -> None:
+    left, right = a.predict(two_groups(seed=1)), b.predict(two_groups(seed=1))
+    assert left.dtype == right.dtype and left.tolist() == right.tolist()
+    assert b.transduction_.tolist() == a.transduction_.tolist()
+
+
+def test_other_classes_are_refused(tmp_path: Path) -> None:
+    classifier = clone_of("default")
+    classifier.classes_ = np.array([pd.Timestamp("2020"), pd.Timestamp("2021")], object)
+    with pytest.raises(ValueError, match="classes_"):
+        lg.save(classifier, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def clone_of(name: str) -> lg.GCNClassifier:
+    classifier = clone(example(name))
+    classifier.__dict__.update(example(name).__dict__)
+    return classifier
+
+
+def test_parameters_that_a_file_can_and_cannot_hold(tmp_path: Path) -> None:
+    classifier = clone_of("default")
+    f = lg.filters
+    combined = 0.5 * f.Heat(3.0) + f.Polynomial((1.0, -1.0)) + f.Pseudoinverse()
+    classifier.set_params(
+        filter=[combined, "linear", f.Custom(np.cos)],
+        graph=lg.Hypergraph([[1, 0], [1, 1]]),
+        random_state=np.random.RandomState(0),
+        hidden_widths=(np.int64(3), 4),
+        class_weight={0: 1.0, 1: float("inf")},
+        smoother=np.array([1.0, 2.0]),
+        max_iter=np.int32(7),
+    )
+    lg.save(classifier, tmp_path / "model")
+    loaded = lg.load(tmp_path / "model")
+    assert loaded.filter[:2] == [combined, "linear"]
+    assert isinstance(loaded.filter[2], NotSaved)
+    assert loaded.graph == NotSaved(repr(classifier.graph))
+    assert "0x" not in loaded.random_state.text
+    assert loaded.hidden_widths == (3, 4) and loaded.max_iter == 7
+    assert loaded.class_weight == classifier.class_weight
+    assert loaded.smoother.tolist() == [1.0, 2.0]
+    clone(loaded)
+    with pytest.raises(ValueError, match="graph"):
+        loaded.fit(two_groups(), labels())
+    with pytest.raises(ValueError, match="filter"):
+        loaded.set_params(graph="auto").fit(two_groups(), labels())
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="classifier: expected a fitted GCNClassifier, got dict"):
+        lg.save({}, tmp_path / "model")
+    with pytest.raises(NotFittedError):
+        lg.save(lg.GCNClassifier(), tmp_path / "model")
+    with pytest.raises(FileNotFoundError):
+        lg.save(example("default"), tmp_path / "no folder" / "model")
+    with pytest.raises(IsADirectoryError):
+        lg.save(example("default"), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_failed_write_leaves_the_old_file(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model").write_bytes(b"old")
+
+    def fail(*_: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(persistence.os, step, fail)
+    with pytest.raises(OSError, match="disk full"):
+        lg.save(example("default"), tmp_path / "model")
+    monkeypatch.undo()
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
+    assert (tmp_path / "model").read_bytes() == b"old"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
+def test_modes_and_links_stay(tmp_path: Path) -> None:
+    lg.save(example("default"), tmp_path / "model")
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "model").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    (tmp_path / "model").chmod(0o640)
+    (tmp_path / "link").symlink_to("model")
+    lg.save(example("table"), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o640
+    assert lg.load(tmp_path / "model").n_features_in_ == 4

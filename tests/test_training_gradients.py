@@ -1,0 +1,219 @@
+"""Explicit gradients against autograd: every kernel form, depth, activation and optimiser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+
+import lowrankgcn as lg
+from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN
+from lowrankgcn.training import compression, gradients, reduction, train
+from lowrankgcn.training.problem import OperatorReadout
+from tests import nn_problems as cases
+from tests.nn_problems import DOUBLE, low_rank
+from tests.problems import calm_blas  # noqa: F401
+from tests.training_problems import by_autograd, difference, low_rank_network, table
+
+STEPS = 8
+
+
+def check(network: Any, *, adam: bool = False, labelled: int = 3, steps: int = STEPS) -> None:
+    """Train two restarts at once and the second one by autograd."""
+    n, classes = network.n_nodes, network.widths[-1]
+    X = cases.features(n, network.widths[0])
+    index = np.arange(labelled) * 5 % n
+    targets = np.arange(labelled) % classes
+    options: dict[str, Any] = {"optimizer": "adam" if adam else "gd", "l2_penalty": 0.01}
+    record = train(network, X, index, targets, seeds=[4, 7], max_iter=steps, **options)
+    losses = by_autograd(network, X, index, targets, seed=7, steps=steps, adam=adam)
+    assert_allclose(record.loss_curve[:, 1], losses, rtol=1e-10)
+    assert difference(record, network, 1) < 1e-10
+    alone = train(network, X, index, targets, seeds=[7], max_iter=steps, **options)
+    assert difference(alone, network) < 1e-10
+    if not network.dropout.p:
+        assert_allclose(
+            record.logits(network, X)[1].numpy(), network(X).detach().numpy(), atol=1e-10
+        )
+        rows = [1, 0]
+        assert_allclose(
+            record.logits(network, X, rows)[1].numpy(), network(X, rows).detach(), atol=1e-10
+        )
+
+
+@pytest.mark.parametrize("form", cases.FORMS)
+@pytest.mark.parametrize("widths", [(3, 2), (3, 4, 2), (3, 4, 5, 2)])
+def test_every_form_and_depth(form: str, widths: tuple[int, ...]) -> None:
+    check(GCN(cases.kernel(form), widths, bias=len(widths) == 3, dtype=DOUBLE))
+
+
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+@pytest.mark.parametrize("widths", [(3, 2), (3, 4, 2), (3, 4, 5, 2)])
+@pytest.mark.parametrize("filters", ["pseudoinverse", ["pseudoinverse", "linear", "heat"]])
+@pytest.mark.parametrize("bias", [False, True])
+def test_kernels_of_given_rank(
+    kind: Any, widths: tuple[int, ...], filters: Any, bias: bool
+) -> None:
+    check(kind(low_rank(filters), widths, bias=bias, dtype=DOUBLE))
+
+
+@pytest.mark.parametrize("widths", [(3, 2), (3, 4, 2), (3, 4, 5, 2)])
+def test_several_kernels_of_different_form(widths: tuple[int, ...]) -> None:
+    kernels = [cases.kernel("dense"), low_rank(), cases.kernel("polynomial, blocks")]
+    check(GCN(kernels, widths, dtype=DOUBLE))
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+def test_every_named_activation(kind: Any, activation: str) -> None:
+    check(kind(low_rank(), (3, 4, 5, 2), activation=activation, dtype=DOUBLE), adam=True)
+
+
+@pytest.mark.parametrize("labelled", [2, 8])
+@pytest.mark.parametrize("filters", ["pseudoinverse", ["pseudoinverse", "linear"]])
+def test_more_labels_than_eigenvectors(labelled: int, filters: Any) -> None:
+    check(GCN(low_rank(filters), (3, 4, 2), dtype=DOUBLE), labelled=labelled)
+
+
+@pytest.mark.parametrize("adam", [False, True])
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+@pytest.mark.parametrize("width", [2, 20])
+def test_more_features_than_eigenvectors(kind: Any, width: int, adam: bool) -> None:
+    check(kind(low_rank(), (7, width, 2), bias=True, dtype=DOUBLE), adam=adam)
+
+
+@pytest.mark.parametrize("adam", [False, True])
+def test_large_factors_are_not_copied(monkeypatch: pytest.MonkeyPatch, adam: bool) -> None:
+    for module in (reduction, compression):
+        monkeypatch.setattr(module, "COPIED_ENTRIES", 0)
+    network = GCN(low_rank(), (7, 4, 2), dtype=DOUBLE)
+    check(network, adam=adam)
+
+
+@pytest.mark.parametrize("widths", [(3, 4, 2), (3, 4, 5, 2)])
+def test_rows_too_many_to_store(monkeypatch: pytest.MonkeyPatch, widths: tuple[int, ...]) -> None:
+    monkeypatch.setattr(reduction, "_STORED_ENTRIES", 0)
+    kernels = [cases.kernel("dense"), cases.kernel("polynomial, landmarks")]
+    network = GCN(kernels, widths, bias=True, dtype=DOUBLE)
+    check(network)
+    made = reduction.training_problem(
+        network,
+        cases.features(9, 3),
+        torch.tensor([1]),
+        torch.eye(2, dtype=DOUBLE)[:1],
+        torch.ones(1, dtype=DOUBLE),
+    )
+    assert isinstance(made.readout, OperatorReadout)
+
+
+@pytest.mark.parametrize("width", [3, 16])
+def test_chunks_of_nodes(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setattr(gradients, "_CHUNK_BYTES", 0)
+    monkeypatch.setattr(gradients, "_SMALLEST_CHUNK", 4)
+    check(GCN(low_rank(), (3, width, 2), bias=True, dtype=DOUBLE))
+
+
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+@pytest.mark.parametrize("widths", [(3, 4, 2), (3, 16, 2), (3, 4, 5, 2)])
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+def test_dropout_of_each_restart(kind: Any, widths: tuple[int, ...], activation: str) -> None:
+    check(kind(low_rank(), widths, dropout=0.4, activation=activation, dtype=DOUBLE))
+
+
+def test_dependent_columns_are_left_out() -> None:
+    # Columns 0 and 1 of a table of two complementary values sum to column 2.
+    rng = np.random.default_rng(0)
+    first = (rng.random((30, 3)) < 0.5).astype(float)
+    incidence = np.hstack([first, 1 - first])
+    network = GCN(lg.kernel(lg.Laplacian(lg.Hypergraph(incidence)), "quadratic"), (6, 4, 2))
+    labels, mean = torch.eye(2), torch.full((2,), 0.5)
+    X = torch.tensor(incidence, dtype=torch.float32)
+    problem = reduction.training_problem(network, X, torch.tensor([0, 1]), labels, mean)
+    assert problem.features.shape == (30, 4)
+    assert problem.basis is not None and problem.orthonormal
+    assert_allclose(problem.features @ problem.basis.T, network.propagations[0](X), atol=1e-6)
+    double = GCN(
+        lg.kernel(lg.Laplacian(lg.Hypergraph(incidence)), "quadratic"), (6, 4, 2), dtype=DOUBLE
+    )
+    check(double, steps=20)
+    check(double, steps=20, adam=True)
+
+
+@pytest.mark.parametrize("filters", ["pseudoinverse", ["pseudoinverse", "linear"]])
+@pytest.mark.parametrize("form", ["rank", "full"])
+def test_equal_nodes_are_merged(monkeypatch: pytest.MonkeyPatch, filters: Any, form: str) -> None:
+    monkeypatch.setattr(compression, "_MERGED_NODES", 1)
+    _, incidence, _ = table(12)
+    L = lg.Laplacian(lg.Hypergraph(np.vstack([incidence, incidence[:9], incidence[:4]])))
+    kernels = lg.kernel(L, filters, rank=3) if form == "rank" else lg.kernel(L, filters)
+    network = GCN(kernels, (5, 6, 2), bias=True, dtype=DOUBLE)
+    X = np.vstack([incidence, incidence[:9], incidence[:4]])
+    index = np.array([0, 1, 13, 20])
+    labels, mean = torch.eye(2, dtype=DOUBLE)[index % 2], torch.full((4,), 0.25, dtype=DOUBLE)
+    problem = reduction.training_problem(
+        network, torch.tensor(X), torch.tensor(index), labels, mean
+    )
+    assert len(problem.features) < 25
+    record = train(network, X, index, index % 2, seeds=[1], max_iter=STEPS, l2_penalty=0.01)
+    losses = by_autograd(network, X, index, index % 2, seed=1, steps=STEPS)
+    assert_allclose(record.loss_curve[:, 0], losses, rtol=1e-10)
+    assert difference(record, network) < 1e-10
+
+
+def test_reduced_order_problem_does_not_grow_with_n() -> None:
+    sizes = []
+    for n in (40, 400):
+        L, incidence, _ = table(n)
+        network = ReducedOrderGCN(lg.kernel(L, "pseudoinverse", rank=3), (5, 6, 2))
+        X, labels = torch.tensor(incidence, dtype=torch.float32), torch.eye(2)
+        problem = reduction.training_problem(
+            network, X, torch.tensor([0, 1]), labels, torch.full((2,), 0.5)
+        )
+        assert problem.readout.tall is None and problem.features.shape == (3, 3)
+        sizes.append(problem.work)
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+def test_single_precision(kind: Any) -> None:
+    network = low_rank_network(kind, dtype=torch.float32)
+    _, X, classes = table()
+    index = np.arange(6)
+    record = train(network, X, index, classes[index], seeds=[3], max_iter=50)
+    losses = by_autograd(
+        network,
+        torch.tensor(X, dtype=torch.float32),
+        index,
+        classes[index],
+        seed=3,
+        steps=50,
+        penalty=0.0005,
+    )
+    assert record.weights[0].dtype == torch.float32
+    assert_allclose(record.loss_curve[:, 0], losses, rtol=1e-4)
+
+
+def test_gradient_of_a_problem_given_by_matrices() -> None:
+    # Without any network: F, R and targets are all that is needed.
+    rng = np.random.default_rng(0)
+    F, R = (torch.tensor(rng.normal(size=shape)) for shape in ((6, 3), (6, 2)))
+    T, w = torch.eye(2, dtype=DOUBLE), torch.tensor([0.3, 0.7], dtype=DOUBLE)
+    problem = lg.training.TrainingProblem(
+        (3, 4, 2), F, lg.training.MatrixReadout(R), targets=T, sample_weight=w, activation="tanh"
+    )
+    first, second = (torch.tensor(rng.normal(size=s), requires_grad=True) for s in ((3, 4), (4, 2)))
+    logits = R.T @ torch.tanh(F @ first) @ second
+    value = -(w * (T * torch.log_softmax(logits, 1)).sum(1)).sum()
+    value.backward()
+    explicit = lg.training.ExplicitGradients(
+        problem, [first.detach().T[None].clone(), second.detach().T[None].clone()]
+    )
+    out = torch.empty(explicit.logits_shape, dtype=DOUBLE)
+    explicit.evaluate(out, out)
+    assert_allclose(out.numpy(), logits.detach().T, rtol=1e-12)
+    assert_allclose(explicit.loss.losses(out).item(), value.item(), rtol=1e-12)
+    for gradient, parameter in zip(explicit.gradients.views, (first, second), strict=True):
+        assert_allclose(gradient[0].T, parameter.grad, rtol=1e-12)

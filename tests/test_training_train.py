@@ -1,0 +1,344 @@
+"""Training as a whole: restarts, optimisers, weights, stopping, records and bad calls."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+
+import lowrankgcn as lg
+from lowrankgcn.nn import GCN, ReducedOrderGCN
+from lowrankgcn.training import LBFGS, Adam, GradientDescent, TrainingRecord, train
+from tests.problems import calm_blas  # noqa: F401
+from tests.training_problems import by_autograd, difference, loss, low_rank_network, table
+
+_, X, CLASSES = table()
+INDEX = np.arange(6)
+TARGETS = CLASSES[INDEX]
+MODULE = sys.modules[train.__module__]
+
+
+def run(network: Any, **options: Any) -> TrainingRecord:
+    options.setdefault("max_iter", 30)
+    return train(network, X, INDEX, TARGETS, **options)
+
+
+# --- restarts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", ["gd", "adam", "lbfgs"])
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+@pytest.mark.parametrize("widths", [(5, 2), (5, 3, 2), (5, 16, 2), (5, 4, 3, 2)])
+def test_a_restart_in_a_batch_is_the_seed_alone(
+    kind: Any, optimizer: Any, widths: tuple[int, ...]
+) -> None:
+    network = low_rank_network(kind, widths, bias=True)
+    together = run(network, n_restarts=5, random_state=3, optimizer=optimizer)
+    assert len(set(together.seeds)) == 5
+    for j in (0, 3):
+        alone = run(network, seeds=[together.seeds[j]], optimizer=optimizer)
+        assert_allclose(together.loss_curve[:, j], alone.loss_curve[:, 0], rtol=1e-8)
+        for a, b in zip(together.weights, alone.weights, strict=True):
+            assert_allclose(a[j], b[0], rtol=0, atol=1e-8)
+
+
+def test_single_precision_restart_in_a_batch_is_the_seed_alone() -> None:
+    network = low_rank_network(dtype=torch.float32)
+    together = run(network, n_restarts=20)
+    alone = run(network, seeds=together.seeds[7:8])
+    assert_allclose(together.weights[0][7], alone.weights[0][0], atol=1e-5)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_same_seed_same_bits(dropout: float) -> None:
+    network = low_rank_network(dropout=dropout, dtype=torch.float32)
+    first, second = run(network, n_restarts=4), run(network, n_restarts=4)
+    assert first.seeds == second.seeds
+    for a, b in zip(first.weights, second.weights, strict=True):
+        assert torch.equal(a, b)
+    assert_array_equal(first.loss_curve, second.loss_curve)
+
+
+def test_restarts_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = low_rank_network(dropout=0.2)
+    whole = run(network, n_restarts=5)
+    monkeypatch.setattr(MODULE, "_BATCH_ENTRIES", 2 * 40 * 6)
+    monkeypatch.setattr(MODULE, "_BATCH_COLUMNS", 0)
+    parts = run(network, n_restarts=5)
+    assert_allclose(whole.loss_curve, parts.loss_curve, rtol=1e-10)
+    monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", "1")
+    assert_array_equal(run(network, n_restarts=5).loss_curve, parts.loss_curve)
+
+
+def test_network_is_left_as_it_was() -> None:
+    network = low_rank_network()
+    before = [parameter.detach().clone() for parameter in network.parameters()]
+    run(network)
+    assert all(torch.equal(a, b) for a, b in zip(before, network.parameters(), strict=True))
+
+
+# --- loss ---------------------------------------------------------------------------------------
+
+
+def test_sample_weights_count_rows() -> None:
+    network = low_rank_network()
+    weighted = run(network, sample_weight=[2, 1, 1, 1, 3, 0])
+    rows = np.array([0, 0, 1, 2, 3, 4, 4, 4])
+    repeated = train(network, X, rows, CLASSES[rows], max_iter=30)
+    assert_allclose(weighted.loss_curve, repeated.loss_curve, rtol=1e-10)
+
+
+@pytest.mark.parametrize("decay", ["first", "all"])
+@pytest.mark.parametrize("soft", [False, True])
+def test_weights_and_penalty_against_autograd(decay: Any, soft: bool) -> None:
+    network = low_rank_network(bias=True)
+    targets = np.linspace(0.1, 0.9, 12).reshape(6, 2) if soft else TARGETS
+    if soft:
+        targets = targets / targets.sum(axis=1, keepdims=True)
+    weights = np.arange(1.0, 7.0)
+    record = train(
+        network,
+        X,
+        INDEX,
+        targets,
+        seeds=[2],
+        max_iter=10,
+        sample_weight=weights,
+        decay=decay,
+        l2_penalty=0.05,
+    )
+    options = {"weights": weights / weights.sum(), "penalty": 0.05, "decay": decay}
+    losses = by_autograd(network, X, INDEX, targets, seed=2, steps=10, **options)
+    assert_allclose(record.loss_curve[:, 0], losses, rtol=1e-10)
+    assert difference(record, network) < 1e-10
+
+
+def test_class_weights() -> None:
+    network = low_rank_network()
+    index = np.array([0, 2, 4, 6, 1])  # four of class 0, one of class 1
+
+    def curve(**options: Any) -> np.ndarray:
+        return train(network, X, index, CLASSES[index], max_iter=5, **options).loss_curve
+
+    balanced = curve(class_weight="balanced")
+    assert_allclose(balanced, curve(sample_weight=[1, 1, 1, 1, 4]))
+    assert_allclose(balanced, curve(class_weight={1: 4.0}))
+    assert_allclose(balanced, curve(class_weight=[0.5, 2.0]))
+    assert_allclose(
+        curve(class_weight="balanced", sample_weight=[2, 0, 0, 0, 1]),
+        curve(sample_weight=[1, 0, 0, 0, 1]),
+    )
+
+
+# --- optimisers ---------------------------------------------------------------------------------
+
+
+def test_lbfgs_finds_the_minimum_of_a_convex_problem() -> None:
+    # A single layer is a logistic regression on 𝒦X.
+    network = low_rank_network(widths=(5, 2))
+    record = run(network, optimizer="lbfgs", l2_penalty=0.1, max_iter=60, n_restarts=3)
+    inputs = torch.as_tensor(X)
+
+    def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        with torch.no_grad():
+            network.convs[0].weight.copy_(torch.as_tensor(flat).view(1, 5, 2))
+        network.zero_grad()
+        result = loss(network, inputs, INDEX, TARGETS, penalty=0.1)
+        result.backward()
+        return result.item(), network.convs[0].weight.grad.numpy().ravel()
+
+    best = scipy.optimize.minimize(value, np.zeros(10), jac=True, tol=1e-12)
+    assert_allclose(record.final_loss, best.fun, rtol=1e-9)
+    for j in range(3):
+        assert_allclose(record.weights[0][j].ravel(), best.x, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+def test_lbfgs_beats_gradient_descent(kind: Any, dtype: torch.dtype) -> None:
+    network = low_rank_network(kind, dtype=dtype)
+    newton = run(network, optimizer=LBFGS(memory=5), n_restarts=4, max_iter=40)
+    descent = run(network, n_restarts=4, max_iter=200)
+    assert (np.diff(newton.loss_curve, axis=0) <= 1e-6).all()
+    assert (newton.final_loss < descent.final_loss).all()
+
+
+def test_optimizers_as_values() -> None:
+    network = low_rank_network()
+    named = run(network, optimizer="adam", learning_rate=0.05)
+    given = run(network, optimizer=Adam(0.05))
+    assert_array_equal(named.loss_curve, given.loss_curve)
+    slow = run(network, optimizer=GradientDescent(0.01))
+    assert slow.final_loss[0] > run(network).final_loss[0]
+
+
+# --- stopping -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", ["gd", "adam", "lbfgs"])
+def test_early_stopping_of_each_restart(optimizer: Any) -> None:
+    network = low_rank_network(bias=True)
+    options: dict[str, Any] = {"early_stopping": True, "tol": 2e-3, "patience": 5, "max_iter": 800}
+    together = run(network, n_restarts=6, optimizer=optimizer, **options)
+    assert together.converged.all() and not together.diverged.any()
+    assert len(set(together.n_iter.tolist())) > 1
+    assert together.loss_curve.shape[0] == together.n_iter.max() < 800
+    for j, count in enumerate(together.n_iter):
+        assert np.isfinite(together.loss_curve[:count, j]).all()
+        assert np.isnan(together.loss_curve[count:, j]).all()
+        alone = run(network, seeds=[together.seeds[j]], optimizer=optimizer, **options)
+        assert alone.n_iter[0] == count
+        assert_allclose(alone.weights[0][0], together.weights[0][j], atol=1e-7)
+
+
+def test_divergence_is_told_and_stays_with_its_restart() -> None:
+    network = low_rank_network(activation="identity", dtype=torch.float32)
+    record = run(network, optimizer=GradientDescent(3e18), n_restarts=3, max_iter=100)
+    assert record.diverged.all() and not record.converged.any()
+    assert (record.n_iter < 100).all() and np.isinf(record.final_loss).all()
+    assert "3 diverged" in repr(record)
+    for j, count in enumerate(record.n_iter):
+        assert np.isfinite(record.loss_curve[:count, j]).all()
+    assert not run(network, n_restarts=3).diverged.any()
+
+
+# --- record, threads, progress ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+def test_record_into_a_network(kind: Any) -> None:
+    network = low_rank_network(kind, bias=True)
+    record = run(network, n_restarts=3)
+    assert record.n_restarts == 3 and repr(record).startswith("TrainingRecord(3 restarts, 30")
+    logits = record.logits(network, X)
+    assert logits.shape == (3, 40, 2) and not logits.requires_grad
+    record.load_into(network, 1)
+    assert_allclose(logits[1], network(torch.as_tensor(X)).detach(), atol=1e-12)
+    record.load_into(network)
+    assert_allclose(logits[record.best], network(torch.as_tensor(X)).detach(), atol=1e-12)
+    mask = np.arange(40) % 3 == 0
+    assert_allclose(record.logits(network, X, mask), logits[:, mask], atol=1e-12)
+    network(torch.as_tensor(X)).sum().backward()  # the weights are ordinary parameters still
+    assert record.setup_seconds > 0 and record.training_seconds > 0
+
+
+def test_threads_are_restored() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        run(low_rank_network())
+        assert torch.get_num_threads() == 2
+        with pytest.raises(ValueError, match="max_iter"):
+            run(low_rank_network(), max_iter=0)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    run(low_rank_network(), progress=True)
+    shown = capsys.readouterr().out
+    run(low_rank_network())
+    assert capsys.readouterr().out == ""
+    assert "training" in shown
+
+
+def test_tensors_and_arrays_are_the_same_input() -> None:
+    network = low_rank_network()
+    tensors = train(
+        network, torch.as_tensor(X), torch.as_tensor(INDEX), torch.as_tensor(TARGETS), max_iter=5
+    )
+    mask = np.zeros(40, bool)
+    mask[INDEX] = True
+    arrays = train(network, X.tolist(), mask, TARGETS.tolist(), max_iter=5)
+    assert_array_equal(tensors.loss_curve, arrays.loss_curve)
+    assert math.isfinite(arrays.final_loss[0])
+
+
+def test_classes_are_found() -> None:
+    for kind in (GCN, ReducedOrderGCN):
+        network = low_rank_network(kind, dtype=torch.float32)
+        record = run(network, n_restarts=5, max_iter=300)
+        accuracy = (record.logits(network, X).argmax(dim=2).numpy() == CLASSES).mean()
+        assert accuracy > 0.85
+
+
+# --- bad calls ----------------------------------------------------------------------------------
+
+BAD: list[tuple[str, dict[str, Any]]] = [
+    ("X: expected finite", {"X": np.full((40, 5), np.nan)}),
+    ("X: expected finite", {"X": torch.full((40, 5), torch.inf)}),
+    ("X: expected a dense tensor of shape", {"X": X[:, :4]}),
+    ("X: expected a real numeric array", {"X": np.zeros(40)}),
+    ("index: expected at least one", {"index": [], "targets": []}),
+    ("index: expected indices in", {"index": [40] * 6}),
+    ("index: expected a mask", {"index": np.ones(6, bool)}),
+    ("targets: expected 6 of them", {"targets": [0, 1]}),
+    ("targets: expected class numbers", {"targets": [0, 1, 2, 0, 1, 0]}),
+    ("targets: expected class numbers", {"targets": [0, 1, -1, 0, 1, 0]}),
+    ("targets: expected class numbers", {"targets": [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]}),
+    ("targets: expected class numbers", {"targets": list("ababab")}),
+    ("targets: expected shape", {"targets": np.full((6, 3), 1 / 3)}),
+    ("targets: expected distributions", {"targets": np.ones((6, 2))}),
+    ("sample_weight: expected 6", {"sample_weight": [1, 2]}),
+    ("sample_weight: expected 6", {"sample_weight": [1, 1, 1, 1, 1, -1]}),
+    ("sample_weight: expected weights of positive", {"sample_weight": np.zeros(6)}),
+    ("class_weight: expected 'balanced'", {"class_weight": "even"}),
+    ("class_weight: expected 2", {"class_weight": [1, 2, 3]}),
+    ("class_weight: expected class numbers", {"class_weight": {"a": 1}}),
+    ("n_restarts", {"n_restarts": 0}),
+    ("random_state", {"random_state": -1}),
+    ("seeds", {"seeds": []}),
+    ("seeds", {"seeds": [1.5]}),
+    ("optimizer: expected one of", {"optimizer": "sgd"}),
+    ("learning_rate", {"learning_rate": -0.1}),
+    ("learning_rate", {"optimizer": "lbfgs", "learning_rate": 0.1}),
+    ("learning_rate", {"optimizer": GradientDescent(), "learning_rate": 0.1}),
+    ("max_iter", {"max_iter": 2.5}),
+    ("l2_penalty", {"l2_penalty": -1}),
+    ("decay: expected one of", {"decay": "last"}),
+    ("patience", {"early_stopping": True, "patience": 0}),
+    ("tol", {"tol": math.nan}),
+    ("network: expected a GCN", {"network": torch.nn.Linear(5, 2)}),
+    ("network: expected an activation", {"network": low_rank_network(activation=torch.sin)}),
+    (
+        "optimizer: expected 'gd' or 'adam'",
+        {"network": low_rank_network(dropout=0.5), "optimizer": "lbfgs"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("message", "changes"), BAD)
+def test_bad_calls(message: str, changes: dict[str, Any]) -> None:
+    call: dict[str, Any] = {"network": low_rank_network(), "X": X, "index": INDEX}
+    call |= {"targets": TARGETS, "max_iter": 2} | changes
+    with pytest.raises(ValueError, match=message):
+        train(**call)
+
+
+def test_bad_optimizers_and_records() -> None:
+    for make in (
+        lambda: GradientDescent(0.0),
+        lambda: Adam(betas=(1.0, 0.9)),
+        lambda: LBFGS(memory=0),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            make()
+    record = run(low_rank_network())
+    with pytest.raises(ValueError, match="restart"):
+        record.load_into(low_rank_network(), 1)
+    for other in (low_rank_network(widths=(5, 4, 2)), low_rank_network(bias=True), None):
+        with pytest.raises(ValueError, match="network"):
+            record.load_into(other)
+    with pytest.raises(ValueError, match="X: expected shape"):
+        record.logits(low_rank_network(), X[:, :3])
+
+
+def test_training_is_reached_from_the_package() -> None:
+    assert lg.training.train is train
