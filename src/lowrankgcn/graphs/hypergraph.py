@@ -29,14 +29,12 @@ from scipy.sparse.csgraph import connected_components
 from lowrankgcn._validation import (
     MOST_NODES,
     choice,
-    finite_array,
-    finite_total,
     invalid,
     pair_index,
     positive_int,
-    sparse_matrix,
 )
 from lowrankgcn.graphs.base import Graph, read_only
+from lowrankgcn.graphs.incidence import binary_matrix, node_set, positive_weights
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
 from lowrankgcn.operators.affinity import Affinity
@@ -108,8 +106,8 @@ class Hypergraph(Graph):
 
     def __init__(self, incidence: Any, weights: Any = None, *, singletons: Singletons = "keep"):
         choice(singletons, "singletons", ("keep", "drop"))
-        matrix = _binary_matrix(incidence)
-        edge_weights = _positive_weights(weights, matrix.shape[1])
+        matrix = binary_matrix(incidence)
+        edge_weights = positive_weights(weights, matrix.shape[1])
         sizes = np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
         kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
         factor = SparseFactor(matrix[:, kept].tocsr())
@@ -225,7 +223,7 @@ class Hypergraph(Graph):
         factor = CodeFactor(codes, n_hyperedges)
         if factor.shape[0] < 1:
             raise invalid("codes", "at least one row", f"shape {factor.codes.shape}")
-        edge_weights = _positive_weights(weights, factor.n_hyperedges)
+        edge_weights = positive_weights(weights, factor.n_hyperedges)
         sizes = factor.counts().astype(np.int64)
         kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
         if len(kept) < len(sizes):
@@ -255,7 +253,7 @@ class Hypergraph(Graph):
         """
         if not isinstance(sets, Iterable):
             raise invalid("sets", "node sets", type(sets).__name__)
-        members = [_node_set(nodes, f"sets[{number}]") for number, nodes in enumerate(sets)]
+        members = [node_set(nodes, f"sets[{number}]") for number, nodes in enumerate(sets)]
         rows = np.concatenate(members) if members else np.empty(0, np.int64)
         columns = np.repeat(np.arange(len(members)), [len(m) for m in members])
         return cls.from_hyperedge_index(
@@ -364,44 +362,3 @@ class Hypergraph(Graph):
         alone = np.flatnonzero(labels < 0)
         labels[alone] = count + np.arange(len(alone))
         return labels
-
-
-def _node_set(nodes: Any, name: str) -> NDArray[np.int64]:
-    """The distinct nodes of a set, ascending."""
-    try:
-        array = np.asarray(list(nodes))
-    except (TypeError, ValueError):
-        raise invalid(name, "integer node indices", repr(nodes)) from None
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise invalid(name, "integer node indices", f"{array.dtype} of shape {array.shape}")
-    if array.size and array.min() < 0:
-        raise invalid(name, "indices >= 0", array.min())
-    return np.unique(array).astype(np.int64)
-
-
-def _binary_matrix(incidence: Any) -> sp.csc_array:
-    if sp.issparse(incidence):
-        # A copy, because bringing it into canonical form rearranges the arrays it is made of.
-        matrix = sp.csc_array(sparse_matrix(incidence, "incidence"), dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    else:
-        matrix = sp.csc_array(finite_array(incidence, "incidence", ndim=2))
-    if matrix.shape[0] < 1:
-        raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
-    values = matrix.data
-    if not (values == 1.0).all():
-        raise invalid("incidence", "entries 0 and 1", float(values[values != 1.0][0]))
-    return matrix
-
-
-def _positive_weights(weights: Any, count: int) -> FloatArray:
-    if weights is None:
-        return np.ones(count)
-    values = finite_array(weights, "weights", ndim=1)
-    if len(values) != count:
-        raise invalid("weights", f"{count} entries, one per hyperedge", len(values))
-    if count and values.min() <= 0:
-        raise invalid("weights", "weights > 0", float(values.min()))
-    finite_total(values, "weights")
-    return values
