@@ -32,6 +32,9 @@ __all__ = ["Architecture", "Candidate", "Prepared", "prepare", "truncated"]
 
 Architecture = Literal["full", "low-rank", "reduced"]
 
+# Of the largest overlap of an eigenvector with the features: less is none.
+_COMMON = 1e-8
+
 
 @final
 @dataclass(frozen=True)
@@ -169,7 +172,8 @@ def _oriented(pairs: Eigenpairs, inner: FloatArray) -> Eigenpairs:
     entry of each vector, which a few more rows may change; a sum over all rows hardly changes.
     """
     mixed = inner @ np.random.default_rng(0).normal(size=inner.shape[1])
-    signs = np.where(mixed < 0, -1.0, 1.0).astype(pairs.eigenvectors.dtype)
+    negligible = _COMMON * float(np.abs(mixed).max(initial=0.0))  # rounding must not decide
+    signs = np.where(mixed < -negligible, -1.0, 1.0).astype(pairs.eigenvectors.dtype)
     return replace(pairs, eigenvectors=pairs.eigenvectors * signs)
 
 
