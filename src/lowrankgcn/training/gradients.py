@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.training.activations import ACTIVATIONS
@@ -35,8 +35,6 @@ _CHUNK_BYTES = 2**18
 _SMALLEST_CHUNK = 256
 # Below this number of columns BLAS is several times faster with nodes contiguous.
 _NARROW = 12
-# Nodes up to which a further row of zeros costs nothing.
-_FEW_NODES = 1024
 
 
 class _Chunk(NamedTuple):
@@ -131,8 +129,6 @@ class ExplicitGradients:
         """
         if self._basis is not None:
             torch.mm(self._first, self._basis, out=self._mixed)
-        if self._outside is not None:
-            self._outside.zero_()  # the penalty of the last evaluation is in it
         if self.depth == 1:
             torch.mm(self._mixed, self._features, out=flat)
             self.loss.derive(logits, flat)
@@ -154,15 +150,10 @@ class ExplicitGradients:
         stacks = (self.parameters, self.gradients)
         weight, gradient = (stack.views[0].flatten(0, 1) for stack in stacks)
         self._features = self.problem.features.T
-        if rotated and self._features.shape[1] <= _FEW_NODES:
-            # Cheaper than to clear the coordinate beyond the basis in every iteration.
-            self._features = nn.functional.pad(self._features, (0, 0, 0, 1))
         q = len(self._features)
         self._basis = None if rotated else self.problem.basis
-        self._outside = None
         if self._basis is None:
-            if q < weight.shape[1]:  # the coordinate beyond the basis meets no feature
-                self._outside = gradient[:, q:]
+            # A coordinate beyond the basis meets no feature: its gradient stays zero.
             self._mixed, self._mixed_gradient = weight[:, :q], gradient[:, :q]
         else:
             self._first, self._first_gradient = weight, gradient

@@ -46,6 +46,7 @@ class Objective:
     ) -> None:
         self._inner = gradients
         self.parameters, self.gradients = gradients.parameters, gradients.gradients
+        self._raw = self.gradients.flat
         views = self.parameters.views
         self.n_restarts = len(views[0])
         self._penalty = l2_penalty
@@ -56,7 +57,13 @@ class Objective:
         self._rows = self._logits.view(block, *gradients.loss.flat.shape).unbind()
         self._counted = views[:penalised] if l2_penalty else ()
         size = sum(view.numel() for view in self._counted)
-        self._decayed, self._decayed_gradient = flat[:size], self.gradients.flat[:size]
+        self._decayed = flat[:size]
+        if self._counted:
+            # One product for all parameters, into an array of its own: adding the penalty in place
+            # would leave it in entries that nobody sets again.
+            self.gradients = self.gradients.zeros()
+            self._factors = torch.zeros_like(flat)
+            self._factors[:size] = l2_penalty
         # Squared norms of a single restart, norms of each array of several.
         self._squares = flat.new_zeros(block)
         self._square_slots = self._squares.unbind()
@@ -68,7 +75,7 @@ class Objective:
         if not self._counted:
             return
         decayed = self._decayed
-        self._decayed_gradient.add_(decayed, alpha=self._penalty)
+        torch.addcmul(self._raw, self.parameters.flat, self._factors, out=self.gradients.flat)
         if self.n_restarts == 1:
             torch.dot(decayed, decayed, out=self._square_slots[slot])
         else:
