@@ -42,6 +42,7 @@ class CrossEntropy:
         by_class = self._row_weights.unsqueeze(-2)
         self._weights = by_class.expand(*by_class.shape[:-2], classes, -1).contiguous()
         self._negative = -problem.targets.T * by_class
+        self._offset = self._negative
         self._totals = problem.targets.sum(dim=1)
         self._bias = None if bias is None else bias.view(-1, 1)
         self._bias_gradient = None if bias_gradient is None else bias_gradient.view(-1)
@@ -54,9 +55,13 @@ class CrossEntropy:
         if self._bias is not None:
             flat.add_(self._bias)
         torch.softmax(logits, -2, out=self.error)
-        torch.addcmul(self._negative, self.error, self._weights, out=self.error)
+        torch.addcmul(self._offset, self.error, self._weights, out=self.error)
         if self._bias_gradient is not None:
             torch.sum(self.flat, 1, out=self._bias_gradient)
+
+    def scale_derivatives(self, factor: float) -> None:
+        """Multiply all derivatives, not the losses, by a factor from now on, at no cost."""
+        self._weights, self._offset = self._weights * factor, self._offset * factor
 
     def losses(self, logits: Tensor) -> Tensor:
         """Loss for each of (…, C, |I|) logits, in float64: it is a sum of nearly equal numbers."""

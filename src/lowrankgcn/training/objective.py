@@ -72,15 +72,30 @@ class Objective:
     def evaluate(self, slot: int) -> None:
         """Set the gradients, and note what the loss in `slot` needs."""
         self._inner.evaluate(self._slots[slot], self._rows[slot])
-        if not self._counted:
-            return
-        decayed = self._decayed
-        torch.addcmul(self._raw, self.parameters.flat, self._factors, out=self.gradients.flat)
+        if self._counted:
+            self._note(slot)
+            torch.addcmul(self._raw, self.parameters.flat, self._factors, out=self.gradients.flat)
+
+    def _note(self, slot: int) -> None:
+        """Squared norms that the penalty in the loss will need."""
         if self.n_restarts == 1:
-            torch.dot(decayed, decayed, out=self._square_slots[slot])
+            torch.dot(self._decayed, self._decayed, out=self._square_slots[slot])
         else:
             for view, norms in zip(self._counted, self._norms[slot], strict=True):
                 torch.linalg.vector_norm(view, 2, (1, 2), out=norms)
+
+    def prepare_descent(self, step: float) -> None:
+        """Fold a fixed step into all gradients, for :meth:`descend`."""
+        self._inner.loss.scale_derivatives(-step)
+        self._kept = torch.ones_like(self.parameters.flat)
+        self._kept[: len(self._decayed)] -= step * self._penalty
+
+    def descend(self, slot: int) -> None:
+        """Θ ← (1 − ηρ)Θ − η∂L, noting what the loss in `slot` needs: one pass over all numbers."""
+        self._inner.evaluate(self._slots[slot], self._rows[slot])
+        self._note(slot)
+        flat = self.parameters.flat
+        torch.addcmul(self._raw, flat, self._kept, out=flat)
 
     def losses(self, start: int, stop: int) -> Tensor:
         """Losses of the evaluations in slots start, …, stop − 1, shape (stop − start, s)."""

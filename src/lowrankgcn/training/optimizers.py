@@ -10,7 +10,6 @@ losses in fewer iterations. Each is a small value that is started on an objectiv
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -26,27 +25,6 @@ from lowrankgcn.training.stacked import Stacked
 __all__ = ["Adam", "GradientDescent", "OptimizerName", "as_optimizer"]
 
 OptimizerName = Literal["gd", "adam", "lbfgs"]
-
-
-class _FirstOrder(Run, ABC):
-    """One gradient per iteration, one update with it."""
-
-    def __init__(self, objective: Objective) -> None:
-        self._objective = objective
-        self._parameters, self._gradients = objective.parameters.flat, objective.gradients.flat
-
-    def iterate(self, slot: int) -> None:
-        """Evaluate and update."""
-        self._objective.evaluate(slot)
-        self._update()
-
-    def losses(self, count: int) -> Tensor:
-        """Losses before each of the last `count` updates."""
-        return self._objective.losses(0, count)
-
-    @abstractmethod
-    def _update(self) -> None:
-        """Change the parameters."""
 
 
 @final
@@ -78,13 +56,18 @@ class GradientDescent(Optimizer):
 
 
 @final
-class _Descent(_FirstOrder):
+class _Descent(Run):
     def __init__(self, objective: Objective, learning_rate: float) -> None:
-        super().__init__(objective)
-        self._step = -learning_rate
+        self._objective = objective
+        objective.prepare_descent(learning_rate)
 
-    def _update(self) -> None:
-        self._parameters.add_(self._gradients, alpha=self._step)
+    def iterate(self, slot: int) -> None:
+        """Evaluate and update."""
+        self._objective.descend(slot)
+
+    def losses(self, count: int) -> Tensor:
+        """Losses before each of the last `count` updates."""
+        return self._objective.losses(0, count)
 
     def state(self, restarts: Tensor) -> None:
         """Nothing is carried from one iteration to the next."""
@@ -131,15 +114,14 @@ class Adam(Optimizer):
 
 
 @final
-class _AdamRun(_FirstOrder):
+class _AdamRun(Run):
     def __init__(
         self,
         objective: Objective,
         config: Adam,
         state: tuple[int, list[Tensor], list[Tensor]] | None,
     ) -> None:
-        super().__init__(objective)
-        self._config = config
+        self._objective, self._config = objective, config
         self._count = 0
         self._mean, self._square = (objective.parameters.zeros() for _ in range(2))
         if state is not None:
@@ -147,8 +129,10 @@ class _AdamRun(_FirstOrder):
             self._count = state[0]
             self._mean, self._square = (Stacked.of(x, by_column=by_column) for x in state[1:])
 
-    def _update(self) -> None:
-        config, gradients = self._config, self._gradients
+    def iterate(self, slot: int) -> None:
+        """Evaluate and update."""
+        self._objective.evaluate(slot)
+        config, gradients = self._config, self._objective.gradients.flat
         self._count += 1
         first, second = config.betas
         step = config.learning_rate / (1.0 - first**self._count)
@@ -158,7 +142,11 @@ class _AdamRun(_FirstOrder):
         square.mul_(second).addcmul_(gradients, gradients, value=1.0 - second)
         # The gradient has done its work: its array holds the denominator.
         torch.sqrt(square, out=gradients).div_(root).add_(config.eps)
-        self._parameters.addcdiv_(self._mean.flat, gradients, value=-step)
+        self._objective.parameters.flat.addcdiv_(self._mean.flat, gradients, value=-step)
+
+    def losses(self, count: int) -> Tensor:
+        """Losses before each of the last `count` updates."""
+        return self._objective.losses(0, count)
 
     def state(self, restarts: Tensor) -> tuple[int, list[Tensor], list[Tensor]]:
         """Moments of some of the restarts."""
