@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.model_selection import GridSearchCV
 
 import lowrankgcn as lg
 
@@ -42,3 +43,47 @@ def test_an_identifier_is_no_feature() -> None:
     with pytest.warns(lg.UnlabelledComponentWarning):
         classifier = quick().fit(alone, y)
     assert_allclose(classifier.label_distributions_[y < 0], 1 / 3)
+
+
+def test_missing_numbers_are_told_who_takes_them() -> None:
+    X, _, y = clusters()
+    X[3, 1] = np.nan
+    for given, where in ((X, "NaN in some"), (pd.DataFrame(X), "NaN in column 1")):
+        with pytest.raises(ValueError, match=f"^X: .*graph='hypergraph'.* got {where}"):
+            quick().fit(given, y)
+        assert quick(graph="hypergraph").fit(given, y).predict(given).shape == (90,)
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan])
+def test_sparse_columns_of_a_frame_are_numbers(fill: float) -> None:
+    X, _, y = clusters()
+    dense = pd.DataFrame(np.maximum(X, 0.0), columns=["a", "b"])
+    sparse = dense.astype(pd.SparseDtype(float, fill))
+    expected = quick().fit(dense, y).predict_proba(dense)
+    assert_allclose(quick().fit(sparse, y).predict_proba(sparse), expected)
+
+
+def test_truth_values_are_categories_in_arrays_too() -> None:
+    X, _, y = clusters()
+    classifier = quick().fit(X > 1, y)
+    assert isinstance(classifier.graph_, lg.Hypergraph)
+    expected = quick().fit(pd.DataFrame(X > 1), y).label_distributions_
+    assert_allclose(classifier.label_distributions_, expected)
+
+
+def test_unlabelled_rows_do_not_count_in_a_score() -> None:
+    X, truth, y = clusters()
+    classifier = quick().fit(X, y)
+    right = classifier.predict(X) == truth
+    assert classifier.score(X, truth) == right.mean()
+    assert classifier.score(X, y) == right[y >= 0].mean()
+    texts = np.where(y >= 0, np.array(["a", "b", "c"])[truth], "")
+    assert quick().fit(X, texts).score(X, texts) > 0.8
+    weights = np.arange(90.0)
+    expected = np.average(right[y >= 0], weights=weights[y >= 0])
+    assert_allclose(classifier.score(X, y, weights), expected)
+    search = GridSearchCV(quick(architecture="low-rank"), {"rank": [3, 5]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.6
+    for labels, message in ((np.full(90, -1), "no label"), (truth[:80], "90 labels")):
+        with pytest.raises(ValueError, match=f"^y: .*{message}"):
+            classifier.score(X, labels)

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lowrankgcn._validation import invalid
 
-__all__ = ["Labels", "read_labels"]
+__all__ = ["Labels", "known_labels", "read_labels"]
 
 
 @final
@@ -95,6 +95,19 @@ def read_labels(y: Any) -> Labels:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
     return Labels(classes, index, codes.astype(np.intp), len(values))
+
+
+def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
+    """Which rows are labelled, their labels, and how many rows there are; one class will do.
+
+    >>> known_labels([2, -1, 2])
+    (array([0, 2]), array([2, 2]), 3)
+    """
+    values = _column(y)
+    index = np.flatnonzero(~_unlabelled(values))
+    if not len(index):
+        raise invalid("y", "a labelled row", "no label at all")
+    return index, _of_one_kind(values[index]), len(values)
 
 
 def _categories(y: Any) -> list[Any] | None:
