@@ -169,7 +169,7 @@ OPTIONS: dict[str, Fit] = {
     ),
     "precomputed, negative": Fit(r">= 0", WEIGHTS - 1.0, options={"graph": "precomputed"}),
     "precomputed, NaN": Fit(
-        r"X: expected numbers in all cells .* got NaN",
+        r"Input X contains NaN",
         changed(WEIGHTS, (0, 0), np.nan),
         options={"graph": "precomputed"},
     ),

@@ -33,6 +33,12 @@ def test_units_whose_squares_are_no_numbers(unit: float) -> None:
     assert_allclose(classifier.predict_proba(X * unit), quick().fit(X, y).predict_proba(X))
 
 
+def test_numbers_whose_sums_are_none() -> None:
+    X, _, y = clusters()
+    with pytest.raises(ValueError, match=r"^X: expected numbers up to 1e\+295, got 1\.7e\+308$"):
+        quick().fit(X / np.abs(X).max() * 1.7e308, y)
+
+
 def test_an_identifier_is_no_feature() -> None:
     X, truth, y = clusters()
     table = pd.DataFrame({"name": [f"row {i}" for i in range(90)], "x": X[:, 0], "y": X[:, 1]})

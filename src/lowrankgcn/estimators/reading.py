@@ -16,6 +16,9 @@ from lowrankgcn.graphs import Graph
 
 __all__ = ["Rows", "check_new_rows", "read_rows"]
 
+# Sums and differences of a column's numbers have to be finite as well.
+_LARGEST = 1e295
+
 Kind = Literal["points", "table", "incidence", "affinities", "graph"]
 
 
@@ -108,9 +111,13 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
         X = _without_sparse_columns(X)
         _check_present(X)
         # In one order of memory: sums of the columns of a frame would round otherwise.
-        return validate_data(
+        points: NDArray[np.float64] = validate_data(
             estimator, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=fewest
         )
+        largest = float(np.abs(points).max())
+        if reset and largest > _LARGEST:
+            raise invalid("X", f"numbers up to {_LARGEST:g}", f"{largest:g}")
+        return points
     if kind in ("incidence", "affinities"):
         checked: NDArray[Any] | sp.csr_array = validate_data(
             estimator,
