@@ -93,3 +93,13 @@ def test_unlabelled_rows_do_not_count_in_a_score() -> None:
     for labels, message in ((np.full(90, -1), "no label"), (truth[:80], "90 labels")):
         with pytest.raises(ValueError, match=f"^y: .*{message}"):
             classifier.score(X, labels)
+
+
+def test_a_mark_that_became_a_text_is_no_class() -> None:
+    X, truth, y = clusters()
+    names = np.array(["ash", "elm", "oak"])[truth]
+    names[y < 0] = -1
+    with pytest.raises(ValueError, match=r"^y: expected '' or None .* got '-1'$"):
+        quick().fit(X, names)
+    signs = np.where(truth == 0, "-1", "+1")
+    assert quick().fit(X, signs).classes_.tolist() == ["+1", "-1"]

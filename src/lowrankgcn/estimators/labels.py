@@ -84,6 +84,7 @@ def read_labels(y: Any) -> Labels:
     if not len(index):
         raise invalid("y", "at least one labelled row of each of two classes", "no label at all")
     chosen = values[index]
+    _check_marks(chosen)
     if categories is None:
         classes, codes = np.unique(_of_one_kind(chosen), return_inverse=True)
     else:
@@ -156,6 +157,13 @@ def _is_mark(value: Any) -> bool:
         and not isinstance(value, (bool, np.bool_))
         and bool(value == -1)
     )
+
+
+def _check_marks(chosen: NDArray[Any]) -> None:
+    """Refuse "-1" among words: −1 written into an array of texts becomes one of them."""
+    texts = {str(label) for label in chosen} if chosen.dtype.kind == "U" else set()
+    if "-1" in texts and not any(text[-1].isdigit() for text in texts - {"-1"}):
+        raise invalid("y", "'' or None to mark unlabelled rows among texts", "'-1'")
 
 
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
