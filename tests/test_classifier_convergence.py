@@ -26,6 +26,14 @@ def test_silent_by_default() -> None:
         fit()
 
 
+@pytest.mark.parametrize("table", [np.ones((60, 3)), np.full((60, 1), "same")])
+def test_a_table_that_says_nothing_converges(table: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier = lg.GCNClassifier(random_state=0).fit(table, np.arange(60) % 3)
+    np.testing.assert_allclose(classifier.label_distributions_, 1 / 3, atol=0.01)
+
+
 @pytest.mark.parametrize(
     ("architecture", "step"), [("low-rank", 1e-6), ("reduced", 1e-6), ("reduced", 1e-4)]
 )

@@ -1,4 +1,4 @@
-"""Predictions for rows of a table that were there at fitting are those made at fitting, exactly."""
+"""Predictions for rows that were there at fitting: those made at fitting, for tables exactly."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.members import divided_difference
@@ -76,3 +77,17 @@ def test_unknown_values_are_told() -> None:
     with pytest.warns(lg.UnlabelledComponentWarning, match="2 of 2 rows"):
         shares = classifier.predict_proba(strange)
     assert_array_equal(shares, np.full((2, 4), 0.25))
+
+
+@pytest.mark.parametrize("graph", ["knn", "gaussian"])
+def test_fitted_points_come_back_where_eigenvalues_reach_one(graph: str) -> None:
+    """A hundred points have 30 eigenvalues up to 1.02, where u(x) is known from no neighbour."""
+    iris = load_iris()
+    rows = np.flatnonzero(np.arange(150) % 50 < 33)
+    classifier = lg.GCNClassifier(graph=graph, rank=30, random_state=0)
+    classifier.fit(iris.data[rows], iris.target[rows])
+    assert np.abs(1 - classifier.eigenpairs_.eigenvalues).min() < 0.02
+    again = classifier.predict(iris.data[rows])
+    assert (again == classifier.transduction_).mean() > 0.96
+    others = np.setdiff1d(np.arange(150), rows)
+    assert classifier.score(iris.data[others], iris.target[others]) > 0.9

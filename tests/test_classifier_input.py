@@ -58,7 +58,7 @@ def option(message: str, **options: Any) -> Fit:
 
 
 DATA: dict[str, Fit] = {
-    "NaN": Fit(r"Input X contains NaN", changed(POINTS, (3, 1), np.nan)),
+    "NaN": Fit(r"X: expected numbers in all cells .* got NaN", changed(POINTS, (3, 1), np.nan)),
     "infinity": Fit(r"Input X contains infinity", changed(POINTS, (3, 1), np.inf)),
     "infinity in a table": Fit(
         r"column 'weight': expected finite numbers, got inf",
@@ -106,7 +106,9 @@ DATA: dict[str, Fit] = {
         FRAME.set_axis(["a", 1, "b"], axis=1),
         error=TypeError,
     ),
-    "all-missing column of points": Fit(r"Input X contains NaN", FRAME.assign(a=np.nan)),
+    "all-missing column of points": Fit(
+        r"X: expected numbers in all cells .* got NaN", FRAME.assign(a=np.nan)
+    ),
     "table of missing cells": Fit(
         r"X: expected a cell that is not missing, got missing cells only",
         pd.DataFrame({"a": [None] * N, "b": [None] * N}, dtype=object),
@@ -167,7 +169,9 @@ OPTIONS: dict[str, Fit] = {
     ),
     "precomputed, negative": Fit(r">= 0", WEIGHTS - 1.0, options={"graph": "precomputed"}),
     "precomputed, NaN": Fit(
-        r"Input X contains NaN", changed(WEIGHTS, (0, 0), np.nan), options={"graph": "precomputed"}
+        r"Input X contains NaN",
+        changed(WEIGHTS, (0, 0), np.nan),
+        options={"graph": "precomputed"},
     ),
     "precomputed, texts": Fit(
         r"X: expected numbers only, got texts|could not convert string to float",
@@ -266,7 +270,11 @@ def fitted(X: Any, **options: Any) -> Callable[[], GCNClassifier]:
 
 
 PREDICTIONS: dict[str, tuple[Callable[[], GCNClassifier], Any, str]] = {
-    "NaN": (fitted(POINTS), changed(POINTS, (0, 0), np.nan), r"Input X contains NaN"),
+    "NaN": (
+        fitted(POINTS),
+        changed(POINTS, (0, 0), np.nan),
+        r"X: expected numbers in all cells .* got NaN",
+    ),
     "infinity": (fitted(POINTS), changed(POINTS, (0, 0), -np.inf), r"Input X contains infinity"),
     "too few columns": (fitted(POINTS), POINTS[:, :2], r"X has 2 features, but .* expecting 3"),
     "too many columns": (fitted(POINTS), np.ones((2, 4)), r"X has 4 features, but .* expecting 3"),

@@ -16,12 +16,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.estimators.fitting import fit
-from lowrankgcn.estimators.labels import read_labels
+from lowrankgcn.estimators.labels import known_labels, read_labels
 from lowrankgcn.estimators.reading import check_new_rows, read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
@@ -286,6 +287,28 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         shares = self.predict_proba(X)
         classes: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
         return classes
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on the labelled rows of X; unlabelled ones do not count.
+
+        Parameters
+        ----------
+        X : array or DataFrame
+            Rows like those given to fit.
+        y : (q,) array
+            Their classes; rows marked as unlabelled are left out.
+        sample_weight : (q,) array, optional
+        """
+        index, values, count = known_labels(y)
+        predicted = self.predict(X)
+        if len(predicted) != count:
+            raise invalid("y", f"{len(predicted)} labels, as many as X has rows", count)
+        if sample_weight is not None:
+            sample_weight = finite_array(sample_weight, "sample_weight", ndim=1)
+            if len(sample_weight) != count:
+                raise invalid("sample_weight", f"{count} numbers", len(sample_weight))
+            sample_weight = sample_weight[index]
+        return float(accuracy_score(values, predicted[index], sample_weight=sample_weight))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of the class probabilities, (q, C); of their ratio, (q,), for two classes."""

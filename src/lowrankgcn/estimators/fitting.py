@@ -41,6 +41,8 @@ _WORK_OF_A_ROW = 1000
 # one per cent and a half at most, and with a loss below a half.
 _STILL_FALLING = 0.02
 _HARDLY_FALLEN = 0.9
+_AT_REST = 0.01
+_NOTHING = 1e-6
 _FEW_ITERATIONS = 50
 
 
@@ -302,7 +304,11 @@ def _watch(record: Any, candidate: Candidate) -> None:
     if len(curve) < _FEW_ITERATIONS:  # nobody expects convergence then
         return
     last_tenth = curve[-len(curve) // 10 - 1] - curve[-1]
-    if last_tenth > _STILL_FALLING * curve[0] or curve[-1] > _HARDLY_FALLEN * curve[0]:
+    fallen = curve[0] - curve[-1]
+    # Features that say nothing have a loss that falls little and comes to rest; small steps do not.
+    settled = fallen > _NOTHING * curve[0] and abs(last_tenth) < _AT_REST * fallen
+    hardly = curve[-1] > _HARDLY_FALLEN * curve[0] and not settled
+    if last_tenth > _STILL_FALLING * curve[0] or hardly:
         warn_caller(
             f"training of the {candidate} has not converged: its loss went from {curve[0]:.3g} to "
             f"{curve[-1]:.3g} in {len(curve)} iterations, {last_tenth:.2g} of it in the last "

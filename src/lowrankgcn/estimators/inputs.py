@@ -132,7 +132,7 @@ class TableInputs(Inputs):
     encoder : TableEncoder
         Which value is which hyperedge.
     shown : (N,) int array
-        Hyperedges that are indicator columns: those of categories, not those of bins.
+        Hyperedges that are indicator columns: categories, not bins, that more than one row has.
     means : (N,) array
         Share of rows in them, subtracted; zero if indicators are left as they are.
     numbers : tuple of column names
@@ -166,6 +166,9 @@ class TableInputs(Inputs):
             column.name for column, flag in zip(encoder.columns, binned, strict=True) if flag
         )
         sizes_of = graph.incidence.transpose_product(np.ones(graph.n_nodes))
+        # What one row alone has tells nothing of others, and an identifier would be n columns.
+        shared = shown[sizes_of[shown] > 1]
+        shown = shared if len(shared) or numbers else shown[:1]
         unfitted = cls(encoder, shown, sizes_of[shown] / graph.n_nodes, numbers, nothing, nothing)
         centre, scale = standard_units(unfitted._numbers(X))
         return cls(encoder, shown, unfitted.means, numbers, centre, scale)
@@ -281,7 +284,11 @@ def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     # Once more: a mean far from zero has lost digits that the offsets have.
     correction = offsets.sum(axis=0) / count
     centre = centre + correction
-    scale = np.sqrt(np.square(np.where(present, X - centre, 0.0)).sum(axis=0) / count)
+    offsets = np.where(present, X - centre, 0.0)
+    # Squares of very large or small numbers are not numbers: a power of two is set aside.
+    exponent = np.frexp(np.abs(offsets).max(axis=0))[1]
+    mean_square = np.square(np.ldexp(offsets, -exponent)).sum(axis=0) / count
+    scale = np.ldexp(np.sqrt(mean_square), exponent)
     largest = np.abs(np.where(present, X, 0.0)).max(axis=0)
     scale[scale <= _CONSTANT * largest] = np.inf
     return centre, scale

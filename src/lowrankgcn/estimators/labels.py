@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lowrankgcn._validation import invalid
 
-__all__ = ["Labels", "read_labels"]
+__all__ = ["Labels", "known_labels", "read_labels"]
 
 
 @final
@@ -84,6 +84,7 @@ def read_labels(y: Any) -> Labels:
     if not len(index):
         raise invalid("y", "at least one labelled row of each of two classes", "no label at all")
     chosen = values[index]
+    _check_marks(chosen)
     if categories is None:
         classes, codes = np.unique(_of_one_kind(chosen), return_inverse=True)
     else:
@@ -95,6 +96,19 @@ def read_labels(y: Any) -> Labels:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
     return Labels(classes, index, codes.astype(np.intp), len(values))
+
+
+def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
+    """Which rows are labelled, their labels, and how many rows there are; one class will do.
+
+    >>> known_labels([2, -1, 2])
+    (array([0, 2]), array([2, 2]), 3)
+    """
+    values = _column(y)
+    index = np.flatnonzero(~_unlabelled(values))
+    if not len(index):
+        raise invalid("y", "a labelled row", "no label at all")
+    return index, _of_one_kind(values[index]), len(values)
 
 
 def _categories(y: Any) -> list[Any] | None:
@@ -143,6 +157,13 @@ def _is_mark(value: Any) -> bool:
         and not isinstance(value, (bool, np.bool_))
         and bool(value == -1)
     )
+
+
+def _check_marks(chosen: NDArray[Any]) -> None:
+    """Refuse "-1" among words: −1 written into an array of texts becomes one of them."""
+    texts = {str(label) for label in chosen} if chosen.dtype.kind == "U" else set()
+    if "-1" in texts and not any(text[-1].isdigit() for text in texts - {"-1"}):
+        raise invalid("y", "'' or None to mark unlabelled rows among texts", "'-1'")
 
 
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:

@@ -16,6 +16,9 @@ from lowrankgcn.graphs import Graph
 
 __all__ = ["Rows", "check_new_rows", "read_rows"]
 
+# Sums and differences of a column's numbers have to be finite as well.
+_LARGEST = 1e295
+
 Kind = Literal["points", "table", "incidence", "affinities", "graph"]
 
 
@@ -79,7 +82,7 @@ def has_categories(X: Any) -> bool:
         array = np.asarray(X)
     except ValueError:  # ragged: the check that follows says so
         return False
-    if array.dtype.kind in "US":
+    if array.dtype.kind in "USb":
         return True
     return array.dtype.kind == "O" and any(isinstance(cell, str) for cell in array.ravel())
 
@@ -105,10 +108,16 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
         if has_categories(X):
             expected = "numbers only (graph='hypergraph' takes categories)"
             raise invalid("X", expected, _first_category(X))
+        X = _without_sparse_columns(X)
+        _check_present(X)
         # In one order of memory: sums of the columns of a frame would round otherwise.
-        return validate_data(
+        points: NDArray[np.float64] = validate_data(
             estimator, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=fewest
         )
+        largest = float(np.abs(points).max())
+        if reset and largest > _LARGEST:
+            raise invalid("X", f"numbers up to {_LARGEST:g}", f"{largest:g}")
+        return points
     if kind in ("incidence", "affinities"):
         checked: NDArray[Any] | sp.csr_array = validate_data(
             estimator,
@@ -127,6 +136,28 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
         raise invalid("X", expected, f"{len(table)} sample(s)")
     validate_data(estimator, table, reset=reset, skip_check_array=True)
     return table
+
+
+def _without_sparse_columns(X: Any) -> Any:
+    if not isinstance(X, pd.DataFrame):
+        return X
+    types = {
+        name: dtype.subtype for name, dtype in X.dtypes.items() if isinstance(dtype, pd.SparseDtype)
+    }
+    return X.astype(types) if types else X
+
+
+def _check_present(X: Any) -> None:
+    """Say what takes missing numbers, which scikit-learn's message cannot know."""
+    if isinstance(X, pd.DataFrame):
+        missing = X.isna().any()
+        where = f" in column {missing.idxmax()!r}" if missing.any() else ""
+    else:
+        array = X if isinstance(X, np.ndarray) and X.dtype.kind == "f" else None
+        where = " in some" if array is not None and np.isnan(array).any() else ""
+    if where:
+        expected = "numbers in all cells (graph='hypergraph' takes missing ones)"
+        raise invalid("X", expected, f"NaN{where}")
 
 
 def _as_table(X: Any) -> Any:

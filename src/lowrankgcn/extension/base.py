@@ -47,6 +47,8 @@ class CrossAffinity(ABC):
     ----------
     kind : str
         Name of the kind, for :func:`cross_from_state`.
+    least_divisor : float
+        Eigenvectors are continued by 1/(1−λ), and by less where |1−λ| is less than this.
     loop_weight : float
         s(x) beyond the loops that a hypergraph has of its own.
     columns : Factor or None
@@ -54,6 +56,8 @@ class CrossAffinity(ABC):
     """
 
     kind: ClassVar[str]
+    # A new point's weights are not those of a fitted one, and 1/(1−λ) enlarges the difference.
+    least_divisor: ClassVar[float] = 0.1
 
     loop_weight: float
     columns: Factor | None = field(default=None, repr=False)

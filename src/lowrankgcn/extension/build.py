@@ -32,7 +32,7 @@ _KINDS: dict[str, type[CrossAffinity]] = {
     for cross in (TableCross, IncidenceCross, LandmarkCross, PointCross, NeighbourCross)
 }
 
-# The extension divides by 1 − λ: eigenvectors closer to this say nothing about their neighbours.
+# Eigenvectors of eigenvalues this close to 1 say nothing about their neighbours.
 _UNDEFINED = 1e-6
 
 _CONSTANT = 1e-12
@@ -176,12 +176,12 @@ def cross_from_state(
 def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray:
     """Cᵀ U (I − Λ)^{-1}, shape (m, r): all that extending eigenvectors needs of the graph.
 
-    Columns of eigenvalues within 1e-6 of 1 are zero.
+    1/(1−λ) becomes (1−λ)/δ² where |1−λ| < δ, the cross-affinity's `least_divisor`, and zero where
+    |1−λ| < 1e-6.
     """
     rest = 1.0 - pairs.eigenvalues
-    defined = np.abs(rest) >= _UNDEFINED
-    inverse = np.zeros(len(rest))
-    np.divide(1.0, rest, out=inverse, where=defined)
+    rest[np.abs(rest) < _UNDEFINED] = 0.0
+    inverse = rest / np.maximum(rest**2, cross.least_divisor**2)
     return cross.compress(pairs.eigenvectors) * inverse
 
 
@@ -198,7 +198,7 @@ def extend_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs, X: Any) -> Floa
         Of the Laplacian that the eigenpairs belong to.
     pairs : Eigenpairs
         r pairs. Eigenvectors of eigenvalues within 1e-6 of 1, which no neighbour determines, are
-        continued by zero.
+        continued by zero; those within 0.1, for points, by less than the formula says.
     X : table, points or incidence rows
         q rows like those the graph was made of.
 

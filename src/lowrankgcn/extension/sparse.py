@@ -36,6 +36,9 @@ from lowrankgcn.operators.codes import CodeFactor
 
 __all__ = ["IncidenceCross", "NeighbourCross", "TableCross"]
 
+# Fitted rows of hypergraphs are reproduced by the formula whatever 1 − λ is.
+_REPRODUCED = 1e-6
+
 
 class _SparseCross(CrossAffinity):
     """Weights as a sparse matrix; the rows of its products are independent of each other."""
@@ -75,6 +78,7 @@ class TableCross(_SparseCross):
     """
 
     kind = "table"
+    least_divisor = _REPRODUCED
 
     encoder: TableEncoder
     weights: FloatArray  # (|E|,)
@@ -113,6 +117,7 @@ class IncidenceCross(_SparseCross):
     """
 
     kind = "incidence"
+    least_divisor = _REPRODUCED
 
     weights: FloatArray  # (|E|,)
     numbers: NDArray[np.int64]  # (|E|,): which of the given hyperedges they are

@@ -1,0 +1,105 @@
+"""Tables as they come: odd units, identifiers, truth values, missing and unlabelled cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.model_selection import GridSearchCV
+
+import lowrankgcn as lg
+
+
+def clusters(n: int = 90) -> tuple[Any, Any, Any]:
+    """Points in three groups, their classes, and every fifth of these."""
+    truth = np.arange(n) % 3
+    X = np.random.default_rng(0).normal(size=(n, 2)) + 5.0 * np.eye(3)[truth, :2]
+    return X, truth, np.where(np.arange(n) % 5 == 0, truth, -1)
+
+
+def quick(**options: Any) -> lg.GCNClassifier:
+    return lg.GCNClassifier(random_state=0, max_iter=30, n_restarts=1, **options)
+
+
+@pytest.mark.parametrize("unit", [2.0**660, 2.0**-660])
+def test_units_whose_squares_are_no_numbers(unit: float) -> None:
+    X, _, y = clusters()
+    expected = quick().fit(X, y).label_distributions_
+    classifier = quick().fit(X * unit, y)
+    assert_allclose(classifier.label_distributions_, expected, atol=1e-6)
+    assert_allclose(classifier.predict_proba(X * unit), quick().fit(X, y).predict_proba(X))
+
+
+def test_numbers_whose_sums_are_none() -> None:
+    X, _, y = clusters()
+    with pytest.raises(ValueError, match=r"^X: expected numbers up to 1e\+295, got 1\.7e\+308$"):
+        quick().fit(X / np.abs(X).max() * 1.7e308, y)
+
+
+def test_an_identifier_is_no_feature() -> None:
+    X, truth, y = clusters()
+    table = pd.DataFrame({"name": [f"row {i}" for i in range(90)], "x": X[:, 0], "y": X[:, 1]})
+    table["group"] = np.array(["a", "b", "b"])[truth]
+    inputs = quick().fit(table, y)._model.inputs
+    assert inputs.features(table).shape == (90, 4)
+    alone = pd.DataFrame({"name": table["name"]})
+    with pytest.warns(lg.UnlabelledComponentWarning):
+        classifier = quick().fit(alone, y)
+    assert_allclose(classifier.label_distributions_[y < 0], 1 / 3)
+
+
+def test_missing_numbers_are_told_who_takes_them() -> None:
+    X, _, y = clusters()
+    X[3, 1] = np.nan
+    for given, where in ((X, "NaN in some"), (pd.DataFrame(X), "NaN in column 1")):
+        with pytest.raises(ValueError, match=f"^X: .*graph='hypergraph'.* got {where}"):
+            quick().fit(given, y)
+        assert quick(graph="hypergraph").fit(given, y).predict(given).shape == (90,)
+
+
+@pytest.mark.parametrize("fill", [0.0, np.nan])
+def test_sparse_columns_of_a_frame_are_numbers(fill: float) -> None:
+    X, _, y = clusters()
+    dense = pd.DataFrame(np.maximum(X, 0.0), columns=["a", "b"])
+    sparse = dense.astype(pd.SparseDtype(float, fill))
+    expected = quick().fit(dense, y).predict_proba(dense)
+    assert_allclose(quick().fit(sparse, y).predict_proba(sparse), expected)
+
+
+def test_truth_values_are_categories_in_arrays_too() -> None:
+    X, _, y = clusters()
+    classifier = quick().fit(X > 1, y)
+    assert isinstance(classifier.graph_, lg.Hypergraph)
+    expected = quick().fit(pd.DataFrame(X > 1), y).label_distributions_
+    assert_allclose(classifier.label_distributions_, expected)
+
+
+def test_unlabelled_rows_do_not_count_in_a_score() -> None:
+    X, truth, y = clusters()
+    classifier = quick().fit(X, y)
+    right = classifier.predict(X) == truth
+    assert classifier.score(X, truth) == right.mean()
+    assert classifier.score(X, y) == right[y >= 0].mean()
+    texts = np.where(y >= 0, np.array(["a", "b", "c"])[truth], "")
+    assert quick().fit(X, texts).score(X, texts) > 0.8
+    weights = np.arange(90.0)
+    expected = np.average(right[y >= 0], weights=weights[y >= 0])
+    assert_allclose(classifier.score(X, y, weights), expected)
+    search = GridSearchCV(quick(architecture="low-rank"), {"rank": [3, 5]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.6
+    for labels, message in ((np.full(90, -1), "no label"), (truth[:80], "90 labels")):
+        with pytest.raises(ValueError, match=f"^y: .*{message}"):
+            classifier.score(X, labels)
+
+
+def test_a_mark_that_became_a_text_is_no_class() -> None:
+    X, truth, y = clusters()
+    names = np.array(["ash", "elm", "oak"])[truth]
+    names[y < 0] = -1
+    with pytest.raises(ValueError, match=r"^y: expected '' or None .* got '-1'$"):
+        quick().fit(X, names)
+    signs = np.where(truth == 0, "-1", "+1")
+    assert quick().fit(X, signs).classes_.tolist() == ["+1", "-1"]
