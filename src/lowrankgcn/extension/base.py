@@ -48,7 +48,7 @@ class CrossAffinity(ABC):
     kind : str
         Name of the kind, for :func:`cross_from_state`.
     least_divisor : float
-        Eigenvectors are continued by 1/(1−λ), and by less where |1−λ| is less than this.
+        Eigenvectors are continued by 1/(1−λ), and by less where λ is closer to 1 than this.
     loop_weight : float
         s(x) beyond the loops that a hypergraph has of its own.
     columns : Factor or None

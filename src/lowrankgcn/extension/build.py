@@ -176,8 +176,8 @@ def cross_from_state(
 def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray:
     """Cᵀ U (I − Λ)^{-1}, shape (m, r): all that extending eigenvectors needs of the graph.
 
-    1/(1−λ) becomes (1−λ)/δ² where |1−λ| < δ, the cross-affinity's `least_divisor`, and zero where
-    |1−λ| < 1e-6.
+    1/(1−λ) becomes (1−λ)/δ² where λ is closer to 1 than δ, the cross-affinity's `least_divisor`,
+    and zero where it is closer than 1e-6.
     """
     rest = 1.0 - pairs.eigenvalues
     rest[np.abs(rest) < _UNDEFINED] = 0.0
