@@ -267,7 +267,8 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         Parameters
         ----------
         X : array or DataFrame
-            Rows like those given to fit; with ``graph="precomputed"`` their weights to those.
+            Rows like those given to fit. A graph given by its weights or without features, as with
+            ``graph="precomputed"``, has no place for further rows: see `label_distributions_`.
         """
         check_is_fitted(self)
         data = check_new_rows(self, X, self._kind)
