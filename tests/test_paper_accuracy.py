@@ -102,8 +102,9 @@ def mushrooms(mushroom_rows: list[list[str]]) -> Experiment:
 
 @pytest.mark.parametrize(
     ("name", "published", "goal"),
-    # Mushrooms: 91.4 to 91.6 %, as rounding and seeds have it; see the mean over signs below.
-    [("spiral", 0.9223, 0.91), ("cars", 0.9890, 0.98), ("mushrooms", 0.9283, 0.91)],
+    # Mushrooms: other batches of seeds give 91.4 to 91.6 %, other signs more; single and double
+    # precision give the same.
+    [("spiral", 0.9223, 0.91), ("cars", 0.9890, 0.98), ("mushrooms", 0.9283, 0.915)],
 )
 def test_mean_accuracy_of_a_hundred_restarts(
     request: pytest.FixtureRequest, name: str, published: float, goal: float

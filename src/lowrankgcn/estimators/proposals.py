@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -187,12 +187,3 @@ def _quiet(rank_given: bool) -> Iterator[None]:
             warnings.simplefilter("ignore", RankWarning)
             warnings.simplefilter("ignore", DegenerateCutWarning)
         yield
-
-
-def reordered(proposals: Proposals, index: Sequence[int]) -> Proposals:
-    """Some of the candidates."""
-    return replace(
-        proposals,
-        candidates=tuple(proposals.candidates[i] for i in index),
-        kernels=tuple(proposals.kernels[i] for i in index),
-    )
