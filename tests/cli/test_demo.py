@@ -5,10 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,17 +15,9 @@ import numpy as np
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.cli import app
 from lowrankgcn.cli import demo as command
 from lowrankgcn.cli.tour import study_spiral
-
-_MODULE = [sys.executable, "-m", "lowrankgcn"]
-
-
-def installed() -> list[str]:
-    """The installed command, or the module where the package is only on the path."""
-    script = shutil.which("lowrankgcn", path=str(Path(sys.executable).parent))
-    return [script] if script else _MODULE
+from tests.cli.commands import MODULE, call, installed
 
 
 def without_times(value: Any) -> Any:
@@ -35,13 +25,6 @@ def without_times(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: without_times(part) for key, part in value.items() if key != "seconds"}
     return [without_times(part) for part in value] if isinstance(value, list) else value
-
-
-def call(*arguments: str) -> int:
-    """Run the command in this process and return its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        app(list(arguments), prog_name="lowrankgcn")
-    return int(ended.value.code or 0)
 
 
 @pytest.fixture(scope="module")
@@ -270,7 +253,7 @@ class TestProcess:
     def test_interrupted(self, tmp_path: Path) -> None:
         out = tmp_path / "out"
         process = subprocess.Popen(
-            [*_MODULE, "demo", "--out", str(out)],
+            [*MODULE, "demo", "--out", str(out)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

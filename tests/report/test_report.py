@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +16,6 @@ from lowrankgcn.report import (
     class_plane,
     render,
     spectral_embedding,
-    write_atomically,
 )
 from lowrankgcn.report.study import KernelSummary
 from lowrankgcn.report.text import cut_text, error_text
@@ -168,35 +164,6 @@ class TestPage:
 
     def test_repeats_to_the_byte(self, html: str, studies: list[Study]) -> None:
         assert make(studies) == html
-
-
-class TestWriting:
-    def test_replaces_with_the_usual_permissions(self, tmp_path: Path) -> None:
-        path = tmp_path / "report.html"
-        write_atomically(path, "old")
-        write_atomically(path, "λ")
-        assert path.read_bytes() == "λ".encode()
-        plain = tmp_path / "plain"
-        plain.touch()
-        assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
-        assert sorted(p.name for p in tmp_path.iterdir()) == ["plain", "report.html"]
-
-    @pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
-    @pytest.mark.parametrize("step", ["fsync", "replace"])
-    def test_leaves_the_old_file_whole(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
-    ) -> None:
-        path = tmp_path / "report.html"
-        path.write_text("old")
-
-        def fail(*_: object) -> None:
-            raise error
-
-        monkeypatch.setattr(os, step, fail)
-        with pytest.raises(type(error)):
-            write_atomically(path, "new")
-        assert path.read_text() == "old"
-        assert list(tmp_path.iterdir()) == [path]
 
 
 class TestClassPlane:

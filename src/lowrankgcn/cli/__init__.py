@@ -1,9 +1,10 @@
-"""The command line: ``lowrankgcn demo``.
+"""The command line.
 
-Commands read their arguments here and leave the work to modules that are imported only when the
-command runs, so that ``--help`` does not wait for them.
+``app`` is the command ``lowrankgcn``, ``commands`` its commands with their options; each command's
+work is in a module of its own.
 """
 
-from lowrankgcn.cli.main import app
+from lowrankgcn.cli import commands as commands
+from lowrankgcn.cli.app import app
 
 __all__ = ["app"]

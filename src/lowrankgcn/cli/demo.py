@@ -6,17 +6,18 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
 import lowrankgcn
+from lowrankgcn._atomic import write_text
+from lowrankgcn.cli.failures import writing
+from lowrankgcn.cli.progress import status
 from lowrankgcn.cli.screen import show
 from lowrankgcn.cli.tour import study_cars, study_spiral
-from lowrankgcn.report import render, write_atomically
+from lowrankgcn.report import render
 from lowrankgcn.report.text import duration
 
 __all__ = ["run"]
@@ -32,17 +33,17 @@ _NOTE = (
 def run(out: Path, *, seed: int, as_json: bool, quiet: bool) -> None:
     """Run the tour and leave its report in the folder `out`."""
     console = Console(highlight=False, quiet=quiet or as_json)
-    with _writing(out):
+    with writing(out):
         _prepare(out)
     begin = time.perf_counter()
     studies = []
-    with _status("cars: hypergraph of a table", shown=not quiet):
+    with status("cars: hypergraph of a table", shown=not quiet):
         studies.append(study_cars(seed))
-    with _status("spiral: Gaussian graph of 10 000 points", shown=not quiet):
+    with status("spiral: Gaussian graph of 10 000 points", shown=not quiet):
         studies.append(study_spiral(seed))
     seconds = time.perf_counter() - begin
     path = out / _FILE
-    with _status("drawing the report", shown=not quiet):
+    with status("drawing the report", shown=not quiet):
         page = render(
             studies,
             title="A tour of lowrankgcn",
@@ -51,8 +52,8 @@ def run(out: Path, *, seed: int, as_json: bool, quiet: bool) -> None:
             command=shlex.join(["lowrankgcn", "demo", "--seed", str(seed)]),
             seconds=seconds,
         )
-    with _writing(out):
-        write_atomically(path, page)
+    with writing(out):
+        write_text(path, page)
     if as_json:
         document = {
             "version": lowrankgcn.__version__,
@@ -76,30 +77,8 @@ def run(out: Path, *, seed: int, as_json: bool, quiet: bool) -> None:
 
 def _prepare(folder: Path) -> None:
     """Make the folder, and find out before the work whether it can be written to."""
+    if folder.exists() and not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is a file, not a folder", param_hint="--out")
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(13, os.strerror(13), str(folder))
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Turn a failure to write into one line and exit code 2."""
-    try:
-        yield
-    except FileExistsError:
-        raise typer.BadParameter(f"{folder} is a file, not a folder", param_hint="--out") from None
-    except OSError as error:
-        reason = error.strerror or str(error)
-        message = f"cannot write to {folder}: {reason}"
-        raise typer.BadParameter(message, param_hint="--out") from None
-
-
-@contextmanager
-def _status(text: str, *, shown: bool) -> Iterator[None]:
-    """A moving line while the work lasts, on a terminal only."""
-    console = Console(stderr=True)
-    if not (shown and console.is_terminal):
-        yield
-        return
-    with console.status(text):
-        yield

@@ -14,15 +14,11 @@ True
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
 import os
-import secrets
-import shutil
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -32,6 +28,7 @@ from safetensors.numpy import save as to_bytes
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn import __version__
+from lowrankgcn._atomic import write_bytes
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.plain import (
@@ -119,7 +116,7 @@ def save(
     if len(text) > _LONGEST_DOCUMENT:
         expected = "a table with fewer distinct values, to be saved"
         raise invalid("classifier", expected, f"{len(text)} characters of them")
-    _write(Path(path), to_bytes(arrays, {_KEY: text}))
+    write_bytes(path, to_bytes(arrays, {_KEY: text}))
 
 
 def load(path: str | os.PathLike[str]) -> GCNClassifier:
@@ -164,26 +161,6 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
         return _classifier(arrays, _contents(arrays, document))
     except (ValueError, SafetensorError, RecursionError, OverflowError, OSError) as error:
         raise ValueError(f"{os.fspath(path)}: cannot be loaded: {error}") from error
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Put `data` in place of the file, whole or not at all."""
-    target = Path(os.path.realpath(path))  # a link stays a link
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder")
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:

@@ -1,11 +1,9 @@
 """Reports: results laid out as one self-contained HTML file.
 
-``study`` holds what is known about a graph, ``figures`` draws it, ``page`` lays it out, ``files``
-writes it whole or not at all.
+``study`` holds what is known about a graph, ``figures`` draws it, ``page`` lays it out.
 """
 
 from lowrankgcn.report.embedding import class_plane, spectral_embedding
-from lowrankgcn.report.files import write_atomically
 from lowrankgcn.report.page import render
 from lowrankgcn.report.study import KernelSummary, Study, Task
 
@@ -16,5 +14,4 @@ __all__ = [
     "class_plane",
     "render",
     "spectral_embedding",
-    "write_atomically",
 ]

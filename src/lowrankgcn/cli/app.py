@@ -1,10 +1,9 @@
-"""The commands and their options; bad input ends with exit code 2 and one line."""
+"""The command ``lowrankgcn`` itself: bad input ends with exit code 2 and one line."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -85,29 +84,3 @@ def main(
     """Low-rank graph convolutional networks for tables and point clouds."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-@app.command(epilog="Example: lowrankgcn demo --out tour --seed 1")
-def demo(
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", readable=False, help="Folder for the report.")
-    ] = Path("demo-output"),
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, metavar="N", help="Seed of the points and the solvers.")
-    ] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the numbers as one JSON document.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing; write the report only.")
-    ] = False,
-) -> None:
-    """Take a tour on an embedded table and an embedded point cloud.
-
-    Builds the graph of each, computes eigenpairs of its Laplacian with their residuals, filters and
-    low-rank kernels, shows how far the few eigenpairs tell the classes apart, and writes
-    **DIR/report.html**, a page with figures that needs no network.
-    """
-    from lowrankgcn.cli.demo import run
-
-    run(out, seed=seed, as_json=as_json, quiet=quiet)

@@ -1,0 +1,26 @@
+"""Ways to run the command as a user does."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from lowrankgcn.cli import app
+
+MODULE = [sys.executable, "-m", "lowrankgcn"]
+
+
+def installed() -> list[str]:
+    """The installed command, or the module where the package is only on the path."""
+    script = shutil.which("lowrankgcn", path=str(Path(sys.executable).parent))
+    return [script] if script else MODULE
+
+
+def call(*arguments: str) -> int:
+    """Run the command in this process and return its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        app(list(arguments), prog_name="lowrankgcn")
+    return int(ended.value.code or 0)
