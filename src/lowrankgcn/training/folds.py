@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.nn import Network
 from lowrankgcn.training.batch import Outcome, Settings, train_batch
+from lowrankgcn.training.calls import repeat
 from lowrankgcn.training.data import as_features, as_index, as_targets, as_weights
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
@@ -111,7 +112,7 @@ def predict_held_out(
         # Dropout is for training only.
         evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)
         flat = features.new_empty(len(held) * network.widths[-1], len(index))
-        evaluation.evaluate(flat.view(evaluation.logits_shape), flat)
+        repeat(evaluation.calls(flat.view(evaluation.logits_shape), flat))
     logits = flat.view(len(held), network.widths[-1], len(index)).double()
     return torch.softmax(logits, dim=1).mT.cpu().numpy()
 
