@@ -141,7 +141,7 @@ def picture(
     with TemporaryDirectory() as folder:
         framed = _framed(page, Path(folder), width, height, "")
         options = [f"--screenshot={path}", f"--window-size={max(width, 500)},{height}"]
-        _run([*options, "--hide-scrollbars", framed.as_uri()], Path(folder))
+        _run([*options, framed.as_uri()], Path(folder))
 
 
 def _framed(page: str, folder: Path, width: int, height: int, script: str) -> Path:
@@ -156,6 +156,6 @@ def _framed(page: str, folder: Path, width: int, height: int, script: str) -> Pa
 def _run(arguments: list[str], folder: Path) -> str:
     assert _BROWSER is not None
     command = [_BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    command += [f"--user-data-dir={folder / 'profile'}", *arguments]
+    command += ["--hide-scrollbars", f"--user-data-dir={folder / 'profile'}", *arguments]
     done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
     return done.stdout.decode("utf-8")
