@@ -20,10 +20,11 @@ __all__ = ["render_classification"]
 
 _MOST_CLASSES = 100
 _MOST_COLUMNS = 100
+_ROLES = {"category": "used as categories", "number": "used as numbers", "date": "used as dates"}
 _LEFT_OUT = {
-    "identifier": "nearly every row has a value of its own: it names the row and tells no more",
-    "constant": "all rows have the same value",
-    "empty": "it has no values",
+    "identifier": "nearly every row has its own value, which names the row and tells no more",
+    "constant": "the same value in all rows",
+    "empty": "no values",
     "dropped": "as asked for",
 }
 
@@ -73,10 +74,13 @@ def render_classification(classification: Classification) -> str:
 def _answer(result: Classification) -> list[str]:
     target = "label" if result.target is None else quoted(short(result.target))
     others = result.n_rows - result.n_given
+    given = f"the other {count(others)} were given"
+    if result.n_unplaced:
+        given = f"{count(result.n_predicted)} of the other {count(others)} were given"
     lead = sentence(
         f"{count(result.n_given)} of the {plural(result.n_rows, 'row')} came with a ",
         target,
-        f". From these, the other {count(others)} were given one:",
+        f". From these, {given} one:",
     )
     cards = [(count(result.n_predicted), f"rows classified, from {result.n_given} labelled ones")]
     if result.validation is not None:
@@ -213,8 +217,11 @@ def _row_table(result: Classification, notes: Sequence[RowNote], label: str) -> 
         for name, probability in note.guesses:
             row += [_name(name), rough(probability)]
         rows.append([*row, *(_cell(text) for text in note.cells)])
-    numeric = (0, 2, 4) if notes[0].guesses else (0,)
-    header += map(_name, result.shown_columns)
+    numeric = [0, 2, 4] if notes[0].guesses else [0]
+    for name in result.shown_columns:
+        if result.used.get(name) == "number":
+            numeric.append(len(header))
+        header.append(_name(name))
     return layout.table(header, rows, numeric=numeric, named=True, label=label)
 
 
@@ -255,12 +262,17 @@ def _map(result: Classification) -> list[str]:
             f"Drawn are {count(len(embedding.codes))} of the {plural(embedding.n_rows, 'row')}, "
             "chosen at random."
         )
+    if embedding.n_outside:
+        texts.append(
+            f"{plural(embedding.n_outside, 'point lies', 'points lie')} far outside and "
+            f"{'is' if embedding.n_outside == 1 else 'are'} drawn at the edge."
+        )
     figure = layout.figure(drawn, "The spectral embedding of the rows.", legend=legend(marks))
     return [layout.columns(figure, "\n".join(map(layout.paragraph, texts)))]
 
 
 def _read(result: Classification) -> list[str]:
-    rows = [
+    rows: list[tuple[str, str]] = [
         ("table", short(result.source, 200)),
         ("rows", count(result.n_rows)),
         ("with a label", count(result.n_given)),
@@ -269,16 +281,20 @@ def _read(result: Classification) -> list[str]:
     ]
     if result.target is not None:
         rows.insert(1, ("column of the classes", short(result.target)))
-    notes = [(name, f"used as {role}", "") for name, role in result.used.items()]
-    notes += [
-        (name, "left out", _LEFT_OUT.get(reason, reason))
-        for name, reason in result.left_out.items()
-    ]
-    if not notes:
-        return [layout.facts(rows)]
-    listed = [(_name(name), role, reason) for name, role, reason in notes[:_MOST_COLUMNS]]
-    if len(notes) > _MOST_COLUMNS:
-        listed.append((f"and {count(len(notes) - _MOST_COLUMNS)} more", "", ""))
-    header = ("column", "part", "why")
-    table = layout.table(header, listed, wrapped=(2,), named=True, label="Columns")
-    return [layout.columns(layout.facts(rows), table)]
+    for role, title in _ROLES.items():
+        names = [name for name, own in result.used.items() if own == role]
+        if names:
+            rows.append((f"{title} ({count(len(names))})", _listed(names)))
+    for reason in dict.fromkeys(result.left_out.values()):
+        names = [name for name, own in result.left_out.items() if own == reason]
+        text = sentence(_listed(names), f" – {_LEFT_OUT.get(reason, reason)}")
+        rows.append((f"left out ({count(len(names))})", text))
+    return [layout.facts(rows)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names with commas; of very many the first."""
+    parts = [part for name in names[:_MOST_COLUMNS] for part in (", ", _name(name))][1:]
+    if len(names) > _MOST_COLUMNS:
+        parts.append(f" and {count(len(names) - _MOST_COLUMNS)} more")
+    return sentence(*parts)

@@ -79,6 +79,8 @@ class Embedding:
         What the coordinates are.
     n_rows : int
         Of the whole table; more than m if a choice is drawn.
+    n_outside : int
+        Points so far away that they are drawn at the edge.
     """
 
     coordinates: FloatArray
@@ -86,6 +88,7 @@ class Embedding:
     given: NDArray[np.bool_]
     axes: tuple[str, str]
     n_rows: int
+    n_outside: int
 
     @classmethod
     def of(
@@ -118,23 +121,46 @@ class Embedding:
         labelled = _some(np.flatnonzero(given), _LABELLED, generator)
         others = _some(np.flatnonzero(~given), _POINTS - len(labelled), generator)
         rows = np.sort(np.concatenate([labelled, others]))
-        values = pairs.eigenvalues
-        positive = values > 0
-        if positive.any():
-            weights = np.where(positive, values[positive][0] / np.where(positive, values, 1.0), 0.0)
-        else:  # as many components as eigenpairs, or more
-            weights = np.ones(len(values))
-        vectors = np.asarray(pairs.eigenvectors[rows][:, weights > 0], np.float64)
-        # Entries have mean square one whatever n.
-        points: FloatArray = vectors * weights[weights > 0] * np.sqrt(len(codes))
+        points = _weighted(pairs, rows)
         axes = ("direction 1", "direction 2")
         if points.shape[1] == 1:
             points = np.column_stack([points[:, 0], certainty[rows]])
             axes = ("entry in the only eigenvector", "probability of the class")
         else:
             points = class_plane(points, codes[rows], np.flatnonzero(given[rows]))
-        return cls(points, codes[rows], given[rows], axes, len(codes))
+        low, high = _frame(points)
+        outside = ((points < low) | (points > high)).any(axis=1)
+        points = np.clip(points, low, high)
+        return cls(points, codes[rows], given[rows], axes, len(codes), int(outside.sum()))
 
 
 def _some(rows: NDArray[np.intp], most: int, generator: np.random.Generator) -> NDArray[np.intp]:
     return rows if len(rows) <= most else generator.choice(rows, most, replace=False)
+
+
+def _weighted(pairs: Eigenpairs, rows: NDArray[np.intp]) -> FloatArray:
+    """Some rows of U_r, smooth eigenvectors longest, with a mean square of at most one.
+
+    The eigenvector of a connected graph's zero is the same everywhere and left out; those of
+    several zeros tell the components apart, each by one whatever its size.
+    """
+    values = pairs.eigenvalues
+    vectors = np.asarray(pairs.eigenvectors[rows], np.float64)
+    zero, positive = values == 0, values > 0
+    parts = []
+    if zero.sum() > 1 or not positive.any():
+        largest = np.abs(vectors[:, zero]).max(axis=0)
+        parts.append(vectors[:, zero] / np.where(largest > 0, largest, 1.0))
+    if positive.any():
+        weights = values[positive][0] / values[positive] * np.sqrt(len(pairs.eigenvectors))
+        parts.append(vectors[:, positive] * weights)
+    return np.hstack(parts)
+
+
+def _frame(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The range of all points, or of most of them where a few lie far away."""
+    low, high = np.quantile(points, [0.01, 0.99], axis=0)
+    margin = high - low
+    return np.maximum(points.min(axis=0), low - margin), np.minimum(
+        points.max(axis=0), high + margin
+    )

@@ -69,7 +69,7 @@ class GraphNote:
             assert isinstance(graph, AdjacencyGraph)
             name, meaning = "given graph", "The weights that join the rows were given."
             if of_points:
-                name = "graph of nearest neighbours"
+                name = "nearest neighbours"
                 meaning = (
                     "Every row is joined to the ten rows whose numbers are nearest to its own, "
                     "the nearer the more strongly."
