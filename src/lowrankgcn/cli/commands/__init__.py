@@ -4,6 +4,7 @@ Each leaves the work to a module that is imported only when the command runs, so
 does not wait for torch.
 """
 
+from lowrankgcn.cli.commands.compare import compare
 from lowrankgcn.cli.commands.demo import demo
 
-__all__ = ["demo"]
+__all__ = ["compare", "demo"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 
-__all__ = ["check_counts", "draw_labels", "labels_of", "split_seed"]
+__all__ = ["check_counts", "draw_labels", "draw_order", "labels_of", "split_seed"]
 
 UNLABELLED = -1
 
@@ -60,6 +60,11 @@ def draw_labels(
         order = generator.permutation(np.flatnonzero(classes == label))
         labels[order[: labels_of(len(order), count)]] = label
     return labels
+
+
+def draw_order(n_rows: int, split: int, seed: int) -> NDArray[np.intp]:
+    """A random order of the rows, independent of the draw of the labels."""
+    return np.random.default_rng([seed, split, 1]).permutation(n_rows).astype(np.intp)
 
 
 def split_seed(split: int, seed: int) -> int:

@@ -12,7 +12,7 @@ array([[-1.,  0.,  1.],
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -35,7 +35,7 @@ class Task:
     rows : DataFrame, (n, p)
         What ``GCNClassifier`` gets.
     numbers : (n, d) array of float64
-        What other methods get: numeric columns standardised over all rows, an indicator for every
+        What other methods get: numbers and dates standardised over all rows, an indicator for every
         value of the other columns.
     categorical : bool
         Whether any column is not numeric.
@@ -59,18 +59,25 @@ class Task:
         """Number of rows, those of unknown class included."""
         return len(self.rows)
 
+    def reordered(self, order: NDArray[np.intp]) -> Task:
+        """The same table with its rows in another order."""
+        return replace(
+            self,
+            rows=self.rows.iloc[order].reset_index(drop=True),
+            numbers=self.numbers[order],
+            classes=self.classes[order],
+        )
 
-def make_task(
-    name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, ...] = ()
-) -> Task:
+
+def make_task(name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, ...] = ()) -> Task:
     """Put rows and their classes into the form that all methods take.
 
     Parameters
     ----------
     name : str
     rows : DataFrame, (n, p)
-        Numeric columns are numbers, all others categories. In a table of numbers alone, missing
-        ones become their column's mean for every method; a table with categories goes to
+        Numeric columns are numbers, all others but dates categories. In a table of numbers alone,
+        missing ones become their column's mean for every method; another table goes to
         ``GCNClassifier`` as it is, and only the other methods get means.
     target : (n,) array
         Classes, in the order of their names; missing and empty ones are not known. A class of one
@@ -135,8 +142,8 @@ def _as_numbers(rows: pd.DataFrame, numeric: list[Any]) -> NDArray[np.float64]:
     parts = []
     for name in rows:
         column = rows[name]
-        if name in numeric:
-            values = column.to_numpy(np.float64, na_value=np.nan)
+        if name in numeric or pd.api.types.is_datetime64_any_dtype(column.dtype):
+            values = _values(column)
             finite = values[np.isfinite(values)]
             mean, spread = (finite.mean(), finite.std()) if finite.size else (0.0, 1.0)
             scaled = (np.where(np.isfinite(values), values, mean) - mean) / (spread or 1.0)
@@ -146,3 +153,10 @@ def _as_numbers(rows: pd.DataFrame, numeric: list[Any]) -> NDArray[np.float64]:
             codes, _ = pd.factorize(texts, sort=True)
             parts.append(np.eye(codes.max() + 1)[codes])
     return np.concatenate(parts, axis=1)
+
+
+def _values(column: pd.Series) -> NDArray[np.float64]:
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        column = (column - column.min()) / pd.Timedelta(days=1)
+    values: NDArray[np.float64] = column.to_numpy(np.float64, na_value=np.nan)
+    return values

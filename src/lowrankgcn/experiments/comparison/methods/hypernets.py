@@ -7,6 +7,7 @@ the examples of their projects; without validation rows the last epoch counts.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -85,7 +86,9 @@ def _hgnn_plus(task: Task, labels: NDArray[np.intp], seed: int) -> NDArray[Any]:
         network = dhg.models.HGNNP(features, _HIDDEN, classes, use_bn=True, drop_rate=_DROPOUT)
         return network, lambda X: network(X, graph)
 
-    return _train(task, labels, seed, build)
+    with warnings.catch_warnings():  # of the way in which it builds sparse tensors
+        warnings.filterwarnings("ignore", message="Sparse invariant checks")
+        return _train(task, labels, seed, build)
 
 
 def _train(
@@ -105,7 +108,8 @@ def _train(
         network.train()
         for _ in range(_EPOCHS):
             optimizer.zero_grad()
-            functional.cross_entropy(forward(X)[known], classes).backward()
+            loss = functional.cross_entropy(forward(X)[known], classes)
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
         network.eval()
         with torch.no_grad():

@@ -15,9 +15,7 @@ from lowrankgcn.experiments.comparison.task import Task
 __all__ = ["OURS", "REFERENCE"]
 
 
-def _classify(
-    task: Task, labels: NDArray[np.intp], seed: int, **settings: Any
-) -> NDArray[Any]:
+def _classify(task: Task, labels: NDArray[np.intp], seed: int, **settings: Any) -> NDArray[Any]:
     classifier = GCNClassifier(random_state=seed, **settings).fit(task.rows, labels)
     classes: NDArray[Any] = classifier.transduction_
     return classes
