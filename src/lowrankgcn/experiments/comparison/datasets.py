@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-import pandas as pd
+import numpy as np
 from sklearn import datasets as sklearn_datasets
 
 from lowrankgcn import datasets
@@ -28,10 +28,7 @@ __all__ = ["NAMES", "load_task", "read_task"]
 
 def _named(name: str, load: Callable[..., Any]) -> Task:
     data = load(as_frame=True)
-    # Classes stay in the order of their codes, whatever their names.
-    names = dict(enumerate(map(str, data.target_names)))
-    target = pd.Categorical.from_codes(data.target, list(names.values()))
-    return make_task(name, data.data, target)
+    return make_task(name, data.data, np.asarray(data.target_names).astype(str)[data.target])
 
 
 _LOADERS: dict[str, Callable[..., Any]] = {

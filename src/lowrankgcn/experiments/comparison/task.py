@@ -1,13 +1,15 @@
 """What is compared on: rows as they come, the same rows as numbers, and their classes.
 
->>> frame = pd.DataFrame({"size": [1.0, 3.0, None], "colour": ["red", "blue", "red"]})
->>> task = make_task("things", frame, ["yes", "no", None])
+>>> frame = pd.DataFrame({"size": [1, 3, None, 1, 3], "colour": ["red", "blue", *3 * ["red"]]})
+>>> task = make_task("things", frame, ["yes", "no", None, "no", "yes"])
 >>> task.classes, task.class_names
-(array([ 1,  0, -1]), ('no', 'yes'))
+(array([ 1,  0, -1,  0,  1]), ('no', 'yes'))
 >>> task.numbers  # the missing size is the mean of the others
 array([[-1.,  0.,  1.],
        [ 1.,  1.,  0.],
-       [ 0.,  0.,  1.]])
+       [ 0.,  0.,  1.],
+       [-1.,  0.,  1.],
+       [ 1.,  0.,  1.]])
 """
 
 from __future__ import annotations
