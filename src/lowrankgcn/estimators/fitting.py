@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from torch import Tensor
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Candidate, Prepared, prepare
+from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
 from lowrankgcn.estimators.labels import Labels
@@ -30,7 +30,13 @@ from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
-from lowrankgcn.training import predict_held_out, threads_for, train
+from lowrankgcn.training import (
+    Features,
+    TensorFeatures,
+    predict_held_out,
+    threads_for,
+    train,
+)
 
 __all__ = ["Fitted", "fit"]
 
@@ -45,6 +51,7 @@ _HARDLY_FALLEN = 0.9
 _AT_REST = 0.01
 _NOTHING = 1e-6
 _FEW_ITERATIONS = 50
+_ORTHOGONAL = 1e-8
 
 
 @final
@@ -75,19 +82,18 @@ def _fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
     clock = _Clock()
-    inputs, graph = _graph_and_inputs(rows, settings, seed)
+    inputs, features, graph = _read(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
     proposals = propose(laplacian, settings, labels.n_classes, seed)
-    if inputs is None:
+    if inputs is None or features is None:
         inputs, features = _spectral_inputs(laplacian, proposals)
-    else:
-        features = inputs.features(rows.data, np.zeros((0, 0)))  # no vectors are needed for it
     clock.note("set-up")
     task = _Task(labels, settings, sample_weight, seed, features)
+    inner = None if proposals.pairs is None else _inner(features, proposals.pairs)
     prepared = [
-        prepare(candidate, laplacian, features, kernels, scaled=settings.scaling)
+        prepare(candidate, laplacian, features, kernels, inner, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
     ]
     scores, shares = task.compare(prepared)
@@ -96,7 +102,7 @@ def _fit(
     clock.note("training")
     distributions = np.zeros((labels.n_rows, labels.n_classes))
     for member in members:
-        distributions += member.weight * member.distributions(task.features)
+        distributions += member.weight * member.distributions(features)
     unplaced = _unplaced(graph, labels)
     distributions[unplaced] = 1.0 / labels.n_classes
     alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
@@ -104,7 +110,7 @@ def _fit(
     distributions /= distributions.sum(axis=1, keepdims=True)
     model = None
     if _joins(graph, rows, settings):
-        model = _model(inputs, laplacian, proposals.pairs, members, task.features, labels)
+        model = _model(inputs, laplacian, proposals.pairs, members, features, labels)
     clock.note("prediction")
     selection = Selection.of(proposals.candidates, scores, shares)
     return Fitted(
@@ -131,39 +137,53 @@ class _Clock:
         self._last = now
 
 
-def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph]:
+def _read(
+    rows: Rows, settings: Settings, seed: int
+) -> tuple[Inputs | None, Features | None, Graph]:
+    """How rows are read, what networks see of them, and the graph; rows may be a graph alone."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
     if kind == "graph":
-        return None, data
+        return None, None, data
     if kind == "affinities":
-        return None, AdjacencyGraph(data)
+        return None, None, AdjacencyGraph(data)
     if kind == "incidence":
-        return None, Hypergraph(data)
-    if isinstance(settings.graph, Graph):
-        given = settings.graph
-        if kind == "points":
-            return PointInputs.fit(data, raw_features=raw, raw_points=True), given
-        own = Hypergraph.from_table(data)
-        return TableInputs.fit(data, own, raw_features=raw), given
+        return None, None, Hypergraph(data)
+    given = settings.graph if isinstance(settings.graph, Graph) else None
     if kind == "table":
         table = Hypergraph.from_table(data)
-        return TableInputs.fit(data, table, raw_features=raw), table
+        encoded = TableInputs.fit(data, table, raw_features=raw)
+        return encoded, TableFeatures.of(encoded, data, table), table if given is None else given
     named = settings.bandwidth != "auto"  # a bandwidth is in the units of the columns
-    inputs = PointInputs.fit(data, raw_features=raw, raw_points=named or raw)
+    as_given = given is not None or named or raw
+    inputs = PointInputs.fit(data, raw_features=raw, raw_points=as_given)
+    features = TensorFeatures(torch.from_numpy(np.ascontiguousarray(inputs.features(data))))
+    if given is not None:
+        return inputs, features, given
     assert isinstance(settings.graph, str)
     kind_of_graph = "gaussian" if settings.graph == "auto" and (named or raw) else settings.graph
     graph = point_graph(kind_of_graph, inputs.rows(data), settings.bandwidth, random_state=seed)
-    return inputs, graph
+    return inputs, features, graph
 
 
-def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, FloatArray]:
+def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, Features]:
     """The eigenvectors as features, √n U."""
     pairs = proposals.pairs
     if pairs is None:
         raise invalid("X", "features for architecture='full'", "a graph alone")
     inputs = GivenInputs(pairs.rank, math.sqrt(laplacian.n))
-    return inputs, inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
+    coordinates = inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
+    return inputs, TensorFeatures(torch.from_numpy(coordinates))
+
+
+def _inner(features: Features, pairs: Eigenpairs) -> FloatArray:
+    """UᵀX, once for all candidates; what is rounding becomes zero.
+
+    Nothing else may decide on which side of its kink an activation begins.
+    """
+    inner: FloatArray = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
+    length = math.sqrt(features.square_sum() / features.shape[1])  # of a column, about
+    return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
 
 
 def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
@@ -182,13 +202,13 @@ class _Task:
         settings: Settings,
         sample_weight: FloatArray | None,
         seed: int,
-        features: FloatArray,
+        features: Features,
     ) -> None:
         self.labels, self.settings, self.seed = labels, settings, seed
         self.sample_weight = None if sample_weight is None else sample_weight[labels.index]
+        self.features = features
         dtype = torch.float64 if settings.dtype == "float64" else torch.float32
-        self.dtype = dtype
-        self.features: Tensor = torch.as_tensor(features).to(dtype=dtype, device=settings.device)
+        self.like = torch.empty(0, dtype=dtype, device=settings.device)
         self.generator = np.random.default_rng(seed)
 
     def compare(self, prepared: list[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
@@ -225,7 +245,7 @@ class _Task:
         convex = self._convex(one.candidate)
         record = train(
             network,
-            self.features * one.feature_scale,
+            one.seen(self.features, self.like),
             self.labels.index,
             self.labels.codes,
             n_restarts=1 if convex else settings.n_restarts,
@@ -241,7 +261,7 @@ class _Task:
     def _held_out(self, one: Prepared, folds: NDArray[np.bool_]) -> NDArray[np.float64]:
         return predict_held_out(
             self._network(one),
-            self.features * one.feature_scale,
+            one.seen(self.features, self.like),
             self.labels.index,
             self.labels.codes,
             folds,
@@ -257,7 +277,7 @@ class _Task:
                 self.labels.n_classes,
                 bias=self.settings.bias,
                 dropout=self.settings.dropout if one.candidate.hidden_widths else 0.0,
-                dtype=self.dtype,
+                dtype=self.like.dtype,
             )
         return network.to(self.settings.device)
 
@@ -348,7 +368,7 @@ def _model(
     laplacian: Laplacian,
     pairs: Eigenpairs | None,
     members: tuple[Member, ...],
-    features: Tensor,
+    features: Features,
     labels: Labels,
 ) -> Model:
     """What new rows need."""
