@@ -64,7 +64,7 @@ class Case:
     @property
     def phi(self) -> Filter:
         """The filter."""
-        return Polynomial([1, -2, -1]) if self.filter == MISTYPED else as_filter(self.filter)
+        return Polynomial((1.0, -2.0, -1.0)) if self.filter == MISTYPED else as_filter(self.filter)
 
     def __str__(self) -> str:
         rank = "" if self.rank is None else f" rank {self.rank}"

@@ -67,8 +67,8 @@ def measure(
             raise RuntimeError(f"{case}: {int(record.diverged.sum())} runs diverged")
         single = None
         if alone:
-            options = {"seeds": seeds[:1], "max_iter": iterations}
-            single = train(network, setting.X, index, labels, **options).training_seconds
+            one = train(network, setting.X, index, labels, seeds=seeds[:1], max_iter=iterations)
+            single = one.training_seconds
         others = np.delete(np.arange(len(setting.classes)), index)
         found = record.logits(network, setting.X, rows=others).argmax(dim=2).numpy()
     shares = (found == setting.classes[others]).mean(axis=1)
