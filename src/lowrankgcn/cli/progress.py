@@ -12,6 +12,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -19,7 +20,7 @@ from rich.progress import (
 
 from lowrankgcn._progress import listening
 
-__all__ = ["Stopwatch", "bar", "progress", "status"]
+__all__ = ["Stopwatch", "bar", "measured_bar", "progress", "status"]
 
 _WINDOW = 600.0  # seconds: steps of unlike length come in turns, and the time left averages them
 
@@ -58,6 +59,27 @@ def bar(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
             begun = True
 
         yield advance
+
+
+@contextmanager
+def measured_bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float], None]]:
+    """A bar with the time left, on a terminal only; tell it of each piece of work done.
+
+    Pieces may be of any size, in the units of `total`.
+    """
+    console = Console(stderr=True)
+    if not (shown and console.is_terminal):
+        yield lambda text, done: None
+        return
+    columns = (
+        BarColumn(bar_width=24),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=_WINDOW) as bars:
+        task = bars.add_task("", total=total)
+        yield lambda text, done: bars.update(task, description=text, advance=done)
 
 
 @contextmanager

@@ -8,5 +8,6 @@ from lowrankgcn.cli.commands.classify import classify
 from lowrankgcn.cli.commands.compare import compare
 from lowrankgcn.cli.commands.demo import demo
 from lowrankgcn.cli.commands.predict import predict
+from lowrankgcn.cli.commands.reproduce import reproduce
 
-__all__ = ["classify", "compare", "demo", "predict"]
+__all__ = ["classify", "compare", "demo", "predict", "reproduce"]
