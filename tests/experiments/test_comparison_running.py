@@ -115,7 +115,7 @@ class TestSplits:
         assert (first != other).any()
 
     def test_order_decides_among_equal_neighbours(self) -> None:
-        # Cars are sorted, and each has fifteen nearest neighbours of which seven are taken.
+        # Cars are sorted, and each has fifteen nearest neighbours of which nine are taken.
         task, methods = load_task("cars"), choose(["spreading-knn"])
         in_order = compare(task, methods, counts=(10,), splits=3, in_order=True)
         mixed = compare(task, methods, counts=(10,), splits=3)
