@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor
 
+from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Candidate, Prepared, prepare
+from lowrankgcn.estimators.convergence import watch
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
 from lowrankgcn.estimators.labels import Labels
@@ -23,7 +25,6 @@ from lowrankgcn.estimators.proposals import Proposals, propose
 from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.selection import Score, Selection, share_out, stratified_folds
 from lowrankgcn.estimators.settings import PENALTY, Settings
-from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.extension import cross_affinity
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
@@ -31,19 +32,12 @@ from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import predict_held_out, threads_for, train
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["Fitted", "SetUp", "fit", "predict_without", "set_up"]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
 _COMPARED_ROWS = 1024
 _CONVEX_STEPS = 50
 _WORK_OF_A_ROW = 1000
-# Shares of the initial loss. On a dozen data sets the default settings end with a last tenth of
-# one per cent and a half at most, and with a loss below a half.
-_STILL_FALLING = 0.02
-_HARDLY_FALLEN = 0.9
-_AT_REST = 0.01
-_NOTHING = 1e-6
-_FEW_ITERATIONS = 50
 
 
 @final
@@ -62,46 +56,93 @@ class Fitted:
     timings: dict[str, float]
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class SetUp:
+    """What depends on the rows alone and not on which of them are labelled, nor how."""
+
+    rows: Rows
+    inputs: Inputs
+    laplacian: Laplacian
+    proposals: Proposals
+    features: FloatArray
+    prepared: tuple[Prepared, ...]
+
+
 def fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
     """Fit networks to the labelled rows; small problems on one thread, which is faster."""
     with threads_for(labels.n_rows * _WORK_OF_A_ROW):
-        return _fit(rows, labels, settings, sample_weight, seed)
+        clock = _Clock()
+        tell("building the graph")
+        ready = set_up(rows, labels, settings, seed)
+        clock.note("set-up")
+        return _fit(ready, labels, settings, sample_weight, seed, clock)
 
 
-def _fit(
-    rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
-) -> Fitted:
-    clock = _Clock()
+def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
+    """Rows → graph → Laplacian → eigenpairs → candidates; of labels only the number of classes."""
     inputs, graph = _graph_and_inputs(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
+    tell("computing eigenpairs")
     proposals = propose(laplacian, settings, labels.n_classes, seed)
     if inputs is None:
         inputs = _spectral_inputs(laplacian, proposals)
     features = inputs.features(rows.data)
-    clock.note("set-up")
-    task = _Task(labels, settings, sample_weight, seed, features)
-    prepared = [
+    prepared = tuple(
         prepare(candidate, laplacian, features, kernels, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
-    ]
-    scores, shares = task.compare(prepared)
+    )
+    return SetUp(rows, inputs, laplacian, proposals, features, prepared)
+
+
+def predict_without(
+    ready: SetUp,
+    labels: Labels,
+    held_out: NDArray[np.bool_],
+    settings: Settings,
+    sample_weight: FloatArray | None,
+    seed: int,
+) -> NDArray[np.intp]:
+    """Classes, as positions, of labelled rows that training does not know the labels of.
+
+    Parameters
+    ----------
+    held_out : (p,) bool array
+        Which of the labelled rows; each class has to keep one.
+    """
+    known = Labels(labels.classes, labels.index[~held_out], labels.codes[~held_out], labels.n_rows)
+    with threads_for(labels.n_rows * _WORK_OF_A_ROW):
+        task = _Task(known, settings, sample_weight, seed, ready.features)
+        _, shares = task.compare(ready.prepared)
+        members = task.train(ready.prepared, shares)
+        distributions = _distributions(ready.laplacian.graph, known, members, task.features)
+    found: NDArray[np.intp] = distributions[labels.index[held_out]].argmax(axis=1)
+    return found
+
+
+def _fit(
+    ready: SetUp,
+    labels: Labels,
+    settings: Settings,
+    sample_weight: FloatArray | None,
+    seed: int,
+    clock: _Clock,
+) -> Fitted:
+    laplacian, proposals, inputs = ready.laplacian, ready.proposals, ready.inputs
+    graph = laplacian.graph
+    task = _Task(labels, settings, sample_weight, seed, ready.features)
+    scores, shares = task.compare(ready.prepared)
     clock.note("selection")
-    members = task.train(prepared, shares)
+    members = task.train(ready.prepared, shares)
     clock.note("training")
-    distributions = np.zeros((labels.n_rows, labels.n_classes))
-    for member in members:
-        distributions += member.weight * member.distributions(task.features)
-    unplaced = _unplaced(graph, labels)
-    distributions[unplaced] = 1.0 / labels.n_classes
-    alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
-    distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
-    distributions /= distributions.sum(axis=1, keepdims=True)
+    tell("predicting")
+    distributions = _distributions(graph, labels, members, task.features)
     model = None
-    if not isinstance(inputs, GivenInputs) and _joins(graph, rows, settings):
+    if not isinstance(inputs, GivenInputs) and _joins(graph, ready.rows, settings):
         model = _model(inputs, laplacian, members, task.features, labels)
     clock.note("prediction")
     selection = Selection.of(proposals.candidates, scores, shares)
@@ -112,10 +153,24 @@ def _fit(
         members,
         selection,
         distributions,
-        unplaced,
+        _unplaced(graph, labels),
         model,
         clock.seconds,
     )
+
+
+def _distributions(
+    graph: Graph, labels: Labels, members: tuple[Member, ...], features: Tensor
+) -> FloatArray:
+    """Class distributions of all rows, shape (n, C)."""
+    distributions = np.zeros((labels.n_rows, labels.n_classes))
+    for member in members:
+        distributions += member.weight * member.distributions(features)
+    distributions[_unplaced(graph, labels)] = 1.0 / labels.n_classes
+    alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
+    distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
+    distributions /= distributions.sum(axis=1, keepdims=True)
+    return distributions
 
 
 class _Clock:
@@ -187,7 +242,7 @@ class _Task:
         self.features: Tensor = torch.as_tensor(features).to(dtype=dtype, device=settings.device)
         self.generator = np.random.default_rng(seed)
 
-    def compare(self, prepared: list[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
+    def compare(self, prepared: Sequence[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
         """Cross-validated scores and shares of the candidates."""
         candidates = [one.candidate for one in prepared]
         if len(prepared) == 1:
@@ -196,12 +251,16 @@ class _Task:
         folds = stratified_folds(codes, self.generator)
         scores = [Score.unknown() for _ in prepared]
         if len(folds):
-            scores = [Score.of(self._held_out(one, folds), folds, codes) for one in prepared]
+            for number, one in enumerate(prepared):
+                tell("comparing networks", number, len(prepared))
+                scores[number] = Score.of(self._held_out(one, folds), folds, codes)
         held_out = int(folds.any(axis=0).sum()) if len(folds) else 0
         best = self.settings.selection == "best"
         return scores, share_out(candidates, scores, held_out, best=best)
 
-    def train(self, prepared: list[Prepared], shares: NDArray[np.float64]) -> tuple[Member, ...]:
+    def train(
+        self, prepared: Sequence[Prepared], shares: NDArray[np.float64]
+    ) -> tuple[Member, ...]:
         """Train every candidate that has a share."""
         members = []
         for one, share in zip(prepared, shares, strict=True):
@@ -228,7 +287,7 @@ class _Task:
             progress=settings.verbose,
             **self._options(one.candidate),
         )
-        _watch(record, one.candidate)
+        watch(record, one.candidate)
         record.load_into(network)
         return Member(one, network, record, share, counting(record, settings.restarts))
 
@@ -289,32 +348,6 @@ class _Task:
         if unknown:
             raise invalid("class_weight", f"weights of the classes {classes}", repr(unknown[0]))
         return {classes.index(name): weight for name, weight in given.items()}
-
-
-def _watch(record: Any, candidate: Candidate) -> None:
-    """Warn when training went wrong."""
-    if record.diverged.any():
-        warn_caller(
-            f"training of the {candidate} diverged in {int(record.diverged.sum())} of "
-            f"{record.n_restarts} restarts; choose a smaller learning_rate",
-            ConvergenceWarning,
-        )
-        return
-    curve = np.nanmean(record.loss_curve, axis=1)
-    if len(curve) < _FEW_ITERATIONS:  # nobody expects convergence then
-        return
-    last_tenth = curve[-len(curve) // 10 - 1] - curve[-1]
-    fallen = curve[0] - curve[-1]
-    # Features that say nothing have a loss that falls little and comes to rest; small steps do not.
-    settled = fallen > _NOTHING * curve[0] and abs(last_tenth) < _AT_REST * fallen
-    hardly = curve[-1] > _HARDLY_FALLEN * curve[0] and not settled
-    if last_tenth > _STILL_FALLING * curve[0] or hardly:
-        warn_caller(
-            f"training of the {candidate} has not converged: its loss went from {curve[0]:.3g} to "
-            f"{curve[-1]:.3g} in {len(curve)} iterations, {last_tenth:.2g} of it in the last "
-            "tenth; raise max_iter or learning_rate",
-            ConvergenceWarning,
-        )
 
 
 def _joins(graph: Graph, rows: Rows, settings: Settings) -> bool:

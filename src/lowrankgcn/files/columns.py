@@ -218,16 +218,16 @@ def read_labels_of(frame: pd.DataFrame, target: str) -> Any:
     column = f"column {target!r}"
     cells = Cells.of(frame[target])
     texts = cells.texts
-    texts[[not text.strip() for text in texts]] = None
+    texts = np.array([text if text and text.strip() else None for text in texts], dtype=object)
     labels = np.array([*texts, None], dtype=object)[cells.codes]
-    known = [text for text in texts if text is not None]
+    known = list(dict.fromkeys(text for text in texts if text is not None))
     if not known:
         raise ValueError(f"{column}: expected labels in some rows, got empty cells only")
     if len(known) == 1:
         raise ValueError(
             f"{column}: expected labels of at least two classes, got {known[0]!r} only"
         )
-    count = sum(label is not None for label in labels)
+    count = int(pd.notna(labels).sum())
     numbers = cells.meaning == "number" and not cells.whole
     if numbers and len(known) > max(_MOST_CLASSES, count / 2):
         got = f"{len(known)} different numbers in {count} rows"
@@ -255,13 +255,12 @@ def _reason(cells: Cells) -> Reason | None:
     present, total = cells.n_present, len(cells.codes)
     if not present:
         return "empty"
-    distinct = cells.n_distinct
-    if distinct == 1 and present == total:
+    if present == total and cells.constant:
         return "constant"
     if cells.meaning == "category":
-        return "identifier" if distinct > max(1, _MOST_DISTINCT * present) else None
+        return "identifier" if cells.n_distinct > max(1, _MOST_DISTINCT * present) else None
     counts = cells.meaning == "number" and cells.whole
-    return "identifier" if counts and distinct == present == total else None
+    return "identifier" if counts and cells.n_distinct == total else None
 
 
 def _check_names(frame: pd.DataFrame, target: str, named: Mapping[str, tuple[str, ...]]) -> None:

@@ -23,6 +23,7 @@ from rich.progress import Progress
 from torch import Tensor
 
 from lowrankgcn._parallel import map_chunks
+from lowrankgcn._progress import Listener, listener
 from lowrankgcn._validation import (
     choice,
     invalid,
@@ -241,9 +242,21 @@ def initial_weights(
 
 @contextmanager
 def _bar(show: bool, outcome: Outcome) -> Iterator[Callable[[int], None]]:
+    told = listener()
     if not show:
-        yield lambda _: None
+        yield (lambda _: None) if told is None else _telling(told, outcome.loss_curve.size)
         return
     with Progress() as progress:
         task = progress.add_task("training", total=outcome.loss_curve.size)
         yield lambda count: progress.advance(task, count)
+
+
+def _telling(told: Listener, total: int) -> Callable[[int], None]:
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        told("training", done, total)
+
+    return advance
