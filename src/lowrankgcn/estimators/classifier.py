@@ -254,7 +254,7 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.timings_ = fitted.timings
         self.unplaced_ = fitted.unplaced
         self._kind, self._model = rows.kind, fitted.model
-        self._evidence = None
+        self._labelled, self._evidence = labels.index, None
         if fitted.model is not None:
             self._evidence = gather(fitted.model, fitted.members, fitted.graph, rows.data, labels)
         count = int(fitted.unplaced.sum())

@@ -32,7 +32,7 @@ from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import predict_held_out, threads_for, train
 
-__all__ = ["Fitted", "SetUp", "fit", "predict_without", "set_up"]
+__all__ = ["Fitted", "SetUp", "fit", "graph_and_inputs", "predict_without", "set_up"]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
 _COMPARED_ROWS = 1024
@@ -83,7 +83,7 @@ def fit(
 
 def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
     """Rows → graph → Laplacian → eigenpairs → candidates; of labels only the number of classes."""
-    inputs, graph = _graph_and_inputs(rows, settings, seed)
+    inputs, graph = graph_and_inputs(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
@@ -184,7 +184,8 @@ class _Clock:
         self._last = now
 
 
-def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph]:
+def graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph]:
+    """How rows are read, None without features, and the graph that joins them."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
     if kind == "graph":

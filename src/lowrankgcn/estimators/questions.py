@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,6 +14,9 @@ from lowrankgcn.estimators.explaining import explain
 from lowrankgcn.estimators.explanation import Explanation
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Kind, check_new_rows
+from lowrankgcn.estimators.suggestion import suggest
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.spectrum import Eigenpairs
 
 __all__ = ["QuestionsMixin"]
 
@@ -21,7 +25,11 @@ class QuestionsMixin:
     """Questions to a fitted :class:`GCNClassifier`."""
 
     classes_: NDArray[Any]
+    label_distributions_: NDArray[np.float64]
+    laplacian_: Laplacian
+    eigenpairs_: Eigenpairs | None
     _kind: Kind
+    _labelled: NDArray[np.intp]
     _model: Model | None
     _evidence: Evidence | None
 
@@ -81,3 +89,57 @@ class QuestionsMixin:
         if self._evidence is None:
             raise invalid("classifier", "one saved by this release", "one without explanations")
         return explain(self._model, self._evidence, data, self.classes_, by)
+
+    def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
+        """Rows given to fit that should be labelled next, the most useful first.
+
+        Taken one after the other are rows whose label would tell most about all the rows that the
+        classifier is uncertain of: uncertain ones, spread over the spectral embedding, and no
+        outliers (:mod:`lowrankgcn.estimators.suggestion`). Parts of the graph that have no label
+        at all come first.
+
+        Parameters
+        ----------
+        k : int
+            Number of rows.
+        among : int array or (n,) mask, optional
+            Rows to choose from; those with a label are never suggested.
+
+        Returns
+        -------
+        (k,) int array
+            Positions among the rows given to fit.
+
+        Raises
+        ------
+        ValueError
+            If fewer than `k` rows have no label, or the classifier was loaded from a file, which
+            does not keep the graph.
+
+        Notes
+        -----
+        O(n r (r + k)) for r eigenpairs. Not random at all. Before there are labels of two classes,
+        :func:`lowrankgcn.estimators.first_rows` tells where to begin.
+
+        Examples
+        --------
+        >>> import lowrankgcn as lg, numpy as np
+        >>> spiral = lg.datasets.load_spiral(100, random_state=0)
+        >>> y = np.full(500, -1)
+        >>> y[[0, 150]] = 0, 1  # of five orbs
+        >>> classifier = lg.GCNClassifier(random_state=0).fit(spiral.data, y)
+        >>> sorted(spiral.target[classifier.suggest(3)].tolist())  # the other three
+        [2, 3, 4]
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "laplacian_"):
+            raise invalid("classifier", "one fitted here, with its graph", "one from a file")
+        return suggest(
+            self.laplacian_,
+            self.eigenpairs_,
+            self._labelled,
+            k,
+            distributions=self.label_distributions_,
+            among=among,
+            n_classes=len(self.classes_),
+        )
