@@ -4,6 +4,9 @@ Each leaves the work to a module that is imported only when the command runs, so
 does not wait for torch.
 """
 
-from lowrankgcn.cli.commands.demo import demo
+from lowrankgcn.cli.commands.classify import classify
+from lowrankgcn.cli.commands.predict import predict
 
-__all__ = ["demo"]
+from lowrankgcn.cli.commands.demo import demo  # isort: skip  # the order of the help
+
+__all__ = ["classify", "demo", "predict"]
