@@ -43,9 +43,9 @@ Index = NDArray[np.intp]
 _RANK = 30
 # σ², where the mean of 𝒦(i, i) is one. On cars, mushrooms and digits 0.01 did as well as 0.1 or 1
 # with few labels and better with many.
-_NOISE = 0.01
+_NOISE = 0.03
 # How far the classifier's certainty is doubted where no label is near, see the text above.
-_DOUBT = 0.5
+_DOUBT = 0.75
 _TINY = 1e-300
 # A part of the graph without a label comes first if it holds this share of the rows.
 _LEAST_PART = 0.01

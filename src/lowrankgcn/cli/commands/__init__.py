@@ -7,6 +7,8 @@ does not wait for torch.
 from lowrankgcn.cli.commands.classify import classify
 from lowrankgcn.cli.commands.predict import predict
 
-from lowrankgcn.cli.commands.demo import demo  # isort: skip  # the order of the help
+from lowrankgcn.cli.commands.explain import explain  # isort: skip  # the order of the help
+from lowrankgcn.cli.commands.suggest import suggest  # isort: skip
+from lowrankgcn.cli.commands.demo import demo  # isort: skip
 
-__all__ = ["classify", "demo", "predict"]
+__all__ = ["classify", "demo", "explain", "predict", "suggest"]
