@@ -79,13 +79,20 @@ def _check(rows: Sequence[int], file: TableFile) -> None:
 
 
 def _document(one: ExplainedRow, top: int) -> dict[str, Any]:
-    values = asdict(replace(one, contributions=()))
     shown = one.contributions[:top]
-    return values | {
+    return {
         "row": one.row + 1,
+        "prediction": one.predicted,
+        "probability": one.probability,
+        "runner_up": one.runner_up,
+        "runner_up_probability": one.runner_up_probability,
+        "placed": one.placed,
+        "margin": one.margin,
         "contributions": [
             asdict(part) | ({"name": int(part.name) + 1} if part.kind == "row" else {})
             for part in shown
         ],
         "others": sum(part.amount for part in one.contributions[top:]),
+        "baseline": one.baseline,
+        "remainder": one.remainder,
     }
