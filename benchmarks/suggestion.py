@@ -5,8 +5,7 @@
 In every repeat a random half of the rows is set apart to measure accuracy on, and never labelled.
 Both ways start with the label of one random row of each class; then labels are added up to 10, 20,
 30, 40, 60, 80 and 100, each time after a fit with default arguments, by suggestion or at random.
-Of mushrooms, read from ``agaricus-lepiota.data`` in the directory ``LOWRANKGCN_DATA``, each repeat
-draws 2000 rows.
+Of the mushrooms each repeat draws 2000 rows.
 """
 
 from __future__ import annotations
@@ -21,7 +20,9 @@ from typing import Any
 import numpy as np
 
 import lowrankgcn as lg
-from benchmarks.accuracy import TASKS, Task, interval
+from lowrankgcn.experiments.comparison.datasets import load_task
+from lowrankgcn.experiments.comparison.statistics import interval
+from lowrankgcn.experiments.comparison.task import Task
 
 SIZES = (10, 20, 30, 40, 60, 80, 100)
 ASKED = (40, 60, 100)
@@ -39,16 +40,12 @@ class Curves:
     seconds: float  # of the suggestions, each
 
 
-def take(rows: Any, index: np.ndarray) -> Any:
-    return rows.iloc[index].reset_index(drop=True) if hasattr(rows, "iloc") else rows[index]
-
-
 def thinned(task: Task, generator: np.random.Generator) -> tuple[Any, np.ndarray]:
     """At most 2000 of the rows, and their classes."""
-    if len(task.classes) <= MOST_ROWS:
-        return task.rows, task.classes
-    kept = np.sort(generator.choice(len(task.classes), MOST_ROWS, replace=False))
-    return take(task.rows, kept), task.classes[kept]
+    if task.n_rows > MOST_ROWS:
+        kept = np.sort(generator.choice(task.n_rows, MOST_ROWS, replace=False))
+        task = task.reordered(kept)
+    return task.rows, task.classes
 
 
 def curve(
@@ -146,11 +143,7 @@ def main() -> None:
     seeds = range(arguments.first, arguments.first + arguments.repeats)
     found = []
     for name in arguments.only:
-        task = TASKS[name]()
-        if task is None:
-            print(f"{name}: left out, LOWRANKGCN_DATA does not have it")
-            continue
-        found.append(measure(task, seeds))
+        found.append(measure(load_task(name), seeds))
         print(accuracy_table(found[-1:]), needed_table(found[-1:]), sep="\n\n", flush=True)
     if arguments.markdown:
         text = accuracy_table(found) + "\n\n" + needed_table(found) + "\n"

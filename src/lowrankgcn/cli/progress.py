@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from lowrankgcn._progress import listening
 
-__all__ = ["Stopwatch", "progress", "status"]
+__all__ = ["Stopwatch", "bar", "measured_bar", "progress", "status"]
+
+_WINDOW = 600.0  # seconds: steps of unlike length come in turns, and the time left averages them
 
 
 @contextmanager
@@ -23,6 +34,52 @@ def status(text: str, *, shown: bool) -> Iterator[None]:
         return
     with console.status(text):
         yield
+
+
+@contextmanager
+def bar(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
+    """A bar with the time left, on a terminal only; call what it gives before each of the steps."""
+    console = Console(stderr=True)
+    if not (shown and console.is_terminal):
+        yield lambda text: None
+        return
+    columns = (
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=_WINDOW) as bars:
+        task = bars.add_task("", total=total)
+        begun = False
+
+        def advance(text: str) -> None:
+            nonlocal begun
+            bars.update(task, description=text, advance=int(begun))
+            begun = True
+
+        yield advance
+
+
+@contextmanager
+def measured_bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float], None]]:
+    """A bar with the time left, on a terminal only; tell it of each piece of work done.
+
+    Pieces may be of any size, in the units of `total`.
+    """
+    console = Console(stderr=True)
+    if not (shown and console.is_terminal):
+        yield lambda text, done: None
+        return
+    columns = (
+        BarColumn(bar_width=24),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=_WINDOW) as bars:
+        task = bars.add_task("", total=total)
+        yield lambda text, done: bars.update(task, description=text, advance=done)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
-from lowrankgcn.estimators.fitting import graph_and_inputs
+from lowrankgcn.estimators.fitting import read
 from lowrankgcn.estimators.reading import read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.estimators.suggestion import suggest
@@ -70,6 +70,6 @@ def first_rows(
     estimator = GCNClassifier(random_state=seed, **parameters)
     settings = read_settings(estimator.get_params(deep=False))
     rows = read_rows(estimator, X, settings.graph)
-    _, graph = graph_and_inputs(rows, settings, seed)
+    graph = read(rows, settings, seed)[-1]
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
     return suggest(laplacian, None, np.asarray(labelled, np.intp), k, among=among)

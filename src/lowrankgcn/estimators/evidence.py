@@ -14,12 +14,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.extension.base import row_scale
-from lowrankgcn.graphs import Graph, Hypergraph
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.kernels import Kernel
 
 __all__ = ["Evidence", "LabelledRows", "gather", "spread_over"]
@@ -29,6 +30,8 @@ Arrays = dict[str, NDArray[Any]]
 
 #: Labelled rows kept at most: nobody reads more of them.
 MOST_ROWS = 1000
+
+_ENTRIES = 2**22  # of incidences at a time
 
 
 @final
@@ -104,7 +107,7 @@ class Evidence:
         _check(arrays["index"], "index", (count,), "int64")
         _check(arrays.get("codes"), "codes", (count,), "int64")
         _check(arrays.get("extended"), "extended", (count, model.basis.shape[1]), "float64")
-        _check(arrays.get("features"), "features", (count, _n_features(model, arrays)), "float64")
+        _check(arrays.get("features"), "features", (count, model.width or 0), "float64")
         codes, index = arrays["codes"], arrays["index"]
         if not count or codes.min() < 0 or codes.max() >= model.n_classes or index.min() < 0:
             raise invalid("labelled rows", f"numbers and classes below {model.n_classes}", "others")
@@ -123,7 +126,7 @@ def gather(
     members : sequence of Member
         Those that its networks were made of.
     graph : Graph
-    X : array, DataFrame or sparse array
+    X : array, DataFrame, sparse array or Graph
         The fitted rows.
     labels : Labels
 
@@ -133,14 +136,33 @@ def gather(
     """
     chosen = spread_over(labels.codes, MOST_ROWS)
     index = labels.index[chosen]
-    part = X.iloc[index] if hasattr(X, "iloc") else X[index]
-    rows = LabelledRows(
-        index.astype(np.int64),
-        labels.codes[chosen].astype(np.int64),
-        model.cross.product(model.inputs.rows(part), model.basis),
-        model.inputs.features(part),
-    )
+    part, extended = _placed(model, graph, X, index)
+    seen = np.zeros((len(index), 0))
+    if model.width is not None:
+        seen = model.inputs.features(part, extended)
+    codes = labels.codes[chosen].astype(np.int64)
+    rows = LabelledRows(index.astype(np.int64), codes, extended, seen)
     return Evidence(tuple(map(_response_of, members)), _average(model, graph), rows)
+
+
+def _placed(model: Model, graph: Graph, X: Any, index: NDArray[np.intp]) -> tuple[Any, FloatArray]:
+    """Some of the fitted rows, and the extended vectors there."""
+    if not isinstance(X, Graph):
+        part = X.iloc[index] if hasattr(X, "iloc") else X[index]
+    elif isinstance(graph, GaussianGraph):
+        part = graph.points[index]
+    elif isinstance(graph, AdjacencyGraph):
+        near = graph.neighbours
+        part = graph.adjacency[index] if near is None else near.points[index]
+    else:
+        assert isinstance(graph, Hypergraph)
+        scale = _row_factors(model, graph)[index]
+        extended = np.empty((len(index), model.basis.shape[1]))
+        for start, stop in chunks(len(index), max(1, _ENTRIES // graph.n_hyperedges)):
+            incidences = graph.incidence.take(index[start:stop])
+            extended[start:stop] = scale[start:stop, None] * (incidences @ model.basis)
+        return None, extended
+    return part, model.cross.product(model.inputs.rows(part), model.basis)
 
 
 def spread_over(codes: NDArray[Any], most: int) -> NDArray[np.intp]:
@@ -164,9 +186,16 @@ def _average(model: Model, graph: Graph) -> FloatArray | None:
     """Mean of a(x) = h(x) √(d(x) + s)/d(x), as the cross-affinity would have it."""
     if model.cross.kind not in ("table", "incidence") or not isinstance(graph, Hypergraph):
         return None
-    divisor, root = row_scale(np.asarray(graph.node_degrees), model.cross.loop_weight)
-    mean: FloatArray = graph.incidence.transpose_product(root / divisor) / graph.n_nodes
+    factors = _row_factors(model, graph)
+    mean: FloatArray = graph.incidence.transpose_product(factors) / graph.n_nodes
     return mean
+
+
+def _row_factors(model: Model, graph: Hypergraph) -> FloatArray:
+    """√(d + s)/d, which makes a row's incidences a(x)."""
+    divisor, root = row_scale(np.asarray(graph.node_degrees), model.cross.loop_weight)
+    factors: FloatArray = root / divisor
+    return factors
 
 
 def _response(array: NDArray[Any] | None, last: Any, number: int) -> FloatArray | None:
@@ -179,15 +208,6 @@ def _response(array: NDArray[Any] | None, last: Any, number: int) -> FloatArray 
     if array.min(initial=0.0) < 0:
         raise invalid(f"response.{number}", "numbers >= 0", array.min())
     return array
-
-
-def _n_features(model: Model, arrays: Mapping[str, NDArray[Any]]) -> int:
-    """Number of features that networks see; any number will do where none of them does."""
-    for network in model.networks:
-        if network.layers[0].own is not None:
-            return int(network.layers[0].own.shape[1])
-    given = arrays.get("features")
-    return int(given.shape[-1]) if given is not None and given.ndim else 0
 
 
 def _check(array: Any, name: str, shape: tuple[int, ...], dtype: str) -> None:

@@ -15,7 +15,8 @@ and the features once its activations are held (:mod:`lowrankgcn.estimators.attr
 .. math:: m(x) = \text{baseline} + \sum_{\text{columns } p}\Big( \sum_{j \in p}
           (a_j(x) - \bar a_j)\, B_j^T V + \sum_{k \in p} f_k(x) F_k \Big).
 
-ā is the mean over the fitted rows and features have mean zero: amounts tell how the row's values
+Networks of a graph without features see √n u(x) in their place, which is linear in v(x) too. ā is
+the mean over the fitted rows and features have mean zero: amounts tell how the row's values
 differ from those of an average row, for which the baseline stands.
 
 *By rows.* A network that reads eigenvectors has the kernel 𝒦(x, i) = u(x)ᵀ |φ(Λ)| u_i between x and
@@ -41,9 +42,9 @@ from lowrankgcn._validation import choice, invalid
 from lowrankgcn.estimators.attribution import attribute
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import By, ExplainedRow, Explanation
-from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.pulls import Pulls, pulls_of_rows, pulls_of_values
+from lowrankgcn.estimators.pulls import Pulls, pulls_of_hyperedges, pulls_of_rows, pulls_of_values
+from lowrankgcn.extension.sparse import TableCross
 
 __all__ = ["explain"]
 
@@ -79,7 +80,7 @@ def explain(
 
 def _by(model: Model, evidence: Evidence, by: str) -> By:
     choice(by, "by", ("auto", "values", "rows"))
-    hyperedges = isinstance(model.inputs, TableInputs) and evidence.average is not None
+    hyperedges = evidence.average is not None
     if by == "values" and not hyperedges:
         raise invalid("by", "'rows': the graph has no hyperedges of values", repr(by))
     if hyperedges and by != "rows":
@@ -100,32 +101,36 @@ def _explained(
     direction = np.zeros(shares.shape)
     direction[every, order[:, 0]], direction[every, order[:, 1]] = 1.0, -1.0
     extended = model.cross.product(model.inputs.rows(X), model.basis)
-    features = model.inputs.features(X)
+    features = np.zeros((len(extended), 0))
+    if model.width is not None:
+        features = model.inputs.features(X, extended)
     found = attribute(model.networks, extended, features, direction)
     pulls: Pulls
-    if by == "values":
+    if by == "rows":
+        pulls = pulls_of_rows(model, evidence, extended, features, direction, classes)
+    elif isinstance(model.cross, TableCross):
         pulls = pulls_of_values(model, evidence, X, features, found)
     else:
-        pulls = pulls_of_rows(model, evidence, extended, features, direction, classes)
-    margins = np.where(lost, 0.0, found.margin)
-    baselines = np.where(lost, 0.0, pulls.baseline)
-    amounts = np.where(lost[:, None], 0.0, pulls.amounts)
-    remainders = margins - baselines - amounts.sum(axis=1)
-    return [
-        ExplainedRow(
-            row=first + i,
-            predicted=_plain(classes[order[i, 0]]),
-            probability=float(shares[i, order[i, 0]]),
-            runner_up=_plain(classes[order[i, 1]]),
-            runner_up_probability=float(shares[i, order[i, 1]]),
-            placed=not lost[i],
-            margin=float(margins[i]),
-            baseline=float(baselines[i]),
-            contributions=() if lost[i] else pulls.contributions(i),
-            remainder=float(remainders[i]),
+        pulls = pulls_of_hyperedges(model, evidence, X, found)
+    rows = []
+    for i, (c, other) in enumerate(order.tolist()):
+        reasons = () if lost[i] else pulls.of(i)
+        margin, baseline = (0.0, 0.0) if lost[i] else (found.margin[i], pulls.baseline[i])
+        rows.append(
+            ExplainedRow(
+                row=first + i,
+                predicted=_plain(classes[c]),
+                probability=float(shares[i, c]),
+                runner_up=_plain(classes[other]),
+                runner_up_probability=float(shares[i, other]),
+                placed=not lost[i],
+                margin=float(margin),
+                baseline=float(baseline),
+                contributions=reasons,
+                remainder=float(margin - baseline - sum(one.amount for one in reasons)),
+            )
         )
-        for i in range(len(shares))
-    ]
+    return rows
 
 
 def _plain(label: Any) -> Any:

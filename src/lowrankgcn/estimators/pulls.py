@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from lowrankgcn.estimators.attribution import Attribution, activated, forward
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import Contribution
-from lowrankgcn.estimators.inputs import FloatArray, TableInputs
+from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, TableInputs
 from lowrankgcn.estimators.members import ExtendedNetwork
 from lowrankgcn.estimators.model import Model
+from lowrankgcn.extension.sparse import IncidenceCross, TableCross
 from lowrankgcn.graphs import TableEncoder
 from lowrankgcn.graphs.cells import read_table
 from lowrankgcn.graphs.columns import BinnedColumn
 
-__all__ = ["Pulls", "pulls_of_rows", "pulls_of_values"]
+__all__ = ["Pulls", "pulls_of_hyperedges", "pulls_of_rows", "pulls_of_values"]
 
 # Of the mean of 𝒦(i, i). On spirals, digits and cars with 20 to 100 labels, amounts then add up to
 # twice their sum in absolute value, and the remainder is a twentieth to an eighth of the margin.
@@ -34,31 +35,21 @@ _RIDGE = 0.03
 @final
 @dataclass(frozen=True, eq=False)
 class Pulls:
-    """Amounts of P things for q rows.
+    """What pulls q rows.
 
     Attributes
     ----------
-    kind : {"value", "row"}
-    names : sequence of P names
-    value : callable
-        Of row and thing, both as positions, to what is said of it.
-    amounts : (q, P) array
     baseline : (q,) array
+    of : callable
+        From the position of a row to its contributions, the largest first.
     """
 
-    kind: Literal["value", "row"]
-    names: tuple[Any, ...]
-    value: Callable[[int, int], Any]
-    amounts: FloatArray
     baseline: FloatArray
+    of: Callable[[int], tuple[Contribution, ...]]
 
-    def contributions(self, row: int) -> tuple[Contribution, ...]:
-        """Those of a row, the largest first."""
-        amounts = self.amounts[row]
-        return tuple(
-            Contribution(self.kind, self.names[j], self.value(row, j), float(amounts[j]))
-            for j in np.argsort(-np.abs(amounts), kind="stable").tolist()
-        )
+
+def _sorted(parts: list[Contribution]) -> tuple[Contribution, ...]:
+    return tuple(sorted(parts, key=lambda one: -abs(one.amount)))
 
 
 def pulls_of_values(
@@ -70,29 +61,74 @@ def pulls_of_values(
     -----
     O(q (P R + N_0)) for P columns and R extended vectors, and O(m R) once for m hyperedges.
     """
-    inputs = model.inputs
-    assert isinstance(inputs, TableInputs) and evidence.average is not None
-    encoder = inputs.encoder
-    offsets = np.array(encoder.offsets)
-    column_of = np.repeat(np.arange(len(encoder.columns)), np.diff(offsets))
-    amounts = np.zeros((len(features), len(encoder.columns)))
+    cross, inputs = model.cross, model.inputs
+    assert isinstance(cross, TableCross) and evidence.average is not None
+    encoder = cross.encoder
+    column_of = np.repeat(np.arange(len(encoder.columns)), np.diff(encoder.offsets))
+    vectors = _of_vectors(model, found)
+    amounts = np.zeros((len(vectors), len(encoder.columns)))
     # Hyperedges of the row ...
-    rows = sp.coo_array(model.cross.rows(inputs.rows(X)))
-    through = np.einsum("ir,ir->i", model.basis[rows.col], found.vectors[rows.row])
+    rows = sp.coo_array(cross.rows(inputs.rows(X)))
+    through = np.einsum("ir,ir->i", model.basis[rows.col], vectors[rows.row])
     np.add.at(amounts, (rows.row, column_of[rows.col]), rows.data * through)
     # ... beside those of an average row, ...
     reference = np.zeros((len(encoder.columns), model.basis.shape[1]))
     np.add.at(reference, column_of, evidence.average[:, None] * model.basis)
-    usual = found.vectors @ reference.T
+    usual = vectors @ reference.T
     amounts -= usual
     # ... and what the network sees of the row itself.
-    places = {column.name: j for j, column in enumerate(encoder.columns)}
-    owners = [*column_of[inputs.shown], *(places[name] for name in inputs.numbers)]
-    own = features * found.features
-    np.add.at(amounts.T, np.array(owners, np.intp), own.T)
-    names = tuple(column.name for column in encoder.columns)
-    baseline = found.constant + usual.sum(axis=1)
-    return Pulls("value", names, _cell_texts(encoder, X), amounts, baseline)
+    if isinstance(inputs, TableInputs) and model.width is not None:
+        places = {column.name: j for j, column in enumerate(encoder.columns)}
+        owners = [*column_of[inputs.shown], *(places[name] for name in inputs.numbers)]
+        np.add.at(amounts.T, np.array(owners, np.intp), (features * found.features).T)
+    names, text = [column.name for column in encoder.columns], _cell_texts(encoder, X)
+
+    def of(row: int) -> tuple[Contribution, ...]:
+        return _sorted(
+            [
+                Contribution("value", name, text(row, j), float(amounts[row, j]))
+                for j, name in enumerate(names)
+            ]
+        )
+
+    return Pulls(found.constant + usual.sum(axis=1), of)
+
+
+def pulls_of_hyperedges(model: Model, evidence: Evidence, X: Any, found: Attribution) -> Pulls:
+    """Amounts of the hyperedges that rows are in, and of all others together.
+
+    Notes
+    -----
+    O(t R) for t incidences of the rows and R extended vectors, and O(m R) once for m hyperedges.
+    """
+    cross, vectors = model.cross, _of_vectors(model, found)
+    average = evidence.average
+    assert isinstance(cross, IncidenceCross) and average is not None
+    rows = sp.csr_array(cross.rows(X))
+    usual = vectors @ (average @ model.basis)
+
+    def of(row: int) -> tuple[Contribution, ...]:
+        place = slice(rows.indptr[row], rows.indptr[row + 1])
+        own = rows.indices[place]
+        through = model.basis[own] @ vectors[row]
+        amounts = (rows.data[place] - average[own]) * through
+        parts = [
+            Contribution("hyperedge", int(number), "in", float(amount))
+            for number, amount in zip(cross.numbers[own], amounts, strict=True)
+        ]
+        absent = float(average[own] @ through - usual[row])
+        return _sorted([*parts, Contribution("hyperedge", "all others", "not in", absent)])
+
+    return Pulls(found.constant + usual, of)
+
+
+def _of_vectors(model: Model, found: Attribution) -> FloatArray:
+    """Coefficients of the extended vectors, also where these are the features."""
+    vectors = found.vectors
+    if isinstance(model.inputs, GivenInputs) and model.width is not None:
+        vectors = vectors.copy()
+        vectors[:, 1 : 1 + model.inputs.rank] += model.inputs.scale * found.features
+    return vectors
 
 
 def _cell_texts(encoder: TableEncoder, X: Any) -> Callable[[int, int], str]:
@@ -153,9 +189,17 @@ def pulls_of_rows(
             pull = (left @ right.T) * (direction @ strength.T)
             amounts += (network.weight / len(here)) * pull
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
-    names = tuple(labelled.index.tolist())
-    codes = labelled.codes.tolist()
-    return Pulls("row", names, lambda row, j: labels[codes[j]], amounts, baseline)
+    names, codes = labelled.index.tolist(), labelled.codes.tolist()
+
+    def of(row: int) -> tuple[Contribution, ...]:
+        return _sorted(
+            [
+                Contribution("row", name, labels[code], amount)
+                for name, code, amount in zip(names, codes, amounts[row].tolist(), strict=True)
+            ]
+        )
+
+    return Pulls(baseline, of)
 
 
 def _coordinates(
