@@ -22,6 +22,7 @@ from lowrankgcn.experiments.comparison import (
     make_task,
     summarise,
 )
+from lowrankgcn.experiments.comparison.running import Warned
 from lowrankgcn.experiments.comparison.splits import draw_labels
 from lowrankgcn.experiments.comparison.statistics import interval
 
@@ -115,7 +116,7 @@ class TestSplits:
         assert (first != other).any()
 
     def test_order_decides_among_equal_neighbours(self) -> None:
-        # Cars are sorted, and each has fifteen nearest neighbours of which seven are taken.
+        # Cars are sorted, and each has fifteen nearest neighbours of which nine are taken.
         task, methods = load_task("cars"), choose(["spreading-knn"])
         in_order = compare(task, methods, counts=(10,), splits=3, in_order=True)
         mixed = compare(task, methods, counts=(10,), splits=3)
@@ -162,7 +163,7 @@ class TestFailures:
         assert {failure.reason for failure in result.failures} == {"RuntimeError: no such luck"}
         assert [(f.count, f.split) for f in result.failures] == [(5, 0), (5, 1)]
         assert np.isnan(result.accuracies[1, :, 1]).all()
-        assert result.warnings == {"broken": {"UserWarning: careful": 4}}
+        assert result.warnings == {"broken": {"UserWarning": Warned(4, "careful")}}
 
     def test_in_the_texts(self, result) -> None:
         page = as_markdown(result)
@@ -171,6 +172,7 @@ class TestFailures:
         assert "- Broken warned in 4 of 4 fits: UserWarning: careful" in page
         document = as_document(result)
         assert document["results"][1]["methods"][1]["accuracy"] is None
+        assert document["warnings"] == {"broken": {"UserWarning": {"fits": 4, "text": "careful"}}}
         assert document["failures"][0]["reason"] == "RuntimeError: no such luck"
         frame = as_frame(result)
         assert frame["failure"].notna().sum() == 2
@@ -180,6 +182,13 @@ class TestFailures:
         short = replace(BROKEN, classify=lambda task, labels, seed: np.zeros(3))
         result = compare(blobs(), [short], counts=(3,), splits=1)
         assert "one for each of 60 rows" in result.failures[0].reason
+
+    def test_a_package_that_ends_the_process_is_a_failure(self) -> None:
+        def leaving(task: Task, labels: np.ndarray, seed: int) -> np.ndarray:
+            raise SystemExit("cannot go on")
+
+        result = compare(blobs(), [replace(BROKEN, classify=leaving)], counts=(3,), splits=1)
+        assert result.failures[0].reason == "SystemExit: cannot go on"
 
     def test_ctrl_c_is_no_failure(self) -> None:
         def interrupted(task: Task, labels: np.ndarray, seed: int) -> np.ndarray:

@@ -22,7 +22,9 @@ from lowrankgcn.cli.request import Request, column_names
 from lowrankgcn.cli.telling import Told, line, validation_line
 from lowrankgcn.estimators import GCNClassifier, Validation, cross_validate, save
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, write_file
-from lowrankgcn.report.text import percent
+from lowrankgcn.report import Classification, render_classification
+from lowrankgcn.report.graph_note import GraphNote
+from lowrankgcn.report.text import number, percent
 
 __all__ = ["run"]
 
@@ -177,8 +179,6 @@ def _write(result: _Result) -> dict[str, str]:
 
 
 def _page(result: _Result) -> str:
-    from lowrankgcn.report import Classification, render_classification
-
     classification = Classification.of(
         result.classifier,
         result.task.table.frame,
@@ -201,17 +201,16 @@ def _told(result: _Result, files: dict[str, str]) -> Told:
     n_rows = len(answers.codes)
     kinds = Counter(columns.used.values())
     kinds_text = ", ".join(f"{count} of {_PLURALS[kind]}" for kind, count in kinds.items())
-    shares = [
-        f"{row['architecture']} {percent(row['share'])}"
-        for row in classifier.selection_
-        if row["share"] > 0
-    ]
+    shares: Counter[str] = Counter()
+    for row in classifier.selection_:
+        shares[row["architecture"]] += row["share"]
+    networks = [f"{name} {percent(share)}" for name, share in shares.most_common() if share > 0]
     facts = {
         "table": f"{task.table.name}: {n_rows} rows, {len(columns.used)} columns used "
         f"({kinds_text})",
         "target": f"{columns.target}: {n_rows - n_asked} rows labelled, {n_asked} to classify",
-        "graph": repr(classifier.graph_),
-        "networks": ", ".join(shares),
+        "graph": _graph_line(classifier),
+        "networks": ", ".join(networks),
     }
     names = answers.names(task.table.frame.columns)
     notes = task.notes()
@@ -229,11 +228,17 @@ def _told(result: _Result, files: dict[str, str]) -> Told:
         "labelled": n_rows - n_asked,
         "columns": dict(columns.used),
         "left_out": dict(columns.left_out),
-        "graph": repr(classifier.graph_),
+        "graph": _graph_line(classifier),
         "selection": [_plain(row) for row in classifier.selection_],
         "validation": None if result.validation is None else dataclasses.asdict(result.validation),
     }
     return Told(facts, answers, notes, files, result.seconds, result.warnings, more)
+
+
+def _graph_line(classifier: GCNClassifier) -> str:
+    note = GraphNote.of(classifier.graph_, of_points=True)
+    facts = (f"{number(value)} {name}" for name, value in note.facts.items() if name != "rows")
+    return f"{note.name}: {', '.join(facts)}"
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

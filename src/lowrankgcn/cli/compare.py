@@ -15,7 +15,7 @@ from rich.table import Table
 import lowrankgcn
 from lowrankgcn._atomic import write_text
 from lowrankgcn.cli.failures import bad_input, writing
-from lowrankgcn.cli.progress import bar
+from lowrankgcn.cli.progress import bar, status
 from lowrankgcn.experiments.comparison import (
     NAMES,
     Comparison,
@@ -55,7 +55,8 @@ def run(
     counts = _counts(labels_per_class)
     with bad_input("--methods"):
         chosen = choose(None if methods is None else [key.strip() for key in methods.split(",")])
-    task = _task(table, target, drop)
+    with status(escape(f"reading {table}"), shown=not quiet):
+        task = _task(table, target, drop)
     with bad_input("--labels-per-class"):
         check_counts(task.classes, counts)
     for option, path in (("--csv", csv), ("--markdown", markdown)):

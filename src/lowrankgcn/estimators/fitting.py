@@ -11,12 +11,12 @@ from typing import Any, final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Candidate, Prepared, prepare
 from lowrankgcn.estimators.convergence import watch
+from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
 from lowrankgcn.estimators.labels import Labels
@@ -31,14 +31,21 @@ from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
-from lowrankgcn.training import predict_held_out, threads_for, train
+from lowrankgcn.training import (
+    Features,
+    TensorFeatures,
+    predict_held_out,
+    threads_for,
+    train,
+)
 
-__all__ = ["Fitted", "SetUp", "fit", "predict_without", "set_up"]
+__all__ = ["Fitted", "SetUp", "fit", "predict_without", "read", "set_up"]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
 _COMPARED_ROWS = 1024
 _CONVEX_STEPS = 50
 _WORK_OF_A_ROW = 1000
+_ORTHOGONAL = 1e-8
 
 
 @final
@@ -66,7 +73,7 @@ class SetUp:
     inputs: Inputs
     laplacian: Laplacian
     proposals: Proposals
-    features: FloatArray
+    features: Features
     prepared: tuple[Prepared, ...]
 
 
@@ -84,18 +91,17 @@ def fit(
 
 def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
     """Rows → graph → Laplacian → eigenpairs → candidates; of labels only the number of classes."""
-    inputs, graph = _graph_and_inputs(rows, settings, seed)
+    inputs, features, graph = read(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
     tell("computing eigenpairs")
     proposals = propose(laplacian, settings, labels.n_classes, seed)
-    if inputs is None:
+    if inputs is None or features is None:
         inputs, features = _spectral_inputs(laplacian, proposals)
-    else:
-        features = inputs.features(rows.data, np.zeros((0, 0)))  # no vectors are needed for it
+    inner = None if proposals.pairs is None else _inner(features, proposals.pairs)
     prepared = tuple(
-        prepare(candidate, laplacian, features, kernels, scaled=settings.scaling)
+        prepare(candidate, laplacian, features, kernels, inner, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
     )
     return SetUp(rows, inputs, laplacian, proposals, features, prepared)
@@ -121,7 +127,7 @@ def predict_without(
         task = _Task(known, settings, sample_weight, seed, ready.features)
         _, shares = task.compare(ready.prepared)
         members = task.train(ready.prepared, shares)
-        distributions = _distributions(ready.laplacian.graph, known, members, task.features)
+        distributions = _distributions(ready.laplacian.graph, known, members, ready.features)
     found: NDArray[np.intp] = distributions[labels.index[held_out]].argmax(axis=1)
     return found
 
@@ -142,10 +148,10 @@ def _fit(
     members = task.train(ready.prepared, shares)
     clock.note("training")
     tell("predicting")
-    distributions = _distributions(graph, labels, members, task.features)
+    distributions = _distributions(graph, labels, members, ready.features)
     model = None
     if _joins(graph, ready.rows, settings):
-        model = _model(inputs, laplacian, proposals.pairs, members, task.features, labels)
+        model = _model(inputs, laplacian, proposals.pairs, members, ready.features, labels)
     clock.note("prediction")
     selection = Selection.of(proposals.candidates, scores, shares)
     return Fitted(
@@ -162,7 +168,7 @@ def _fit(
 
 
 def _distributions(
-    graph: Graph, labels: Labels, members: tuple[Member, ...], features: Tensor
+    graph: Graph, labels: Labels, members: tuple[Member, ...], features: Features
 ) -> FloatArray:
     """Class distributions of all rows, shape (n, C)."""
     distributions = np.zeros((labels.n_rows, labels.n_classes))
@@ -186,39 +192,51 @@ class _Clock:
         self._last = now
 
 
-def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph]:
+def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Features | None, Graph]:
+    """How rows are read, what networks see of them, and the graph; rows may be a graph alone."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
     if kind == "graph":
-        return None, data
+        return None, None, data
     if kind == "affinities":
-        return None, AdjacencyGraph(data)
+        return None, None, AdjacencyGraph(data)
     if kind == "incidence":
-        return None, Hypergraph(data)
-    if isinstance(settings.graph, Graph):
-        given = settings.graph
-        if kind == "points":
-            return PointInputs.fit(data, raw_features=raw, raw_points=True), given
-        own = Hypergraph.from_table(data)
-        return TableInputs.fit(data, own, raw_features=raw), given
+        return None, None, Hypergraph(data)
+    given = settings.graph if isinstance(settings.graph, Graph) else None
     if kind == "table":
         table = Hypergraph.from_table(data)
-        return TableInputs.fit(data, table, raw_features=raw), table
+        encoded = TableInputs.fit(data, table, raw_features=raw)
+        return encoded, TableFeatures.of(encoded, data, table), table if given is None else given
     named = settings.bandwidth != "auto"  # a bandwidth is in the units of the columns
-    inputs = PointInputs.fit(data, raw_features=raw, raw_points=named or raw)
+    as_given = given is not None or named or raw
+    inputs = PointInputs.fit(data, raw_features=raw, raw_points=as_given)
+    features = TensorFeatures(torch.from_numpy(np.ascontiguousarray(inputs.features(data))))
+    if given is not None:
+        return inputs, features, given
     assert isinstance(settings.graph, str)
     kind_of_graph = "gaussian" if settings.graph == "auto" and (named or raw) else settings.graph
     graph = point_graph(kind_of_graph, inputs.rows(data), settings.bandwidth, random_state=seed)
-    return inputs, graph
+    return inputs, features, graph
 
 
-def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, FloatArray]:
+def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, Features]:
     """The eigenvectors as features, √n U."""
     pairs = proposals.pairs
     if pairs is None:
         raise invalid("X", "features for architecture='full'", "a graph alone")
     inputs = GivenInputs(pairs.rank, math.sqrt(laplacian.n))
-    return inputs, inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
+    coordinates = inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
+    return inputs, TensorFeatures(torch.from_numpy(coordinates))
+
+
+def _inner(features: Features, pairs: Eigenpairs) -> FloatArray:
+    """UᵀX, once for all candidates; what is rounding becomes zero.
+
+    Nothing else may decide on which side of its kink an activation begins.
+    """
+    inner: FloatArray = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
+    length = math.sqrt(features.square_sum() / features.shape[1])  # of a column, about
+    return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
 
 
 def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
@@ -237,13 +255,13 @@ class _Task:
         settings: Settings,
         sample_weight: FloatArray | None,
         seed: int,
-        features: FloatArray,
+        features: Features,
     ) -> None:
         self.labels, self.settings, self.seed = labels, settings, seed
         self.sample_weight = None if sample_weight is None else sample_weight[labels.index]
+        self.features = features
         dtype = torch.float64 if settings.dtype == "float64" else torch.float32
-        self.dtype = dtype
-        self.features: Tensor = torch.as_tensor(features).to(dtype=dtype, device=settings.device)
+        self.like = torch.empty(0, dtype=dtype, device=settings.device)
         self.generator = np.random.default_rng(seed)
 
     def compare(self, prepared: Sequence[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
@@ -283,7 +301,7 @@ class _Task:
         convex = self._convex(one.candidate)
         record = train(
             network,
-            self.features * one.feature_scale,
+            one.seen(self.features, self.like),
             self.labels.index,
             self.labels.codes,
             n_restarts=1 if convex else settings.n_restarts,
@@ -299,7 +317,7 @@ class _Task:
     def _held_out(self, one: Prepared, folds: NDArray[np.bool_]) -> NDArray[np.float64]:
         return predict_held_out(
             self._network(one),
-            self.features * one.feature_scale,
+            one.seen(self.features, self.like),
             self.labels.index,
             self.labels.codes,
             folds,
@@ -315,7 +333,7 @@ class _Task:
                 self.labels.n_classes,
                 bias=self.settings.bias,
                 dropout=self.settings.dropout if one.candidate.hidden_widths else 0.0,
-                dtype=self.dtype,
+                dtype=self.like.dtype,
             )
         return network.to(self.settings.device)
 
@@ -380,7 +398,7 @@ def _model(
     laplacian: Laplacian,
     pairs: Eigenpairs | None,
     members: tuple[Member, ...],
-    features: Tensor,
+    features: Features,
     labels: Labels,
 ) -> Model:
     """What new rows need."""

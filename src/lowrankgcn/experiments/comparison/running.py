@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -30,7 +29,7 @@ from lowrankgcn.experiments.comparison.splits import (
 )
 from lowrankgcn.experiments.comparison.task import Task
 
-__all__ = ["Comparison", "Failure", "Step", "compare"]
+__all__ = ["Comparison", "Failure", "Step", "Warned", "compare"]
 
 # Of other packages' inner life; nothing that a user of a method could act on.
 _NOISE = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
@@ -58,6 +57,15 @@ class Failure:
 
 
 @final
+@dataclass(frozen=True)
+class Warned:
+    """Warnings of one category: the number of fits, and what the first of them said."""
+
+    fits: int
+    text: str
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """What came out, one entry per number of labels, split and method.
@@ -78,7 +86,7 @@ class Comparison:
     seconds, processor_seconds : arrays of the same shape
         Of fit and prediction together, by the clock and of all threads.
     failures : tuple of Failure
-    warnings : mapping from method to the texts of its warnings, with the number of fits
+    warnings : mapping from method and category to Warned
     """
 
     task: Task
@@ -92,7 +100,7 @@ class Comparison:
     seconds: NDArray[np.float64]
     processor_seconds: NDArray[np.float64]
     failures: tuple[Failure, ...]
-    warnings: dict[str, dict[str, int]]
+    warnings: dict[str, dict[str, Warned]]
 
     def short_classes(self, count: int) -> dict[str, int]:
         """Classes that have fewer than `count` labels, as they have too few rows."""
@@ -153,7 +161,7 @@ def compare(
         raise invalid("methods", "one that can take this table", "; ".join(skipped.values()))
     accuracies, seconds, processor = np.full((3, len(levels), splits, len(runs)), np.nan)
     failures: list[Failure] = []
-    said: dict[str, Counter[str]] = {}
+    said: dict[str, dict[str, Warned]] = {}
     for split in range(splits):  # outermost: the time left can be told early
         order = np.arange(task.n_rows) if in_order else draw_order(task.n_rows, split, seed)
         rows = task.reordered(order)
@@ -165,7 +173,9 @@ def compare(
                 fit = _fit(method, rows, labels, split_seed(split, seed))
                 accuracies[i, split, j] = fit.accuracy
                 seconds[i, split, j], processor[i, split, j] = fit.seconds
-                said.setdefault(method.key, Counter()).update(fit.warnings)
+                for category, text in fit.warnings.items():
+                    seen = said.setdefault(method.key, {}).get(category, Warned(0, text))
+                    said[method.key][category] = Warned(seen.fits + 1, seen.text)
                 if fit.failure is not None:
                     failures.append(Failure(count, split, method.key, fit.failure))
     return Comparison(
@@ -180,7 +190,7 @@ def compare(
         seconds=seconds,
         processor_seconds=processor,
         failures=tuple(failures),
-        warnings={key: dict(texts) for key, texts in said.items() if texts},
+        warnings=said,
     )
 
 
@@ -190,7 +200,7 @@ class _Fit:
     accuracy: float
     seconds: tuple[float, float]
     failure: str | None
-    warnings: frozenset[str]
+    warnings: dict[str, str]  # the first of each category
 
 
 def _fit(method: Method, task: Task, labels: NDArray[np.intp], seed: int) -> _Fit:
@@ -200,14 +210,16 @@ def _fit(method: Method, task: Task, labels: NDArray[np.intp], seed: int) -> _Fi
         clock, processor = time.perf_counter(), time.process_time()
         try:
             found = _checked(method.classify(task, labels, seed), task)
-        except Exception as error:  # whatever another package may raise: the others go on
+        except (Exception, SystemExit) as error:  # whatever another package does: the others go on
             failure = _one_line(f"{type(error).__name__}: {error}")
         spent = time.perf_counter() - clock, time.process_time() - processor
     if failure is None:
         tested = (labels < 0) & (task.classes >= 0)
         accuracy = float((found[tested] == task.classes[tested]).mean())
-    texts = (note for note in caught if not issubclass(note.category, _NOISE))
-    said = frozenset(_one_line(f"{note.category.__name__}: {note.message}") for note in texts)
+    said: dict[str, str] = {}
+    for note in caught:
+        if not issubclass(note.category, _NOISE):
+            said.setdefault(note.category.__name__, _one_line(str(note.message)))
     return _Fit(accuracy, spent, failure, said)
 
 

@@ -104,7 +104,10 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
             for count, rows in summarise(comparison).items()
         ],
         "failures": [asdict(failure) for failure in comparison.failures],
-        "warnings": comparison.warnings,
+        "warnings": {
+            key: {category: asdict(warned) for category, warned in found.items()}
+            for key, found in comparison.warnings.items()
+        },
     }
 
 

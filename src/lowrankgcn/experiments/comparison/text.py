@@ -59,19 +59,18 @@ def best(rows: tuple[Row, ...]) -> Row | None:
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
-    """What the tables do not say: notes, skipped methods, failures, warnings."""
+    """What the tables do not say: notes, skipped methods, the first failure, first warnings."""
     yield from comparison.task.notes
     for key, reason in comparison.skipped.items():
         yield f"{_TITLES.get(key, key)} skipped: {reason}"
     fits = comparison.splits * len(comparison.counts)
     for method in comparison.methods:
         failed = [failure for failure in comparison.failures if failure.method == method.key]
-        reasons = sorted({failure.reason for failure in failed})
-        for reason in reasons:
-            times = sum(failure.reason == reason for failure in failed)
-            yield f"{method.title} failed in {times} of {fits} fits: {reason}"
-        for text, times in sorted(comparison.warnings.get(method.key, {}).items()):
-            yield f"{method.title} warned in {times} of {fits} fits: {text}"
+        if failed:
+            yield f"{method.title} failed in {len(failed)} of {fits} fits: {failed[0].reason}"
+        for category, warned in sorted(comparison.warnings.get(method.key, {}).items()):
+            said = f"{category}: {warned.text}"
+            yield f"{method.title} warned in {warned.fits} of {fits} fits: {said}"
 
 
 def as_markdown(comparison: Comparison) -> str:
