@@ -106,7 +106,7 @@ class TestStore:
             return measure(setting, case, runs, **options)
 
         monkeypatch.setattr(runner, "measure", watched)
-        monkeypatch.setattr(runner, "_CHUNK", 2)
+        monkeypatch.setattr(runner, "_chunk", lambda case: 2)
         store = Store(tmp_path, QUICK)
         first = compute([Job(CASE, 3)], store).entries[CASE].accuracies
         assert computed == [[0, 1], [2]]
