@@ -38,7 +38,7 @@ from lowrankgcn.training import (
     train,
 )
 
-__all__ = ["Fitted", "SetUp", "fit", "predict_without", "set_up"]
+__all__ = ["Fitted", "SetUp", "fit", "predict_without", "read", "set_up"]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
 _COMPARED_ROWS = 1024
@@ -90,7 +90,7 @@ def fit(
 
 def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
     """Rows → graph → Laplacian → eigenpairs → candidates; of labels only the number of classes."""
-    inputs, features, graph = _read(rows, settings, seed)
+    inputs, features, graph = read(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
@@ -192,9 +192,7 @@ class _Clock:
         self._last = now
 
 
-def _read(
-    rows: Rows, settings: Settings, seed: int
-) -> tuple[Inputs | None, Features | None, Graph]:
+def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Features | None, Graph]:
     """How rows are read, what networks see of them, and the graph; rows may be a graph alone."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
