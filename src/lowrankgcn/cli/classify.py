@@ -177,8 +177,10 @@ def _told(result: _Result, files: dict[str, str]) -> Told:
 
 def _graph_line(classifier: GCNClassifier) -> str:
     note = GraphNote.of(classifier.graph_, of_points=True)
-    facts = (f"{number(value)} {name}" for name, value in note.facts.items() if name != "rows")
-    return f"{note.name}: {', '.join(facts)}"
+    facts = {name: value for name, value in note.facts.items() if name != "rows"}
+    if facts.get("separate parts") == 1:
+        del facts["separate parts"]
+    return f"{note.name}: {', '.join(f'{number(value)} {name}' for name, value in facts.items())}"
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
