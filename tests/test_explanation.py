@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.attribution import attribute
-from lowrankgcn.estimators.evidence import spread_over
+from lowrankgcn.estimators.evidence import Evidence, spread_over
 from lowrankgcn.estimators.members import ExtendedLayer, ExtendedNetwork
 from tests import strategies
 from tests.reference import spectrum
@@ -425,3 +425,29 @@ def test_at_most_a_thousand_labelled_rows_are_kept() -> None:
     assert len(chosen) == len(set(chosen)) == 1000
     assert np.bincount(codes[chosen]).tolist()[2] >= 1
     assert spread_over(codes[:7], 1000).tolist() == list(range(7))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("average", np.zeros(3)),
+        ("average", np.full(21, np.nan)),
+        ("response.0", None),
+        ("response.0", np.zeros(3)),
+        ("index", np.zeros((2, 2), np.int64)),
+        ("index", np.full(20, -1)),
+        ("codes", np.full(20, 4)),
+        ("codes", np.zeros(20)),
+        ("extended", np.zeros((20, 2))),
+        ("features", None),
+        ("features", np.zeros((20, 3))),
+    ],
+)
+def test_evidence_that_does_not_fit_the_model_is_refused(cars: Any, name: str, wrong: Any) -> None:
+    classifier, _ = cars
+    state = classifier._evidence.state(fitted_rows=True)
+    assert Evidence.from_state(state, classifier._model).responses[0] is not None
+    state[name] = wrong
+    kept = {key: array for key, array in state.items() if array is not None}
+    with pytest.raises(ValueError, match="expected"):
+        Evidence.from_state(kept, classifier._model)
