@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +11,12 @@ from typing import Any, final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Candidate, Prepared, prepare
 from lowrankgcn.estimators.convergence import watch
+from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
 from lowrankgcn.estimators.labels import Labels
@@ -25,19 +26,26 @@ from lowrankgcn.estimators.proposals import Proposals, propose
 from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.selection import Score, Selection, share_out, stratified_folds
 from lowrankgcn.estimators.settings import PENALTY, Settings
-from lowrankgcn.extension import cross_affinity
+from lowrankgcn.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
-from lowrankgcn.training import predict_held_out, threads_for, train
+from lowrankgcn.training import (
+    Features,
+    TensorFeatures,
+    predict_held_out,
+    threads_for,
+    train,
+)
 
-__all__ = ["Fitted", "SetUp", "fit", "predict_without", "set_up"]
+__all__ = ["Fitted", "SetUp", "fit", "predict_without", "read", "set_up"]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
 _COMPARED_ROWS = 1024
 _CONVEX_STEPS = 50
 _WORK_OF_A_ROW = 1000
+_ORTHOGONAL = 1e-8
 
 
 @final
@@ -65,7 +73,7 @@ class SetUp:
     inputs: Inputs
     laplacian: Laplacian
     proposals: Proposals
-    features: FloatArray
+    features: Features
     prepared: tuple[Prepared, ...]
 
 
@@ -83,17 +91,17 @@ def fit(
 
 def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
     """Rows → graph → Laplacian → eigenpairs → candidates; of labels only the number of classes."""
-    inputs, graph = _graph_and_inputs(rows, settings, seed)
+    inputs, features, graph = read(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
     tell("computing eigenpairs")
     proposals = propose(laplacian, settings, labels.n_classes, seed)
-    if inputs is None:
-        inputs = _spectral_inputs(laplacian, proposals)
-    features = inputs.features(rows.data)
+    if inputs is None or features is None:
+        inputs, features = _spectral_inputs(laplacian, proposals)
+    inner = None if proposals.pairs is None else _inner(features, proposals.pairs)
     prepared = tuple(
-        prepare(candidate, laplacian, features, kernels, scaled=settings.scaling)
+        prepare(candidate, laplacian, features, kernels, inner, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
     )
     return SetUp(rows, inputs, laplacian, proposals, features, prepared)
@@ -119,7 +127,7 @@ def predict_without(
         task = _Task(known, settings, sample_weight, seed, ready.features)
         _, shares = task.compare(ready.prepared)
         members = task.train(ready.prepared, shares)
-        distributions = _distributions(ready.laplacian.graph, known, members, task.features)
+        distributions = _distributions(ready.laplacian.graph, known, members, ready.features)
     found: NDArray[np.intp] = distributions[labels.index[held_out]].argmax(axis=1)
     return found
 
@@ -140,10 +148,10 @@ def _fit(
     members = task.train(ready.prepared, shares)
     clock.note("training")
     tell("predicting")
-    distributions = _distributions(graph, labels, members, task.features)
+    distributions = _distributions(graph, labels, members, ready.features)
     model = None
-    if not isinstance(inputs, GivenInputs) and _joins(graph, ready.rows, settings):
-        model = _model(inputs, laplacian, members, task.features, labels)
+    if _joins(graph, ready.rows, settings):
+        model = _model(inputs, laplacian, proposals.pairs, members, ready.features, labels)
     clock.note("prediction")
     selection = Selection.of(proposals.candidates, scores, shares)
     return Fitted(
@@ -160,7 +168,7 @@ def _fit(
 
 
 def _distributions(
-    graph: Graph, labels: Labels, members: tuple[Member, ...], features: Tensor
+    graph: Graph, labels: Labels, members: tuple[Member, ...], features: Features
 ) -> FloatArray:
     """Class distributions of all rows, shape (n, C)."""
     distributions = np.zeros((labels.n_rows, labels.n_classes))
@@ -184,37 +192,51 @@ class _Clock:
         self._last = now
 
 
-def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph]:
+def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Features | None, Graph]:
+    """How rows are read, what networks see of them, and the graph; rows may be a graph alone."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
     if kind == "graph":
-        return None, data
+        return None, None, data
     if kind == "affinities":
-        return None, AdjacencyGraph(data)
+        return None, None, AdjacencyGraph(data)
     if kind == "incidence":
-        return None, Hypergraph(data)
-    if isinstance(settings.graph, Graph):
-        given = settings.graph
-        if kind == "points":
-            return PointInputs.fit(data, raw_features=raw, raw_points=True), given
-        own = Hypergraph.from_table(data)
-        return TableInputs.fit(data, own, raw_features=raw), given
+        return None, None, Hypergraph(data)
+    given = settings.graph if isinstance(settings.graph, Graph) else None
     if kind == "table":
         table = Hypergraph.from_table(data)
-        return TableInputs.fit(data, table, raw_features=raw), table
+        encoded = TableInputs.fit(data, table, raw_features=raw)
+        return encoded, TableFeatures.of(encoded, data, table), table if given is None else given
     named = settings.bandwidth != "auto"  # a bandwidth is in the units of the columns
-    inputs = PointInputs.fit(data, raw_features=raw, raw_points=named or raw)
+    as_given = given is not None or named or raw
+    inputs = PointInputs.fit(data, raw_features=raw, raw_points=as_given)
+    features = TensorFeatures(torch.from_numpy(np.ascontiguousarray(inputs.features(data))))
+    if given is not None:
+        return inputs, features, given
     assert isinstance(settings.graph, str)
     kind_of_graph = "gaussian" if settings.graph == "auto" and (named or raw) else settings.graph
     graph = point_graph(kind_of_graph, inputs.rows(data), settings.bandwidth, random_state=seed)
-    return inputs, graph
+    return inputs, features, graph
 
 
-def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> Inputs:
+def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, Features]:
+    """The eigenvectors as features, √n U."""
     pairs = proposals.pairs
     if pairs is None:
         raise invalid("X", "features for architecture='full'", "a graph alone")
-    return GivenInputs(np.sqrt(laplacian.n) * np.asarray(pairs.eigenvectors, np.float64))
+    inputs = GivenInputs(pairs.rank, math.sqrt(laplacian.n))
+    coordinates = inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
+    return inputs, TensorFeatures(torch.from_numpy(coordinates))
+
+
+def _inner(features: Features, pairs: Eigenpairs) -> FloatArray:
+    """UᵀX, once for all candidates; what is rounding becomes zero.
+
+    Nothing else may decide on which side of its kink an activation begins.
+    """
+    inner: FloatArray = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
+    length = math.sqrt(features.square_sum() / features.shape[1])  # of a column, about
+    return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
 
 
 def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
@@ -233,13 +255,13 @@ class _Task:
         settings: Settings,
         sample_weight: FloatArray | None,
         seed: int,
-        features: FloatArray,
+        features: Features,
     ) -> None:
         self.labels, self.settings, self.seed = labels, settings, seed
         self.sample_weight = None if sample_weight is None else sample_weight[labels.index]
+        self.features = features
         dtype = torch.float64 if settings.dtype == "float64" else torch.float32
-        self.dtype = dtype
-        self.features: Tensor = torch.as_tensor(features).to(dtype=dtype, device=settings.device)
+        self.like = torch.empty(0, dtype=dtype, device=settings.device)
         self.generator = np.random.default_rng(seed)
 
     def compare(self, prepared: Sequence[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
@@ -248,15 +270,16 @@ class _Task:
         if len(prepared) == 1:
             return [Score.unknown()], np.ones(1)
         codes = self.labels.codes
-        folds = stratified_folds(codes, self.generator)
+        weights = self.sample_weight
+        folds = stratified_folds(codes, self.generator, weights=weights)
         scores = [Score.unknown() for _ in prepared]
         if len(folds):
             for number, one in enumerate(prepared):
                 tell("comparing networks", number, len(prepared))
-                scores[number] = Score.of(self._held_out(one, folds), folds, codes)
-        held_out = int(folds.any(axis=0).sum()) if len(folds) else 0
+                held_out = self._held_out(one, folds)
+                scores[number] = Score.of(held_out, folds, codes, weights)
         best = self.settings.selection == "best"
-        return scores, share_out(candidates, scores, held_out, best=best)
+        return scores, share_out(candidates, scores, best=best)
 
     def train(
         self, prepared: Sequence[Prepared], shares: NDArray[np.float64]
@@ -278,7 +301,7 @@ class _Task:
         convex = self._convex(one.candidate)
         record = train(
             network,
-            self.features * one.feature_scale,
+            one.seen(self.features, self.like),
             self.labels.index,
             self.labels.codes,
             n_restarts=1 if convex else settings.n_restarts,
@@ -294,7 +317,7 @@ class _Task:
     def _held_out(self, one: Prepared, folds: NDArray[np.bool_]) -> NDArray[np.float64]:
         return predict_held_out(
             self._network(one),
-            self.features * one.feature_scale,
+            one.seen(self.features, self.like),
             self.labels.index,
             self.labels.codes,
             folds,
@@ -310,7 +333,7 @@ class _Task:
                 self.labels.n_classes,
                 bias=self.settings.bias,
                 dropout=self.settings.dropout if one.candidate.hidden_widths else 0.0,
-                dtype=self.dtype,
+                dtype=self.like.dtype,
             )
         return network.to(self.settings.device)
 
@@ -356,6 +379,9 @@ def _joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
         return True
     if isinstance(graph, GaussianGraph):
         return rows.kind == "points" and np.array_equal(graph.points, rows.data)
+    if isinstance(graph, AdjacencyGraph) and graph.neighbours is not None:
+        points = np.ldexp(graph.neighbours.points, graph.neighbours.exponent)
+        return rows.kind == "points" and np.array_equal(points, rows.data)
     if isinstance(graph, Hypergraph) and graph.encoder is not None and rows.kind == "table":
         if not isinstance(graph.incidence, CodeFactor):
             return False
@@ -370,15 +396,20 @@ def _joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
 def _model(
     inputs: Inputs,
     laplacian: Laplacian,
+    pairs: Eigenpairs | None,
     members: tuple[Member, ...],
-    features: Tensor,
+    features: Features,
     labels: Labels,
 ) -> Model:
     """What new rows need."""
     cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
     reached = ~_unplaced(laplacian.graph, labels)
     root = np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None]
-    parts, networks, count = [cross.compress(root)], [], 1
+    parts, networks = [cross.compress(root)], []
+    if isinstance(inputs, GivenInputs):
+        assert pairs is not None
+        parts.append(compress_eigenvectors(cross, pairs))
+    count = sum(part.shape[1] for part in parts)
     for member in members:
         network, basis = extend(member, laplacian, cross, features, count)
         networks.append(network)

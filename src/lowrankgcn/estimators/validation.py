@@ -33,6 +33,7 @@ from lowrankgcn.estimators.settings import read_settings
 
 __all__ = ["Validation", "cross_validate", "wilson_interval"]
 
+_FEW_LABELS = 200
 _NORMAL = 1.959963984540054  # between minus and plus this lie 95 % of a normal distribution
 
 
@@ -88,7 +89,7 @@ def cross_validate(
     y: Any,
     *,
     n_folds: int = FOLDS,
-    n_repeats: int = REPEATS,
+    n_repeats: int | None = None,
 ) -> Validation:
     """Hide the labels of some rows, fit, compare; until every labelled row had its turn.
 
@@ -100,8 +101,8 @@ def cross_validate(
         As for :meth:`GCNClassifier.fit`.
     n_folds : int
         Parts that the labels are dealt into, class by class; one is hidden at a time.
-    n_repeats : int
-        How often they are dealt anew.
+    n_repeats : int, optional
+        How often they are dealt anew; twice if there are at most 200, else once.
 
     Returns
     -------
@@ -136,6 +137,8 @@ def cross_validate(
     if labels.n_rows != rows.n_rows:
         raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
     seed = int(check_random_state(scratch.random_state).randint(2**31 - 1))
+    if n_repeats is None:
+        n_repeats = REPEATS if len(labels.index) <= _FEW_LABELS else 1
     folds = stratified_folds(
         labels.codes,
         np.random.default_rng(seed),
