@@ -75,15 +75,15 @@ def render_classification(classification: Classification) -> str:
 
 
 def _answer(result: Classification) -> list[str]:
-    target = "label" if result.target is None else quoted(short(result.target))
+    target = "the label" if result.target is None else quoted(short(result.target))
     others = result.n_rows - result.n_given
     given = f"the other {count(others)} were given"
     if result.n_unplaced:
         given = f"{count(result.n_predicted)} of the other {count(others)} were given"
     lead = sentence(
-        f"{count(result.n_given)} of the {plural(result.n_rows, 'row')} came with a ",
+        f"In {count(result.n_given)} of {plural(result.n_rows, 'row')} ",
         target,
-        f". From these, {given} one:",
+        f" was filled in; from these, {given} one:",
     )
     cards = [(count(result.n_predicted), f"rows classified, from {result.n_given} labelled ones")]
     if result.validation is not None:
@@ -125,7 +125,7 @@ def _class_table(result: Classification) -> str:
 
 def _trust(result: Classification) -> list[str]:
     certainty = result.certainty
-    left = [layout.heading("Labels that were hidden"), *_accuracy(result)]
+    left = [layout.heading("How often it is right"), *_accuracy(result)]
     if not certainty.n_rows:
         return left
     drawn = draw_histogram(
@@ -144,7 +144,7 @@ def _trust(result: Classification) -> list[str]:
     ]
     header = ("probability", "rows", "share")
     right = [
-        layout.heading("How sure the model is"),
+        layout.heading("How sure it is of itself"),
         layout.figure(drawn, caption),
         layout.table(header, shares, numeric=(1, 2), named=True, label="Less certain rows"),
     ]
