@@ -21,8 +21,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.estimators.evidence import gather
 from lowrankgcn.estimators.fitting import fit
 from lowrankgcn.estimators.labels import known_labels, read_labels
+from lowrankgcn.estimators.questions import QuestionsMixin
 from lowrankgcn.estimators.reading import check_new_rows, read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
@@ -30,7 +32,7 @@ from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 __all__ = ["GCNClassifier"]
 
 
-class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     r"""Semi-supervised classifier: a graph of all rows, and networks trained on the labelled ones.
 
     Rows become nodes of a graph; a few eigenpairs of its Laplacian 𝓛 carry the clusters; small
@@ -254,6 +256,9 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         self.timings_ = fitted.timings
         self.unplaced_ = fitted.unplaced
         self._kind, self._model = rows.later, fitted.model
+        self._labelled, self._evidence = labels.index, None
+        if fitted.model is not None:
+            self._evidence = gather(fitted.model, fitted.members, fitted.graph, rows.data, labels)
         count = int(fitted.unplaced.sum())
         if count:
             warn_caller(

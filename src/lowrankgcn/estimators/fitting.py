@@ -17,22 +17,21 @@ from lowrankgcn.estimators.candidates import Prepared, prepare
 from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
+from lowrankgcn.estimators.joining import joins, model_of
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member, extend
+from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import Proposals, propose
 from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.selection import Selection
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.estimators.task import Task
-from lowrankgcn.extension import compress_eigenvectors, cross_affinity
-from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
+from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
-from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import Features, TensorFeatures, threads_for
 
-__all__ = ["Fitted", "SetUp", "fit", "predict_without", "set_up"]
+__all__ = ["Fitted", "SetUp", "fit", "predict_without", "read", "set_up"]
 
 _WORK_OF_A_ROW = 1000
 _ORTHOGONAL = 1e-8
@@ -81,7 +80,7 @@ def fit(
 
 def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
     """Rows → graph → Laplacian → eigenpairs → candidates; of labels only the number of classes."""
-    inputs, features, graph = _read(rows, settings, seed)
+    inputs, features, graph = read(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
@@ -140,8 +139,9 @@ def _fit(
     tell("predicting")
     distributions = _distributions(graph, labels, members, ready.features)
     model = None
-    if _joins(graph, ready.rows, settings):
-        model = _model(inputs, laplacian, proposals.pairs, members, ready.features, labels)
+    unplaced = _unplaced(graph, labels)
+    if joins(graph, ready.rows, settings):
+        model = model_of(inputs, laplacian, proposals.pairs, members, ready.features, ~unplaced)
     clock.note("prediction")
     selection = Selection.of(proposals.candidates, scores, shares)
     return Fitted(
@@ -151,7 +151,7 @@ def _fit(
         members,
         selection,
         distributions,
-        _unplaced(graph, labels),
+        unplaced,
         model,
         clock.seconds,
     )
@@ -182,9 +182,7 @@ class _Clock:
         self._last = now
 
 
-def _read(
-    rows: Rows, settings: Settings, seed: int
-) -> tuple[Inputs | None, Features | None, Graph]:
+def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Features | None, Graph]:
     """How rows are read, what networks see of them, and the graph; rows may be a graph alone."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
@@ -236,56 +234,3 @@ def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
     reached = np.zeros(graph.n_components, bool)
     reached[graph.components[labels.index]] = True
     return ~reached[graph.components]
-
-
-def _joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
-    """Whether further rows of X can be joined to the graph: it must be made of X itself."""
-    if not isinstance(settings.graph, Graph):
-        return True
-    if isinstance(graph, GaussianGraph):
-        return rows.kind == "points" and np.array_equal(graph.points, rows.data)
-    if isinstance(graph, AdjacencyGraph) and graph.neighbours is not None:
-        points = np.ldexp(graph.neighbours.points, graph.neighbours.exponent)
-        return rows.kind == "points" and np.array_equal(points, rows.data)
-    if isinstance(graph, Hypergraph) and graph.encoder is not None and rows.kind == "table":
-        if not isinstance(graph.incidence, CodeFactor):
-            return False
-        try:
-            codes = graph.encoder.transform(rows.data)
-        except ValueError:
-            return False
-        return np.array_equal(codes, graph.incidence.codes)
-    return False
-
-
-def _model(
-    inputs: Inputs,
-    laplacian: Laplacian,
-    pairs: Eigenpairs | None,
-    members: tuple[Member, ...],
-    features: Features,
-    labels: Labels,
-) -> Model:
-    """What new rows need."""
-    cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
-    reached = ~_unplaced(laplacian.graph, labels)
-    root = np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None]
-    parts, networks = [cross.compress(root)], []
-    if isinstance(inputs, GivenInputs):
-        assert pairs is not None
-        parts.append(compress_eigenvectors(cross, pairs))
-    count = sum(part.shape[1] for part in parts)
-    for member in members:
-        network, basis = extend(member, laplacian, cross, features, count)
-        networks.append(network)
-        parts.append(basis)
-        count += basis.shape[1]
-    return Model(inputs, cross, np.hstack(parts), tuple(networks), labels.n_classes)
-
-
-def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
-    """The mean of loops that were given row by row; otherwise the smoother says it."""
-    if np.ndim(laplacian.smoother) == 0:
-        return None
-    own = laplacian.graph.loop_weights if isinstance(laplacian.graph, Hypergraph) else 0.0
-    return max(0.0, float(np.mean(laplacian.loop_weights - own)))
