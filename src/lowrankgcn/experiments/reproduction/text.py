@@ -33,6 +33,7 @@ HEADER = (
     "published time",
     "verdict",
 )
+_FEW = 20  # runs
 NUMERIC = (1, 2, 3, 4, 5, 6)
 SHORT_HEADER = ("row", "accuracy, %", "published", "time", "published", "verdict")
 
@@ -114,4 +115,10 @@ def summary(results: Results) -> str:
         parts.append(f"{explained} differ and have their erratum (number {named})")
     if unexplained:
         parts.append(f"{unexplained} differ without one")
-    return f"{'; '.join(parts)}. {results.runs} runs, seed {results.seed}."
+    few = (
+        " With so few runs the spread is hardly known: where starts seldom succeed, as with the "
+        "quadratic filter, a row may differ for that reason alone."
+        if results.runs < _FEW
+        else ""
+    )
+    return f"{'; '.join(parts)}. {results.runs} runs, seed {results.seed}.{few}"
