@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lowrankgcn.estimators import Validation
 from lowrankgcn.report import layout
 from lowrankgcn.report.classification import Classification
 from lowrankgcn.report.classification_method import computed, repeated
@@ -20,6 +21,8 @@ __all__ = ["render_classification"]
 
 _MOST_CLASSES = 100
 _MOST_COLUMNS = 100
+_SQUARE = 8  # classes whose confusions are shown as a square table
+_WORST = 10
 _ROLES = {"category": "used as categories", "number": "used as numbers", "date": "used as dates"}
 _LEFT_OUT = {
     "identifier": "nearly every row has its own value, which names the row and tells no more",
@@ -72,15 +75,15 @@ def render_classification(classification: Classification) -> str:
 
 
 def _answer(result: Classification) -> list[str]:
-    target = "label" if result.target is None else quoted(short(result.target))
+    target = "the label" if result.target is None else quoted(short(result.target))
     others = result.n_rows - result.n_given
     given = f"the other {count(others)} were given"
     if result.n_unplaced:
         given = f"{count(result.n_predicted)} of the other {count(others)} were given"
     lead = sentence(
-        f"{count(result.n_given)} of the {plural(result.n_rows, 'row')} came with a ",
+        f"In {count(result.n_given)} of {plural(result.n_rows, 'row')} ",
         target,
-        f". From these, {given} one:",
+        f" was filled in; from these, {given} one:",
     )
     cards = [(count(result.n_predicted), f"rows classified, from {result.n_given} labelled ones")]
     if result.validation is not None:
@@ -122,31 +125,30 @@ def _class_table(result: Classification) -> str:
 
 def _trust(result: Classification) -> list[str]:
     certainty = result.certainty
-    measured = [layout.heading("Labels that were hidden"), *_accuracy(result)]
-    blocks = ["\n".join(measured)]
-    if certainty.n_rows:
-        shares = [
-            (f"below {rough(value)}", count(rows), rough(rows / certainty.n_rows))
-            for value, rows in certainty.below
-        ]
-        blocks[0] += "\n".join(
-            [
-                layout.heading("Rows the model is less sure of"),
-                layout.table(("probability", "rows", "share"), shares, numeric=(1, 2), named=True),
-            ]
-        )
-        drawn = draw_histogram(
-            certainty.edges,
-            certainty.counts,
-            name="certainty",
-            title="How many rows have which probability of their predicted class",
-        )
-        caption = (
-            "Each row is put into its most likely class. The more rows stand on the right, the "
-            "surer the model is; how often it is right, hidden labels tell better."
-        )
-        blocks.append(layout.figure(drawn, caption))
-    return [layout.columns(*blocks)]
+    left = [layout.heading("How often it is right"), *_accuracy(result)]
+    if not certainty.n_rows:
+        return left
+    drawn = draw_histogram(
+        certainty.edges,
+        certainty.counts,
+        name="certainty",
+        title="How many rows have which probability of their predicted class",
+    )
+    caption = (
+        "Each row is put into its most likely class. The more rows stand on the right, the surer "
+        "the model is; how often it is right, hidden labels tell better."
+    )
+    shares = [
+        (f"below {rough(value)}", count(rows), rough(rows / certainty.n_rows))
+        for value, rows in certainty.below
+    ]
+    header = ("probability", "rows", "share")
+    right = [
+        layout.heading("How sure it is of itself"),
+        layout.figure(drawn, caption),
+        layout.table(header, shares, numeric=(1, 2), named=True, label="Less certain rows"),
+    ]
+    return [layout.columns("\n".join(left), "\n".join(right))]
 
 
 def _accuracy(result: Classification) -> list[str]:
@@ -174,7 +176,40 @@ def _accuracy(result: Classification) -> list[str]:
             f"Always naming the most frequent label would have been right for "
             f"{rough(found.largest_class)}."
         )
-    return [layout.paragraph(text) for text in texts]
+    return [*map(layout.paragraph, texts), *_confusions(result, found)]
+
+
+def _confusions(result: Classification, found: Validation) -> list[str]:
+    """Which class was taken for which: a square table for few classes, else the worst cases."""
+    times = {(str(own), str(put)): rows for own, put, rows in found.confusions}
+    totals = {str(name): rows for name, (_, rows) in found.recalls.items()}
+    if len(result.classes) <= _SQUARE:
+        header = ["hidden label", *map(_name, result.classes)]
+        rows = [
+            [_name(own), *(_part(times.get((own, put), 0.0), total) for put in result.classes)]
+            for own, total in totals.items()
+        ]
+        text = "What became of the hidden labels of each class:"
+        numeric = range(1, len(header))
+        label = "Hidden labels and predicted classes"
+    else:
+        wrong = sorted((-rows, own, put) for (own, put), rows in times.items() if own != put)
+        if not wrong:
+            return []
+        header = ["hidden label", "taken for", "of its labels"]
+        rows = [
+            [_name(own), _name(put), _part(-minus, totals[own])]
+            for minus, own, put in wrong[:_WORST]
+        ]
+        text, numeric, label = "The most frequent mistakes:", range(2, 3), "Mistakes"
+    return [
+        layout.paragraph(text),
+        layout.table(header, rows, numeric=numeric, named=True, label=label),
+    ]
+
+
+def _part(rows: float, total: int) -> str:
+    return rough(rows / total) if rows else "–"
 
 
 def _rows(result: Classification) -> list[str]:
@@ -200,7 +235,7 @@ def _rows(result: Classification) -> list[str]:
             layout.paragraph(text),
             _row_table(result, result.unplaced, "Rows that could not be placed"),
         ]
-    if result.shown_columns and len(result.used) + 1 > len(result.shown_columns):
+    if result.shown_columns and not set(result.used) <= set(result.shown_columns):
         text = "Rows are counted from 1, the header not counted; only some columns are shown."
     else:
         text = "Rows are counted from 1, the header not counted."

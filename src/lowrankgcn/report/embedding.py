@@ -17,6 +17,7 @@ FloatArray = NDArray[np.float64]
 
 _POINTS = 4000
 _LABELLED = 400
+_APART = 3.0  # distance of components, in units of an eigenvector's mean square
 _SAME = 1e-9  # of the largest distance of class means: less tells nothing apart
 
 
@@ -142,7 +143,7 @@ def _weighted(pairs: Eigenpairs, rows: NDArray[np.intp]) -> FloatArray:
     """Some rows of U_r, smooth eigenvectors longest, with a mean square of at most one.
 
     The eigenvector of a connected graph's zero is the same everywhere and left out; those of
-    several zeros tell the components apart, each by one whatever its size.
+    several zeros tell the components apart, each by the same whatever its size.
     """
     values = pairs.eigenvalues
     vectors = np.asarray(pairs.eigenvectors[rows], np.float64)
@@ -150,7 +151,7 @@ def _weighted(pairs: Eigenpairs, rows: NDArray[np.intp]) -> FloatArray:
     parts = []
     if zero.sum() > 1 or not positive.any():
         largest = np.abs(vectors[:, zero]).max(axis=0)
-        parts.append(vectors[:, zero] / np.where(largest > 0, largest, 1.0))
+        parts.append(_APART * vectors[:, zero] / np.where(largest > 0, largest, 1.0))
     if positive.any():
         weights = values[positive][0] / values[positive] * np.sqrt(len(pairs.eigenvectors))
         parts.append(vectors[:, positive] * weights)
