@@ -289,9 +289,12 @@ def _map(result: Classification) -> list[str]:
         "Every point is a row. Rows that the graph finds alike lie close together, so classes that "
         "lie apart are easy to tell apart, and those that mix are not.",
         "Colour and shape tell the class; rings mark the rows whose label was given.",
-        "Directions 1 and 2 are the mixtures of eigenvectors that show the labelled rows of "
-        "different classes farthest apart.",
     ]
+    if embedding.is_plane:
+        texts.append(
+            "Directions 1 and 2 are the mixtures of eigenvectors that show the labelled rows of "
+            "different classes farthest apart."
+        )
     if len(embedding.codes) < embedding.n_rows:
         texts.append(
             f"Drawn are {count(len(embedding.codes))} of the {plural(embedding.n_rows, 'row')}, "

@@ -18,6 +18,7 @@ FloatArray = NDArray[np.float64]
 _POINTS = 4000
 _LABELLED = 400
 _APART = 3.0  # distance of components, in units of an eigenvector's mean square
+_PLANE = ("direction 1", "direction 2")
 _SAME = 1e-9  # of the largest distance of class means: less tells nothing apart
 
 
@@ -91,6 +92,11 @@ class Embedding:
     n_rows: int
     n_outside: int
 
+    @property
+    def is_plane(self) -> bool:
+        """Whether both coordinates are mixtures of eigenvectors."""
+        return self.axes == _PLANE
+
     @classmethod
     def of(
         cls,
@@ -123,7 +129,7 @@ class Embedding:
         others = _some(np.flatnonzero(~given), _POINTS - len(labelled), generator)
         rows = np.sort(np.concatenate([labelled, others]))
         points = _weighted(pairs, rows)
-        axes = ("direction 1", "direction 2")
+        axes = _PLANE
         if points.shape[1] == 1:
             points = np.column_stack([points[:, 0], certainty[rows]])
             axes = ("entry in the only eigenvector", "probability of the class")

@@ -1,7 +1,7 @@
 """Numbers as people read them, the same on the terminal and in the page.
 
->>> percent(0.93503), duration(0.0094), duration(3.217), small(4.5e-7), number(0.833333333)
-('93.5 %', '9 ms', '3.2 s', '4.5e-07', '0.833333')
+>>> percent(0.93503), small(4.5e-7), number(0.833333333)
+('93.5 %', '4.5e-07', '0.833333')
 """
 
 from __future__ import annotations
@@ -51,7 +51,13 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Milliseconds below a second, seconds above."""
+    """Milliseconds below a second, minutes above ten of them, seconds between.
+
+    >>> duration(0.0094), duration(3.217), duration(754.0)
+    ('9 ms', '3.2 s', '13 min')
+    """
+    if seconds >= 600:
+        return f"{seconds / 60:.0f} min"
     return f"{seconds:.1f} s" if seconds >= 0.9995 else f"{1000 * seconds:.0f} ms"
 
 
