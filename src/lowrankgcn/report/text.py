@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import platform
+import unicodedata
 from importlib.metadata import version
 
 import lowrankgcn
@@ -18,9 +19,12 @@ __all__ = [
     "percent",
     "plural",
     "rough",
+    "short",
     "small",
     "versions",
 ]
+
+_LONGEST = 40
 
 
 def percent(share: float) -> str:
@@ -74,6 +78,18 @@ def small(value: float) -> str:
 def number(value: float) -> str:
     """An eigenvalue to six digits, without trailing zeros."""
     return f"{value:.6g}"
+
+
+def short(text: str, longest: int = _LONGEST) -> str:
+    r"""The text in one line without control characters, cut after `longest` characters.
+
+    >>> short("a" * 100)[-5:], short("line\nbreak"), short("")
+    ('aaaa…', 'line break', '')
+    """
+    begin = text[: 4 * longest]  # a cell may be a book
+    line = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in begin)
+    line = " ".join(line.split())
+    return line if len(line) <= longest and len(text) == len(begin) else line[: longest - 1] + "…"
 
 
 def versions() -> tuple[str, ...]:
