@@ -103,7 +103,7 @@ class Evidence:
             _check(average, "average", (model.cross.n_columns,), "float64")
         if "index" not in arrays:
             return cls(responses, average, None)
-        count = len(arrays["index"])
+        count = arrays["index"].size
         _check(arrays["index"], "index", (count,), "int64")
         _check(arrays.get("codes"), "codes", (count,), "int64")
         _check(arrays.get("extended"), "extended", (count, model.basis.shape[1]), "float64")

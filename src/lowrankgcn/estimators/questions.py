@@ -87,7 +87,8 @@ class QuestionsMixin:
         if self._model is None:
             raise invalid("X", "a graph that new rows can join", "a graph without rows")
         if self._evidence is None:
-            raise invalid("classifier", "one saved by this release", "one without explanations")
+            expected = "one saved with what explains it, fitted_rows=True"
+            raise invalid("classifier", expected, "one without")
         return explain(self._model, self._evidence, data, self.classes_, by)
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:

@@ -32,7 +32,7 @@ _LIST = {
         "the buying price in all 1728 rows. The buying price is also the first of the six "
         "properties, so the class is among the features. The stated five training nodes per class "
         "are five of each price; of the real classes, acceptability, they hold 16 unacc, 3 acc, 1 "
-        "good and no vgood. The table below is therefore reproduced with the price as target. "
+        "good and no vgood. Table 2 is therefore reproduced with the price as target. "
         'For the real task use load_cars("acceptability"), the default.',
     ),
     "rank": (

@@ -61,7 +61,7 @@ def reproduce(
     for name in names:
         choice(name, "names", TABLES)
     settings = Settings(
-        seed=positive_int(seed, "seed", minimum=0, maximum=2**31 - 1),
+        seed=positive_int(seed, "seed", minimum=0),
         iterations=positive_int(iterations, "iterations"),
     )
     wanted = [name for name in TABLES if name in names and name != "filters"]
