@@ -17,7 +17,8 @@ from lowrankgcn.report import Classification
 from lowrankgcn.report.certainty import Certainty, extremes
 from lowrankgcn.report.embedding import Embedding, class_plane
 from lowrankgcn.report.marks import MOST_MARKS, legend, marks_of
-from lowrankgcn.report.table_rows import cells_of, short
+from lowrankgcn.report.table_rows import cells_of
+from lowrankgcn.report.text import short
 from tests.report.classified import KINDS, blobs, classified, of_kind, quick
 
 
@@ -52,6 +53,8 @@ def test_unplaced_rows_are_counted_apart() -> None:
     assert [row.number for row in result.unplaced] == [16, 17, 18, 19, 20]
     assert all(row.guesses == () for row in result.unplaced)
     assert result.predicted == (3, 3, 4)
+    assert result.embedding is not None
+    assert result.embedding.n_rows == len(result.embedding.codes) == 15
     assert "belong to parts of the graph without any label" in result.warnings[0]
 
 

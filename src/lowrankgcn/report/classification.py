@@ -194,7 +194,7 @@ class Classification:
             selection=tuple(classifier.selection_),
             embedding=None
             if pairs is None
-            else Embedding.of(pairs, codes, given, certainty, seed=seed or 0),
+            else Embedding.of(pairs, codes, given, certainty, hidden=lost, seed=seed or 0),
             shown_columns=tuple(map(str, shown)),
             most_certain=notes(answered[extremes(certainty[answered], _SHOWN_ROWS, largest=True)]),
             least_certain=notes(

@@ -1,12 +1,13 @@
 """Numbers as people read them, the same on the terminal and in the page.
 
->>> percent(0.93503), duration(0.0094), duration(3.217), small(4.5e-7), number(0.833333333)
-('93.5 %', '9 ms', '3.2 s', '4.5e-07', '0.833333')
+>>> percent(0.93503), small(4.5e-7), number(0.833333333)
+('93.5 %', '4.5e-07', '0.833333')
 """
 
 from __future__ import annotations
 
 import platform
+import unicodedata
 from importlib.metadata import version
 
 import lowrankgcn
@@ -18,9 +19,12 @@ __all__ = [
     "percent",
     "plural",
     "rough",
+    "short",
     "small",
     "versions",
 ]
+
+_LONGEST = 40
 
 
 def percent(share: float) -> str:
@@ -51,7 +55,13 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Milliseconds below a second, seconds above."""
+    """Milliseconds below a second, minutes above ten of them, seconds between.
+
+    >>> duration(0.0094), duration(3.217), duration(754.0)
+    ('9 ms', '3.2 s', '13 min')
+    """
+    if seconds >= 600:
+        return f"{seconds / 60:.0f} min"
     return f"{seconds:.1f} s" if seconds >= 0.9995 else f"{1000 * seconds:.0f} ms"
 
 
@@ -68,6 +78,18 @@ def small(value: float) -> str:
 def number(value: float) -> str:
     """An eigenvalue to six digits, without trailing zeros."""
     return f"{value:.6g}"
+
+
+def short(text: str, longest: int = _LONGEST) -> str:
+    r"""The text in one line without control characters, cut after `longest` characters.
+
+    >>> short("a" * 100)[-5:], short("line\nbreak"), short("")
+    ('aaaa…', 'line break', '')
+    """
+    begin = text[: 4 * longest]  # a cell may be a book
+    line = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in begin)
+    line = " ".join(line.split())
+    return line if len(line) <= longest and len(text) == len(begin) else line[: longest - 1] + "…"
 
 
 def versions() -> tuple[str, ...]:
