@@ -297,8 +297,7 @@ class TestOptions:
         assert call(*arguments, "--validate", *QUICK) == 0
         (line,) = before[0].splitlines()
         assert line.startswith("validation")
-        assert "of hidden labels found, 95 % interval" in line
-        assert "on all 30 labelled rows" in line
+        assert "of 30 hidden labels found; 95 % interval" in line
 
     def test_validation_in_json(self, flowers: Path, capsys: pytest.CaptureFixture[str]) -> None:
         arguments = ["classify", str(flowers), "-t", "kind", "--json", "--validate", *QUICK]

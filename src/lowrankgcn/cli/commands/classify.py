@@ -129,10 +129,10 @@ def classify(
     **--out**, **--report**, **--save** and **--json**, the rows that had no class go to standard
     output as CSV.
     """
-    from lowrankgcn.cli.classify import run
     from lowrankgcn.cli.request import Request
+    from lowrankgcn.cli.tasks import read_task
 
-    run(
+    task = read_task(
         Request(
             table=table,
             target=target,
@@ -155,3 +155,6 @@ def classify(
             quiet=quiet,
         )
     )
+    from lowrankgcn.cli.classify import run  # imports torch, which a bad table need not wait for
+
+    run(task)
