@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.attribution import attribute
-from lowrankgcn.estimators.evidence import spread_over
+from lowrankgcn.estimators.evidence import Evidence, spread_over
 from lowrankgcn.estimators.members import ExtendedLayer, ExtendedNetwork
 from tests import strategies
 from tests.reference import spectrum
@@ -53,9 +55,11 @@ def spiral() -> tuple[lg.GCNClassifier, np.ndarray]:
 
 def test_values_of_a_low_rank_network_against_dense_formulas() -> None:
     """Logits of the paper's network, and what each hyperedge adds to them, from dense matrices."""
-    rows, y = labelled_cars()
+    every = lg.datasets.load_cars(as_frame=True).data.astype(str)
+    rows = every[every["lug_boot"] == "small"].drop(columns="lug_boot").reset_index(drop=True)
+    y = np.where(np.arange(len(rows)) % 29 == 0, rows["buying"], "")
     classifier = lg.GCNClassifier(
-        architecture="low-rank", filter="pseudoinverse", rank=15, n_restarts=1, dtype="float64",
+        architecture="low-rank", filter="pseudoinverse", rank=13, n_restarts=1, dtype="float64",
         max_iter=50, bias=True, random_state=0,
     ).fit(rows, y)  # fmt: skip
     H = pd.get_dummies(rows.astype(str)).to_numpy(float)
@@ -83,7 +87,7 @@ def test_values_of_a_low_rank_network_against_dense_formulas() -> None:
     a, C = H / np.sqrt(degrees)[:, None], H / np.sqrt(degrees)[:, None] / sizes
     per_hyperedge = C.T @ (U / (1 - lam) * phi) @ (U.T @ hidden @ last)  # (m, classes)
     names = classifier.classes_.tolist()
-    for i in (0, 7, 400, 1727):
+    for i in (0, 7, 400, 575):
         row = classifier.explain(rows.iloc[[i]])[0]
         c, other = names.index(row.predicted), names.index(row.runner_up)
         assert row.margin == pytest.approx(logits[i, c] - logits[i, other], abs=1e-8)
@@ -142,7 +146,7 @@ def _margin(classifier: Any, X: Any, i: int, row: Any) -> float:
     model = classifier._model
     one = X.iloc[[i]] if hasattr(X, "iloc") else X[[i]]
     extended = model.cross.product(model.inputs.rows(one), model.basis)
-    features = model.inputs.features(one)
+    features = model.inputs.features(one, extended)
     classes = classifier.classes_.tolist()
     c, other = classes.index(row.predicted), classes.index(row.runner_up)
     total = 0.0
@@ -221,6 +225,60 @@ def test_nasty_tables(case: strategies.TableCase, data: st.DataObject) -> None:
     for row in explanation:
         if row.placed:
             assert sums[row.row] == pytest.approx(row.margin, abs=1e-8)
+
+
+def given_kinds() -> dict[str, tuple[Any, dict[str, Any], Any]]:
+    """X for fit, options, and rows that come later: weights, incidences, graphs in place of X."""
+    spiral = lg.datasets.load_spiral(40, random_state=0).data
+    weights = rbf_kernel(spiral, gamma=1 / 3.5**2)
+    table = lg.datasets.load_cars(as_frame=True).data.iloc[::9]
+    incidence = sp.csr_array(pd.get_dummies(table.astype(str)).to_numpy(float))
+    return {
+        "weights": (weights, {"graph": "precomputed"}, weights[:4]),
+        "graph of weights": (lg.AdjacencyGraph(weights - np.eye(200)), {}, weights[:4]),
+        "incidence": (incidence, {"graph": "hypergraph"}, incidence[:4]),
+        "graph of incidences": (lg.Hypergraph(incidence), {}, incidence[:4]),
+        "graph of a table": (lg.Hypergraph.from_table(table), {}, table.iloc[:4]),
+        "graph of points": (lg.GaussianGraph(spiral, 3.5), {}, spiral[:4]),
+        "graph of neighbours": (lg.AdjacencyGraph.knn(spiral, 8), {}, spiral[:4]),
+        "points beside their graph": (spiral, {"graph": lg.GaussianGraph(spiral, 3.5)}, spiral[:4]),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", given_kinds())
+def test_whatever_the_graph_is_made_of(name: str, tmp_path: Path) -> None:
+    X, options, later = given_kinds()[name]
+    n = X.n_nodes if hasattr(X, "n_nodes") else X.shape[0]
+    y = np.where(np.arange(n) % 8 == 0, np.arange(n) * 3 // n, -1)
+    classifier = lg.GCNClassifier(n_restarts=2, **(QUICK | options)).fit(X, y)
+    lg.save(classifier, tmp_path / "model")
+    loaded = lg.load(tmp_path / "model")
+    of_hyperedges = "incidence" in name or "table" in name
+    for by in ("values", "rows") if of_hyperedges else ("rows",):
+        explanation = classifier.explain(later, by=by)
+        assert loaded.explain(later, by=by) == explanation
+        for i, row in enumerate(explanation):
+            assert row.predicted == classifier.predict(later)[i]
+            assert parts(row) == pytest.approx(row.margin, abs=1e-9)
+            assert row.margin == pytest.approx(_margin(classifier, later, i, row), abs=1e-9)
+            if by == "rows":
+                assert {one.name for one in row.contributions} == set(range(0, n, 8))
+            else:
+                assert abs(row.remainder) < 1e-9
+    if name == "incidence":
+        kinds = [one.value for one in classifier.explain(later)[0].contributions]
+        assert kinds.count("in") == 6 and kinds.count("not in") == 1
+        assert "in hyperedge " in str(classifier.explain(later))
+
+
+def test_a_graph_of_other_rows_explains_nothing() -> None:
+    generator = np.random.default_rng(0)
+    graph = lg.GaussianGraph(generator.normal(size=(60, 2)), 1.0)
+    y = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
+    classifier = lg.GCNClassifier(graph=graph, **QUICK).fit(generator.normal(size=(60, 3)), y)
+    with pytest.raises(ValueError, match="a graph that new rows can join"):
+        classifier.explain(np.zeros((1, 3)))
 
 
 # --- meaning ----------------------------------------------------------------------------------
@@ -369,3 +427,29 @@ def test_at_most_a_thousand_labelled_rows_are_kept() -> None:
     assert len(chosen) == len(set(chosen)) == 1000
     assert np.bincount(codes[chosen]).tolist()[2] >= 1
     assert spread_over(codes[:7], 1000).tolist() == list(range(7))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("average", np.zeros(3)),
+        ("average", np.full(21, np.nan)),
+        ("response.0", None),
+        ("response.0", np.zeros(3)),
+        ("index", np.zeros((2, 2), np.int64)),
+        ("index", np.full(20, -1)),
+        ("codes", np.full(20, 4)),
+        ("codes", np.zeros(20)),
+        ("extended", np.zeros((20, 2))),
+        ("features", None),
+        ("features", np.zeros((20, 3))),
+    ],
+)
+def test_evidence_that_does_not_fit_the_model_is_refused(cars: Any, name: str, wrong: Any) -> None:
+    classifier, _ = cars
+    state = classifier._evidence.state(fitted_rows=True)
+    assert Evidence.from_state(state, classifier._model).responses[0] is not None
+    state[name] = wrong
+    kept = {key: array for key, array in state.items() if array is not None}
+    with pytest.raises(ValueError, match="expected"):
+        Evidence.from_state(kept, classifier._model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 import lowrankgcn as lg
 from lowrankgcn.report import Classification
 
-__all__ = ["KINDS", "blobs", "classified", "quick"]
+__all__ = ["KINDS", "blobs", "classified", "of_kind", "quick"]
 
 
 def quick(**options: Any) -> lg.GCNClassifier:
@@ -104,3 +105,9 @@ KINDS: dict[str, Callable[[], Classification]] = {
     "in parts": _in_parts,
     "all labelled": _all_labelled,
 }
+
+
+@cache
+def of_kind(kind: str) -> Classification:
+    """The one of KINDS, made once."""
+    return KINDS[kind]()

@@ -17,13 +17,14 @@ from lowrankgcn.report import Classification
 from lowrankgcn.report.certainty import Certainty, extremes
 from lowrankgcn.report.embedding import Embedding, class_plane
 from lowrankgcn.report.marks import MOST_MARKS, legend, marks_of
-from lowrankgcn.report.table_rows import cells_of, short
-from tests.report.classified import KINDS, blobs, classified, quick
+from lowrankgcn.report.table_rows import cells_of
+from lowrankgcn.report.text import short
+from tests.report.classified import KINDS, blobs, classified, of_kind, quick
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_counts_add_up_and_numbers_are_plain(kind: str) -> None:
-    result = KINDS[kind]()
+    result = of_kind(kind)
     assert result.n_given + result.n_predicted + result.n_unplaced == result.n_rows
     assert sum(result.certainty.counts) == result.certainty.n_rows == result.n_predicted
     document = json.loads(json.dumps(result.numbers(), allow_nan=False))
@@ -47,11 +48,13 @@ def test_rows_are_the_most_and_least_certain() -> None:
 
 
 def test_unplaced_rows_are_counted_apart() -> None:
-    result = KINDS["in parts"]()
+    result = of_kind("in parts")
     assert result.n_unplaced == 185
     assert [row.number for row in result.unplaced] == [16, 17, 18, 19, 20]
     assert all(row.guesses == () for row in result.unplaced)
     assert result.predicted == (3, 3, 4)
+    assert result.embedding is not None
+    assert result.embedding.n_rows == len(result.embedding.codes) == 15
     assert "belong to parts of the graph without any label" in result.warnings[0]
 
 

@@ -14,7 +14,7 @@ from lowrankgcn.files import choose_columns
 from lowrankgcn.report import Classification, render_classification
 from lowrankgcn.report.certainty import Certainty
 from tests.browser import measure, needs_browser
-from tests.report.classified import KINDS, classified, quick
+from tests.report.classified import KINDS, classified, of_kind, quick
 from tests.report.page import Page, check
 
 _HOSTILE = [
@@ -76,7 +76,7 @@ def hostile_html(hostile: Classification) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_page_of_every_kind(kind: str) -> None:
-    result = KINDS[kind]()
+    result = of_kind(kind)
     page = check(render_classification(result))
     assert [text for level, text in page.headings if level == "h2"] == [
         "The answer",
@@ -131,7 +131,7 @@ class TestHostileTable:
 
 @pytest.fixture(scope="module")
 def result() -> Classification:
-    return KINDS["table"]()
+    return of_kind("table")
 
 
 class TestWords:
@@ -141,7 +141,7 @@ class TestWords:
     def test_answer(self, result: Classification) -> None:
         words = self.page(result, source="toys.csv", target="kind").words
         assert "toys.csv: kind of 170 rows" in words
-        assert "30 of the 200 rows came with a “ kind ”. From these, the other 170 were" in words
+        assert "In 30 of 200 rows “ kind ” was filled in; from these, the other 170 were" in words
         for name, count in zip(result.classes, result.predicted, strict=True):
             assert f"{name} {count} " in words
 
@@ -182,7 +182,7 @@ class TestWords:
     def test_sure_of_nothing(self, result: Classification) -> None:
         nobody = Certainty.of(np.zeros(0), n_classes=3)
         page = self.page(result, predicted=(0, 0, 0), certainty=nobody, least_certain=())
-        assert "How sure the model is" not in page.words
+        assert "How sure it is" not in page.words
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from lowrankgcn.report import (
     spectral_embedding,
 )
 from lowrankgcn.report.study import KernelSummary
-from lowrankgcn.report.text import cut_text, error_text
+from lowrankgcn.report.study_text import cut_text, error_text
 from tests.browser import measure, needs_browser
 from tests.report.page import Page, check
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import torch
@@ -14,35 +13,26 @@ from numpy.typing import NDArray
 
 from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.candidates import Candidate, Prepared, prepare
-from lowrankgcn.estimators.convergence import watch
+from lowrankgcn.estimators.candidates import Prepared, prepare
 from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
 from lowrankgcn.estimators.joining import joins, model_of
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member, counting
+from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import Proposals, propose
 from lowrankgcn.estimators.reading import Rows
-from lowrankgcn.estimators.selection import Score, Selection, share_out, stratified_folds
-from lowrankgcn.estimators.settings import PENALTY, Settings
+from lowrankgcn.estimators.selection import Selection
+from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.estimators.task import Task
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.spectrum import Eigenpairs
-from lowrankgcn.training import (
-    Features,
-    TensorFeatures,
-    predict_held_out,
-    threads_for,
-    train,
-)
+from lowrankgcn.training import Features, TensorFeatures, threads_for
 
 __all__ = ["Fitted", "SetUp", "fit", "predict_without", "read", "set_up"]
 
-# Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
-_COMPARED_ROWS = 1024
-_CONVEX_STEPS = 50
 _WORK_OF_A_ROW = 1000
 _ORTHOGONAL = 1e-8
 
@@ -123,7 +113,7 @@ def predict_without(
     """
     known = Labels(labels.classes, labels.index[~held_out], labels.codes[~held_out], labels.n_rows)
     with threads_for(labels.n_rows * _WORK_OF_A_ROW):
-        task = _Task(known, settings, sample_weight, seed, ready.features)
+        task = Task(known, settings, sample_weight, seed, ready.features)
         _, shares = task.compare(ready.prepared)
         members = task.train(ready.prepared, shares)
         distributions = _distributions(ready.laplacian.graph, known, members, ready.features)
@@ -141,7 +131,7 @@ def _fit(
 ) -> Fitted:
     laplacian, proposals, inputs = ready.laplacian, ready.proposals, ready.inputs
     graph = laplacian.graph
-    task = _Task(labels, settings, sample_weight, seed, ready.features)
+    task = Task(labels, settings, sample_weight, seed, ready.features)
     scores, shares = task.compare(ready.prepared)
     clock.note("selection")
     members = task.train(ready.prepared, shares)
@@ -244,130 +234,3 @@ def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
     reached = np.zeros(graph.n_components, bool)
     reached[graph.components[labels.index]] = True
     return ~reached[graph.components]
-
-
-class _Task:
-    """The labelled rows, and how networks are trained on them."""
-
-    def __init__(
-        self,
-        labels: Labels,
-        settings: Settings,
-        sample_weight: FloatArray | None,
-        seed: int,
-        features: Features,
-    ) -> None:
-        self.labels, self.settings, self.seed = labels, settings, seed
-        self.sample_weight = None if sample_weight is None else sample_weight[labels.index]
-        self.features = features
-        dtype = torch.float64 if settings.dtype == "float64" else torch.float32
-        self.like = torch.empty(0, dtype=dtype, device=settings.device)
-        self.generator = np.random.default_rng(seed)
-
-    def compare(self, prepared: Sequence[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
-        """Cross-validated scores and shares of the candidates."""
-        candidates = [one.candidate for one in prepared]
-        if len(prepared) == 1:
-            return [Score.unknown()], np.ones(1)
-        codes = self.labels.codes
-        weights = self.sample_weight
-        folds = stratified_folds(codes, self.generator, weights=weights)
-        scores = [Score.unknown() for _ in prepared]
-        if len(folds):
-            for number, one in enumerate(prepared):
-                tell("comparing networks", number, len(prepared))
-                held_out = self._held_out(one, folds)
-                scores[number] = Score.of(held_out, folds, codes, weights)
-        best = self.settings.selection == "best"
-        return scores, share_out(candidates, scores, best=best)
-
-    def train(
-        self, prepared: Sequence[Prepared], shares: NDArray[np.float64]
-    ) -> tuple[Member, ...]:
-        """Train every candidate that has a share."""
-        members = []
-        for one, share in zip(prepared, shares, strict=True):
-            member = self._member(one, float(share)) if share > 0 else None
-            if member is not None and not member.record.diverged.all():
-                members.append(member)
-        if not members:
-            expected = "a step with which training converges"
-            raise invalid("learning_rate", expected, self.settings.learning_rate)
-        return tuple(sorted(members, key=lambda member: -member.weight))
-
-    def _member(self, one: Prepared, share: float) -> Member:
-        network = self._network(one)
-        settings = self.settings
-        convex = self._convex(one.candidate)
-        record = train(
-            network,
-            one.seen(self.features, self.like),
-            self.labels.index,
-            self.labels.codes,
-            n_restarts=1 if convex else settings.n_restarts,
-            random_state=self.seed,
-            early_stopping=settings.early_stopping,
-            progress=settings.verbose,
-            **self._options(one.candidate),
-        )
-        watch(record, one.candidate)
-        record.load_into(network)
-        return Member(one, network, record, share, counting(record, settings.restarts))
-
-    def _held_out(self, one: Prepared, folds: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return predict_held_out(
-            self._network(one),
-            one.seen(self.features, self.like),
-            self.labels.index,
-            self.labels.codes,
-            folds,
-            seed=self.seed,
-            hidden_rows=_COMPARED_ROWS,
-            **self._options(one.candidate),
-        )
-
-    def _network(self, one: Prepared) -> Any:
-        with torch.random.fork_rng(devices=[]):  # the weights that it begins with are not used
-            network = one.network(
-                self.features.shape[1],
-                self.labels.n_classes,
-                bias=self.settings.bias,
-                dropout=self.settings.dropout if one.candidate.hidden_widths else 0.0,
-                dtype=self.like.dtype,
-            )
-        return network.to(self.settings.device)
-
-    def _convex(self, candidate: Candidate) -> bool:
-        """Whether training has a single solution, which L-BFGS finds."""
-        return (
-            candidate.ignores_graph
-            and not candidate.hidden_widths
-            and not self.settings.chosen_optimizer
-        )
-
-    def _options(self, candidate: Candidate) -> dict[str, Any]:
-        settings, count = self.settings, len(self.labels.index)
-        convex = self._convex(candidate)
-        penalty = settings.l2_penalty
-        if penalty is None:
-            penalty = 1.0 if candidate.ignores_graph and not candidate.hidden_widths else PENALTY
-            penalty /= count
-        return {
-            "optimizer": "lbfgs" if convex else settings.optimizer,
-            "learning_rate": None if convex else settings.learning_rate,
-            "max_iter": min(settings.max_iter, _CONVEX_STEPS) if convex else settings.max_iter,
-            "l2_penalty": penalty,
-            "decay": settings.penalise,
-            "sample_weight": self.sample_weight,
-            "class_weight": self._class_weight(),
-        }
-
-    def _class_weight(self) -> Any:
-        given = self.settings.class_weight
-        if given is None or isinstance(given, str):
-            return given
-        classes = self.labels.classes.tolist()
-        unknown = [name for name in given if name not in classes]
-        if unknown:
-            raise invalid("class_weight", f"weights of the classes {classes}", repr(unknown[0]))
-        return {classes.index(name): weight for name, weight in given.items()}

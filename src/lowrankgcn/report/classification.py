@@ -31,6 +31,7 @@ from lowrankgcn.kernels import Kernel
 from lowrankgcn.report.certainty import Certainty, extremes
 from lowrankgcn.report.embedding import Embedding
 from lowrankgcn.report.graph_note import GraphNote
+from lowrankgcn.report.networks import plain_networks
 from lowrankgcn.report.table_rows import RowNote, row_notes
 from lowrankgcn.report.text import versions
 
@@ -38,7 +39,6 @@ __all__ = ["Classification"]
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
-_SCORES = ("cv_loss", "cv_accuracy", "cv_deviation")
 
 
 @final
@@ -194,7 +194,7 @@ class Classification:
             selection=tuple(classifier.selection_),
             embedding=None
             if pairs is None
-            else Embedding.of(pairs, codes, given, certainty, seed=seed or 0),
+            else Embedding.of(pairs, codes, given, certainty, hidden=lost, seed=seed or 0),
             shown_columns=tuple(map(str, shown)),
             most_certain=notes(answered[extremes(certainty[answered], _SHOWN_ROWS, largest=True)]),
             least_certain=notes(
@@ -241,7 +241,7 @@ class Classification:
             "graph": {"kind": self.graph.name, **self.graph.facts},
             "eigenvalues": None if self.eigenvalues is None else self.eigenvalues.tolist(),
             "filters": list(map(str, self.filters)),
-            "selection": [_plain(row) for row in self.selection],
+            "selection": plain_networks(self.selection),
             "most_certain": [row.numbers() for row in self.most_certain],
             "least_certain": [row.numbers() for row in self.least_certain],
             "warnings": list(self.warnings),
@@ -250,14 +250,6 @@ class Classification:
             "versions": list(self.versions),
             "seconds": dict(self.seconds),
         }
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the selection without what JSON does not know."""
-    unknown = {
-        key: None for key, value in row.items() if isinstance(value, float) and value != value
-    }
-    return {**row, "hidden_widths": list(row["hidden_widths"]), **unknown}
 
 
 def _codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
