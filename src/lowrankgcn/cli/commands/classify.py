@@ -129,6 +129,7 @@ def classify(
     **--out**, **--report**, **--save** and **--json**, the rows that had no class go to standard
     output as CSV.
     """
+    from lowrankgcn.cli.progress import status
     from lowrankgcn.cli.request import Request
     from lowrankgcn.cli.tasks import read_task
 
@@ -155,6 +156,8 @@ def classify(
             quiet=quiet,
         )
     )
-    from lowrankgcn.cli.classify import run  # imports torch, which a bad table need not wait for
+    # Torch takes seconds to import, for which a bad table need not wait.
+    with status("starting torch", shown=not quiet):
+        from lowrankgcn.cli.classify import run
 
     run(task)
