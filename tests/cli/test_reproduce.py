@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
 import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +20,7 @@ from lowrankgcn.cli import reproduce as command
 from lowrankgcn.datasets import mushrooms
 from lowrankgcn.experiments.reproduction import reproduce
 from tests.browser import measure, needs_browser
-from tests.cli.commands import call, installed
+from tests.cli.commands import MODULE, call, installed
 from tests.report.test_report import Page
 
 
@@ -169,6 +174,44 @@ def test_a_damaged_state_is_told(
     assert call(*arguments) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"warning: {path} is damaged (")
+
+
+def test_interrupted_it_ends_and_goes_on(tmp_path: Path) -> None:
+    arguments = [*MODULE, "reproduce", "cars", "--runs", "40", "--out", str(tmp_path)]
+    state = tmp_path / "state"
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not list(state.glob("cars*.json")):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in said
+    assert not (tmp_path / "reproduction.html").exists()
+    for path in state.iterdir():
+        assert json.loads(path.read_text())["results"]["accuracies"]
+
+
+def test_progress_counts_what_is_left(
+    quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[float, bool]] = []
+
+    @contextmanager
+    def watched(total: float, *, shown: bool) -> Iterator[Any]:
+        told.clear()
+        told.append((total, shown))
+        yield lambda text, size, fresh: told.append((size, fresh))
+
+    monkeypatch.setattr(command, "measured_bar", watched)
+    arguments = ["reproduce", "cars", "--runs", "1", "--out", str(tmp_path), "--json"]
+    for fresh in (True, False):
+        assert call(*arguments) == 0
+        (total, shown), *pieces = told
+        assert shown
+        assert sum(size for size, _ in pieces) == pytest.approx(total)
+        assert {new for size, new in pieces if size} == {fresh}
 
 
 def test_links_resolve_and_nothing_is_loaded(html: str) -> None:

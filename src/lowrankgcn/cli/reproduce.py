@@ -114,8 +114,8 @@ def _computed(names: tuple[str, ...], *, runs: int, seed: int, state: Path, show
         writing(state),
     ):
 
-        def watch(job: Job, cost: float) -> None:
-            advance(str(job.case), cost)
+        def watch(job: Job, cost: float, fresh: bool) -> None:
+            advance(str(job.case), cost, fresh)
 
         return reproduce(
             names, runs=runs, seed=seed, folder=state, advance=watch, complain=complain

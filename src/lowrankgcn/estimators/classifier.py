@@ -126,7 +126,8 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
     Notes
     -----
     Set-up costs one or two passes over the rows for hypergraphs and landmark kernels; training an
-    R-GCN is independent of n, an L-GCN O(n r N) per iteration. Memory is O(n (r + N_0)).
+    R-GCN is independent of n, an L-GCN O(n r N) per iteration. Memory is O(n (r + p)) for p
+    columns: the indicators of a table's categories are not stored, except at full rank.
 
     New rows are placed by the Nyström formula through the cross-kernel (points), the hyperedges
     (tables) or the weights that they come with, each row independently of the others.

@@ -136,33 +136,32 @@ def gather(
     """
     chosen = spread_over(labels.codes, MOST_ROWS)
     index = labels.index[chosen]
-    part, extended = _placed(model, graph, X, index)
-    seen = np.zeros((len(index), 0))
-    if model.width is not None:
-        seen = model.inputs.features(part, extended)
+    extended, seen = _placed(model, graph, X, index)
     codes = labels.codes[chosen].astype(np.int64)
     rows = LabelledRows(index.astype(np.int64), codes, extended, seen)
     return Evidence(tuple(map(_response_of, members)), _average(model, graph), rows)
 
 
-def _placed(model: Model, graph: Graph, X: Any, index: NDArray[np.intp]) -> tuple[Any, FloatArray]:
-    """Some of the fitted rows, and the extended vectors there."""
+def _placed(
+    model: Model, graph: Graph, X: Any, index: NDArray[np.intp]
+) -> tuple[FloatArray, FloatArray]:
+    """Extended vectors and features of some of the fitted rows."""
     if not isinstance(X, Graph):
-        part = X.iloc[index] if hasattr(X, "iloc") else X[index]
-    elif isinstance(graph, GaussianGraph):
-        part = graph.points[index]
-    elif isinstance(graph, AdjacencyGraph):
+        return model.place(X.iloc[index] if hasattr(X, "iloc") else X[index])
+    if isinstance(graph, GaussianGraph):
+        return model.place(graph.points[index])
+    if isinstance(graph, AdjacencyGraph):
         near = graph.neighbours
-        part = graph.adjacency[index] if near is None else near.points[index]
-    else:
-        assert isinstance(graph, Hypergraph)
-        scale = _row_factors(model, graph)[index]
-        extended = np.empty((len(index), model.basis.shape[1]))
-        for start, stop in chunks(len(index), max(1, _ENTRIES // graph.n_hyperedges)):
-            incidences = graph.incidence.take(index[start:stop])
-            extended[start:stop] = scale[start:stop, None] * (incidences @ model.basis)
-        return None, extended
-    return part, model.cross.product(model.inputs.rows(part), model.basis)
+        return model.place(graph.adjacency[index] if near is None else near.points[index])
+    assert isinstance(graph, Hypergraph)
+    scale = _row_factors(model, graph)[index]
+    extended = np.empty((len(index), model.basis.shape[1]))
+    for start, stop in chunks(len(index), max(1, _ENTRIES // graph.n_hyperedges)):
+        incidences = graph.incidence.take(index[start:stop])
+        extended[start:stop] = scale[start:stop, None] * (incidences @ model.basis)
+    if model.width is None:
+        return extended, np.zeros((len(index), 0))
+    return extended, model.inputs.features(None, extended)
 
 
 def spread_over(codes: NDArray[Any], most: int) -> NDArray[np.intp]:

@@ -100,10 +100,7 @@ def _explained(
     every = np.arange(len(shares))
     direction = np.zeros(shares.shape)
     direction[every, order[:, 0]], direction[every, order[:, 1]] = 1.0, -1.0
-    extended = model.cross.product(model.inputs.rows(X), model.basis)
-    features = np.zeros((len(extended), 0))
-    if model.width is not None:
-        features = model.inputs.features(X, extended)
+    extended, features = model.place(X)
     found = attribute(model.networks, extended, features, direction)
     pulls: Pulls
     if by == "rows":

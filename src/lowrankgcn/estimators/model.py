@@ -21,7 +21,7 @@ from lowrankgcn.extension import CrossAffinity
 __all__ = ["Model"]
 
 _ROWS = 65536
-_ENTRIES = 2**23  # of the features of a chunk
+_ENTRIES = 2**22  # of the features of a chunk
 
 
 @final

@@ -127,10 +127,12 @@ class QuestionsMixin:
         >>> import lowrankgcn as lg, numpy as np
         >>> spiral = lg.datasets.load_spiral(100, random_state=0)
         >>> y = np.full(500, -1)
-        >>> y[[0, 150]] = 0, 1  # of five orbs
+        >>> y[::100] = range(5)  # one row of each orb
         >>> classifier = lg.GCNClassifier(random_state=0).fit(spiral.data, y)
-        >>> sorted(spiral.target[classifier.suggest(3)].tolist())  # the other three
-        [2, 3, 4]
+        >>> rows = classifier.suggest(10)
+        >>> rows.shape, bool((y[rows] == -1).all())
+        ((10,), True)
+        >>> y[rows] = spiral.target[rows]  # somebody looks at them, and so on
         """
         check_is_fitted(self)
         if not hasattr(self, "laplacian_"):

@@ -26,7 +26,7 @@ from lowrankgcn.experiments.reproduction.naive import naive_times
 from lowrankgcn.experiments.reproduction.setting import Setting
 from lowrankgcn.experiments.reproduction.store import Entry, Settings, Store
 
-__all__ = ["Found", "Job", "compute", "merged"]
+__all__ = ["Advance", "Found", "Job", "compute", "merged"]
 
 
 @final
@@ -53,6 +53,9 @@ class Found:
     entries: dict[Case, Entry] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+
+
+Advance = Callable[[Job, float, bool], None]
 
 
 def run_cost(case: Case) -> float:
@@ -83,7 +86,7 @@ def compute(
     jobs: Sequence[Job],
     store: Store,
     *,
-    advance: Callable[[Job, float], None] = lambda job, cost: None,
+    advance: Advance = lambda job, cost, fresh: None,
 ) -> Found:
     """Do what is left of the jobs.
 
@@ -93,7 +96,8 @@ def compute(
     store : Store
         Has what was finished before, and gets every chunk as it is finished.
     advance : callable
-        Told of every piece of work done, or found done, with its cost.
+        Told of every piece of work with its cost, and whether it was done just now (True) or need
+        not be done (False).
 
     Returns
     -------
@@ -119,7 +123,7 @@ def compute(
     def finish(job: Job) -> None:
         data = job.case.data
         if data in found.missing:
-            advance(job, job.cost)
+            advance(job, job.cost, False)
             return
         try:
             found.entries[job.case] = _finish(job, settings[data], store, advance, stopped)
@@ -141,19 +145,19 @@ def _finish(
     job: Job,
     setting: Setting,
     store: Store,
-    advance: Callable[[Job, float], None],
+    advance: Advance,
     stopped: Event,
 ) -> Entry:
     """Compute the runs of a job that are missing."""
     case, source, price = job.case, setting.source, run_cost(job.case)
     entry = store.load(case, source)
-    advance(job, price * min(len(entry.accuracies), job.runs))
+    advance(job, price * min(len(entry.accuracies), job.runs), False)
     while len(entry.accuracies) < job.runs and not stopped.is_set():
         start = len(entry.accuracies)
         runs = range(start, min(start + _chunk(case), job.runs))
         entry = _extended(entry, setting, job, runs, store.settings)
         store.save(case, source, entry)
-        advance(job, price * len(runs))
+        advance(job, price * len(runs), True)
     if stopped.is_set():
         return entry
     if job.timed and entry.alone is None:  # its runs are there from another reproduction
@@ -161,11 +165,12 @@ def _finish(
         entry = replace(entry, alone=again.alone)
         store.save(case, source, entry)
     if job.naive:
-        if entry.naive_training is None:
+        fresh = entry.naive_training is None
+        if fresh:
             times = naive_times(setting, case, iterations=store.settings.iterations)
             entry = replace(entry, naive_setup=times.setup, naive_training=times.training)
             store.save(case, source, entry)
-        advance(job, job.cost - price * job.runs)
+        advance(job, job.cost - price * job.runs, fresh)
     return replace(entry, accuracies=entry.accuracies[: job.runs])
 
 
