@@ -126,6 +126,8 @@ def prepare(
     kernels: Sequence[Kernel] = (),
     *,
     scaled: bool = True,
+    n_rows: int | None = None,
+    square: float | None = None,
 ) -> Prepared:
     """Build the kernels' scaling and the features' scaling of a candidate.
 
@@ -138,13 +140,17 @@ def prepare(
         Those of its filters; empty for the identity.
     scaled : bool
         False leaves kernels and features as they are, as in the paper.
+    n_rows, square : int and float, optional
+        Number of rows and ‖X‖²_F, if `features` and the eigenvectors of `kernels` stand for more
+        rows than they have.
     """
-    n = laplacian.n
+    n = laplacian.n if n_rows is None else n_rows
     if candidate.ignores_graph:
-        scale = _inverse_rms(float(np.vdot(features, features)), features.size)
+        square = float(np.vdot(features, features)) if square is None else square
+        scale = _inverse_rms(square, n * features.shape[1])
         # Without a hidden layer the model is convex and its penalty is one on standardised columns.
         keep = not scaled or not candidate.hidden_widths
-        return Prepared(candidate, (IdentityOperator(n),), 1.0 if keep else scale)
+        return Prepared(candidate, (IdentityOperator(len(features)),), 1.0 if keep else scale)
     pairs = kernels[0].eigenpairs
     if pairs is None:
         scale = _full_scale(kernels, features) if scaled else 1.0

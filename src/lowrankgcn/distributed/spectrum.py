@@ -1,0 +1,222 @@
+r"""From counts to eigenpairs: the Laplacian of all rows, seen through its hyperedges.
+
+With U = D^{-1/2} H Q every eigenvector is a combination Q of hyperedges (section A3.1), and all that
+training and prediction need of n rows are products of small matrices:
+
+.. math:: U^T X = Q^T (H^T D^{-1/2} X), \qquad H^T D^{-1/2} U = (H^T D^{-1} H)\, Q.
+
+The hyperedges are the nodes of a graph of their own with weights HᵀD⁻¹H, whose Laplacian has the
+same eigenvalues below one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.decompose import count_smallest, look_at_cut, next_smallest, whole_spectrum
+from lowrankgcn.distributed.counts import Counts, weighted
+from lowrankgcn.dominance import bind_direct, choose_dominant
+from lowrankgcn.eigensolvers import DirectSolution, gram_solution
+from lowrankgcn.filters import Filter
+from lowrankgcn.graphs import AdjacencyGraph
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectrum import WholeSpectrum
+
+__all__ = ["HyperedgePairs", "HyperedgeSpectrum"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HyperedgePairs:
+    """Eigenpairs through hyperedges: U = D^{-1/2} H Q.
+
+    Attributes
+    ----------
+    eigenvalues, residuals : (r,) arrays
+    coefficients : (|E|, r) array
+        Q; zero columns for rows that stand alone without any cell.
+    alone : dict from int to int
+        Column of a null vector that is the unit vector of one row, by the number of the row.
+    next_eigenvalue : float
+    n_components : int
+    spectrum : WholeSpectrum
+    """
+
+    eigenvalues: FloatArray
+    residuals: FloatArray
+    coefficients: FloatArray
+    alone: dict[int, int]
+    next_eigenvalue: float
+    n_components: int
+    spectrum: WholeSpectrum
+
+    @property
+    def rank(self) -> int:
+        """Number of pairs."""
+        return len(self.eigenvalues)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class HyperedgeSpectrum:
+    """The Laplacian of a table with its own loops, through its counts.
+
+    Attributes
+    ----------
+    counts : Counts
+    """
+
+    counts: Counts
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(self.counts.rows.values())
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows of every hyperedge, |e|."""
+        total: Any = sum(pairs.diagonal() for pairs in self.counts.pairs.values())
+        return np.asarray(total)
+
+    @cached_property
+    def component(self) -> NDArray[np.intp]:
+        """Component of every hyperedge: those that share a row are joined."""
+        shared: Any = sum(pairs > 0 for pairs in self.counts.pairs.values())
+        labels: NDArray[np.intp] = connected_components(sp.csr_array(shared > 0), directed=False)[1]
+        return labels.astype(np.intp)
+
+    @cached_property
+    def component_rows(self) -> NDArray[np.int64]:
+        """Rows of every component of hyperedges: of l hyperedges, each row is counted l times."""
+        rows = np.zeros(int(self.component.max()) + 1, np.int64)
+        for level, pairs in self.counts.pairs.items():
+            memberships = np.zeros(len(rows), np.int64)
+            np.add.at(memberships, self.component, pairs.diagonal())
+            rows += memberships // level
+        return rows
+
+    @property
+    def bare_rows(self) -> int:
+        """Rows without any hyperedge."""
+        return self.counts.rows.get(0, 0)
+
+    @property
+    def n_components(self) -> int:
+        """Connected components, every bare row one of its own."""
+        return len(self.component_rows) + self.bare_rows
+
+    @cached_property
+    def joined(self) -> NDArray[np.bool_]:
+        """Hyperedges whose component has more than one row, shape (|E|,)."""
+        joined: NDArray[np.bool_] = self.component_rows[self.component] > 1
+        return joined
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """HᵀD⁻¹H of the rows that are not alone, shape (|E|, |E|)."""
+        total = weighted(self.counts.pairs, lambda level: 1.0 / level)
+        total[~self.joined] = 0.0
+        return total
+
+    @cached_property
+    def laplacian(self) -> Laplacian:
+        """That of the graph of hyperedges."""
+        return Laplacian(AdjacencyGraph((self.weights + self.weights.T) / 2))
+
+    @cached_property
+    def _root(self) -> FloatArray:
+        return 1.0 / np.sqrt(self.sizes)
+
+    @cached_property
+    def _solution(self) -> DirectSolution:
+        gram = self._root[:, None] * self.weights * self._root
+        # The null vector of a component is √d, its image √|e|; moved from 1 to −1.
+        for number in np.unique(self.component[self.joined]):
+            right = np.where(self.component == number, np.sqrt(self.sizes), 0.0)
+            right /= np.linalg.norm(right)
+            gram -= 2.0 * np.outer(right, right)
+        outside = self.n_rows - self.n_components
+        return gram_solution((gram + gram.T) / 2, outside, lambda matrix, lead, dtype: matrix)
+
+    def smallest(self, k: int, firsts: Sequence[int] | None = None) -> HyperedgePairs:
+        """The k smallest pairs, as :func:`lowrankgcn.eigenpairs` has them.
+
+        `firsts` are the rows that components begin with, needed if there are several.
+        """
+        direct, zeros = self._solution, min(self.n_components, k)
+        count = count_smallest(direct, self.n_components, k)
+        following = next_smallest(direct, self.n_components, zeros, count)
+        return self._pairs(zeros, np.arange(count), following, firsts)
+
+    def dominant(
+        self, k: int, filters: Sequence[Filter], firsts: Sequence[int] | None = None
+    ) -> tuple[HyperedgePairs, tuple[Filter, ...]]:
+        """The k pairs that `filters` weigh most, and the filters bound to the spectrum."""
+        bound = bind_direct(filters, self._solution)
+        lead, index, following = choose_dominant(self._solution, self.n_components, k, bound)
+        return self._pairs(lead, index, following, firsts), bound
+
+    def _pairs(
+        self,
+        zeros: int,
+        index: NDArray[np.intp],
+        following: float,
+        firsts: Sequence[int] | None,
+    ) -> HyperedgePairs:
+        inner, residuals = self._solution.build(index, 0, np.float64)
+        null, alone = self._null_vectors(zeros, firsts)
+        values = np.concatenate([np.zeros(zeros), self._solution.values[index]])
+        # Null vectors are known by formula: what is left is rounding.
+        residuals = np.concatenate([np.full(zeros, np.finfo(np.float64).eps), residuals])
+        look_at_cut(values, residuals, following)
+        return HyperedgePairs(
+            values,
+            residuals,
+            np.hstack([null, self._root[:, None] * inner]),
+            alone,
+            following,
+            self.n_components,
+            whole_spectrum(self._solution, self.n_components),
+        )
+
+    def _null_vectors(
+        self, zeros: int, firsts: Sequence[int] | None
+    ) -> tuple[FloatArray, dict[int, int]]:
+        """Q of the first `zeros` null vectors, and which of them are rows that stand alone."""
+        null = np.zeros((len(self.sizes), zeros))
+        if self.n_components == 1:
+            null[:, :zeros] = 1.0 / np.sqrt(self.sizes.sum())
+            return null, {}
+        if firsts is None:
+            raise invalid("firsts", "the first row of every component", None)
+        alone = {}
+        for column, (row, number) in enumerate(self._in_order(firsts)[:zeros]):
+            if number < 0:
+                alone[row] = column
+                continue
+            members = self.component == number
+            null[members, column] = 1.0 / np.sqrt(self.sizes[members].sum())
+            if self.component_rows[number] == 1:
+                alone[row] = column
+        return null, alone
+
+    def _in_order(self, firsts: Sequence[int]) -> list[tuple[int, int]]:
+        """First row and number of every component, −1 for bare rows, in the order of rows."""
+        rows = np.asarray(firsts, np.int64)
+        numbered = [
+            (int(rows[: len(self.sizes)][self.component == number].min()), number)
+            for number in range(len(self.component_rows))
+        ]
+        bare = [(int(row), -1) for row in rows[len(self.sizes) :]]
+        return sorted([*numbered, *bare])
