@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 import lowrankgcn as lg
 
@@ -49,6 +50,16 @@ def fitted(X: Any, y: Any = None, **parameters: Any) -> lg.GCNClassifier:
         return lg.GCNClassifier(**options).fit(X, labels() if y is None else y)
 
 
+def weights(seed: int = 0) -> np.ndarray:
+    """Weights of rows to those of seed 0."""
+    gaps = two_groups(seed=seed)[:, None] - two_groups()
+    return np.exp(-np.square(gaps).sum(axis=2))
+
+
+def incidences(seed: int = 0) -> sp.csr_array:
+    return sp.csr_array((np.random.default_rng(seed).random((N, 12)) < 0.3).astype(float))
+
+
 CASES: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
     "default": (two_groups_of := lambda seed: two_groups(seed=seed), {}),
     "dense": (lambda seed: two_groups(d=9, seed=seed), {"bandwidth": 2.0}),
@@ -62,6 +73,12 @@ CASES: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
     "table": (mixed_table, {}),
     "nameless table": (lambda seed: mixed_table(seed).to_numpy(object), {}),
     "full table": (mixed_table, {"architecture": "full"}),
+    "weights": (weights, {"graph": "precomputed"}),
+    "sparse weights": (
+        lambda seed: sp.csr_array(np.where(weights(seed) > 0.2, weights(seed), 0.0)),
+        {"graph": "precomputed"},
+    ),
+    "incidence": (incidences, {"graph": "hypergraph"}),
 }
 
 

@@ -306,15 +306,40 @@ PREDICTIONS: dict[str, tuple[Callable[[], GCNClassifier], Any, str]] = {
         TABLE.assign(weight=np.inf),
         r"column 'weight': expected finite numbers",
     ),
-    "further nodes of a graph": (
+    "points for a graph of weights": (
         fitted(AdjacencyGraph(WEIGHTS)),
         POINTS,
-        r"X: expected the fitted nodes: see transduction_",
+        r"X has 3 features, but .* expecting 24",
     ),
-    "further rows of a matrix of weights": (
-        fitted(WEIGHTS, graph="precomputed"),
-        WEIGHTS,
+    "texts for a graph of points": (
+        fitted(AdjacencyGraph.knn(POINTS, 4)),
+        TABLE.to_numpy(),
+        r"X: expected numbers only",
+    ),
+    "a graph made of other rows": (
+        fitted(POINTS, graph=AdjacencyGraph.knn(POINTS + 1.0, 4)),
+        POINTS,
         r"X: expected the fitted rows: see label_distributions_",
+    ),
+    "a graph of weights beside features": (
+        fitted(POINTS, graph=AdjacencyGraph(WEIGHTS)),
+        POINTS,
+        r"X: expected the fitted rows: see label_distributions_",
+    ),
+    "negative weights": (
+        fitted(WEIGHTS, graph="precomputed"),
+        WEIGHTS - 1.0,
+        r"X: expected weights >= 0, got -",
+    ),
+    "infinite weights": (
+        fitted(WEIGHTS, graph="precomputed"),
+        WEIGHTS + np.inf,
+        r"contains infinity",
+    ),
+    "incidences other than 0 and 1": (
+        fitted(sp.csr_array((POINTS > 0) * 1.0), graph="hypergraph"),
+        sp.csr_array(np.full((2, 3), 0.5)),
+        r"X: expected entries 0 and 1, got 0.5",
     ),
     "precomputed of another size": (
         fitted(WEIGHTS, graph="precomputed"),

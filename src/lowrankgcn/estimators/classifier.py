@@ -43,6 +43,7 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         How rows are joined. "auto": the hypergraph of a table with categories (numbers binned); of
         numbers, the Gaussian graph where fast sums can carry it, else ten nearest neighbours.
         "precomputed": X is the matrix of weights. A graph object has X for features only.
+        Without features the networks see the eigenvectors.
     architecture : {"auto", "full", "low-rank", "reduced"}
         GCN with kernels of full rank, of rank r (L-GCN), or with the activation in spectral space
         (R-GCN). "auto" compares, see `selection`.
@@ -125,8 +126,8 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
     Set-up costs one or two passes over the rows for hypergraphs and landmark kernels; training an
     R-GCN is independent of n, an L-GCN O(n r N) per iteration. Memory is O(n (r + N_0)).
 
-    New rows are placed by the Nyström formula through the cross-kernel (points) or the hyperedges
-    (tables), each row independently of the others.
+    New rows are placed by the Nyström formula through the cross-kernel (points), the hyperedges
+    (tables) or the weights that they come with, each row independently of the others.
 
     Examples
     --------
@@ -251,7 +252,7 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         self.n_iter_ = max(int(record.n_iter.max()) for record in records)
         self.timings_ = fitted.timings
         self.unplaced_ = fitted.unplaced
-        self._kind, self._model = rows.kind, fitted.model
+        self._kind, self._model = rows.later, fitted.model
         count = int(fitted.unplaced.sum())
         if count:
             warn_caller(
@@ -266,14 +267,22 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
 
         Parameters
         ----------
-        X : array or DataFrame
-            Rows like those given to fit. A graph given by its weights or without features, as with
-            ``graph="precomputed"``, has no place for further rows: see `label_distributions_`.
+        X : array, DataFrame or sparse array
+            Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
+            rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
+            X, rows of whatever the graph was made of.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not like those at fitting, or a graph object was given beside X that was
+            not made of the same X: nothing says how it would join them.
         """
         check_is_fitted(self)
         data = check_new_rows(self, X, self._kind)
         if self._model is None:
-            raise invalid("X", "the fitted rows: see label_distributions_", "a graph without rows")
+            expected = "the fitted rows: see label_distributions_"
+            raise invalid("X", expected, "further rows of a graph that is not made of X")
         shares, lost = self._model.distributions(data)
         if lost.any():
             warn_caller(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Any, final
@@ -24,7 +25,7 @@ from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.selection import Score, Selection, share_out, stratified_folds
 from lowrankgcn.estimators.settings import PENALTY, Settings
 from lowrankgcn.exceptions import warn_caller
-from lowrankgcn.extension import cross_affinity
+from lowrankgcn.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators.codes import CodeFactor
@@ -80,8 +81,9 @@ def _fit(
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
     proposals = propose(laplacian, settings, labels.n_classes, seed)
     if inputs is None:
-        inputs = _spectral_inputs(laplacian, proposals)
-    features = inputs.features(rows.data)
+        inputs, features = _spectral_inputs(laplacian, proposals)
+    else:
+        features = inputs.features(rows.data, np.zeros((0, 0)))  # no vectors are needed for it
     clock.note("set-up")
     task = _Task(labels, settings, sample_weight, seed, features)
     prepared = [
@@ -101,8 +103,8 @@ def _fit(
     distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
     distributions /= distributions.sum(axis=1, keepdims=True)
     model = None
-    if not isinstance(inputs, GivenInputs) and _joins(graph, rows, settings):
-        model = _model(inputs, laplacian, members, task.features, labels)
+    if _joins(graph, rows, settings):
+        model = _model(inputs, laplacian, proposals.pairs, members, task.features, labels)
     clock.note("prediction")
     selection = Selection.of(proposals.candidates, scores, shares)
     return Fitted(
@@ -155,11 +157,13 @@ def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs
     return inputs, graph
 
 
-def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> Inputs:
+def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, FloatArray]:
+    """The eigenvectors as features, √n U."""
     pairs = proposals.pairs
     if pairs is None:
         raise invalid("X", "features for architecture='full'", "a graph alone")
-    return GivenInputs(np.sqrt(laplacian.n) * np.asarray(pairs.eigenvectors, np.float64))
+    inputs = GivenInputs(pairs.rank, math.sqrt(laplacian.n))
+    return inputs, inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
 
 
 def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
@@ -323,6 +327,9 @@ def _joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
         return True
     if isinstance(graph, GaussianGraph):
         return rows.kind == "points" and np.array_equal(graph.points, rows.data)
+    if isinstance(graph, AdjacencyGraph) and graph.neighbours is not None:
+        points = np.ldexp(graph.neighbours.points, graph.neighbours.exponent)
+        return rows.kind == "points" and np.array_equal(points, rows.data)
     if isinstance(graph, Hypergraph) and graph.encoder is not None and rows.kind == "table":
         if not isinstance(graph.incidence, CodeFactor):
             return False
@@ -337,6 +344,7 @@ def _joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
 def _model(
     inputs: Inputs,
     laplacian: Laplacian,
+    pairs: Eigenpairs | None,
     members: tuple[Member, ...],
     features: Tensor,
     labels: Labels,
@@ -345,7 +353,11 @@ def _model(
     cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
     reached = ~_unplaced(laplacian.graph, labels)
     root = np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None]
-    parts, networks, count = [cross.compress(root)], [], 1
+    parts, networks = [cross.compress(root)], []
+    if isinstance(inputs, GivenInputs):
+        assert pairs is not None
+        parts.append(compress_eigenvectors(cross, pairs))
+    count = sum(part.shape[1] for part in parts)
     for member in members:
         network, basis = extend(member, laplacian, cross, features, count)
         networks.append(network)

@@ -40,14 +40,22 @@ _CONSTANT = 1e-12
 _GRID = 2.0**20
 # A few outliers do not set the unit of a column.
 _QUARTILE_RANGES = 10.0
+_NOTHING = np.zeros((0, 0))  # vectors for inputs that need none
 
 
 class Inputs(ABC):
     """How rows are read; fitted once, applied to further rows."""
 
     @abstractmethod
-    def features(self, X: Any) -> FloatArray:
-        """What the network sees, shape (q, N₀)."""
+    def features(self, X: Any, extended: FloatArray) -> FloatArray:
+        """What the network sees, shape (q, N₀).
+
+        Parameters
+        ----------
+        X : rows
+        extended : (q, 1 + R) array
+            Values at these rows of the vectors that a :class:`Model` extends.
+        """
 
     @abstractmethod
     def rows(self, X: Any) -> Any:
@@ -98,7 +106,7 @@ class PointInputs(Inputs):
         unit[unit <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
         return cls(centre, scale, middle, unit)
 
-    def features(self, X: Any) -> FloatArray:
+    def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
         """Columns minus mean, over standard deviation."""
         scaled: FloatArray = (X - self.centre) / self.scale
         return scaled
@@ -173,7 +181,7 @@ class TableInputs(Inputs):
         centre, scale = standard_units(unfitted._numbers(X))
         return cls(encoder, shown, unfitted.means, numbers, centre, scale)
 
-    def features(self, X: Any) -> FloatArray:
+    def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
         """Centred indicators and standardised numbers; a missing number counts as the mean."""
         codes = self.encoder.transform(X)
         columns = np.full(self.encoder.n_hyperedges + 1, -1)
@@ -249,28 +257,31 @@ class GivenInputs(Inputs):
 
     Attributes
     ----------
-    coordinates : (n, r) array
-        √n U_r.
+    rank : int
+        Number r of eigenvectors.
+    scale : float
+        √n: a row has the features √n u(x).
     """
 
-    coordinates: FloatArray
+    rank: int
+    scale: float
 
-    def features(self, X: Any) -> FloatArray:
-        """The spectral coordinates of the fitted nodes, whatever X."""
-        return self.coordinates
+    def features(self, X: Any, extended: FloatArray) -> FloatArray:
+        """The eigenvectors, which a model extends next after its first vector."""
+        return self.scale * extended[:, 1 : 1 + self.rank]
 
     def rows(self, X: Any) -> Any:
         """Affinities as they are given."""
         return X
 
     def state(self) -> State:
-        """Nothing but the coordinates."""
-        return {"coordinates": self.coordinates}, {"kind": "given"}
+        """Rank and scale."""
+        return {}, {"kind": "given", "rank": self.rank, "scale": self.scale}
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> GivenInputs:
         """Restore what :meth:`state` gave."""
-        return cls(arrays["coordinates"])
+        return cls(values["rank"], values["scale"])
 
 
 def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:

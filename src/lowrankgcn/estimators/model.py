@@ -33,7 +33,8 @@ class Model:
     cross : CrossAffinity
     basis : (m, 1 + R) array
         Vectors over the columns of the cross affinity. The first extends √degree on the components
-        that have a label; it vanishes at a row that none of them is joined to.
+        that have a label; it vanishes at a row that none of them is joined to. After it come those
+        that a graph without features has for features.
     networks : tuple of ExtendedNetwork
     n_classes : int
     """
@@ -59,7 +60,7 @@ class Model:
 
     def _chunk(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
         extended = self.cross.product(self.inputs.rows(X), self.basis)
-        features = self.inputs.features(X)
+        features = self.inputs.features(X, extended)
         total = np.zeros((len(extended), self.n_classes))
         for network in self.networks:
             total += network.weight * network.distributions(extended, features)

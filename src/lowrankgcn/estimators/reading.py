@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.graphs import Graph
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 
 __all__ = ["Rows", "check_new_rows", "read_rows"]
 
@@ -34,11 +34,14 @@ class Rows:
         and no features at all.
     data : array, DataFrame, sparse array or Graph
     n_rows : int
+    later : {"points", "table", "incidence", "affinities"}
+        The kind of rows that may come later: the same, or what the graph was made of.
     """
 
     kind: Kind
     data: Any
     n_rows: int
+    later: Kind
 
 
 def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
@@ -48,17 +51,14 @@ def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
     if isinstance(X, Graph):
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, as graph is given too", repr(X))
-        estimator.n_features_in_ = X.n_nodes
-        return Rows("graph", X, X.n_nodes)
+        return Rows("graph", X, X.n_nodes, _rows_of_graph(estimator, X))
     kind = _kind(X, graph)
     data = _validated(estimator, X, kind, reset=True)
-    return Rows(kind, data, data.shape[0])
+    return Rows(kind, data, data.shape[0], kind)
 
 
 def check_new_rows(estimator: Any, X: Any, kind: Kind) -> Any:
     """Check rows for prediction against those at fitting."""
-    if kind == "graph":
-        raise invalid("X", "the fitted nodes: see transduction_", "further rows of a given graph")
     return _validated(estimator, X, kind, reset=False)
 
 
@@ -70,6 +70,30 @@ def _kind(X: Any, graph: str | Graph) -> Kind:
     if isinstance(graph, Graph):
         return "table" if has_categories(X) else "points"
     return "table" if graph == "auto" and has_categories(X) else "points"
+
+
+def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
+    """What the graph was made of, and its columns noted in the estimator."""
+    if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
+        del estimator.feature_names_in_
+    if isinstance(graph, Hypergraph):
+        if graph.encoder is None:
+            estimator.n_features_in_ = graph.n_given
+            return "incidence"
+        names = graph.encoder.names
+        estimator.n_features_in_ = len(names)
+        if all(isinstance(name, str) for name in names):
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        return "table"
+    if isinstance(graph, GaussianGraph):
+        estimator.n_features_in_ = graph.points.shape[1]
+        return "points"
+    assert isinstance(graph, AdjacencyGraph)
+    if graph.neighbours is not None:
+        estimator.n_features_in_ = graph.neighbours.points.shape[1]
+        return "points"
+    estimator.n_features_in_ = graph.n_nodes
+    return "affinities"
 
 
 def has_categories(X: Any) -> bool:

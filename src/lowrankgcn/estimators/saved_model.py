@@ -120,8 +120,9 @@ def model_from_state(
         field_of(about, "values", dict),
     )
     basis = array_of(arrays, "basis", (cross.n_columns, None))
-    if basis.shape[1] < 1:
-        raise invalid("basis", "a column", "none")
+    least = 1 + width if isinstance(inputs, GivenInputs) else 1
+    if basis.shape[1] < least:
+        raise invalid("basis", f"at least {least} columns", basis.shape[1])
     listed = field_of(values, "networks", list)
     if not listed:
         raise invalid("networks", "one or more", "none")
@@ -147,10 +148,11 @@ def _inputs(
     if kind == "table":
         return _table_inputs(arrays, values, n_features)
     if kind == "given":
-        width = array_of(arrays, "coordinates", (None, None)).shape[1]
+        rank = positive_int(field_of(values, "rank", int), "rank")
+        positive_float(field_of(values, "scale", float), "scale")
         inputs = inputs_from_state(arrays, values)
         assert isinstance(inputs, GivenInputs)
-        return inputs, width
+        return inputs, rank
     return inputs_from_state(arrays, values), n_features
 
 

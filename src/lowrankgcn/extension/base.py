@@ -73,13 +73,13 @@ class CrossAffinity(ABC):
 
         Parameters
         ----------
-        X : table, points or incidence rows
+        X : table, points, incidence rows or weights
             q rows like those the graph was made of.
 
         Returns
         -------
         ndarray or csr_array, shape (q, m)
-            Sparse for hypergraphs and nearest neighbours.
+            Sparse but for Gaussian graphs.
         """
 
     @abstractmethod
@@ -91,7 +91,7 @@ class CrossAffinity(ABC):
 
         Parameters
         ----------
-        X : table, points or incidence rows
+        X : table, points, incidence rows or weights
             q rows like those the graph was made of.
         Q : (m, c) array
             What :meth:`compress` returned.

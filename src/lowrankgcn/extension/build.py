@@ -12,7 +12,12 @@ from lowrankgcn._parallel import blas_for
 from lowrankgcn._validation import choice, invalid, positive_float
 from lowrankgcn.extension.base import CrossAffinity, node_scale
 from lowrankgcn.extension.points import LandmarkCross, PointCross
-from lowrankgcn.extension.sparse import IncidenceCross, NeighbourCross, TableCross
+from lowrankgcn.extension.sparse import (
+    IncidenceCross,
+    NeighbourCross,
+    TableCross,
+    WeightCross,
+)
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import (
@@ -29,7 +34,14 @@ __all__ = ["compress_eigenvectors", "cross_affinity", "cross_from_state", "exten
 
 _KINDS: dict[str, type[CrossAffinity]] = {
     cross.kind: cross
-    for cross in (TableCross, IncidenceCross, LandmarkCross, PointCross, NeighbourCross)
+    for cross in (
+        TableCross,
+        IncidenceCross,
+        LandmarkCross,
+        PointCross,
+        NeighbourCross,
+        WeightCross,
+    )
 }
 
 # Eigenvectors of eigenvalues this close to 1 say nothing about their neighbours.
@@ -50,6 +62,7 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
     landmarks  Gaussian graphs summed by "low-rank"           points          m landmarks
     points     Gaussian graphs summed in any other way        points          all points
     neighbours :meth:`AdjacencyGraph.knn`                     points          all points
+    weights    every other :class:`AdjacencyGraph`            weights         nothing
     ========== ============================================== =============== ===================
 
     Parameters
@@ -64,8 +77,7 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
     Raises
     ------
     ValueError
-        If the graph is given by weights alone, which tell nothing of new rows, or `loop_weight` is
-        needed.
+        If `loop_weight` is needed.
 
     Examples
     --------
@@ -84,12 +96,6 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
     if not isinstance(laplacian, Laplacian):
         raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
     graph = laplacian.graph
-    if isinstance(graph, AdjacencyGraph) and graph.neighbours is None:
-        raise invalid(
-            "laplacian",
-            "a graph that new rows can join (points, tables, hypergraphs, AdjacencyGraph.knn)",
-            "a graph given by its weights",
-        )
     loop = _loop_weight(laplacian, loop_weight)
     scale = node_scale(laplacian.degrees)
     if isinstance(graph, Hypergraph):
@@ -111,7 +117,8 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
         )
     diagonal = SparseFactor(sp.csr_array(sp.diags_array(scale)))
     if isinstance(graph, AdjacencyGraph):
-        assert graph.neighbours is not None
+        if graph.neighbours is None:
+            return WeightCross(loop_weight=loop, columns=diagonal, n_nodes=graph.n_nodes)
         return NeighbourCross(loop_weight=loop, columns=diagonal, neighbours=graph.neighbours)
     if not isinstance(graph, GaussianGraph):
         raise invalid("laplacian", "a graph that new rows can join", repr(graph))
@@ -147,7 +154,7 @@ def cross_from_state(
 
     Parameters
     ----------
-    kind : {"table", "incidence", "landmarks", "points", "neighbours"}
+    kind : {"table", "incidence", "landmarks", "points", "neighbours", "weights"}
         `CrossAffinity.kind`.
     arrays, values
         What :meth:`CrossAffinity.state` returned, possibly by way of a file.
@@ -199,7 +206,7 @@ def extend_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs, X: Any) -> Floa
     pairs : Eigenpairs
         r pairs. Eigenvectors of eigenvalues within 1e-6 of 1, which no neighbour determines, are
         continued by zero; those within 0.1, for points, by less than the formula says.
-    X : table, points or incidence rows
+    X : table, points, incidence rows or weights
         q rows like those the graph was made of.
 
     Returns

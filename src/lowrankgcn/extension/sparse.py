@@ -1,4 +1,4 @@
-"""Cross-affinities with few entries per row: hyperedges of a table, incidences, neighbours.
+"""Cross-affinities as sparse matrices: hyperedges of a table, incidences, neighbours, weights.
 
 >>> import numpy as np
 >>> import lowrankgcn as lg
@@ -20,7 +20,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import choice, finite_array, invalid, positive_int
+from lowrankgcn._validation import (
+    MOST_NODES,
+    choice,
+    finite_array,
+    invalid,
+    positive_int,
+    sparse_matrix,
+)
 from lowrankgcn.extension.base import (
     Arrays,
     CrossAffinity,
@@ -34,7 +41,7 @@ from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 
-__all__ = ["IncidenceCross", "NeighbourCross", "TableCross"]
+__all__ = ["IncidenceCross", "NeighbourCross", "TableCross", "WeightCross"]
 
 # Fitted rows of hypergraphs are reproduced by the formula whatever 1 − λ is.
 _REPRODUCED = 1e-6
@@ -129,13 +136,7 @@ class IncidenceCross(_SparseCross):
         return len(self.weights)
 
     def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
-        if sp.issparse(X):
-            if X.ndim != 2 or X.dtype.kind not in "biuf":
-                raise invalid("X", "a real numeric matrix", f"{X.dtype} of shape {X.shape}")
-            given = sp.csr_array(X, dtype=np.float64, copy=True)
-            given.sum_duplicates()
-        else:
-            given = sp.csr_array(finite_array(X, "X", ndim=2))
+        given = _float_rows(X)
         if given.shape[1] != self.n_given:
             raise invalid("X", f"{self.n_given} columns, one per hyperedge", given.shape[1])
         given.eliminate_zeros()
@@ -226,6 +227,65 @@ class NeighbourCross(_SparseCross):
             scales,
         )
         return cls(loop_weight=loop, neighbours=near)
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WeightCross(_SparseCross):
+    """Rows given by their weights to the n fitted nodes, w(x, ·) ≥ 0.
+
+    d(x) is the sum of the row, C = T is diagonal. A fitted node's row of the matrix that the graph
+    was made of, its own loop on the diagonal among the weights, continues the node's own row of
+    I − 𝓛 exactly, if the Laplacian has the graph's own loops.
+
+    Notes
+    -----
+    O(q n) for dense rows, O(stored weights) for sparse ones; keeps nothing but n.
+    """
+
+    kind = "weights"
+
+    n_nodes: int
+
+    @property
+    def n_columns(self) -> int:
+        """Number of fitted nodes."""
+        return self.n_nodes
+
+    def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
+        weights = _float_rows(X)
+        if weights.shape[1] != self.n_nodes:
+            raise invalid("X", f"{self.n_nodes} columns, one per fitted row", weights.shape[1])
+        if not np.isfinite(weights.data).all():
+            raise invalid("X", "finite entries", "NaN or infinity")
+        if weights.nnz and weights.data.min() < 0:
+            raise invalid("X", "weights >= 0", float(weights.data.min()))
+        weights.eliminate_zeros()
+        weights.sort_indices()
+        degrees = weights @ np.ones(self.n_nodes)
+        if not np.isfinite(degrees).all():
+            raise invalid("X", "weights of a finite sum", f"weights up to {weights.data.max():g}")
+        return weights, degrees
+
+    def state(self) -> tuple[Arrays, Values]:
+        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
+        return {}, {"loop_weight": self.loop_weight, "n_nodes": self.n_nodes}
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
+        """Restore what :meth:`state` returned; ValueError if it is something else."""
+        loop = check_state(arrays, set(), values, {"n_nodes"})
+        count = positive_int(values["n_nodes"], "n_nodes", maximum=MOST_NODES)
+        return cls(loop_weight=loop, n_nodes=count)
+
+
+def _float_rows(X: Any) -> sp.csr_array:
+    """A copy of sparse or dense rows in compressed sparse rows, entries of one place added."""
+    if not sp.issparse(X):
+        return sp.csr_array(finite_array(X, "X", ndim=2))
+    rows = sp.csr_array(sparse_matrix(X, "X"), dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    return rows
 
 
 def _read_weights(arrays: Mapping[str, Any], count: int | None) -> FloatArray:
