@@ -176,3 +176,31 @@ def weighted(counts: dict[int, NDArray[Any]], weight: Callable[[int], float]) ->
         total = part if total is None else total + part
     assert total is not None
     return total
+
+
+def first_rows(blocks: Blocks, encoder: TableEncoder, limit: int) -> NDArray[np.int64]:
+    """Number of the first row of every hyperedge, then of the first `limit` rows without any."""
+    n_edges = encoder.n_hyperedges
+    firsts = np.full(n_edges, np.iinfo(np.int64).max)
+    bare: list[int] = []
+    start = 0
+    for of_edges, of_bare, length in blocks.collect(_first_rows, encoder, limit):
+        seen = of_edges < length
+        np.minimum.at(firsts, np.flatnonzero(seen), start + of_edges[seen])
+        bare += [start + row for row in of_bare[: limit - len(bare)]]
+        start += length
+    return np.append(firsts, np.array(bare, np.int64))
+
+
+def _first_rows(
+    block: Any, encoder: TableEncoder, limit: int
+) -> tuple[NDArray[np.int64], list[int], int]:
+    codes = encoder.transform(block)
+    n_edges = encoder.n_hyperedges
+    firsts = np.full(n_edges + 1, len(codes), np.int64)
+    backwards = np.arange(len(codes))[::-1]
+    for column in codes.T:
+        # Of several rows the last one assigned stays: the first row.
+        firsts[column[::-1]] = backwards
+    bare = np.flatnonzero((codes == n_edges).all(axis=1))
+    return firsts[:n_edges], bare[:limit].tolist(), len(codes)

@@ -44,9 +44,9 @@ class HyperedgePairs:
     ----------
     eigenvalues, residuals : (r,) arrays
     coefficients : (|E|, r) array
-        Q; zero columns for rows that stand alone without any cell.
-    alone : dict from int to int
-        Column of a null vector that is the unit vector of one row, by the number of the row.
+        Q; zero in the columns of bare rows.
+    bare : dict from int to int
+        Columns that are unit vectors of rows without any cell, by the number of the row.
     next_eigenvalue : float
     n_components : int
     spectrum : WholeSpectrum
@@ -55,7 +55,7 @@ class HyperedgePairs:
     eigenvalues: FloatArray
     residuals: FloatArray
     coefficients: FloatArray
-    alone: dict[int, int]
+    bare: dict[int, int]
     next_eigenvalue: float
     n_components: int
     spectrum: WholeSpectrum
@@ -124,15 +124,18 @@ class HyperedgeSpectrum:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """HᵀD⁻¹H of the rows that are not alone, shape (|E|, |E|)."""
-        total = weighted(self.counts.pairs, lambda level: 1.0 / level)
-        total[~self.joined] = 0.0
-        return total
+        """HᵀD⁻¹H, shape (|E|, |E|)."""
+        return weighted(self.counts.pairs, lambda level: 1.0 / level)
+
+    @cached_property
+    def _joined_weights(self) -> FloatArray:
+        """HᵀD⁻¹H of the rows that are not alone."""
+        return np.where(self.joined[:, None], self.weights, 0.0)
 
     @cached_property
     def laplacian(self) -> Laplacian:
         """That of the graph of hyperedges."""
-        return Laplacian(AdjacencyGraph((self.weights + self.weights.T) / 2))
+        return Laplacian(AdjacencyGraph(self._joined_weights))
 
     @cached_property
     def _root(self) -> FloatArray:
@@ -140,7 +143,7 @@ class HyperedgeSpectrum:
 
     @cached_property
     def _solution(self) -> DirectSolution:
-        gram = self._root[:, None] * self.weights * self._root
+        gram = self._root[:, None] * self._joined_weights * self._root
         # The null vector of a component is √d, its image √|e|; moved from 1 to −1.
         for number in np.unique(self.component[self.joined]):
             right = np.where(self.component == number, np.sqrt(self.sizes), 0.0)
@@ -175,7 +178,7 @@ class HyperedgeSpectrum:
         firsts: Sequence[int] | None,
     ) -> HyperedgePairs:
         inner, residuals = self._solution.build(index, 0, np.float64)
-        null, alone = self._null_vectors(zeros, firsts)
+        null, bare = self._null_vectors(zeros, firsts)
         values = np.concatenate([np.zeros(zeros), self._solution.values[index]])
         # Null vectors are known by formula: what is left is rounding.
         residuals = np.concatenate([np.full(zeros, np.finfo(np.float64).eps), residuals])
@@ -184,7 +187,7 @@ class HyperedgeSpectrum:
             values,
             residuals,
             np.hstack([null, self._root[:, None] * inner]),
-            alone,
+            bare,
             following,
             self.n_components,
             whole_spectrum(self._solution, self.n_components),
@@ -193,23 +196,21 @@ class HyperedgeSpectrum:
     def _null_vectors(
         self, zeros: int, firsts: Sequence[int] | None
     ) -> tuple[FloatArray, dict[int, int]]:
-        """Q of the first `zeros` null vectors, and which of them are rows that stand alone."""
+        """Q of the first `zeros` null vectors, and which of them belong to bare rows."""
         null = np.zeros((len(self.sizes), zeros))
         if self.n_components == 1:
             null[:, :zeros] = 1.0 / np.sqrt(self.sizes.sum())
             return null, {}
         if firsts is None:
             raise invalid("firsts", "the first row of every component", None)
-        alone = {}
+        bare = {}
         for column, (row, number) in enumerate(self._in_order(firsts)[:zeros]):
             if number < 0:
-                alone[row] = column
+                bare[row] = column
                 continue
             members = self.component == number
             null[members, column] = 1.0 / np.sqrt(self.sizes[members].sum())
-            if self.component_rows[number] == 1:
-                alone[row] = column
-        return null, alone
+        return null, bare
 
     def _in_order(self, firsts: Sequence[int]) -> list[tuple[int, int]]:
         """First row and number of every component, −1 for bare rows, in the order of rows."""

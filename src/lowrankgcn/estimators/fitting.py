@@ -32,7 +32,7 @@ from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import predict_held_out, threads_for, train
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["Clock", "Fitted", "Task", "fit"]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
 _COMPARED_ROWS = 1024
@@ -74,7 +74,7 @@ def fit(
 def _fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
-    clock = _Clock()
+    clock = Clock()
     inputs, graph = _graph_and_inputs(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
@@ -85,7 +85,7 @@ def _fit(
     else:
         features = inputs.features(rows.data, np.zeros((0, 0)))  # no vectors are needed for it
     clock.note("set-up")
-    task = _Task(labels, settings, sample_weight, seed, features)
+    task = Task(labels, settings, sample_weight, seed, features)
     prepared = [
         prepare(candidate, laplacian, features, kernels, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
@@ -120,12 +120,15 @@ def _fit(
     )
 
 
-class _Clock:
+class Clock:
+    """Seconds that each step took."""
+
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def note(self, step: str) -> None:
+        """The step ends now."""
         now = time.perf_counter()
         self.seconds[step] = now - self._last
         self._last = now
@@ -173,7 +176,7 @@ def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
     return ~reached[graph.components]
 
 
-class _Task:
+class Task:
     """The labelled rows, and how networks are trained on them."""
 
     def __init__(
