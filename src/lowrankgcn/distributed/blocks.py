@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import inline_chunks
 from lowrankgcn._validation import invalid
 
-__all__ = ["Blocks", "compute", "is_collection"]
+__all__ = ["Blocks", "compute", "is_collection", "joined_rows", "run_task"]
 
 Result = TypeVar("Result")
 
@@ -102,7 +102,7 @@ class Blocks:
         What is shared travels once, whatever the number of blocks.
         """
         once = [delayed(value, traverse=False) for value in shared]
-        task = delayed(_run, pure=False)
+        task = delayed(run_task, pure=False)
         return [task(function, block, *once) for block in self.tasks]
 
     def reduce(
@@ -147,7 +147,8 @@ def joined_rows(parts: Sequence[Any], empty: Any) -> Any:
     return np.concatenate(parts)
 
 
-def _run(function: Callable[..., Any], block: Any, *shared: Any) -> Any:
+def run_task(function: Callable[..., Any], block: Any, *shared: Any) -> Any:
+    """``function(block, *shared)`` in this thread alone."""
     with inline_chunks():  # one task is one thread: the scheduler runs several
         return function(block, *shared)
 

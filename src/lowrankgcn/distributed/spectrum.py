@@ -12,7 +12,7 @@ same eigenvalues below one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -30,7 +30,7 @@ from lowrankgcn.filters import Filter
 from lowrankgcn.graphs import AdjacencyGraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectrum import WholeSpectrum
+from lowrankgcn.spectrum import Eigenpairs, WholeSpectrum
 
 __all__ = ["HyperedgePairs", "HyperedgeSpectrum"]
 
@@ -64,6 +64,24 @@ class HyperedgePairs:
     def rank(self) -> int:
         """Number of pairs."""
         return len(self.eigenvalues)
+
+    def with_vectors(self, eigenvectors: Any) -> Eigenpairs:
+        """The same pairs with eigenvectors of given rows, which may be lazy."""
+        return Eigenpairs(
+            self.eigenvalues,
+            eigenvectors,
+            self.residuals,
+            "svd",
+            0,
+            self.n_components,
+            next_eigenvalue=self.next_eigenvalue,
+            spectrum=self.spectrum,
+        )
+
+    def signed(self, signs: FloatArray) -> HyperedgePairs:
+        """With eigenvectors multiplied by signs, those of the null space as they are."""
+        kept = np.where(self.eigenvalues > 0, signs, 1.0)
+        return replace(self, coefficients=self.coefficients * kept)
 
 
 @final

@@ -28,7 +28,15 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
 
-__all__ = ["StandIn", "eigenvector_rows", "feature_square", "stand_in", "table_inputs"]
+__all__ = [
+    "StandIn",
+    "edge_features",
+    "eigenvector_rows",
+    "feature_square",
+    "spectral_features",
+    "stand_in",
+    "table_inputs",
+]
 
 
 @final
@@ -90,47 +98,7 @@ def eigenvector_rows(encoder: TableEncoder, pairs: HyperedgePairs, rows: Any) ->
     return product / np.sqrt(np.maximum(degrees, 1))[:, None]
 
 
-def stand_in(
-    inputs: TableInputs,
-    spectrum: HyperedgeSpectrum,
-    counting: Counting,
-    pairs: HyperedgePairs,
-    labelled: Any,
-    index: Any,
-) -> StandIn:
-    """The rows that stand for all.
-
-    Parameters
-    ----------
-    inputs, spectrum, counting, pairs
-        What is known of all rows.
-    labelled : table
-        The p labelled rows.
-    index : (p,) int array
-        Their numbers.
-    """
-    encoder = inputs.encoder
-    features = inputs.features(labelled, np.zeros((0, 0)))
-    vectors = eigenvector_rows(encoder, pairs, labelled)
-    inner = pairs.coefficients.T @ _hyperedge_features(inputs, spectrum, counting)
-    for row, column in pairs.bare.items():
-        inner[column] = _bare_features(inputs)
-        vectors[np.asarray(index) == row, column] = 1.0
-    rest = inner - vectors.T @ features
-    standing = Eigenpairs(
-        pairs.eigenvalues,
-        np.vstack([vectors, np.eye(pairs.rank)]),
-        pairs.residuals,
-        "svd",
-        0,
-        pairs.n_components,
-        next_eigenvalue=pairs.next_eigenvalue,
-        spectrum=pairs.spectrum,
-    )
-    return StandIn(standing, np.vstack([features, rest]))
-
-
-def _hyperedge_features(
+def edge_features(
     inputs: TableInputs, spectrum: HyperedgeSpectrum, counting: Counting
 ) -> FloatArray:
     """HᵀD^{-1/2}X over all rows, shape (|E|, N_0)."""
@@ -140,18 +108,42 @@ def _hyperedge_features(
         return float(1.0 / np.sqrt(level))
 
     pairs = weighted(counts.pairs, weight)
-    indicators = pairs[:, inputs.shown] - np.outer(pairs_of_one(counts.pairs, weight), inputs.means)
+    ones = weighted({level: own.diagonal() for level, own in counts.pairs.items()}, weight)
+    indicators = pairs[:, inputs.shown] - np.outer(ones, inputs.means)
     if not inputs.numbers:
         return indicators
     units = np.array([2.0**-column.bits for column in counting.numbers])
     return np.hstack([indicators, weighted(counts.sums, weight) * units])
 
 
-def pairs_of_one(pairs: dict[int, Any], weight: Any) -> FloatArray:
-    """HᵀD^{-1/2}1: the rows of every hyperedge, weighted by their level."""
-    return weighted({level: values.diagonal() for level, values in pairs.items()}, weight)
+def spectral_features(
+    inputs: TableInputs, pairs: HyperedgePairs, of_edges: FloatArray
+) -> FloatArray:
+    """UᵀX over all rows, shape (r, N_0), from :func:`edge_features`."""
+    inner: FloatArray = pairs.coefficients.T @ of_edges
+    for column in pairs.bare.values():  # a unit vector: what the network sees of an empty row
+        inner[column] = np.concatenate([-inputs.means, np.zeros(len(inputs.numbers))])
+    return inner
 
 
-def _bare_features(inputs: TableInputs) -> FloatArray:
-    """What the network sees of a row without any cell."""
-    return np.concatenate([-inputs.means, np.zeros(len(inputs.numbers))])
+def stand_in(
+    inputs: TableInputs, pairs: HyperedgePairs, of_edges: FloatArray, labelled: Any, index: Any
+) -> StandIn:
+    """The rows that stand for all.
+
+    Parameters
+    ----------
+    inputs, pairs, of_edges
+        What is known of all rows.
+    labelled : table
+        The p labelled rows.
+    index : (p,) int array
+        Their numbers.
+    """
+    features = inputs.features(labelled, np.zeros((0, 0)))
+    vectors = eigenvector_rows(inputs.encoder, pairs, labelled)
+    for row, column in pairs.bare.items():
+        vectors[np.asarray(index) == row, column] = 1.0
+    rest = spectral_features(inputs, pairs, of_edges) - vectors.T @ features
+    standing = pairs.with_vectors(np.vstack([vectors, np.eye(pairs.rank)]))
+    return StandIn(standing, np.vstack([features, rest]))

@@ -28,7 +28,14 @@ from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
 from lowrankgcn.operators import FloatArray, IdentityOperator, SymmetricOperator
 from lowrankgcn.spectrum import Eigenpairs
 
-__all__ = ["Architecture", "Candidate", "Prepared", "prepare", "truncated"]
+__all__ = [
+    "Architecture",
+    "Candidate",
+    "Prepared",
+    "overlap_signs",
+    "prepare",
+    "truncated",
+]
 
 Architecture = Literal["full", "low-rank", "reduced"]
 
@@ -177,10 +184,15 @@ def _oriented(pairs: Eigenpairs, inner: FloatArray) -> Eigenpairs:
     Reduced networks depend on signs. Those of :func:`lowrankgcn.eigenpairs` hang on the largest
     entry of each vector, which a few more rows may change; a sum over all rows hardly changes.
     """
+    signs = overlap_signs(inner).astype(pairs.eigenvectors.dtype)
+    return replace(pairs, eigenvectors=pairs.eigenvectors * signs)
+
+
+def overlap_signs(inner: FloatArray) -> FloatArray:
+    """Signs that make a fixed mixture of the columns of UᵀX (r, N_0) positive, shape (r,)."""
     mixed = inner @ np.random.default_rng(0).normal(size=inner.shape[1])
     negligible = _COMMON * float(np.abs(mixed).max(initial=0.0))  # rounding must not decide
-    signs = np.where(mixed < -negligible, -1.0, 1.0).astype(pairs.eigenvectors.dtype)
-    return replace(pairs, eigenvectors=pairs.eigenvectors * signs)
+    return np.where(mixed < -negligible, -1.0, 1.0)
 
 
 def _full_scale(kernels: Sequence[Kernel], features: FloatArray) -> float:

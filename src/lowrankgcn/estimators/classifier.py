@@ -21,9 +21,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
-from lowrankgcn.estimators.fitting import fit
-from lowrankgcn.estimators.labels import known_labels, read_labels
-from lowrankgcn.estimators.reading import check_new_rows, read_rows
+from lowrankgcn.estimators.fitting import Fitted, fit
+from lowrankgcn.estimators.labels import Labels, known_labels, read_labels
+from lowrankgcn.estimators.lazy import lazy_rows
+from lowrankgcn.estimators.reading import Kind, check_new_rows, read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 
@@ -201,7 +202,8 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         Parameters
         ----------
         X : array, DataFrame, sparse array or Graph
-            All rows, labelled or not.
+            All rows, labelled or not. A Dask DataFrame or array is read block by block, see
+            :mod:`lowrankgcn.distributed`; what concerns its rows is then lazy.
         y : (n,) array
             Labels; −1, None, NaN and "" mark unlabelled rows.
         sample_weight : (n,) array, optional
@@ -224,6 +226,9 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         ConvergenceWarning
             If training did not converge.
         """
+        if (lazy := lazy_rows(X, y, sample_weight)) is not None:
+            lazy.fit(self, X, y, sample_weight)
+            return self
         settings = read_settings(self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph)
         labels = read_labels(y)
@@ -240,9 +245,17 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
                 raise invalid("sample_weight", expected, "zero weights only")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fitted = fit(rows, labels, settings, weights, seed)
+        transduction = labels.classes[fitted.distributions.argmax(axis=1)]
+        self._keep(labels, fitted, transduction, rows.later, int(fitted.unplaced.sum()))
+        return self
+
+    def _keep(
+        self, labels: Labels, fitted: Fitted, transduction: Any, kind: Kind, n_unplaced: int
+    ) -> None:
+        """Take over what fitting found out."""
         self.classes_ = labels.classes
         self.label_distributions_ = fitted.distributions
-        self.transduction_ = labels.classes[fitted.distributions.argmax(axis=1)]
+        self.transduction_ = transduction
         self.graph_, self.laplacian_ = fitted.graph, fitted.laplacian
         self.eigenpairs_ = fitted.pairs
         self.selection_ = fitted.selection
@@ -252,15 +265,13 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         self.n_iter_ = max(int(record.n_iter.max()) for record in records)
         self.timings_ = fitted.timings
         self.unplaced_ = fitted.unplaced
-        self._kind, self._model = rows.later, fitted.model
-        count = int(fitted.unplaced.sum())
-        if count:
+        self._kind, self._model = kind, fitted.model
+        if n_unplaced:
             warn_caller(
-                f"{count} of {rows.n_rows} rows belong to parts of the graph without any label; "
-                "their class distribution is uniform",
+                f"{n_unplaced} of {labels.n_rows} rows belong to parts of the graph without any "
+                "label; their class distribution is uniform",
                 UnlabelledComponentWarning,
             )
-        return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class distributions of any rows, shape (q, C), in the order of ``classes_``.
@@ -270,7 +281,8 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         X : array, DataFrame or sparse array
             Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
             rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
-            X, rows of whatever the graph was made of.
+            X, rows of whatever the graph was made of. Of a Dask collection the result is a lazy
+            Dask array.
 
         Raises
         ------
@@ -279,6 +291,9 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
             not made of the same X: nothing says how it would join them.
         """
         check_is_fitted(self)
+        if (lazy := lazy_rows(X)) is not None:
+            distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
+            return distributions
         data = check_new_rows(self, X, self._kind)
         if self._model is None:
             expected = "the fitted rows: see label_distributions_"
@@ -294,6 +309,10 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of any rows, shape (q,)."""
+        if (lazy := lazy_rows(X)) is not None:
+            check_is_fitted(self)
+            lazily: NDArray[Any] = lazy.predict(self, X)
+            return lazily
         shares = self.predict_proba(X)
         classes: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
         return classes
@@ -309,6 +328,9 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
             Their classes; rows marked as unlabelled are left out.
         sample_weight : (q,) array, optional
         """
+        if (lazy := lazy_rows(X, y, sample_weight)) is not None:
+            check_is_fitted(self)
+            return float(lazy.score(self, X, y, sample_weight))
         index, values, count = known_labels(y)
         predicted = self.predict(X)
         if len(predicted) != count:

@@ -50,15 +50,18 @@ _FEW_ITERATIONS = 50
 @final
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """All that fitting finds out."""
+    """All that fitting finds out.
 
-    graph: Graph
+    Of rows in blocks, the graph is known without its rows, and what concerns each row is lazy.
+    """
+
+    graph: Any
     laplacian: Laplacian
     pairs: Eigenpairs | None
     members: tuple[Member, ...]
     selection: Selection
-    distributions: FloatArray
-    unplaced: NDArray[np.bool_]
+    distributions: Any  # (n, C)
+    unplaced: Any  # (n,)
     model: Model | None
     timings: dict[str, float]
 
