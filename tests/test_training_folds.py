@@ -46,6 +46,26 @@ def test_equals_training_without_the_rows(kind: str, optimizer: Any) -> None:
         assert_allclose(found, torch.softmax(logits, dim=1).numpy(), rtol=0, atol=1e-7)
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 3.0}])
+@pytest.mark.parametrize("kind", ["low-rank", "reduced", "linear"])
+def test_weights_are_those_of_the_rows_left(kind: str, class_weight: Any) -> None:
+    net = network(kind)
+    weights = np.random.default_rng(0).uniform(0.1, 3.0, 15)
+    weights[4] = 0.0
+    options: dict[str, Any] = {"optimizer": "gd", "max_iter": 20, "class_weight": class_weight}
+    shares = predict_held_out(
+        net, SPIRAL.data, INDEX, CODES, FOLDS, seed=3, sample_weight=weights, **options
+    )
+    for fold, found in zip(FOLDS, shares, strict=True):
+        rest = INDEX[~fold]
+        targets = SPIRAL.target[rest]
+        record = train(
+            net, SPIRAL.data, rest, targets, seeds=[3], sample_weight=weights[~fold], **options
+        )
+        logits = record.logits(net, SPIRAL.data, INDEX)[0]
+        assert_allclose(found, torch.softmax(logits, dim=1).numpy(), rtol=0, atol=1e-7)
+
+
 def test_identity_training_sees_labelled_rows_only() -> None:
     """The same network by autograd on all rows has the same gradient descent."""
     net = network("identity")

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN
 from lowrankgcn.training import compression, gradients, reduction, train
+from lowrankgcn.training.calls import repeat
 from lowrankgcn.training.problem import OperatorReadout
 from tests import nn_problems as cases
 from tests.nn_problems import DOUBLE, low_rank
@@ -212,7 +213,7 @@ def test_gradient_of_a_problem_given_by_matrices() -> None:
         problem, [first.detach().T[None].clone(), second.detach().T[None].clone()]
     )
     out = torch.empty(explicit.logits_shape, dtype=DOUBLE)
-    explicit.evaluate(out, out)
+    repeat(explicit.calls(out, out))
     assert_allclose(out.numpy(), logits.detach().T, rtol=1e-12)
     assert_allclose(explicit.loss.losses(out).item(), value.item(), rtol=1e-12)
     for gradient, parameter in zip(explicit.gradients.views, (first, second), strict=True):

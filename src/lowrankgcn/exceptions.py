@@ -10,6 +10,7 @@ import warnings
 
 __all__ = [
     "AccuracyWarning",
+    "DataUnavailableError",
     "DegenerateCutWarning",
     "DisconnectedGraphWarning",
     "EigensolverError",
@@ -18,6 +19,10 @@ __all__ = [
     "UnlabelledComponentWarning",
     "warn_caller",
 ]
+
+
+class DataUnavailableError(OSError):
+    """A data file is neither at hand nor to be fetched; the message says where to put it."""
 
 
 class EigensolverError(RuntimeError):

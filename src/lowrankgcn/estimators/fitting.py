@@ -203,13 +203,15 @@ class Task:
         if len(prepared) == 1:
             return [Score.unknown()], np.ones(1)
         codes = self.labels.codes
-        folds = stratified_folds(codes, self.generator)
+        weights = self.sample_weight
+        folds = stratified_folds(codes, self.generator, weights=weights)
         scores = [Score.unknown() for _ in prepared]
         if len(folds):
-            scores = [Score.of(self._held_out(one, folds), folds, codes) for one in prepared]
-        held_out = int(folds.any(axis=0).sum()) if len(folds) else 0
+            scores = [
+                Score.of(self._held_out(one, folds), folds, codes, weights) for one in prepared
+            ]
         best = self.settings.selection == "best"
-        return scores, share_out(candidates, scores, held_out, best=best)
+        return scores, share_out(candidates, scores, best=best)
 
     def train(self, prepared: list[Prepared], shares: NDArray[np.float64]) -> tuple[Member, ...]:
         """Train every candidate that has a share."""

@@ -6,7 +6,8 @@ prediction is
 .. math:: w_c \propto \pi_c \exp(-\beta\, m\, \ell_c)
 
 with prior odds π, the number m of labels that were held out, and the mean cross-entropy ℓ of their
-classes: with few labels the prior decides, with many the data do.
+classes: with few labels the prior decides, with many the data do. Labels of unequal weight count
+in ℓ by their weight, and m = (Σ w)² / Σ w².
 
 >>> import numpy as np
 >>> folds = stratified_folds(np.array([0, 0, 0, 1, 1, 2]), np.random.default_rng(0))
@@ -40,19 +41,27 @@ def stratified_folds(
     codes: NDArray[np.intp],
     generator: np.random.Generator,
     *,
+    weights: NDArray[np.float64] | None = None,
     n_folds: int = FOLDS,
     n_repeats: int = REPEATS,
 ) -> NDArray[np.bool_]:
     """Which labelled rows each fold holds out, shape (F, p); no fold if nothing can be held out.
 
-    The classes are dealt to the folds one after the other. The only label of a class stays.
+    The classes are dealt to the folds one after the other. The only label of a class stays, and so
+    do labels of weight zero, which say nothing.
     """
+    if weights is not None and not weights.all():
+        counted = np.flatnonzero(weights)
+        some = stratified_folds(codes[counted], generator, n_folds=n_folds, n_repeats=n_repeats)
+        folds = np.zeros((len(some), len(codes)), bool)
+        folds[:, counted] = some
+        return folds
     counts = np.bincount(codes)
     spare = int(counts[counts > 1].sum())
     count = min(n_folds, spare)
     if count < 2:
         return np.zeros((0, len(codes)), bool)
-    folds = []
+    dealt_out = []
     for _ in range(n_repeats):
         place = np.full(len(codes), -1)
         dealt = 0
@@ -60,8 +69,8 @@ def stratified_folds(
             members = generator.permutation(np.flatnonzero(codes == label))
             place[members] = (np.arange(len(members)) + dealt) % count
             dealt += len(members)
-        folds += [place == fold for fold in range(count)]
-    return _leave_every_class(np.array(folds), codes)
+        dealt_out += [place == fold for fold in range(count)]
+    return _leave_every_class(np.array(dealt_out), codes)
 
 
 def _leave_every_class(folds: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
@@ -85,40 +94,57 @@ class Score:
         Mean cross-entropy; NaN without cross-validation.
     accuracy, deviation : float
         Share of right classes, and its standard deviation over the folds.
+    count : float
+        Number of labels held out, fewer if their weights are unequal.
     """
 
     loss: float
     accuracy: float
     deviation: float
+    count: float
 
     @classmethod
     def of(
-        cls, shares: NDArray[np.float64], folds: NDArray[np.bool_], codes: NDArray[np.intp]
+        cls,
+        shares: NDArray[np.float64],
+        folds: NDArray[np.bool_],
+        codes: NDArray[np.intp],
+        weights: NDArray[np.float64] | None = None,
     ) -> Score:
-        """From distributions (F, p, C) of the labelled rows."""
+        """From distributions (F, p, C) of the labelled rows, and weights (p,) of these.
+
+        Examples
+        --------
+        >>> shares = np.array([[[0.8, 0.2], [0.5, 0.5], [0.5, 0.5]]])
+        >>> held = np.array([[True, True, False]])
+        >>> Score.of(shares, held, np.array([0, 1, 0]), np.array([3.0, 1.0, 1.0])).accuracy
+        0.75
+        """
+        weight = np.ones(len(codes)) if weights is None else weights / weights.max()
         own = shares[:, np.arange(len(codes)), codes]
         losses = -np.log(np.maximum(np.nan_to_num(own), _SMALLEST_PROBABILITY))
         right = (shares.argmax(axis=2) == codes) & np.isfinite(own)
         times = folds.sum(axis=0)
         seen = times > 0
-        mean = ((losses * folds).sum(axis=0)[seen] / times[seen]).mean()
-        by_fold = (right * folds).sum(axis=1) / folds.sum(axis=1)
-        return cls(float(mean), float(by_fold.mean()), float(by_fold.std()))
+        each = (losses * folds).sum(axis=0)[seen] / times[seen]
+        mean = np.average(each, weights=weight[seen])
+        by_fold = (right * folds) @ weight / (folds @ weight)
+        count = weight[seen].sum() ** 2 / np.square(weight[seen]).sum()
+        return cls(float(mean), float(by_fold.mean()), float(by_fold.std()), float(count))
 
     @classmethod
     def unknown(cls) -> Score:
         """Without labels to hold out."""
-        return cls(np.nan, np.nan, np.nan)
+        return cls(np.nan, np.nan, np.nan, 0.0)
 
 
 def share_out(
-    candidates: Sequence[Candidate], scores: Sequence[Score], held_out: int, *, best: bool
+    candidates: Sequence[Candidate], scores: Sequence[Score], *, best: bool
 ) -> NDArray[np.float64]:
     """Shares of the candidates in the prediction, of sum one; below one per cent none."""
     logs = np.log([candidate.prior for candidate in candidates])
-    losses = np.array([score.loss for score in scores])
-    if held_out:
-        logs = logs - _TEMPER * held_out * losses
+    evidence = [score.count * score.loss if score.count else 0.0 for score in scores]
+    logs = logs - _TEMPER * np.array(evidence)
     shares: NDArray[np.float64] = np.exp(logs - logs.max())
     if best:
         shares = (np.arange(len(shares)) == shares.argmax()).astype(float)

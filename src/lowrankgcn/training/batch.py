@@ -19,7 +19,7 @@ from lowrankgcn.training.run import Optimizer
 __all__ = ["Outcome", "Settings", "train_batch"]
 
 # Losses are looked at after so many iterations when nothing depends on them sooner.
-_BLOCK = 50
+_BLOCK = 100
 
 
 @final

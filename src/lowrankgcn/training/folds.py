@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.nn import Network
 from lowrankgcn.training.batch import Outcome, Settings, train_batch
+from lowrankgcn.training.calls import repeat
 from lowrankgcn.training.data import as_features, as_index, as_targets, as_weights
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
@@ -65,7 +66,8 @@ def predict_held_out(
     seed : int
         Of the initial weights, the same for all folds.
     optimizer, learning_rate, max_iter, l2_penalty, decay, sample_weight, class_weight
-        As for :func:`lowrankgcn.training.train`.
+        As for :func:`lowrankgcn.training.train`; weights are those of the rows that a fold keeps,
+        divided by their sum, and "balanced" balances these.
     hidden_rows : int, optional
         Estimate :math:`U^T \sigma(\cdot)` of an L-GCN from so many rows drawn at random instead of
         all n, enough to compare networks by: an approximation that training itself never makes.
@@ -86,9 +88,10 @@ def predict_held_out(
     held = np.asarray(folds)
     if held.dtype.kind != "b" or held.ndim != 2 or held.shape[1] != len(index):
         raise invalid("folds", f"a bool array of shape (F, {len(index)})", f"{held.shape}")
-    kept = np.where(held, 0.0, weighting)
-    if not (kept.sum(axis=1) > 0).all():
+    if not (np.where(held, 0.0, weighting).sum(axis=1) > 0).all():
         raise invalid("folds", "some rows of positive weight left in every fold", "none")
+    given = np.ones(len(index)) if sample_weight is None else np.asarray(sample_weight, float)
+    kept = [as_weights(np.where(fold, 0.0, given), class_weight, classes) for fold in held]
     settings = Settings(
         optimizer=as_optimizer(optimizer, learning_rate),
         max_iter=positive_int(max_iter, "max_iter"),
@@ -100,7 +103,7 @@ def predict_held_out(
     problem = training_problem(network, features, index, labels, mean)
     if hidden_rows is not None:
         problem = _thinned(problem, positive_int(hidden_rows, "hidden_rows"), seed)
-    shares = torch.as_tensor(kept / kept.sum(axis=1, keepdims=True)).to(features)
+    shares = torch.as_tensor(np.array(kept)).to(features)
     problem = replace(problem, sample_weight=shares)
     weights, biases, generators = initial_weights(network, (seed,) * len(held))
     outcome = Outcome.empty(settings.max_iter, len(held))
@@ -109,7 +112,7 @@ def predict_held_out(
         # Dropout is for training only.
         evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)
         flat = features.new_empty(len(held) * network.widths[-1], len(index))
-        evaluation.evaluate(flat.view(evaluation.logits_shape), flat)
+        repeat(evaluation.calls(flat.view(evaluation.logits_shape), flat))
     logits = flat.view(len(held), network.widths[-1], len(index)).double()
     return torch.softmax(logits, dim=1).mT.cpu().numpy()
 

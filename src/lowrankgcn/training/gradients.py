@@ -23,6 +23,7 @@ from torch import Tensor
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.training.activations import ACTIVATIONS
+from lowrankgcn.training.calls import Call, call, repeat
 from lowrankgcn.training.head import CrossEntropy, Head
 from lowrankgcn.training.hidden import Dropout, Hidden, MiddleLayer
 from lowrankgcn.training.problem import OperatorReadout, TrainingProblem
@@ -89,7 +90,7 @@ class ExplicitGradients:
     ...     targets=torch.eye(2), sample_weight=torch.full((2,), 0.5))
     >>> explicit = ExplicitGradients(problem, [torch.zeros(1, 2, 1)])
     >>> logits = torch.empty(explicit.logits_shape)
-    >>> explicit.evaluate(logits, logits)
+    >>> repeat(explicit.calls(logits, logits))
     >>> explicit.gradients.flat
     tensor([ 0.2500, -0.2500])
     """
@@ -116,29 +117,36 @@ class ExplicitGradients:
         self.loss = CrossEntropy(problem, s, *self._bias(-1))
         self.logits_shape = tuple(self.loss.error.shape)
         self._prepare_input(rotated)
+        self._forward: list[Call]
+        self._backward: list[Call]
         if self.depth > 1:
             self._prepare_layers(s, generators)
+            self._forward, self._backward = self._forward_calls(), self._backward_calls()
+        else:
+            transposed = self._features.T
+            self._forward = []
+            self._backward = [call(torch.mm, self.loss.flat, transposed, out=self._mixed_gradient)]
+        if self._basis is not None:
+            mixing = call(torch.mm, self._first, self._basis, out=self._mixed)
+            back = call(torch.mm, self._mixed_gradient, self._basis.T, out=self._first_gradient)
+            self._forward, self._backward = [mixing, *self._forward], [*self._backward, back]
 
-    def evaluate(self, logits: Tensor, flat: Tensor) -> None:
-        """Write the logits of the labelled rows and set ``gradients``.
+    def calls(self, logits: Tensor, flat: Tensor) -> list[Call]:
+        """What writes the logits of the labelled rows and sets ``gradients``.
 
         Parameters
         ----------
         logits, flat : (s, C, p) and (s·C, p) Tensor
             Two views of the array to write to; ``s`` is left out of the first for one restart.
         """
-        if self._basis is not None:
-            torch.mm(self._first, self._basis, out=self._mixed)
-        if self.depth == 1:
-            torch.mm(self._mixed, self._features, out=flat)
-            self.loss.derive(logits, flat)
-            torch.mm(self.loss.flat, self._features.T, out=self._mixed_gradient)
-        else:
-            self._forward()
-            self._head.evaluate(logits, flat)
-            self._backward()
-        if self._basis is not None:
-            torch.mm(self._mixed_gradient, self._basis.T, out=self._first_gradient)
+        if self.depth > 1:
+            return [*self._forward, *self._head.calls(logits, flat), *self._backward]
+        return [
+            *self._forward,
+            call(torch.mm, self._mixed, self._features, out=flat),
+            *self.loss.calls(logits, flat),
+            *self._backward,
+        ]
 
     def _bias(self, layer: int) -> tuple[Tensor | None, Tensor | None]:
         if len(self.parameters.views) == self.depth:
@@ -212,31 +220,43 @@ class ExplicitGradients:
         bias, self._first_bias_gradient = self._bias(0)
         self._first_bias = None if bias is None else bias.view(-1, 1)
 
-    def _forward(self) -> None:
+    def _forward_calls(self) -> list[Call]:
+        calls: list[Call] = []
         for i, chunk in enumerate(self._chunks):
-            torch.mm(self._mixed, chunk.features, out=chunk.hidden.active)
+            hidden = chunk.hidden
+            calls.append(call(torch.mm, self._mixed, chunk.features, out=hidden.active))
             if self._first_bias is not None:
-                chunk.hidden.active.add_(self._first_bias)
-            chunk.hidden.activate()
+                calls.append(call(hidden.active.add_, self._first_bias))
+            calls += hidden.activating()
             if self._fused and i == 0:
-                torch.mm(chunk.hidden.output, chunk.tall, out=self._head.read)
+                calls.append(call(torch.mm, hidden.output, chunk.tall, out=self._head.read))
             elif self._fused:
-                self._head.read.addmm_(chunk.hidden.output, chunk.tall)
-        for layer in self._middle:
-            layer.forward()
+                calls.append(call(self._head.read.addmm_, hidden.output, chunk.tall))
+        calls += [layer.forward for layer in self._middle]
         if self._fused:
-            return
+            return calls
         if isinstance(self.problem.readout, OperatorReadout):
-            self._head.read.copy_(self.problem.readout.product(self._last.T).T)
+            calls.append(call(self._read, self.problem.readout))
         elif self._tall is not None:
-            torch.mm(self._last, self._tall, out=self._head.read)
+            calls.append(call(torch.mm, self._last, self._tall, out=self._head.read))
+        return calls
 
-    def _backward(self) -> None:
-        if self._fused:
-            for i, chunk in enumerate(self._chunks):
-                torch.mm(self._head.read_error, chunk.tall_t, out=chunk.error)
-                self._backward_first(chunk, chunk.error, i == 0)
-            return
+    def _read(self, readout: OperatorReadout) -> None:
+        self._head.read.copy_(readout.product(self._last.T).T)
+
+    def _backward_calls(self) -> list[Call]:
+        if not self._fused and (self._middle or self._head.read is not self._last):
+            return [self._backward_through_layers]
+        calls: list[Call] = []
+        for i, chunk in enumerate(self._chunks):
+            error = chunk.error if self._fused else self._head.read_error
+            if self._fused:
+                calls.append(call(torch.mm, self._head.read_error, chunk.tall_t, out=error))
+            calls += self._first_layer_backward(chunk, error, i == 0)
+        return calls
+
+    def _backward_through_layers(self) -> None:
+        """Errors of several layers, in arrays that are new each time."""
         if isinstance(self.problem.readout, OperatorReadout):
             error = self.problem.readout.adjoint(self._head.read_error.T).T.contiguous()
         elif self._tall is not None:
@@ -245,17 +265,22 @@ class ExplicitGradients:
             error = self._head.read_error
         for layer in reversed(self._middle):
             error = layer.backward(error)
-        self._backward_first(self._chunks[0], error, True)
+        repeat(self._first_layer_backward(self._chunks[0], error, True))
 
-    def _backward_first(self, chunk: _Chunk, error: Tensor, start: bool) -> None:
-        chunk.hidden.differentiate(error)
+    def _first_layer_backward(self, chunk: _Chunk, error: Tensor, start: bool) -> list[Call]:
+        calls = chunk.hidden.differentiating(error)
         if start:
-            torch.mm(error, chunk.features_t, out=self._mixed_gradient)
+            calls.append(call(torch.mm, error, chunk.features_t, out=self._mixed_gradient))
         else:
-            self._mixed_gradient.addmm_(error, chunk.features_t)
+            calls.append(call(self._mixed_gradient.addmm_, error, chunk.features_t))
         if self._first_bias_gradient is not None:
-            total = error.sum(1).view(self._first_bias_gradient.shape)
-            if start:
-                self._first_bias_gradient.copy_(total)
-            else:
-                self._first_bias_gradient.add_(total)
+            total = self._first_bias_gradient.view(-1)
+            calls.append(call(_sum_into, error, total, start))
+        return calls
+
+
+def _sum_into(error: Tensor, total: Tensor, start: bool) -> None:
+    if start:
+        torch.sum(error, 1, out=total)
+    else:
+        total.add_(error.sum(1))

@@ -16,6 +16,7 @@ from typing import final
 import torch
 from torch import Tensor
 
+from lowrankgcn.training.calls import Call, call
 from lowrankgcn.training.problem import OperatorReadout, TrainingProblem
 
 __all__ = ["CrossEntropy", "Head", "batch"]
@@ -40,9 +41,9 @@ class CrossEntropy:
         weights, classes = problem.sample_weight, problem.widths[-1]  # (p,) or (s, p)
         self._row_weights = batch(weights) if weights.ndim == 2 else weights
         by_class = self._row_weights.unsqueeze(-2)
-        self._weights = by_class.expand(*by_class.shape[:-2], classes, -1).contiguous()
+        self._weights = by_class.expand(*by_class.shape[:-2], classes, -1).clone()
         self._negative = -problem.targets.T * by_class
-        self._offset = self._negative
+        self._offset = self._negative.clone()
         self._totals = problem.targets.sum(dim=1)
         self._bias = None if bias is None else bias.view(-1, 1)
         self._bias_gradient = None if bias_gradient is None else bias_gradient.view(-1)
@@ -50,18 +51,22 @@ class CrossEntropy:
         self.error = batch(weights.new_empty(n_restarts, classes, labelled))
         self.flat = self.error.view(n_restarts * classes, labelled)
 
-    def derive(self, logits: Tensor, flat: Tensor) -> None:
+    def calls(self, logits: Tensor, flat: Tensor) -> list[Call]:
         """Add the bias to the logits; set ``error`` to the derivative, and the bias's gradient."""
+        calls: list[Call] = [
+            call(torch.softmax, logits, -2, out=self.error),
+            call(torch.addcmul, self._offset, self.error, self._weights, out=self.error),
+        ]
         if self._bias is not None:
-            flat.add_(self._bias)
-        torch.softmax(logits, -2, out=self.error)
-        torch.addcmul(self._offset, self.error, self._weights, out=self.error)
+            calls.insert(0, call(flat.add_, self._bias))
         if self._bias_gradient is not None:
-            torch.sum(self.flat, 1, out=self._bias_gradient)
+            calls.append(call(torch.sum, self.flat, 1, out=self._bias_gradient))
+        return calls
 
     def scale_derivatives(self, factor: float) -> None:
         """Multiply all derivatives, not the losses, by a factor from now on, at no cost."""
-        self._weights, self._offset = self._weights * factor, self._offset * factor
+        self._weights.mul_(factor)
+        self._offset.mul_(factor)
 
     def losses(self, logits: Tensor) -> Tensor:
         """Loss for each of (…, C, |I|) logits, in float64: it is a sum of nearly equal numbers."""
@@ -130,24 +135,26 @@ class Head:
             self._inner_batch = batch(self._inner.view(s, classes, rows))
             self._inner_error_batch = batch(self._inner_error.view(s, classes, rows))
 
-    def evaluate(self, logits: Tensor, flat: Tensor) -> None:
+    def calls(self, logits: Tensor, flat: Tensor) -> list[Call]:
         """From ``read`` to the logits, the gradient and ``read_error``."""
+        calls: list[Call] = []
         if self._inputs is not None:
-            self._gather(self._inputs)
+            calls.append(call(self._gather, self._inputs))
         error = self._loss.error
         if self._project is None:
-            self._product(self._weight, self._input, out=logits)
-            self._loss.derive(logits, flat)
+            calls.append(call(self._product, self._weight, self._input, out=logits))
+            calls += self._loss.calls(logits, flat)
         else:
-            self._product(self._weight, self._input, out=self._inner_batch)
-            torch.mm(self._inner, self._project_t, out=flat)
-            self._loss.derive(logits, flat)
-            torch.mm(self._loss.flat, self._project, out=self._inner_error)
+            calls.append(call(self._product, self._weight, self._input, out=self._inner_batch))
+            calls.append(call(torch.mm, self._inner, self._project_t, out=flat))
+            calls += self._loss.calls(logits, flat)
+            calls.append(call(torch.mm, self._loss.flat, self._project, out=self._inner_error))
             error = self._inner_error_batch
-        self._product(error, self._input_t, out=self._gradient)
-        self._product(self._weight_t, error, out=self._input_error)
+        calls.append(call(self._product, error, self._input_t, out=self._gradient))
+        calls.append(call(self._product, self._weight_t, error, out=self._input_error))
         if self._errors is not None:
-            self._scatter(self._errors)
+            calls.append(call(self._scatter, self._errors))
+        return calls
 
     def _gather(self, inputs: Tensor) -> None:
         """Lay the K parts that the weights expect side by side."""

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from lowrankgcn.training.activations import Activation
+from lowrankgcn.training.calls import Call, call, repeat
 
 __all__ = ["Dropout", "Hidden", "MiddleLayer"]
 
@@ -29,14 +30,14 @@ class Dropout:
     generators: Sequence[torch.Generator]
     mask: Tensor  # (s·N, m)
 
-    def draw(self) -> Tensor:
+    def draw(self) -> None:
         """The next mask. Node by node, so that it does not depend on how arrays are laid out."""
         kept = 1.0 - self.probability
         parts = self.mask.chunk(len(self.generators))
         for part, generator in zip(parts, self.generators, strict=True):
             drawn = torch.rand(part.shape[::-1], generator=generator, device=generator.device)
             part.copy_((drawn < kept).T)
-        return self.mask.mul_(1.0 / kept)
+        self.mask.mul_(1.0 / kept)
 
 
 @final
@@ -49,17 +50,20 @@ class Hidden:
     activation: Activation
     dropout: Dropout | None = None
 
-    def activate(self) -> None:
+    def activating(self) -> list[Call]:
         """Overwrite Z by σ(Z), then drop."""
-        self.activation.forward(self.active)
+        calls: list[Call] = [call(self.activation.forward, self.active)]
         if self.dropout is not None:
-            torch.mul(self.active, self.dropout.draw(), out=self.output)
+            mask = self.dropout.mask
+            calls += [self.dropout.draw, call(torch.mul, self.active, mask, out=self.output)]
+        return calls
 
-    def differentiate(self, error: Tensor) -> None:
+    def differentiating(self, error: Tensor) -> list[Call]:
         """Turn the error of the output into the error of Z, in place."""
+        calls: list[Call] = [call(self.activation.backward, error, self.active)]
         if self.dropout is not None:
-            error.mul_(self.dropout.mask)
-        self.activation.backward(error, self.active)
+            calls.insert(0, call(error.mul_, self.dropout.mask))
+        return calls
 
     def part(self, start: int, stop: int) -> Hidden:
         """The nodes start, …, stop − 1."""
@@ -94,11 +98,11 @@ class MiddleLayer:
             Z.copy_(product) if k == 0 else Z.add_(product)
         if self.bias is not None:
             Z.add_(self.bias.view(-1, 1))
-        self.after.activate()
+        repeat(self.after.activating())
 
     def backward(self, error: Tensor) -> Tensor:
         """Set the gradients and return the error of the input; overwrites `error`."""
-        self.after.differentiate(error)
+        repeat(self.after.differentiating(error))
         if self.bias_gradient is not None:
             torch.sum(error, 1, out=self.bias_gradient.view(-1))
         source = self._source()

@@ -1,0 +1,25 @@
+"""The paper's datasets: points of a spiral, a table of cars and a table of mushrooms.
+
+Each comes with its labels and a small fixed training set, because an accuracy says little without
+the twenty nodes it was trained on:
+
+>>> cars = load_cars()
+>>> cars.data.shape, cars.target_names
+((1728, 6), ('unacc', 'acc', 'good', 'vgood'))
+>>> cars.data[1727].tolist(), cars.target_names[cars.target[1727]]
+(['low', 'low', '5more', 'more', 'big', 'high'], 'vgood')
+>>> cars.training.shape
+(20,)
+
+Spiral and cars are generated. The mushrooms are a file: it is looked for in the data directory,
+which is the folder named by the environment variable ``LOWRANKGCN_DATA`` or else ``lowrankgcn`` in
+the user's cache, and is fetched on first use.
+"""
+
+from lowrankgcn.datasets.base import Dataset
+from lowrankgcn.datasets.cars import load_cars
+from lowrankgcn.datasets.download import data_directory
+from lowrankgcn.datasets.mushrooms import load_mushrooms
+from lowrankgcn.datasets.spiral import load_spiral
+
+__all__ = ["Dataset", "data_directory", "load_cars", "load_mushrooms", "load_spiral"]

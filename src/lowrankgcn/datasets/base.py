@@ -1,0 +1,69 @@
+"""What every loader returns: samples, their classes, and the nodes to train on.
+
+>>> rows = np.array([["red"], ["blue"]])
+>>> assemble(rows, np.array([0, 1]), ("colour",), ("no", "yes"), np.array([0]), "Two rows.")
+<Dataset: 2 rows, 1 features, 2 classes, 1 training nodes>
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+__all__ = ["Dataset", "assemble"]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Samples, their classes, and the nodes to train on.
+
+    Attributes
+    ----------
+    data : ndarray or pandas.DataFrame, shape (n, n_features)
+    target : ndarray of int64 or pandas.Series, shape (n,)
+        Class of each row, an index into ``target_names``.
+    feature_names : tuple of str
+    target_names : tuple of str
+    training : ndarray of intp
+        Sorted 0-based indices of the training nodes.
+    DESCR : str
+        What the data is and where it comes from.
+    """
+
+    data: Any
+    target: Any
+    feature_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    training: NDArray[np.intp]
+    DESCR: str
+
+    def __repr__(self) -> str:
+        n, d = self.data.shape
+        classes, training = len(self.target_names), len(self.training)
+        return f"<Dataset: {n} rows, {d} features, {classes} classes, {training} training nodes>"
+
+
+def assemble(
+    data: NDArray[Any],
+    target: NDArray[Any],
+    feature_names: tuple[str, ...],
+    target_names: tuple[str, ...],
+    training: NDArray[Any],
+    descr: str,
+    *,
+    frame_target: str | None = None,
+) -> Dataset:
+    """Assemble arrays, or with `frame_target` (the target's name) a DataFrame and a Series."""
+    rows: Any = data
+    classes: Any = target.astype(np.int64)
+    if frame_target is not None:
+        rows = pd.DataFrame(data, columns=list(feature_names))
+        classes = pd.Series(classes, name=frame_target)
+    return Dataset(
+        rows, classes, feature_names, target_names, training.astype(np.intp), DESCR=descr
+    )

@@ -1,0 +1,11 @@
+"""Tables in files: reading and writing them, and which of their columns say something.
+
+``reading`` and ``writing`` keep every cell as the file has it; ``cells`` finds out whether a column
+holds numbers, dates or categories; ``columns`` chooses what is learned from.
+"""
+
+from lowrankgcn.files.columns import Columns, choose_columns
+from lowrankgcn.files.reading import Format, TableFile, read_file
+from lowrankgcn.files.writing import write_file
+
+__all__ = ["Columns", "Format", "TableFile", "choose_columns", "read_file", "write_file"]

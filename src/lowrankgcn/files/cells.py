@@ -1,0 +1,224 @@
+"""What the cells of a column mean: numbers, dates or categories, whatever they are stored as.
+
+Texts are looked at once for each different one:
+
+>>> import pandas as pd
+>>> column = Cells.of(pd.Series(["12", "7", None, "NA"]))
+>>> column.meaning, column.n_distinct, column.as_numbers().tolist()
+('number', 2, [12.0, 7.0, nan, nan])
+>>> Cells.of(pd.Series(["007", "12"])).meaning  # codes, not numbers
+'category'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+__all__ = ["MISSING_NUMBERS", "Cells", "Meaning"]
+
+Meaning = Literal["number", "date", "category"]
+
+#: Texts that stand for a missing number in a column whose other cells are numbers.
+MISSING_NUMBERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
+
+_CODE = r"^[+-]?0[0-9]"  # leading zeros, as of codes
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A column as positions in the list of its distinct values.
+
+    Attributes
+    ----------
+    codes : (n,) int array
+        Positions in `values`, −1 for missing cells.
+    values : Arrow array
+        Distinct values; texts, or what a Parquet file has.
+    decimal : str
+        "," if numbers among the texts may have decimal commas.
+    """
+
+    codes: NDArray[Any]
+    values: Any
+    decimal: str = "."
+
+    @classmethod
+    def of(cls, column: Any, decimal: str = ".") -> Cells:
+        """Look at a column of any type.
+
+        Raises
+        ------
+        ValueError
+            If its cells are not text, numbers, truth values or times.
+        """
+        try:
+            array = pa.array(column, from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError):
+            raise ValueError("expected values of one kind, got several") from None
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        kind = array.type
+        if pa.types.is_dictionary(kind):
+            array, kind = array.dictionary_decode(), kind.value_type
+        if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            array = _finite(array.cast(pa.float64()))
+        elif not _is_text(kind) and not _is_plain(kind):
+            try:
+                array = array.cast(pa.string())
+            except pa.ArrowException:
+                raise ValueError(f"expected text or numbers, got {kind}") from None
+        encoded = array.dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return cls(codes, encoded.dictionary, decimal)
+
+    @property
+    def n_present(self) -> int:
+        """How many cells are not empty."""
+        return int((self.codes >= 0).sum())
+
+    @property
+    def n_distinct(self) -> int:
+        """How many different values there are."""
+        values = self._numbers if self.meaning == "number" else self.values
+        return int(pc.count_distinct(values).as_py())
+
+    @cached_property
+    def meaning(self) -> Meaning:
+        """Numbers if all texts spell numbers, none with a leading zero; dates if all are ISO 8601.
+
+        A column of no cells at all means categories.
+        """
+        kind = self.values.type
+        if pa.types.is_boolean(kind) or pa.types.is_null(kind) or not len(self.values):
+            return "category"
+        if not _is_text(kind):
+            return "date" if pa.types.is_temporal(kind) else "number"
+        if self._numbers is not None and self._numbers.null_count < len(self.values):
+            if not pc.any(pc.match_substring_regex(self.values, _CODE)).as_py():
+                return "number"
+        return "date" if _times(self.values) is not None else "category"
+
+    @property
+    def whole(self) -> bool:
+        """Whether all numbers are integers."""
+        numbers = self._numbers
+        return numbers is not None and pa.types.is_integer(numbers.type)
+
+    def as_numbers(self) -> NDArray[Any]:
+        """Numbers of all cells: int64 if all are integers, else float64 with NaN where missing.
+
+        Raises
+        ------
+        ValueError
+            If a cell is no number; the message has its text.
+        """
+        numbers = self._numbers
+        if numbers is None:
+            raise ValueError(f"expected numbers, got {self._first_text()!r}")
+        missing = bool(len(self.codes)) and self.codes.min() < 0
+        if self.whole and not missing and not numbers.null_count:
+            values: NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
+        else:
+            values = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            values = np.append(values, np.nan)  # −1 reads the last
+        result: NDArray[Any] = values[self.codes]
+        return result
+
+    def as_dates(self) -> NDArray[Any]:
+        """Times of all cells, NaT where missing, in UTC.
+
+        Raises
+        ------
+        ValueError
+            If a cell is no time.
+        """
+        times = _times(self.values)
+        if times is None:
+            raise ValueError(f"expected dates, got {self.values[0].as_py()!r}")
+        values = times.to_numpy(zero_copy_only=False).astype("datetime64[us]")
+        result: NDArray[Any] = np.append(values, np.datetime64("NaT", "us"))[self.codes]
+        return result
+
+    def as_categories(self) -> pd.Categorical:
+        """Cells as categories, sorted by their text."""
+        texts = self.texts
+        order = np.argsort(texts, kind="stable")
+        place = np.empty(len(texts) + 1, np.int64)
+        place[order] = np.arange(len(texts))
+        place[-1] = -1
+        return pd.Categorical.from_codes(place[self.codes], categories=texts[order])
+
+    @cached_property
+    def texts(self) -> NDArray[Any]:
+        """The distinct values as texts, object array."""
+        texts = self.values.cast(pa.string()).to_pylist()
+        return np.array([*texts, None], dtype=object)[:-1]
+
+    @cached_property
+    def _numbers(self) -> Any:
+        """The distinct values as Arrow numbers, null for a mark of missing ones; None if not."""
+        values = self.values
+        if not _is_text(values.type):
+            if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
+                return None
+            return values
+        texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
+        known = pc.is_in(texts, pa.array(MISSING_NUMBERS))
+        texts = pc.if_else(known, pa.scalar(None, pa.string()), texts)
+        if self.decimal == ",":
+            texts = pc.replace_substring(texts, ",", ".")
+        for kind in (pa.int64(), pa.float64()):
+            try:
+                return _finite(pc.cast(texts, kind))
+            except pa.ArrowInvalid:
+                continue
+        return None
+
+    def _first_text(self) -> Any:
+        """The first value that is no number."""
+        for value in self.values.to_pylist():
+            one = Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
+            if one._numbers is None:
+                return value
+        return self.values[0].as_py()
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_plain(kind: Any) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_timestamp, pa.types.is_date)
+    return any(test(kind) for test in tests)
+
+
+def _finite(numbers: Any) -> Any:
+    """Numbers with NaN as missing; infinite ones are refused."""
+    if not pa.types.is_floating(numbers.type):
+        return numbers
+    infinite = pc.is_inf(numbers)
+    if pc.any(infinite).as_py():
+        raise ValueError(f"expected finite numbers, got {numbers.filter(infinite)[0]}")
+    return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
+
+
+def _times(values: Any) -> Any:
+    """Timestamps, None if some value is no time."""
+    if not _is_text(values.type):
+        if not pa.types.is_temporal(values.type):
+            return None
+        return values.cast(pa.timestamp("us"), safe=False)
+    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
+        try:
+            return pc.cast(values, kind).cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            continue
+    return None

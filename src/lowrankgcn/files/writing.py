@@ -1,0 +1,89 @@
+r"""Tables into files, whole or not at all.
+
+>>> import tempfile, pathlib
+>>> with tempfile.TemporaryDirectory() as folder:
+...     path = pathlib.Path(folder) / "cars.csv"
+...     write_file(pd.DataFrame({"code": ["007", None], "p": [0.5, 1.0]}), path, "csv")
+...     path.read_text()
+'code,p\n007,0.5\n,1.0\n'
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lowrankgcn._atomic import replacing
+from lowrankgcn._validation import choice
+from lowrankgcn.files.reading import Format
+
+__all__ = ["write_file"]
+
+
+def write_file(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    format: Format,
+    *,
+    delimiter: str | None = None,
+) -> None:
+    """Write a table into a file, in one step, or to standard output.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What :func:`read_file` gave, maybe with further columns. The index is not written.
+    path : str or path
+        "-" stands for standard output. A file that is there is replaced when all is written.
+    format : {"csv", "tsv", "parquet"}
+    delimiter : str, optional
+        Of CSV; a comma by default, a tab for TSV.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written, as on a full disk; a file that was there stays as it was.
+
+    Notes
+    -----
+    Text is UTF-8 with plain newlines; cells have quotes where they need them; missing ones are
+    empty. Parquet keeps the types of the columns.
+
+    Examples
+    --------
+    >>> write_file(pd.DataFrame({"a": ["x;y"], "b": [1]}), "-", "csv", delimiter=";")
+    a;b
+    "x;y";1
+    """
+    choice(format, "format", ("csv", "tsv", "parquet"))
+    delimiter = delimiter or ("\t" if format == "tsv" else ",")
+    if os.fspath(path) == "-":
+        _write_out(frame, format, delimiter)
+        return
+    with replacing(path) as beside:
+        _write(frame, beside, format, delimiter)
+
+
+def _write(frame: pd.DataFrame, target: Path | Any, format: Format, delimiter: str) -> None:
+    if format == "parquet":
+        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+        pq.write_table(table, target)
+    else:
+        frame.to_csv(target, index=False, sep=delimiter, lineterminator="\n", encoding="utf-8")
+
+
+def _write_out(frame: pd.DataFrame, format: Format, delimiter: str) -> None:
+    if format == "parquet":
+        sink = pa.BufferOutputStream()
+        _write(frame, sink, format, delimiter)
+        sys.stdout.buffer.write(sink.getvalue())
+        sys.stdout.buffer.flush()
+        return
+    _write(frame, sys.stdout, format, delimiter)
+    sys.stdout.flush()

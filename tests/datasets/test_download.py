@@ -1,0 +1,188 @@
+"""Downloads from servers that behave and servers that do not, all of them real and local."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowrankgcn.datasets import download as module
+from lowrankgcn.datasets.download import RemoteFile, data_directory, download, keep
+from lowrankgcn.exceptions import DataUnavailableError
+
+CONTENT = os.urandom(200_000)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One misbehaviour per path."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        ways = {
+            "/good": self.good,
+            "/truncated": self.truncated,
+            "/short": lambda: self.whole(CONTENT[:-1]),
+            "/long": lambda: self.whole(CONTENT + b"x"),
+            "/wrong": lambda: self.whole(CONTENT[:-1] + bytes([CONTENT[-1] ^ 1])),
+            "/endless": self.endless,
+            "/garbage": lambda: self.wfile.write(b"not even HTTP\r\n\r\n"),
+            "/hangs-up": lambda: self.connection.shutdown(socket.SHUT_RDWR),
+            "/silent": lambda: time.sleep(30),
+            "/drips": self.drips,
+            "/moved": self.moved,
+        }
+        self.close_connection = True
+        try:
+            ways.get(self.path, lambda: self.send_error(404))()
+        except OSError:
+            pass  # the client has left, which is what some of these are for
+
+    def head(self, length: int) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+
+    def whole(self, content: bytes) -> None:
+        self.head(len(content))
+        self.wfile.write(content)
+
+    def good(self) -> None:
+        self.whole(CONTENT)
+
+    def truncated(self) -> None:
+        self.head(len(CONTENT))
+        self.wfile.write(CONTENT[:70_000])
+
+    def endless(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        for _ in range(10_000):
+            self.wfile.write(bytes(1 << 16))
+
+    def drips(self) -> None:
+        self.head(len(CONTENT))
+        for k in range(300):
+            self.wfile.write(CONTENT[k : k + 1])
+            time.sleep(0.1)
+
+    def moved(self) -> None:
+        self.send_response(301)
+        self.send_header("Location", "/good")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        running.daemon_threads = True
+        running.block_on_close = False
+        thread = threading.Thread(target=running.serve_forever, args=(0.05,))
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
+def remote(address: str) -> RemoteFile:
+    return RemoteFile("file.bin", address, len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
+
+
+@pytest.mark.parametrize("path", ["/good", "/moved"])
+def test_the_file_arrives(server: str, path: str, tmp_path: Path) -> None:
+    content = download(remote(server + path))
+    assert content == CONTENT
+    kept = keep(remote(server), content, tmp_path / "new" / "folder")
+    assert kept.read_bytes() == CONTENT
+    assert [p.name for p in kept.parent.iterdir()] == ["file.bin"]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/missing", "the server answered 404"),
+        ("/truncated", "expected 200000 bytes, got 70000"),
+        ("/short", "expected 200000 bytes, got 199999"),
+        ("/long", "expected 200000 bytes, got 200001 or more"),
+        ("/wrong", r"expected SHA-256 [0-9a-f]{8}\.\.\., got [0-9a-f]{8}\.\.\."),
+        ("/endless", "expected 200000 bytes, got 200001 or more"),
+        ("/garbage", "not even HTTP"),
+        ("/hangs-up", "."),
+    ],
+)
+def test_anything_else_is_refused(server: str, path: str, message: str) -> None:
+    with pytest.raises(DataUnavailableError, match=message) as caught:
+        download(remote(server + path))
+    assert "\n" not in str(caught.value)
+
+
+def test_nobody_listens() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{taken.getsockname()[1]}/"
+        with pytest.raises(DataUnavailableError, match="refused"):
+            download(remote(address))
+
+
+@pytest.mark.parametrize(("path", "limit"), [("/silent", "_SILENCE"), ("/drips", "_PATIENCE")])
+def test_patience_ends(server: str, path: str, limit: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(module, limit, 0.5)
+    start = time.monotonic()
+    with pytest.raises(DataUnavailableError, match=r"timed out|not finished"):
+        download(remote(server + path))
+    assert time.monotonic() - start < 20
+
+
+def test_a_killed_download_leaves_nothing(server: str, tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from lowrankgcn.datasets.download import RemoteFile, download, keep\n"
+        f"file = RemoteFile('file.bin', {server + '/drips'!r}, {len(CONTENT)}, '0')\n"
+        "print('begins', flush=True)\n"
+        "keep(file, download(file), Path(sys.argv[1]))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    with process, process.stdout as said:
+        assert said.readline() == "begins\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_kept_that_was_not_checked(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected 200000 bytes, got 3"):
+        keep(remote(""), b"abc", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_data_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("LOWRANKGCN_DATA", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert data_directory() == tmp_path / ".cache" / "lowrankgcn"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert data_directory() == tmp_path / ".cache" / "lowrankgcn"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    assert data_directory() == tmp_path / "x" / "lowrankgcn"
+    monkeypatch.setenv("LOWRANKGCN_DATA", "~/data")
+    assert data_directory() == tmp_path / "data"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,144 @@
+"""The mushrooms from every source, and what is said when there is none."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowrankgcn.datasets import load_mushrooms, load_spiral, mushrooms
+from lowrankgcn.datasets.debian import mushrooms_from_debian
+from lowrankgcn.datasets.mushrooms import MUSHROOMS
+from lowrankgcn.exceptions import DataUnavailableError
+from tests.conftest import SpiralData
+
+NOWHERE = "http://127.0.0.1:9/agaricus-lepiota.data"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty data directory, and nobody to download from."""
+    monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path))
+    monkeypatch.setattr(mushrooms, "MUSHROOMS", replace(MUSHROOMS, address=NOWHERE))
+    return tmp_path
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+def test_the_papers_table(mushroom_rows: list[list[str]], as_frame: bool) -> None:
+    data = load_mushrooms(as_frame=as_frame)
+    assert data.data.shape == (8124, 21)
+    assert data.target_names == ("edible", "poisonous")
+    assert "stalk-root" not in data.feature_names
+    if as_frame:
+        assert isinstance(data.data, pd.DataFrame)
+        assert tuple(data.data.columns) == data.feature_names
+        assert data.target.name == "class"
+    rows, classes = np.asarray(data.data), np.asarray(data.target)
+    for row in (0, 17, 8123):
+        written = mushroom_rows[row]
+        assert rows[row].tolist() == written[1:11] + written[12:]
+        assert data.target_names[classes[row]][0] == written[0]
+    np.testing.assert_array_equal(np.bincount(classes), [4208, 3916])
+    assert sum(len(np.unique(column)) for column in rows.T) == 112
+    np.testing.assert_array_equal(np.bincount(classes[data.training]), [10, 10])
+    assert data.training[[0, -1]].tolist() == [223, 7953]
+    assert not (rows == "?").any()
+
+
+def test_without_file_and_network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(folder))  # no apt-get
+    with pytest.raises(DataUnavailableError) as caught:
+        load_mushrooms()
+    message = str(caught.value)
+    assert isinstance(caught.value, OSError)
+    assert f"no file agaricus-lepiota.data in {folder}" in message
+    assert "refused" in message
+    assert "there is no apt-get" in message
+    assert "373704 bytes" in message
+    assert "\n" not in message
+    assert list(folder.iterdir()) == []
+    with pytest.raises(DataUnavailableError, match="Put UCI's file there"):
+        load_mushrooms(fetch=False)
+
+
+def test_a_damaged_file_is_told(folder: Path, data_directory: Path) -> None:
+    content = (data_directory / MUSHROOMS.name).read_bytes()
+    path = folder / MUSHROOMS.name
+    path.write_bytes(content[:-10])
+    with pytest.raises(ValueError, match=f"expected 373704 bytes, got 373694; remove {path} to"):
+        load_mushrooms()
+    path.write_bytes(content[:-2] + b"x\n")
+    with pytest.raises(ValueError, match="expected SHA-256"):
+        load_mushrooms()
+
+
+def test_the_first_source_that_has_it_is_kept(
+    folder: Path, data_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = (data_directory / MUSHROOMS.name).read_bytes()
+    sources = {"one": lambda: content[:-1], "two": lambda: content}
+    monkeypatch.setattr(mushrooms, "_SOURCES", sources)
+    monkeypatch.setenv("LOWRANKGCN_DATA", str(folder / "to" / "make"))
+    assert load_mushrooms().data.shape == (8124, 21)
+    assert [p.name for p in (folder / "to" / "make").iterdir()] == [MUSHROOMS.name]
+    monkeypatch.setattr(mushrooms, "_SOURCES", {})
+    assert load_mushrooms().data.shape == (8124, 21)
+
+
+def test_a_folder_that_cannot_be_made(
+    folder: Path, data_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = (data_directory / MUSHROOMS.name).read_bytes()
+    monkeypatch.setattr(mushrooms, "_SOURCES", {"one": lambda: content})
+    (folder / "file").write_text("")
+    monkeypatch.setenv("LOWRANKGCN_DATA", str(folder / "file" / "below"))
+    with pytest.raises(DataUnavailableError, match="cannot be written"):
+        load_mushrooms()
+
+
+def test_debians_package_is_the_same_file() -> None:
+    if shutil.which("apt-get") is None or importlib.util.find_spec("rdata") is None:
+        pytest.skip("needs apt-get and PyPI's rdata")
+    try:
+        content = mushrooms_from_debian()
+    except DataUnavailableError as error:
+        pytest.skip(f"no package to be had: {error}")
+    assert hashlib.sha256(content).hexdigest() == MUSHROOMS.sha256
+
+
+def test_the_papers_spiral(spiral_points: SpiralData) -> None:
+    spiral = load_spiral(source="paper", as_frame=True)
+    np.testing.assert_array_equal(spiral.data.to_numpy(), spiral_points.points)
+    np.testing.assert_array_equal(spiral.target.to_numpy() + 1, spiral_points.labels)
+    # Table "Description of the spiral dataset", counted from one.
+    expected = [1736, 1869, 2949, 3785, 4187, 4206, 6532, 7186, 8296, 9961]
+    assert (spiral.training + 1).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "10000 rows of 5 finite numbers"),
+        ("x,y\n1,2\n3\n", "a table of numbers"),
+        ("x\nword\n", "a table of numbers"),
+        ("h\n" + "1,1,1,1,0\n" * 9999, "10000 rows of 5 finite numbers"),
+        ("h\n" + "1,nan,1,1,0\n" * 10000, "10000 rows of 5 finite numbers"),
+        ("h\n" + "1,1,1,1,0\n" * 10000, "two training nodes of each label"),
+        ("h\n" + "1,1,1,9,0\n" * 10000, "two training nodes of each label"),
+    ],
+)
+def test_a_damaged_spiral_is_told(folder: Path, text: str, message: str) -> None:
+    (folder / "spiral-paper.csv").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        load_spiral(source="paper")
+
+
+def test_no_spiral_of_the_paper(folder: Path) -> None:
+    with pytest.raises(DataUnavailableError, match=f"no file spiral-paper.csv in {folder}"):
+        load_spiral(source="paper")
