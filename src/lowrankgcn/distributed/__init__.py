@@ -1,8 +1,9 @@
 """Tables of any size in Dask collections, on one machine or on a cluster.
 
-``GCNClassifier.fit`` comes here when it is given a Dask DataFrame or array. Rows stay in their blocks;
-what is known of all of them are counts and sums over blocks, small matrices that do not grow with
-n. Training then sees a few rows that stand for all, and every block is classified by itself.
+``GCNClassifier.fit`` comes here when it is given a Dask DataFrame or array. Rows stay in their
+blocks; what is known of all of them are counts and sums over blocks, small matrices that do not
+grow with n. Training then sees a few rows that stand for all, and every block is classified by
+itself.
 
 =============== ==================================================================================
 module          what it does

@@ -106,7 +106,10 @@ class Blocks:
         return [task(function, block, *once) for block in self.tasks]
 
     def reduce(
-        self, function: Callable[..., Result], join: Callable[[Result, Result], Result], *shared: Any
+        self,
+        function: Callable[..., Result],
+        join: Callable[[Result, Result], Result],
+        *shared: Any,
     ) -> Result:
         """``function(block, *shared)`` of all blocks, joined in their order."""
         level = self.map(function, *shared)

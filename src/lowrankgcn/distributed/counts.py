@@ -118,8 +118,8 @@ def count_table(blocks: Blocks, fitted: FittedTable) -> tuple[Counts, Counting]:
 
     Notes
     -----
-    O(n g²) for g groups of columns, and O(n g c) for c columns of numbers. A block gives |E|² + |E| c
-    integers for every number of cells that its rows have.
+    O(n g²) for g groups of columns, and O(n g c) for c columns of numbers. A block gives
+    |E|² + |E| c integers for every number of cells that its rows have.
     """
     numbers = tuple(
         NumberColumn.of(name, units, fitted.n_rows) for name, units in fitted.units.items()

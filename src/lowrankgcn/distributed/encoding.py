@@ -260,5 +260,3 @@ def _join_answers(one: dict[Name, Answer], other: dict[Name, Answer]) -> dict[Na
         added = None if total is None or further is None else total + further
         joined[name] = tuple(a + b for a, b in zip(counts, more, strict=True)), added
     return joined
-
-

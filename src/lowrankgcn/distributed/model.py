@@ -83,9 +83,7 @@ def models(
     compressed = (spectrum.weights @ pairs.coefficients) / spectrum.sizes[:, None]
     p = len(labels.index)
     rows = np.vstack([np.zeros((p, len(weights))), compressed.T])
-    cross = TableCross(
-        loop_weight=0.0, columns=DenseFactor(rows), encoder=encoder, weights=weights
-    )
+    cross = TableCross(loop_weight=0.0, columns=DenseFactor(rows), encoder=encoder, weights=weights)
     root = reached.astype(np.float64)[:, None]
     new, fitted, networks, count = [root], [root], [], 1
     for member in members:

@@ -23,7 +23,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Search", "ordered_keys", "numbers_of"]
+__all__ = ["Search", "numbers_of", "ordered_keys"]
 
 KeyKind = Literal["f", "i", "u"]
 

@@ -1,7 +1,7 @@
 r"""From counts to eigenpairs: the Laplacian of all rows, seen through its hyperedges.
 
-With U = D^{-1/2} H Q every eigenvector is a combination Q of hyperedges (section A3.1), and all that
-training and prediction need of n rows are products of small matrices:
+With U = D^{-1/2} H Q every eigenvector is a combination Q of hyperedges (section A3.1), and all
+that training and prediction need of n rows are products of small matrices:
 
 .. math:: U^T X = Q^T (H^T D^{-1/2} X), \qquad H^T D^{-1/2} U = (H^T D^{-1} H)\, Q.
 
@@ -170,7 +170,7 @@ class HyperedgeSpectrum:
         outside = self.n_rows - self.n_components
         return gram_solution((gram + gram.T) / 2, outside, lambda matrix, lead, dtype: matrix)
 
-    def smallest(self, k: int, firsts: Sequence[int] | None = None) -> HyperedgePairs:
+    def smallest(self, k: int, firsts: NDArray[np.int64] | None = None) -> HyperedgePairs:
         """The k smallest pairs, as :func:`lowrankgcn.eigenpairs` has them.
 
         `firsts` are the rows that components begin with, needed if there are several.
@@ -181,7 +181,7 @@ class HyperedgeSpectrum:
         return self._pairs(zeros, np.arange(count), following, firsts)
 
     def dominant(
-        self, k: int, filters: Sequence[Filter], firsts: Sequence[int] | None = None
+        self, k: int, filters: Sequence[Filter], firsts: NDArray[np.int64] | None = None
     ) -> tuple[HyperedgePairs, tuple[Filter, ...]]:
         """The k pairs that `filters` weigh most, and the filters bound to the spectrum."""
         bound = bind_direct(filters, self._solution)
@@ -193,7 +193,7 @@ class HyperedgeSpectrum:
         zeros: int,
         index: NDArray[np.intp],
         following: float,
-        firsts: Sequence[int] | None,
+        firsts: NDArray[np.int64] | None,
     ) -> HyperedgePairs:
         inner, residuals = self._solution.build(index, 0, np.float64)
         null, bare = self._null_vectors(zeros, firsts)
@@ -212,7 +212,7 @@ class HyperedgeSpectrum:
         )
 
     def _null_vectors(
-        self, zeros: int, firsts: Sequence[int] | None
+        self, zeros: int, firsts: NDArray[np.int64] | None
     ) -> tuple[FloatArray, dict[int, int]]:
         """Q of the first `zeros` null vectors, and which of them belong to bare rows."""
         null = np.zeros((len(self.sizes), zeros))
@@ -230,9 +230,8 @@ class HyperedgeSpectrum:
             null[members, column] = 1.0 / np.sqrt(self.sizes[members].sum())
         return null, bare
 
-    def _in_order(self, firsts: Sequence[int]) -> list[tuple[int, int]]:
+    def _in_order(self, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
         """First row and number of every component, −1 for bare rows, in the order of rows."""
-        rows = np.asarray(firsts, np.int64)
         numbered = [
             (int(rows[: len(self.sizes)][self.component == number].min()), number)
             for number in range(len(self.component_rows))

@@ -1,8 +1,8 @@
 r"""A few rows that stand for all of them in training.
 
-A reduced-order network meets the n rows only in :math:`U^T X` and in the labelled rows of U; a model
-of the features only in labelled rows of X. The labelled rows together with r further ones, whose
-eigenvectors are the identity and whose features are what the labelled rows leave over,
+A reduced-order network meets the n rows only in :math:`U^T X` and in the labelled rows of U; a
+model of the features only in labelled rows of X. The labelled rows together with r further ones,
+whose eigenvectors are the identity and whose features are what the labelled rows leave over,
 
 .. math:: U_s = \begin{pmatrix} U_I \\ I \end{pmatrix}, \qquad
           X_s = \begin{pmatrix} X_I \\ U^T X - U_I^T X_I \end{pmatrix},
@@ -75,9 +75,7 @@ def table_inputs(
     return TableInputs(encoder, shown, sizes[shown] / spectrum.n_rows, numbers, centre, scale)
 
 
-def feature_square(
-    inputs: TableInputs, fitted: FittedTable, spectrum: HyperedgeSpectrum
-) -> float:
+def feature_square(inputs: TableInputs, fitted: FittedTable, spectrum: HyperedgeSpectrum) -> float:
     """‖X‖²_F over all rows: of an indicator with mean m it is Σ h − 2mΣh + nm²."""
     sizes, means = spectrum.sizes[inputs.shown].astype(np.float64), inputs.means
     indicators = sizes - 2.0 * means * sizes + spectrum.n_rows * means**2
@@ -94,8 +92,9 @@ def eigenvector_rows(encoder: TableEncoder, pairs: HyperedgePairs, rows: Any) ->
     """U of some rows of the table, shape (q, r); zero for bare ones."""
     codes = encoder.transform(rows)
     degrees = (codes < encoder.n_hyperedges).sum(axis=1)
-    product = CodeFactor(codes, encoder.n_hyperedges) @ pairs.coefficients
-    return product / np.sqrt(np.maximum(degrees, 1))[:, None]
+    vectors = CodeFactor(codes, encoder.n_hyperedges) @ pairs.coefficients
+    vectors /= np.sqrt(np.maximum(degrees, 1))[:, None]
+    return vectors
 
 
 def edge_features(

@@ -103,21 +103,19 @@ def _sketch(cells: Categories | Numbers, name: Name) -> ColumnSketch:
         return ColumnSketch("nothing", cells.unit, order=order)
     if isinstance(cells, Categories):
         counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.values))
-        found = {
-            value: int(n) for value, n in zip(cells.values, counts.tolist(), strict=True) if n
-        }
+        found = {value: int(n) for value, n in zip(cells.values, counts.tolist(), strict=True) if n}
         _check_number(name, len(found))
         order = tuple(cells.values) if cells.ordered else None
         return ColumnSketch("values", cells.unit, found, order, present=int(counts.sum()))
     present = cells.present()
     distinct = pd.unique(present)
     few = len(distinct) <= DEFAULT_BINS
-    kind = present.dtype.kind
+    kinds: dict[str, KeyKind] = {"i": "i", "u": "u"}
     return ColumnSketch(
         "numbers",
         cells.unit,
         dict(Counter(present.tolist())) if few else None,
-        number_kind=kind if kind in "iu" else "f",
+        number_kind=kinds.get(present.dtype.kind, "f"),
         present=len(present),
         low=present.min().item(),
         high=present.max().item(),
@@ -136,9 +134,7 @@ def join_sketches(one: TableSketch, other: TableSketch) -> TableSketch:
     if list(one.columns) != list(other.columns):
         expected = f"columns {list(one.columns)} in all blocks"
         raise invalid("X", expected, f"{list(other.columns)}")
-    columns = {
-        name: _join(one.columns[name], other.columns[name], name) for name in one.columns
-    }
+    columns = {name: _join(one.columns[name], other.columns[name], name) for name in one.columns}
     return TableSketch(one.lengths + other.lengths, columns)
 
 

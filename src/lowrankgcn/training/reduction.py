@@ -36,6 +36,8 @@ __all__ = ["input_features", "training_problem"]
 # Entries of kernel rows that may be stored, and how many rows pay beside a product with the kernel.
 _STORED_ENTRIES = 2**28
 _PAYING_ROWS = 256
+# Rounding errors of a sum over all nodes, in units of the last place of its terms' norm.
+_ROUNDING = 64
 
 
 @torch.no_grad()
@@ -130,13 +132,25 @@ def input_features(network: Network, X: Tensor) -> tuple[Tensor, Tensor | None]:
     modules = _modules(network)
     shared = _shared_eigenvectors(modules)
     if isinstance(network, ReducedOrderGCN):
-        X = network.reduce(X)
+        X = _spectral_features(network, X)
     elif shared is not None:
         U, responses = shared
         inner = U.T @ X
         basis = _side_by_side([phi[:, None] * inner for phi in responses])  # (r, K·N₀)
         return (U, basis.T) if len(basis) < basis.shape[1] else (U @ basis, None)
     return _side_by_side([module(X) for module in modules]), None
+
+
+def _spectral_features(network: ReducedOrderGCN, X: Tensor) -> Tensor:
+    """U_rᵀX with zeros for entries that are rounding errors.
+
+    Centred features have nothing in common with the constant null vector of a complete table. The
+    sign of what rounding leaves there, which the order of the rows decides, would switch hidden
+    units on or off in the first iterations.
+    """
+    inner = network.reduce(X)
+    noise = _ROUNDING * torch.finfo(X.dtype).eps * torch.linalg.vector_norm(X, dim=0)
+    return torch.where(inner.abs() > noise, inner, 0.0)
 
 
 def _modules(network: Network) -> list[Propagation]:
