@@ -69,17 +69,23 @@ def test_the_same_as_in_memory(parameters: dict[str, Any]) -> None:
     )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(cuts=CUTS, labels_in_blocks=st.booleans())
 def test_any_cut_gives_the_same_bits(cuts: list[int], labels_in_blocks: bool) -> None:
     y: Any = in_blocks(pd.Series(LABELS), cuts[::2]) if labels_in_blocks else LABELS
     one = fitted(in_blocks(TEXTS, []), LABELS, rank=9, max_iter=20, dtype="float32")
     other = fitted(in_blocks(TEXTS, cuts), y, rank=9, max_iter=20, dtype="float32")
-    assert_array_equal(one.label_distributions_.compute(), other.label_distributions_.compute())
+    assert_array_equal(one.loss_curve_, other.loss_curve_)
+    for mine, its in zip(one.networks_, other.networks_, strict=True):
+        for a, b in zip(mine.parameters(), its.parameters(), strict=True):
+            assert_array_equal(a.detach().numpy(), b.detach().numpy())
+    # The last bits of products depend on how many rows are multiplied at once.
+    distributions = one.label_distributions_.compute()
+    assert_allclose(other.label_distributions_.compute(), distributions, rtol=1e-10)
     assert_array_equal(one.transduction_.compute(), other.transduction_.compute())
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(order=st.permutations(range(300)), cuts=CUTS)
 def test_rows_keep_their_classes_in_any_order(order: list[int], cuts: list[int]) -> None:
     options = {"filter": "pseudoinverse", "rank": 9, "max_iter": 40}
@@ -97,12 +103,15 @@ def test_rows_alone_and_parts_without_a_label() -> None:
     y[[3, 8, 20, 31, 47, empty[0]]] = [0, 1, 0, 1, 0, 1]
     here = classifier(rank=12, max_iter=60)
     there = classifier(rank=12, max_iter=60)
-    with pytest.warns(lg.exceptions.UnlabelledComponentWarning) as expected:
+    with warnings.catch_warnings(record=True) as expected:
+        warnings.simplefilter("always")
         here.fit(table, y)
-    with pytest.warns(lg.exceptions.UnlabelledComponentWarning) as got:
+    with warnings.catch_warnings(record=True) as got:
+        warnings.simplefilter("always")
         there.fit(in_blocks(table, [10, 30]), y)
-    message = [str(w.message) for w in expected if "without any" in str(w.message)]
-    assert message == [str(w.message) for w in got if "without any" in str(w.message)]
+    messages = [str(warning.message) for warning in expected]
+    assert messages == [str(warning.message) for warning in got]
+    assert any("rows belong to parts of the graph without any label" in m for m in messages)
     assert_array_equal(there.unplaced_.compute(), here.unplaced_)
     assert_allclose(there.label_distributions_.compute(), here.label_distributions_, atol=1e-7)
 
@@ -118,7 +127,8 @@ def test_weights_of_rows_and_labels_as_texts() -> None:
     full = in_blocks(pd.Series(names[HIDDEN]), [120])
     accuracy = there.score(in_blocks(TEXTS, [9, 200]), full)
     assert accuracy == here.score(TEXTS, names[HIDDEN]) > 0.8
-    categories = pd.Series(pd.Categorical(y, categories=["cat", "bee", "ant"]))
+    codes = np.array([2, 1, 0, -1])[LABELS]
+    categories = pd.Series(pd.Categorical.from_codes(codes, ["cat", "bee", "ant"]))
     other = fitted(in_blocks(TEXTS, [50]), in_blocks(categories, [9]), rank=9, max_iter=4)
     assert other.classes_.tolist() == ["cat", "bee", "ant"]
 

@@ -38,7 +38,7 @@ def known(table: Any, cuts: Any, **parameters: Any) -> SetUp:
     return set_up(Blocks.of(in_blocks(table, cuts)), options)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), cuts=CUTS, n=st.integers(1, 60))
 def test_encoder_is_that_of_the_whole_table(seed: int, cuts: list[int], n: int) -> None:
     table = mixed_table(n, seed, missing=0.2)
@@ -68,7 +68,7 @@ def test_arrays_have_columns_by_position() -> None:
     assert sum(fitted.lengths) == 40
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(numbers=st.lists(FINITE, min_size=1, max_size=40), data=st.data())
 def test_order_statistics_are_exact(numbers: list[float], data: st.DataObject) -> None:
     array = np.array(numbers)
@@ -92,7 +92,7 @@ def test_sums_do_not_depend_on_the_order(numbers: list[float], data: st.DataObje
     assert abs(whole.value() - float(np.sum(np.array(numbers, np.longdouble)))) <= slack
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=9, deadline=None)
 @given(seed=st.integers(0, 10**6), cuts=CUTS, missing=st.sampled_from([0.0, 0.15, 0.7]))
 def test_eigenpairs_and_features_are_those_of_the_whole_table(
     seed: int, cuts: list[int], missing: float
@@ -122,7 +122,7 @@ def test_eigenpairs_and_features_are_those_of_the_whole_table(
     assert_allclose(square, np.vdot(X, X), rtol=1e-12)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(cuts=CUTS, order=st.permutations(range(60)))
 def test_blocks_and_order_of_rows_change_no_bit(cuts: list[int], order: list[int]) -> None:
     table = mixed_table(60, 3, missing=0.1)

@@ -9,7 +9,7 @@ the rows are cut into blocks.
 >>> frame = dd.from_pandas(pd.DataFrame({"x": range(10)}), npartitions=3)
 >>> blocks = Blocks.of(frame)
 >>> blocks.lengths()
-(4, 4, 2)
+(4, 3, 3)
 >>> blocks.reduce(lambda block: int(block["x"].sum()), lambda a, b: a + b)
 45
 """

@@ -93,12 +93,12 @@ def sketch_block(block: Any, as_values: Set[Name] = NOTHING) -> TableSketch:
         cells = read_cells(column, name)
         if isinstance(cells, Numbers) and name in as_values:
             cells = cells.as_categories()
-        columns[name] = _sketch(cells, name)
+        columns[name] = _sketch(cells, name, table.n_rows)
     return TableSketch((table.n_rows,), columns)
 
 
-def _sketch(cells: Categories | Numbers, name: Name) -> ColumnSketch:
-    if not cells.any_present():
+def _sketch(cells: Categories | Numbers, name: Name, n_rows: int) -> ColumnSketch:
+    if not n_rows or not cells.any_present():
         order = tuple(cells.values) if isinstance(cells, Categories) and cells.ordered else None
         return ColumnSketch("nothing", cells.unit, order=order)
     if isinstance(cells, Categories):
