@@ -1,6 +1,6 @@
 """A quick guard of the defaults: ten labels per class, beside logistic regression.
 
-``python -m benchmarks.accuracy`` measures more data, more splits and more methods.
+``lowrankgcn compare`` measures more data, more splits and more methods.
 """
 
 from __future__ import annotations
@@ -15,18 +15,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import lowrankgcn as lg
+from lowrankgcn.experiments.comparison.splits import draw_labels
 
 SPLITS = 3
 LABELS = 10
-
-
-def ten_labels_per_class(classes: np.ndarray, seed: int) -> np.ndarray:
-    generator = np.random.default_rng(seed)
-    labels = np.full(len(classes), -1)
-    for label in np.unique(classes):
-        chosen = generator.choice(np.flatnonzero(classes == label), LABELS, replace=False)
-        labels[chosen] = label
-    return labels
 
 
 @pytest.mark.slow
@@ -38,7 +30,7 @@ def test_defaults_beside_logistic_regression(load: Callable[[], Any], margin: fl
     standardised = StandardScaler().fit_transform(data.data)
     ours, theirs = [], []
     for seed in range(SPLITS):
-        labels = ten_labels_per_class(data.target, seed)
+        labels = draw_labels(data.target, LABELS, split=seed, seed=0)
         known = labels >= 0
         classifier = lg.GCNClassifier(random_state=seed).fit(data.data, labels)
         peer = LogisticRegression(max_iter=5000).fit(standardised[known], labels[known])

@@ -27,7 +27,7 @@ from lowrankgcn.spectrum import Eigenpairs
 
 __version__ = "0.1.0.dev0"
 
-_ESTIMATORS = ("GCNClassifier", "load", "save")
+_ESTIMATORS = ("GCNClassifier", "cross_validate", "load", "save")
 
 __all__ = [
     "AccuracyWarning",
@@ -45,6 +45,7 @@ __all__ = [
     "RankWarning",
     "TableEncoder",
     "UnlabelledComponentWarning",
+    "cross_validate",
     "datasets",
     "eigenpairs",
     "exceptions",

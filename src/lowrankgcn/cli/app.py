@@ -14,8 +14,16 @@ __all__ = ["app"]
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
+# In the help: files first, then what a sceptic wants.
+_ORDER = ("classify", "predict", "explain", "suggest", "compare", "reproduce", "demo")
+
+
 class _OneLineErrors(TyperGroup):
     """Says what is wrong in one line instead of a usage screen."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of the help."""
+        return sorted(super().list_commands(ctx), key=_ORDER.index)
 
     def main(
         self,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
-__all__ = ["bad_input", "writing"]
+__all__ = ["bad_input", "check_writable", "noted_warnings", "writing"]
 
 
 @contextmanager
@@ -33,6 +35,44 @@ def writing(path: str | os.PathLike[str], option: str = "--out") -> Iterator[Non
     """Turn a failure to write to `path` into one line and exit code 2."""
     try:
         yield
+    except BrokenPipeError:  # who reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise typer.Exit(0) from None
     except OSError as error:
         message = f"cannot write to {os.fspath(path)}: {error.strerror or error}"
         raise typer.BadParameter(message, param_hint=option) from None
+
+
+def check_writable(path: Path | None, option: str) -> None:
+    """Find out before the work whether a file can be written.
+
+    Raises
+    ------
+    typer.BadParameter
+        If it is a folder, or its folder is missing or may not be written to.
+    """
+    if path is None or str(path) == "-":
+        return
+    folder = Path(os.path.realpath(path)).parent
+    with writing(path, option):
+        if path.is_dir():
+            raise IsADirectoryError(21, os.strerror(21))
+        if not folder.is_dir():
+            raise FileNotFoundError(2, f"there is no folder {folder}")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(13, os.strerror(13))
+
+
+@contextmanager
+def noted_warnings() -> Iterator[list[str]]:
+    """Collect warnings meant for users, each text once, instead of printing them."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield texts
+        finally:
+            for warning in caught:
+                text = " ".join(str(warning.message).split())
+                if issubclass(warning.category, UserWarning) and text not in texts:
+                    texts.append(text)

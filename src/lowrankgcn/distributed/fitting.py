@@ -35,7 +35,6 @@ from lowrankgcn.distributed.spectrum import HyperedgePairs
 from lowrankgcn.distributed.standin import (
     StandIn,
     eigenvector_rows,
-    feature_square,
     stand_in,
 )
 from lowrankgcn.estimators.candidates import Prepared, prepare
@@ -162,11 +161,11 @@ def _fit_table(
     clock = Clock()
     known = set_up(blocks, settings)
     labelled = blocks.take(labels.index, known.table.lengths)
-    rows = stand_in(known.inputs, known.pairs, known.of_edges, labelled, labels.index)
+    rows = stand_in(known.inputs, known.pairs, known.inner, labelled, labels.index)
     proposals = _propose(known, rows, settings, labels.n_classes)
     clock.note("set-up")
     standing = Labels(
-        labels.classes, np.arange(len(labels.index)), labels.codes, len(rows.features)
+        labels.classes, np.arange(len(labels.index)), labels.codes, rows.features.shape[0]
     )
     task = Task(standing, settings, weights, seed, rows.features)
     prepared = _prepare(known, rows, proposals, settings)
@@ -175,7 +174,7 @@ def _fit_table(
     members = task.train(prepared, shares)
     clock.note("training")
     reach = Reach.of(known.spectrum, known.table.encoder.transform(labelled))
-    arguments = (members, task.features, standing, reach.hyperedges)
+    arguments = (members, rows.features, standing, reach.hyperedges)
     model, own = models(known.inputs, known.spectrum, known.pairs, *arguments)
     results = _fitted_rows(blocks, own, labels, reach.alone, known.table.lengths)
     clock.note("prediction")
@@ -205,16 +204,16 @@ def _propose(known: SetUp, rows: StandIn, settings: Settings, n_classes: int) ->
 def _prepare(
     known: SetUp, rows: StandIn, proposals: Proposals, settings: Settings
 ) -> list[Prepared]:
-    square = feature_square(known.inputs, known.table, known.spectrum)
     return [
         prepare(
             candidate,
             known.spectrum.laplacian,
             rows.features,
             kernels,
+            known.inner,
             scaled=settings.scaling,
             n_rows=known.table.n_rows,
-            square=square,
+            square_sum=known.square_sum,
         )
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
     ]

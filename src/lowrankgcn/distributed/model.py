@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
 from lowrankgcn.estimators.inputs import TableInputs
@@ -16,6 +15,7 @@ from lowrankgcn.estimators.members import Member, extend
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.extension.sparse import TableCross
 from lowrankgcn.operators import DenseFactor, FloatArray
+from lowrankgcn.training import Features
 
 __all__ = ["FittedRows", "Reach", "fitted_rows", "models"]
 
@@ -58,7 +58,7 @@ def models(
     spectrum: HyperedgeSpectrum,
     pairs: HyperedgePairs,
     members: tuple[Member, ...],
-    features: Tensor,
+    features: Features,
     labels: Labels,
     reached: NDArray[np.bool_],
 ) -> tuple[Model, Model]:
@@ -70,7 +70,7 @@ def models(
         What is known of all rows.
     members : tuple of Member
         Trained on the rows that stand for all, of which the last r are the identity.
-    features : (p + r, N_0) Tensor
+    features : Features
         Of those rows.
     labels : Labels
         Of those rows.

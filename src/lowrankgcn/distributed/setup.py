@@ -16,14 +16,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.counts import count_table, first_rows
 from lowrankgcn.distributed.encoding import FittedTable, fit_table
 from lowrankgcn.distributed.signs import rule_signs
 from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
-from lowrankgcn.distributed.standin import edge_features, spectral_features, table_inputs
+from lowrankgcn.distributed.standin import (
+    edge_features,
+    feature_square,
+    spectral_features,
+    table_inputs,
+)
 from lowrankgcn.estimators.candidates import overlap_signs
+from lowrankgcn.estimators.fitting import without_rounding
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
 from lowrankgcn.estimators.settings import Settings
@@ -44,9 +52,11 @@ class SetUp:
     spectrum : HyperedgeSpectrum
     inputs : TableInputs
         What the network sees.
-    of_edges : (|E|, N_0) array
-        HᵀD^{-1/2}X.
+    square_sum : float
+        ‖X‖²_F.
     pairs : HyperedgePairs
+    inner : (r, N_0) array
+        UᵀX.
     filters : tuple of Filter or None
         Those given, bound to the spectrum.
     """
@@ -54,8 +64,9 @@ class SetUp:
     table: FittedTable
     spectrum: HyperedgeSpectrum
     inputs: TableInputs
-    of_edges: FloatArray
+    square_sum: float
     pairs: HyperedgePairs
+    inner: FloatArray
     filters: tuple[Filter, ...] | None
 
 
@@ -84,9 +95,17 @@ def set_up(blocks: Blocks, settings: Settings) -> SetUp:
             pairs = spectrum.smallest(rank, firsts)
         else:
             pairs, filters = spectrum.dominant(rank, settings.filters, firsts)
+    square_sum = feature_square(inputs, table, spectrum)
     of_edges = edge_features(inputs, spectrum, counting)
-    if settings.scaling:
-        signs = overlap_signs(spectral_features(inputs, pairs, of_edges))
-    else:
-        signs = rule_signs(blocks, encoder, pairs)
-    return SetUp(table, spectrum, inputs, of_edges, pairs.signed(signs), filters)
+    inner = without_rounding(spectral_features(inputs, pairs, of_edges), square_sum)
+    signs = overlap_signs(inner) if settings.scaling else rule_signs(blocks, encoder, pairs)
+    signs = np.where(pairs.eigenvalues > 0, signs, 1.0)  # those of the null space stay
+    return SetUp(
+        table,
+        spectrum,
+        inputs,
+        square_sum,
+        pairs.signed(signs),
+        inner * signs[:, None],
+        filters,
+    )

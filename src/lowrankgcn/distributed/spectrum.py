@@ -79,9 +79,8 @@ class HyperedgePairs:
         )
 
     def signed(self, signs: FloatArray) -> HyperedgePairs:
-        """With eigenvectors multiplied by signs, those of the null space as they are."""
-        kept = np.where(self.eigenvalues > 0, signs, 1.0)
-        return replace(self, coefficients=self.coefficients * kept)
+        """With eigenvectors multiplied by signs."""
+        return replace(self, coefficients=self.coefficients * signs)
 
 
 @final

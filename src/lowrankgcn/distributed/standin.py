@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+import torch
 
 from lowrankgcn.distributed.counts import Counting, weighted
 from lowrankgcn.distributed.encoding import FittedTable
@@ -27,6 +28,7 @@ from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.training import TensorFeatures
 
 __all__ = [
     "StandIn",
@@ -48,12 +50,12 @@ class StandIn:
     ----------
     pairs : Eigenpairs
         With eigenvectors U_s, shape (p + r, r).
-    features : (p + r, N_0) array
-        X_s.
+    features : TensorFeatures
+        X_s, shape (p + r, N_0).
     """
 
     pairs: Eigenpairs
-    features: FloatArray
+    features: TensorFeatures
 
 
 def table_inputs(
@@ -126,23 +128,24 @@ def spectral_features(
 
 
 def stand_in(
-    inputs: TableInputs, pairs: HyperedgePairs, of_edges: FloatArray, labelled: Any, index: Any
+    inputs: TableInputs, pairs: HyperedgePairs, inner: FloatArray, labelled: Any, index: Any
 ) -> StandIn:
     """The rows that stand for all.
 
     Parameters
     ----------
-    inputs, pairs, of_edges
-        What is known of all rows.
+    inputs, pairs, inner
+        What is known of all rows, UᵀX among it.
     labelled : table
         The p labelled rows.
     index : (p,) int array
         Their numbers.
     """
-    features = inputs.features(labelled, np.zeros((0, 0)))
+    features = inputs.features(labelled)
     vectors = eigenvector_rows(inputs.encoder, pairs, labelled)
     for row, column in pairs.bare.items():
         vectors[np.asarray(index) == row, column] = 1.0
-    rest = spectral_features(inputs, pairs, of_edges) - vectors.T @ features
+    rest = inner - vectors.T @ features
     standing = pairs.with_vectors(np.vstack([vectors, np.eye(pairs.rank)]))
-    return StandIn(standing, np.vstack([features, rest]))
+    tensor = torch.from_numpy(np.vstack([features, rest]))
+    return StandIn(standing, TensorFeatures(tensor))

@@ -20,13 +20,16 @@ from typing import Literal, final
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from lowrankgcn.estimators.features import SeenFeatures
 from lowrankgcn.filters import Filter
 from lowrankgcn.kernels import Kernel, low_rank_kernels
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
 from lowrankgcn.operators import FloatArray, IdentityOperator, SymmetricOperator
 from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.training import Features
 
 __all__ = [
     "Architecture",
@@ -109,12 +112,19 @@ class Prepared:
         Factor for the features.
     pairs : Eigenpairs or None
         Of kernels of given rank.
+    inner : (r, N_0) array or None
+        UᵀX of these, before scaling.
     """
 
     candidate: Candidate
     kernels: tuple[SymmetricOperator, ...]
     feature_scale: float
     pairs: Eigenpairs | None = None
+    inner: FloatArray | None = None
+
+    def seen(self, features: Features, like: Tensor) -> SeenFeatures:
+        """Features as this candidate's network sees them, in the type and place of `like`."""
+        return SeenFeatures(features, self.feature_scale, self.inner, like)
 
     def network(
         self, n_features: int, n_classes: int, *, bias: bool, dropout: float, dtype: torch.dtype
@@ -129,12 +139,13 @@ class Prepared:
 def prepare(
     candidate: Candidate,
     laplacian: Laplacian,
-    features: FloatArray,
+    features: Features,
     kernels: Sequence[Kernel] = (),
+    inner: FloatArray | None = None,
     *,
     scaled: bool = True,
     n_rows: int | None = None,
-    square: float | None = None,
+    square_sum: float | None = None,
 ) -> Prepared:
     """Build the kernels' scaling and the features' scaling of a candidate.
 
@@ -142,50 +153,54 @@ def prepare(
     ----------
     candidate : Candidate
     laplacian : Laplacian
-    features : (n, N_0) array
+    features : Features
     kernels : sequence of Kernel
         Those of its filters; empty for the identity.
+    inner : (R, N_0) array, optional
+        UᵀX of all eigenvectors, of which kernels of given rank have the first.
     scaled : bool
         False leaves kernels and features as they are, as in the paper.
-    n_rows, square : int and float, optional
-        Number of rows and ‖X‖²_F, if `features` and the eigenvectors of `kernels` stand for more
-        rows than they have.
+    n_rows, square_sum : int and float, optional
+        Number of rows and sum of the squares of their features, if `features` and the eigenvectors
+        of `kernels` stand for more rows than they have.
     """
     n = laplacian.n if n_rows is None else n_rows
     if candidate.ignores_graph:
-        square = float(np.vdot(features, features)) if square is None else square
-        scale = _inverse_rms(square, n * features.shape[1])
+        total = features.square_sum() if square_sum is None else square_sum
+        scale = _inverse_rms(total, n * features.shape[1])
         # Without a hidden layer the model is convex and its penalty is one on standardised columns.
         keep = not scaled or not candidate.hidden_widths
-        return Prepared(candidate, (IdentityOperator(len(features)),), 1.0 if keep else scale)
+        return Prepared(candidate, (IdentityOperator(features.shape[0]),), 1.0 if keep else scale)
     pairs = kernels[0].eigenpairs
     if pairs is None:
         scale = _full_scale(kernels, features) if scaled else 1.0
         return Prepared(candidate, tuple(kernels), scale)
+    assert inner is not None
+    inner = inner[: pairs.rank]
     if not scaled:
-        return Prepared(candidate, tuple(kernels), 1.0, pairs)
+        return Prepared(candidate, tuple(kernels), 1.0, pairs, inner)
     responses = np.stack([kernel.response for kernel in kernels])  # (K, r)
     norm = math.sqrt(float(np.square(responses).sum(axis=1).max()))
     factor = math.sqrt(n) / norm if norm > 0 else 1.0
     filters = [factor * kernel.filter for kernel in kernels]
-    inner = pairs.eigenvectors.T @ features  # (r, N_0)
     if candidate.architecture == "reduced":
-        pairs = _oriented(pairs, inner)
+        pairs, inner = _oriented(pairs, inner)
     scaled_kernels = low_rank_kernels(laplacian, filters, pairs)
-    square = float(np.square(factor * responses[:, :, None] * inner).sum())
+    square = float((np.square(factor * responses) @ np.square(inner).sum(axis=1)).sum())
     rows = pairs.rank if candidate.architecture == "reduced" else n
     size = rows * features.shape[1] * len(kernels)
-    return Prepared(candidate, scaled_kernels, _inverse_rms(square, size), pairs)
+    return Prepared(candidate, scaled_kernels, _inverse_rms(square, size), pairs, inner)
 
 
-def _oriented(pairs: Eigenpairs, inner: FloatArray) -> Eigenpairs:
-    """Eigenvectors signed by what they have in common with the features, UᵀX.
+def _oriented(pairs: Eigenpairs, inner: FloatArray) -> tuple[Eigenpairs, FloatArray]:
+    """Eigenvectors signed by what they have in common with the features, UᵀX, and that.
 
     Reduced networks depend on signs. Those of :func:`lowrankgcn.eigenpairs` hang on the largest
     entry of each vector, which a few more rows may change; a sum over all rows hardly changes.
     """
-    signs = overlap_signs(inner).astype(pairs.eigenvectors.dtype)
-    return replace(pairs, eigenvectors=pairs.eigenvectors * signs)
+    signs = overlap_signs(inner)
+    vectors = pairs.eigenvectors * signs.astype(pairs.eigenvectors.dtype)
+    return replace(pairs, eigenvectors=vectors), inner * signs[:, None]
 
 
 def overlap_signs(inner: FloatArray) -> FloatArray:
@@ -195,9 +210,10 @@ def overlap_signs(inner: FloatArray) -> FloatArray:
     return np.where(mixed < -negligible, -1.0, 1.0)
 
 
-def _full_scale(kernels: Sequence[Kernel], features: FloatArray) -> float:
-    square = sum(float(np.square(kernel @ features).sum()) for kernel in kernels)
-    return _inverse_rms(square, features.size * len(kernels))
+def _full_scale(kernels: Sequence[Kernel], features: Features) -> float:
+    whole = features.dense().numpy()
+    square = sum(float(np.square(kernel @ whole).sum()) for kernel in kernels)
+    return _inverse_rms(square, whole.size * len(kernels))
 
 
 def _inverse_rms(square: float, size: int) -> float:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from torch import Tensor
 
+from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Candidate, Prepared, prepare
+from lowrankgcn.estimators.convergence import watch
+from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
 from lowrankgcn.estimators.labels import Labels
@@ -24,27 +26,35 @@ from lowrankgcn.estimators.proposals import Proposals, propose
 from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.selection import Score, Selection, share_out, stratified_folds
 from lowrankgcn.estimators.settings import PENALTY, Settings
-from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
-from lowrankgcn.training import predict_held_out, threads_for, train
+from lowrankgcn.training import (
+    Features,
+    TensorFeatures,
+    predict_held_out,
+    threads_for,
+    train,
+)
 
-__all__ = ["Clock", "Fitted", "Task", "fit"]
+__all__ = [
+    "Clock",
+    "Fitted",
+    "SetUp",
+    "Task",
+    "fit",
+    "predict_without",
+    "set_up",
+    "without_rounding",
+]
 
 # Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
 _COMPARED_ROWS = 1024
 _CONVEX_STEPS = 50
 _WORK_OF_A_ROW = 1000
-# Shares of the initial loss. On a dozen data sets the default settings end with a last tenth of
-# one per cent and a half at most, and with a loss below a half.
-_STILL_FALLING = 0.02
-_HARDLY_FALLEN = 0.9
-_AT_REST = 0.01
-_NOTHING = 1e-6
-_FEW_ITERATIONS = 50
+_ORTHOGONAL = 1e-8
 
 
 @final
@@ -66,48 +76,94 @@ class Fitted:
     timings: dict[str, float]
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class SetUp:
+    """What depends on the rows alone and not on which of them are labelled, nor how."""
+
+    rows: Rows
+    inputs: Inputs
+    laplacian: Laplacian
+    proposals: Proposals
+    features: Features
+    prepared: tuple[Prepared, ...]
+
+
 def fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
     """Fit networks to the labelled rows; small problems on one thread, which is faster."""
     with threads_for(labels.n_rows * _WORK_OF_A_ROW):
-        return _fit(rows, labels, settings, sample_weight, seed)
+        clock = Clock()
+        tell("building the graph")
+        ready = set_up(rows, labels, settings, seed)
+        clock.note("set-up")
+        return _fit(ready, labels, settings, sample_weight, seed, clock)
 
 
-def _fit(
-    rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
-) -> Fitted:
-    clock = Clock()
-    inputs, graph = _graph_and_inputs(rows, settings, seed)
+def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
+    """Rows → graph → Laplacian → eigenpairs → candidates; of labels only the number of classes."""
+    inputs, features, graph = _read(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
+    tell("computing eigenpairs")
     proposals = propose(laplacian, settings, labels.n_classes, seed)
-    if inputs is None:
+    if inputs is None or features is None:
         inputs, features = _spectral_inputs(laplacian, proposals)
-    else:
-        features = inputs.features(rows.data, np.zeros((0, 0)))  # no vectors are needed for it
-    clock.note("set-up")
-    task = Task(labels, settings, sample_weight, seed, features)
-    prepared = [
-        prepare(candidate, laplacian, features, kernels, scaled=settings.scaling)
+    inner = None if proposals.pairs is None else _inner(features, proposals.pairs)
+    prepared = tuple(
+        prepare(candidate, laplacian, features, kernels, inner, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
-    ]
-    scores, shares = task.compare(prepared)
+    )
+    return SetUp(rows, inputs, laplacian, proposals, features, prepared)
+
+
+def predict_without(
+    ready: SetUp,
+    labels: Labels,
+    held_out: NDArray[np.bool_],
+    settings: Settings,
+    sample_weight: FloatArray | None,
+    seed: int,
+) -> NDArray[np.intp]:
+    """Classes, as positions, of labelled rows that training does not know the labels of.
+
+    Parameters
+    ----------
+    held_out : (p,) bool array
+        Which of the labelled rows; each class has to keep one.
+    """
+    known = Labels(labels.classes, labels.index[~held_out], labels.codes[~held_out], labels.n_rows)
+    with threads_for(labels.n_rows * _WORK_OF_A_ROW):
+        task = Task(known, settings, sample_weight, seed, ready.features)
+        _, shares = task.compare(ready.prepared)
+        members = task.train(ready.prepared, shares)
+        distributions = _distributions(ready.laplacian.graph, known, members, ready.features)
+    found: NDArray[np.intp] = distributions[labels.index[held_out]].argmax(axis=1)
+    return found
+
+
+def _fit(
+    ready: SetUp,
+    labels: Labels,
+    settings: Settings,
+    sample_weight: FloatArray | None,
+    seed: int,
+    clock: Clock,
+) -> Fitted:
+    laplacian, proposals, inputs = ready.laplacian, ready.proposals, ready.inputs
+    graph = laplacian.graph
+    task = Task(labels, settings, sample_weight, seed, ready.features)
+    scores, shares = task.compare(ready.prepared)
     clock.note("selection")
-    members = task.train(prepared, shares)
+    members = task.train(ready.prepared, shares)
     clock.note("training")
-    distributions = np.zeros((labels.n_rows, labels.n_classes))
-    for member in members:
-        distributions += member.weight * member.distributions(task.features)
-    unplaced = _unplaced(graph, labels)
-    distributions[unplaced] = 1.0 / labels.n_classes
-    alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
-    distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
-    distributions /= distributions.sum(axis=1, keepdims=True)
+    tell("predicting")
+    distributions = _distributions(graph, labels, members, ready.features)
     model = None
-    if _joins(graph, rows, settings):
-        model = _model(inputs, laplacian, proposals.pairs, members, task.features, labels)
+    if _joins(graph, ready.rows, settings):
+        model = _model(inputs, laplacian, proposals.pairs, members, ready.features, labels)
     clock.note("prediction")
     selection = Selection.of(proposals.candidates, scores, shares)
     return Fitted(
@@ -117,10 +173,24 @@ def _fit(
         members,
         selection,
         distributions,
-        unplaced,
+        _unplaced(graph, labels),
         model,
         clock.seconds,
     )
+
+
+def _distributions(
+    graph: Graph, labels: Labels, members: tuple[Member, ...], features: Features
+) -> FloatArray:
+    """Class distributions of all rows, shape (n, C)."""
+    distributions = np.zeros((labels.n_rows, labels.n_classes))
+    for member in members:
+        distributions += member.weight * member.distributions(features)
+    distributions[_unplaced(graph, labels)] = 1.0 / labels.n_classes
+    alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
+    distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
+    distributions /= distributions.sum(axis=1, keepdims=True)
+    return distributions
 
 
 class Clock:
@@ -137,39 +207,58 @@ class Clock:
         self._last = now
 
 
-def _graph_and_inputs(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph]:
+def _read(
+    rows: Rows, settings: Settings, seed: int
+) -> tuple[Inputs | None, Features | None, Graph]:
+    """How rows are read, what networks see of them, and the graph; rows may be a graph alone."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
     if kind == "graph":
-        return None, data
+        return None, None, data
     if kind == "affinities":
-        return None, AdjacencyGraph(data)
+        return None, None, AdjacencyGraph(data)
     if kind == "incidence":
-        return None, Hypergraph(data)
-    if isinstance(settings.graph, Graph):
-        given = settings.graph
-        if kind == "points":
-            return PointInputs.fit(data, raw_features=raw, raw_points=True), given
-        own = Hypergraph.from_table(data)
-        return TableInputs.fit(data, own, raw_features=raw), given
+        return None, None, Hypergraph(data)
+    given = settings.graph if isinstance(settings.graph, Graph) else None
     if kind == "table":
         table = Hypergraph.from_table(data)
-        return TableInputs.fit(data, table, raw_features=raw), table
+        encoded = TableInputs.fit(data, table, raw_features=raw)
+        return encoded, TableFeatures.of(encoded, data, table), table if given is None else given
     named = settings.bandwidth != "auto"  # a bandwidth is in the units of the columns
-    inputs = PointInputs.fit(data, raw_features=raw, raw_points=named or raw)
+    as_given = given is not None or named or raw
+    inputs = PointInputs.fit(data, raw_features=raw, raw_points=as_given)
+    features = TensorFeatures(torch.from_numpy(np.ascontiguousarray(inputs.features(data))))
+    if given is not None:
+        return inputs, features, given
     assert isinstance(settings.graph, str)
     kind_of_graph = "gaussian" if settings.graph == "auto" and (named or raw) else settings.graph
     graph = point_graph(kind_of_graph, inputs.rows(data), settings.bandwidth, random_state=seed)
-    return inputs, graph
+    return inputs, features, graph
 
 
-def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, FloatArray]:
+def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, Features]:
     """The eigenvectors as features, √n U."""
     pairs = proposals.pairs
     if pairs is None:
         raise invalid("X", "features for architecture='full'", "a graph alone")
     inputs = GivenInputs(pairs.rank, math.sqrt(laplacian.n))
-    return inputs, inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
+    coordinates = inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
+    return inputs, TensorFeatures(torch.from_numpy(coordinates))
+
+
+def _inner(features: Features, pairs: Eigenpairs) -> FloatArray:
+    """UᵀX, once for all candidates."""
+    inner: FloatArray = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
+    return without_rounding(inner, features.square_sum())
+
+
+def without_rounding(inner: FloatArray, square_sum: float) -> FloatArray:
+    """UᵀX with zeros in place of rounding errors, for features of the given sum of squares.
+
+    Nothing else may decide on which side of its kink an activation begins.
+    """
+    length = math.sqrt(square_sum / inner.shape[1])  # of a column, about
+    return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
 
 
 def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
@@ -188,16 +277,16 @@ class Task:
         settings: Settings,
         sample_weight: FloatArray | None,
         seed: int,
-        features: FloatArray,
+        features: Features,
     ) -> None:
         self.labels, self.settings, self.seed = labels, settings, seed
         self.sample_weight = None if sample_weight is None else sample_weight[labels.index]
+        self.features = features
         dtype = torch.float64 if settings.dtype == "float64" else torch.float32
-        self.dtype = dtype
-        self.features: Tensor = torch.as_tensor(features).to(dtype=dtype, device=settings.device)
+        self.like = torch.empty(0, dtype=dtype, device=settings.device)
         self.generator = np.random.default_rng(seed)
 
-    def compare(self, prepared: list[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
+    def compare(self, prepared: Sequence[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
         """Cross-validated scores and shares of the candidates."""
         candidates = [one.candidate for one in prepared]
         if len(prepared) == 1:
@@ -207,13 +296,16 @@ class Task:
         folds = stratified_folds(codes, self.generator, weights=weights)
         scores = [Score.unknown() for _ in prepared]
         if len(folds):
-            scores = [
-                Score.of(self._held_out(one, folds), folds, codes, weights) for one in prepared
-            ]
+            for number, one in enumerate(prepared):
+                tell("comparing networks", number, len(prepared))
+                held_out = self._held_out(one, folds)
+                scores[number] = Score.of(held_out, folds, codes, weights)
         best = self.settings.selection == "best"
         return scores, share_out(candidates, scores, best=best)
 
-    def train(self, prepared: list[Prepared], shares: NDArray[np.float64]) -> tuple[Member, ...]:
+    def train(
+        self, prepared: Sequence[Prepared], shares: NDArray[np.float64]
+    ) -> tuple[Member, ...]:
         """Train every candidate that has a share."""
         members = []
         for one, share in zip(prepared, shares, strict=True):
@@ -231,7 +323,7 @@ class Task:
         convex = self._convex(one.candidate)
         record = train(
             network,
-            self.features * one.feature_scale,
+            one.seen(self.features, self.like),
             self.labels.index,
             self.labels.codes,
             n_restarts=1 if convex else settings.n_restarts,
@@ -240,14 +332,14 @@ class Task:
             progress=settings.verbose,
             **self._options(one.candidate),
         )
-        _watch(record, one.candidate)
+        watch(record, one.candidate)
         record.load_into(network)
         return Member(one, network, record, share, counting(record, settings.restarts))
 
     def _held_out(self, one: Prepared, folds: NDArray[np.bool_]) -> NDArray[np.float64]:
         return predict_held_out(
             self._network(one),
-            self.features * one.feature_scale,
+            one.seen(self.features, self.like),
             self.labels.index,
             self.labels.codes,
             folds,
@@ -263,7 +355,7 @@ class Task:
                 self.labels.n_classes,
                 bias=self.settings.bias,
                 dropout=self.settings.dropout if one.candidate.hidden_widths else 0.0,
-                dtype=self.dtype,
+                dtype=self.like.dtype,
             )
         return network.to(self.settings.device)
 
@@ -303,32 +395,6 @@ class Task:
         return {classes.index(name): weight for name, weight in given.items()}
 
 
-def _watch(record: Any, candidate: Candidate) -> None:
-    """Warn when training went wrong."""
-    if record.diverged.any():
-        warn_caller(
-            f"training of the {candidate} diverged in {int(record.diverged.sum())} of "
-            f"{record.n_restarts} restarts; choose a smaller learning_rate",
-            ConvergenceWarning,
-        )
-        return
-    curve = np.nanmean(record.loss_curve, axis=1)
-    if len(curve) < _FEW_ITERATIONS:  # nobody expects convergence then
-        return
-    last_tenth = curve[-len(curve) // 10 - 1] - curve[-1]
-    fallen = curve[0] - curve[-1]
-    # Features that say nothing have a loss that falls little and comes to rest; small steps do not.
-    settled = fallen > _NOTHING * curve[0] and abs(last_tenth) < _AT_REST * fallen
-    hardly = curve[-1] > _HARDLY_FALLEN * curve[0] and not settled
-    if last_tenth > _STILL_FALLING * curve[0] or hardly:
-        warn_caller(
-            f"training of the {candidate} has not converged: its loss went from {curve[0]:.3g} to "
-            f"{curve[-1]:.3g} in {len(curve)} iterations, {last_tenth:.2g} of it in the last "
-            "tenth; raise max_iter or learning_rate",
-            ConvergenceWarning,
-        )
-
-
 def _joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
     """Whether further rows of X can be joined to the graph: it must be made of X itself."""
     if not isinstance(settings.graph, Graph):
@@ -354,7 +420,7 @@ def _model(
     laplacian: Laplacian,
     pairs: Eigenpairs | None,
     members: tuple[Member, ...],
-    features: Tensor,
+    features: Features,
     labels: Labels,
 ) -> Model:
     """What new rows need."""

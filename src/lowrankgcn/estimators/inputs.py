@@ -28,7 +28,14 @@ from lowrankgcn.graphs import Hypergraph, TableEncoder
 from lowrankgcn.graphs.cells import Numbers, read_cells, read_table
 from lowrankgcn.graphs.columns import BinnedColumn
 
-__all__ = ["GivenInputs", "Inputs", "PointInputs", "TableInputs", "inputs_from_state"]
+__all__ = [
+    "GivenInputs",
+    "Inputs",
+    "PointInputs",
+    "TableInputs",
+    "indicator_rows",
+    "inputs_from_state",
+]
 
 FloatArray = NDArray[np.float64]
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
@@ -92,7 +99,9 @@ class PointInputs(Inputs):
     unit: FloatArray | None
 
     @classmethod
-    def fit(cls, X: FloatArray, *, raw_features: bool = False, raw_points: bool = False) -> Inputs:
+    def fit(
+        cls, X: FloatArray, *, raw_features: bool = False, raw_points: bool = False
+    ) -> PointInputs:
         """Look at the columns of X, shape (n, d)."""
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if not raw_features:
@@ -182,19 +191,18 @@ class TableInputs(Inputs):
         return cls(encoder, shown, unfitted.means, numbers, centre, scale)
 
     def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
-        """Centred indicators and standardised numbers; a missing number counts as the mean."""
+        """Indicators minus their means, then numbers in standard units; missing cells are zero."""
         codes = self.encoder.transform(X)
-        columns = np.full(self.encoder.n_hyperedges + 1, -1)
-        columns[self.shown] = np.arange(len(self.shown))
-        place = columns[codes]
-        rows = np.broadcast_to(np.arange(len(codes))[:, None], place.shape)
-        result = np.zeros((len(codes), len(self.shown) + len(self.numbers)))
-        result[rows[place >= 0], place[place >= 0]] = 1.0
-        result[:, : len(self.shown)] -= self.means
-        if self.numbers:
-            numbers = (self._numbers(X) - self.centre) / self.scale
-            result[:, len(self.shown) :] = np.where(np.isnan(numbers), 0.0, numbers)
-        return result
+        indicators = indicator_rows(codes, self.shown, self.encoder.n_hyperedges)
+        indicators -= self.means
+        return np.hstack([indicators, self.standardised(X, len(codes))])
+
+    def standardised(self, X: Any, n_rows: int) -> FloatArray:
+        """Numeric columns in standard units, zero where cells are missing, shape (q, k)."""
+        if not self.numbers:
+            return np.zeros((n_rows, 0))
+        numbers = (self._numbers(X) - self.centre) / self.scale
+        return np.where(np.isnan(numbers), 0.0, numbers)
 
     def rows(self, X: Any) -> Any:
         """The table itself."""
@@ -282,6 +290,24 @@ class GivenInputs(Inputs):
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> GivenInputs:
         """Restore what :meth:`state` gave."""
         return cls(values["rank"], values["scale"])
+
+
+def indicator_rows(codes: NDArray[Any], shown: NDArray[np.intp], n_hyperedges: int) -> FloatArray:
+    """Indicators of the shown hyperedges from codes (q, p), shape (q, N).
+
+    Examples
+    --------
+    >>> indicator_rows(np.array([[0, 2], [1, 3]]), np.array([1, 2]), 3)
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    place = np.full(n_hyperedges + 1, -1)
+    place[shown] = np.arange(len(shown))
+    found = place[codes]
+    rows, columns = np.nonzero(found >= 0)
+    result = np.zeros((len(codes), len(shown)))
+    result[rows, found[rows, columns]] = 1.0
+    return result
 
 
 def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,6 +11,7 @@ where affinities go through hyperedges or landmarks.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -26,7 +27,7 @@ from lowrankgcn.filters.library import Custom
 from lowrankgcn.kernels import Kernel, kernel
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn import ACTIVATIONS, Network, Propagation
-from lowrankgcn.training import TrainingRecord
+from lowrankgcn.training import Features, TrainingRecord
 
 __all__ = ["ExtendedLayer", "ExtendedNetwork", "Member", "counting", "extend"]
 
@@ -57,9 +58,10 @@ class Member:
     weight: float
     restarts: NDArray[np.intp]
 
-    def distributions(self, features: Tensor) -> FloatArray:
-        """Class distributions of the fitted rows, shape (n, C)."""
-        logits = self.record.logits(self.network, features * self.prepared.feature_scale)
+    def distributions(self, features: Features) -> FloatArray:
+        """Class distributions of the fitted rows with such features, shape (n, C)."""
+        seen = self.prepared.seen(features, self.record.weights[0])
+        logits = self.record.logits(self.network, seen)
         shares = torch.softmax(logits[torch.as_tensor(self.restarts)], dim=2)
         mean: FloatArray = shares.mean(dim=0).double().cpu().numpy()
         return mean
@@ -148,7 +150,7 @@ class ExtendedNetwork:
 
 @torch.no_grad()
 def extend(
-    member: Member, laplacian: Laplacian, cross: CrossAffinity, features: Tensor, first: int
+    member: Member, laplacian: Laplacian, cross: CrossAffinity, features: Features, first: int
 ) -> tuple[ExtendedNetwork, FloatArray]:
     """Compute, from the fitted rows, what a trained network needs for new ones.
 
@@ -157,7 +159,7 @@ def extend(
     member : Member
     laplacian : Laplacian
     cross : CrossAffinity
-    features : (n, N_0) Tensor
+    features : Features
         Of the fitted rows.
     first : int
         Number of extended vectors that others need already.
@@ -175,14 +177,14 @@ def extend(
         builder = _SpectralBuilder(member, cross, first)
     else:
         builder = _FullBuilder(member, cross, first, laplacian)
-    layers = builder.layers(features * prepared.feature_scale)
+    layers = builder.layers(prepared.seen(features, member.record.weights[0]))
     network = ExtendedNetwork(
         layers, str(member.network.activation_name), prepared.feature_scale, member.weight
     )
     return network, builder.basis()
 
 
-class _Builder:
+class _Builder(ABC):
     """Goes through the layers at the fitted rows and notes what new rows need of them."""
 
     def __init__(self, member: Member, cross: CrossAffinity, first: int) -> None:
@@ -191,37 +193,22 @@ class _Builder:
         self.weights = [weight[chosen] for weight in member.record.weights]  # (s, K, in, out)
         self.biases = [bias[chosen] for bias in member.record.biases]
         self.s = len(chosen)
-        self.modules = [m for m in member.network.propagations if isinstance(m, Propagation)]
+        self.last = len(self.weights) - 1
 
     def basis(self) -> FloatArray:
         """Vectors to extend, over the columns of the cross affinity."""
         return np.zeros((self.cross.n_columns, 0))
 
-    def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
-        """What layer `layer` with input H, one tensor for each restart, needs."""
-        raise NotImplementedError
-
-    def layers(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
+    @abstractmethod
+    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
         """Walk through the network."""
-        notes = []
-        H = [X] * self.s
-        last = len(self.weights) - 1
-        for layer in range(last + 1):
-            notes.append(self.note(layer, H))
-            if layer < last:
-                H = [self._forward(layer, H[j], j) for j in range(self.s)]
-        return tuple(notes)
 
-    def _forward(self, layer: int, H: Tensor, restart: int) -> Tensor:
-        total: Tensor | None = None
-        for module, weight in zip(self.modules, self.weights[layer][restart], strict=True):
-            part = module(H @ weight)
-            total = part if total is None else total + part
-        assert total is not None
+    def activated(self, Z: Tensor, layer: int, restart: int) -> Tensor:
+        """What a hidden layer puts out, from the product with its kernels; Z is overwritten."""
         if self.biases:
-            total = total + self.biases[layer][restart]
-        activated: Tensor = self.member.network.activation(total)
-        return activated
+            Z += self.biases[layer][restart]
+        result: Tensor = self.member.network.activation(Z)
+        return result
 
     def bias(self, layer: int) -> NDArray[Any] | None:
         """Biases of a layer, shape (s, N)."""
@@ -229,7 +216,7 @@ class _Builder:
 
 
 class _IdentityBuilder(_Builder):
-    def layers(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
+    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
         return tuple(
             ExtendedLayer(weight[:, 0].cpu().numpy(), None, 0, self.bias(layer), self.s)
             for layer, weight in enumerate(self.weights)
@@ -254,28 +241,26 @@ class _SpectralBuilder(_Builder):
     def basis(self) -> FloatArray:
         return compress_eigenvectors(self.cross, self.pairs)
 
-    def layers(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
-        if self.member.prepared.candidate.architecture == "reduced":
-            return self._reduced(X)
-        return super().layers(X)
+    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
+        """From U^T H to U^T H of the next layer; a reduced network meets the rows at its end only.
 
-    def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
-        parts = [self._coefficients(layer, self.U.T @ H[j], j) for j in range(self.s)]
-        return self._layer(layer, parts)
-
-    def _reduced(self, X: Tensor) -> tuple[ExtendedLayer, ...]:
-        """The whole network in spectral coordinates; only its end meets the rows."""
-        parts = []
-        last = len(self.weights) - 1
-        for restart in range(self.s):
-            H = self.U.T @ X
-            for layer in range(last + 1):
-                H = self._coefficients(layer, H, restart)
-                if layer < last:
-                    H = H + self.biases[layer][restart] if self.biases else H
-                    H = self.member.network.activation(H)
-            parts.append(H)
-        return (self._layer(last, parts),)
+        𝒦H = U φ(Λ) UᵀH: what a layer's input has beside U is never needed.
+        """
+        reduced = self.member.prepared.candidate.architecture == "reduced"
+        inner = [X.inner(self.U)] * self.s
+        notes = []
+        for layer in range(self.last + 1):
+            parts = [self._coefficients(layer, inner[j], j) for j in range(self.s)]
+            if layer == self.last or not reduced:
+                notes.append(self._layer(layer, parts))
+            if layer < self.last:
+                inner = [
+                    self.activated(part, layer, j)
+                    if reduced
+                    else self.U.T @ self.activated(self.U @ part, layer, j)
+                    for j, part in enumerate(parts)
+                ]
+        return tuple(notes)
 
     def _coefficients(self, layer: int, inner: Tensor, restart: int) -> Tensor:
         """Σ_k φ_k(Λ) UᵀH Θ_k, shape (r, N_out)."""
@@ -300,12 +285,28 @@ class _FullBuilder(_Builder):
         kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
         self.at_one = [float(kernel.filter(np.ones(1))[0]) for kernel in kernels]
         self.divided = [kernel_of(laplacian, divided_difference(k.filter)) for k in kernels]
+        self.modules = [m for m in member.network.propagations if isinstance(m, Propagation)]
         self.vectors: list[FloatArray] = []
 
     def basis(self) -> FloatArray:
         return np.hstack(self.vectors)
 
-    def note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
+    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
+        notes = []
+        H = [X.dense()] * self.s
+        for layer in range(self.last + 1):
+            notes.append(self._note(layer, H))
+            if layer < self.last:
+                H = [self._forward(layer, H[j], j) for j in range(self.s)]
+        return tuple(notes)
+
+    def _forward(self, layer: int, H: Tensor, restart: int) -> Tensor:
+        weights = self.weights[layer][restart]
+        terms = [module(H @ w) for module, w in zip(self.modules, weights, strict=True)]
+        return self.activated(torch.stack(terms).sum(dim=0), layer, restart)
+
+    def _note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
+        """What a layer with inputs H, one for each restart, needs."""
         products, owns = [], []
         for j in range(self.s):
             weights = self.weights[layer][j].double().cpu().numpy()

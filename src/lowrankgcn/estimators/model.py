@@ -7,6 +7,7 @@ networks know of the graph; each network is then evaluated row by row.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -20,6 +21,7 @@ from lowrankgcn.extension import CrossAffinity
 __all__ = ["Model"]
 
 _ROWS = 65536
+_ENTRIES = 2**23  # of the features of a chunk
 
 
 @final
@@ -45,6 +47,12 @@ class Model:
     networks: tuple[ExtendedNetwork, ...]
     n_classes: int
 
+    @cached_property
+    def width(self) -> int | None:
+        """Number of features, None if no network looks at them."""
+        owns = (network.layers[0].own for network in self.networks)
+        return next((own.shape[1] for own in owns if own is not None), None)
+
     def distributions(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Class distributions (q, C), and which rows could not be placed and have a uniform one.
 
@@ -53,14 +61,16 @@ class Model:
         count = len(X) if not hasattr(X, "shape") else X.shape[0]
         shares = np.empty((count, self.n_classes))
         lost = np.empty(count, np.bool_)
-        for start, stop in chunks(count, _ROWS):
+        wide = 1 if self.width is None else self.width
+        for start, stop in chunks(count, max(1, min(_ROWS, _ENTRIES // wide))):
             part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
             shares[start:stop], lost[start:stop] = self._chunk(part)
         return shares, lost
 
     def _chunk(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
         extended = self.cross.product(self.inputs.rows(X), self.basis)
-        features = self.inputs.features(X, extended)
+        nothing = np.zeros((len(extended), 0))
+        features = nothing if self.width is None else self.inputs.features(X, extended)
         total = np.zeros((len(extended), self.n_classes))
         for network in self.networks:
             total += network.weight * network.distributions(extended, features)

@@ -60,7 +60,11 @@ _SCORES = ("cv_loss", "cv_accuracy", "cv_deviation")
 
 
 def save(
-    classifier: GCNClassifier, path: str | os.PathLike[str], *, fitted_rows: bool = True
+    classifier: GCNClassifier,
+    path: str | os.PathLike[str],
+    *,
+    fitted_rows: bool = True,
+    description: Mapping[str, Any] | None = None,
 ) -> None:
     """Write a fitted classifier into one safetensors file.
 
@@ -73,12 +77,15 @@ def save(
     fitted_rows : bool
         Whether to keep what concerns the rows given to fit: ``label_distributions_``,
         ``transduction_`` and ``unplaced_``.
+    description : mapping, optional
+        Texts, numbers, lists and mappings to keep beside it, such as where the rows came from; they
+        come back as ``description_``. By default that of a loaded classifier, if it has one.
 
     Raises
     ------
     ValueError
-        If it is no classifier, is not fitted, has classes that are neither numbers nor texts, or
-        nothing would be left of it without the fitted rows.
+        If it is no classifier, is not fitted, has classes that are neither numbers nor texts,
+        nothing would be left of it without the fitted rows, or JSON cannot hold the description.
     OSError
         If the file cannot be written; one that was there stays as it was.
 
@@ -104,6 +111,7 @@ def save(
         raise invalid("classifier", "a fitted GCNClassifier", type(classifier).__name__)
     check_is_fitted(classifier, "classes_")
     arrays, contents = _state(classifier, bool(fitted_rows))
+    contents["description"] = _described(classifier, description)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     document = {
         "format": FORMAT,
@@ -130,8 +138,8 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
     -------
     GCNClassifier
         With ``classes_``, ``selection_``, ``n_features_in_``, ``feature_names_in_`` if there were
-        names, ``loss_curve_``, ``n_iter_``, ``timings_``, and what `fitted_rows` kept. It predicts,
-        bit for bit, what the saved one does.
+        names, ``loss_curve_``, ``n_iter_``, ``timings_``, ``description_``, and what `fitted_rows`
+        kept. It predicts, bit for bit, what the saved one does.
 
     Raises
     ------
@@ -240,6 +248,15 @@ def _state(classifier: GCNClassifier, fitted_rows: bool) -> tuple[Arrays, dict[s
     return arrays, contents
 
 
+def _described(classifier: GCNClassifier, description: Mapping[str, Any] | None) -> Any:
+    if description is None:
+        description = getattr(classifier, "description_", {})
+    try:
+        return json.loads(json.dumps(dict(description), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise invalid("description", "what JSON can hold", error) from None
+
+
 def _selection_row(row: Mapping[str, Any]) -> dict[str, Any]:
     scores = {name: None if math.isnan(row[name]) else float(row[name]) for name in _SCORES}
     return {
@@ -272,6 +289,7 @@ def _classifier(arrays: Arrays, contents: dict[str, Any]) -> GCNClassifier:
     timings = field_of(contents, "timings", dict)
     classifier.timings_ = {k: positive_float(v, "timings", zero=True) for k, v in timings.items()}
     _restore_rows(classifier, arrays)
+    classifier.description_ = field_of({"description": {}, **contents}, "description", dict)
     model = field_of(contents, "model", (dict, type(None)))
     classifier._model = None
     if model is not None:

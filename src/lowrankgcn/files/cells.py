@@ -42,7 +42,7 @@ class Cells:
     codes : (n,) int array
         Positions in `values`, −1 for missing cells.
     values : Arrow array
-        Distinct values; texts, or what a Parquet file has.
+        Distinct values; texts, or what a Parquet file has. Of floating-point numbers all cells.
     decimal : str
         "," if numbers among the texts may have decimal commas.
     """
@@ -75,6 +75,9 @@ class Cells:
                 array = array.cast(pa.string())
             except pa.ArrowException:
                 raise ValueError(f"expected text or numbers, got {kind}") from None
+        if pa.types.is_floating(array.type):  # mostly different: no list of distinct ones
+            place = np.arange(len(array))
+            return cls(np.where(array.is_valid(), place, -1), array, decimal)
         encoded = array.dictionary_encode()
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return cls(codes, encoded.dictionary, decimal)
@@ -86,9 +89,16 @@ class Cells:
 
     @property
     def n_distinct(self) -> int:
-        """How many different values there are."""
+        """How many different values there are; texts that spell the same number are one."""
         values = self._numbers if self.meaning == "number" else self.values
         return int(pc.count_distinct(values).as_py())
+
+    @property
+    def constant(self) -> bool:
+        """Whether all values are equal, none of them missing."""
+        values = self._numbers if self.meaning == "number" else self.values
+        limits = pc.min_max(values).as_py()
+        return not values.null_count and bool(limits["min"] == limits["max"])
 
     @cached_property
     def meaning(self) -> Meaning:
@@ -149,16 +159,12 @@ class Cells:
 
     def as_categories(self) -> pd.Categorical:
         """Cells as categories, sorted by their text."""
-        texts = self.texts
-        order = np.argsort(texts, kind="stable")
-        place = np.empty(len(texts) + 1, np.int64)
-        place[order] = np.arange(len(texts))
-        place[-1] = -1
-        return pd.Categorical.from_codes(place[self.codes], categories=texts[order])
+        codes, distinct = pd.factorize(self.texts, sort=True)
+        return pd.Categorical.from_codes(np.append(codes, -1)[self.codes], categories=distinct)
 
     @cached_property
     def texts(self) -> NDArray[Any]:
-        """The distinct values as texts, object array."""
+        """Texts of `values`, object array, None for missing ones."""
         texts = self.values.cast(pa.string()).to_pylist()
         return np.array([*texts, None], dtype=object)[:-1]
 

@@ -33,7 +33,7 @@ import pandas as pd
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.cells import Cells, Meaning
 
-__all__ = ["Columns", "Reason", "choose_columns", "read_labels_of"]
+__all__ = ["Columns", "Reason", "choose_columns", "read_labels_of", "texts_of"]
 
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 
@@ -202,6 +202,14 @@ def choose_columns(
     return Columns(target, used, left_out)
 
 
+def texts_of(frame: pd.DataFrame, column: str) -> Any:
+    """A column as a Series of texts, None in cells that are empty or blank."""
+    cells = Cells.of(frame[column])
+    texts = [text if text and text.strip() else None for text in cells.texts]
+    values = np.array([*texts, None], dtype=object)[cells.codes]
+    return pd.Series(values, index=frame.index, name=column, dtype=object)
+
+
 def read_labels_of(frame: pd.DataFrame, target: str) -> Any:
     """Labels of a table's target column as a Series of texts, None in empty cells.
 
@@ -215,24 +223,18 @@ def read_labels_of(frame: pd.DataFrame, target: str) -> Any:
     """
     if target not in frame.columns:
         raise _unknown("target", target, frame.columns)
-    column = f"column {target!r}"
+    labels = texts_of(frame, target)
+    counts = labels.value_counts()
+    if len(counts) < 2:
+        got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
+        raise ValueError(f"column {target!r}: expected labels of at least two classes, got {got}")
     cells = Cells.of(frame[target])
-    texts = cells.texts
-    texts[[not text.strip() for text in texts]] = None
-    labels = np.array([*texts, None], dtype=object)[cells.codes]
-    known = [text for text in texts if text is not None]
-    if not known:
-        raise ValueError(f"{column}: expected labels in some rows, got empty cells only")
-    if len(known) == 1:
-        raise ValueError(
-            f"{column}: expected labels of at least two classes, got {known[0]!r} only"
-        )
-    count = sum(label is not None for label in labels)
-    numbers = cells.meaning == "number" and not cells.whole
-    if numbers and len(known) > max(_MOST_CLASSES, count / 2):
-        got = f"{len(known)} different numbers in {count} rows"
-        raise ValueError(f"{column}: expected classes, got {got}")
-    return pd.Series(labels, index=frame.index, name=target, dtype=object)
+    if cells.meaning == "number" and not cells.whole:
+        total = int(counts.sum())
+        if len(counts) > max(_MOST_CLASSES, total / 2):
+            got = f"{len(counts)} different numbers in {total} rows"
+            raise ValueError(f"column {target!r}: expected classes, got {got}")
+    return labels
 
 
 @contextmanager
@@ -255,13 +257,12 @@ def _reason(cells: Cells) -> Reason | None:
     present, total = cells.n_present, len(cells.codes)
     if not present:
         return "empty"
-    distinct = cells.n_distinct
-    if distinct == 1 and present == total:
+    if present == total and cells.constant:
         return "constant"
     if cells.meaning == "category":
-        return "identifier" if distinct > max(1, _MOST_DISTINCT * present) else None
+        return "identifier" if cells.n_distinct > max(1, _MOST_DISTINCT * present) else None
     counts = cells.meaning == "number" and cells.whole
-    return "identifier" if counts and distinct == present == total else None
+    return "identifier" if counts and cells.n_distinct == total else None
 
 
 def _check_names(frame: pd.DataFrame, target: str, named: Mapping[str, tuple[str, ...]]) -> None:

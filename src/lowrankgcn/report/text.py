@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import math
+import platform
+from importlib.metadata import version
 
+import lowrankgcn
 from lowrankgcn.report.study import KernelSummary, Task
 
 __all__ = [
@@ -18,14 +21,39 @@ __all__ = [
     "error_text",
     "number",
     "percent",
+    "plural",
+    "rough",
     "small",
     "spectrum_text",
+    "versions",
 ]
 
 
 def percent(share: float) -> str:
     """A share as a percentage with one decimal."""
     return f"{100 * share:.1f} %"
+
+
+def rough(share: float) -> str:
+    """A share as a percentage without decimals, but never 0 or 100 where it is not.
+
+    >>> rough(0.934), rough(0.9991), rough(1.0), rough(0.0004)
+    ('93 %', 'over 99 %', '100 %', 'under 1 %')
+    """
+    if share > 0.995 and share < 1:
+        return "over 99 %"
+    if 0 < share < 0.005:
+        return "under 1 %"
+    return f"{100 * share:.0f} %"
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    r"""A number of things with their name.
+
+    >>> plural(1, "row"), plural(20000, "row"), plural(2, "class", "classes")
+    ('1 row', '20\xa0000 rows', '2 classes')
+    """
+    return f"{count(n)} {one if n == 1 else many or one + 's'}"
 
 
 def duration(seconds: float) -> str:
@@ -77,4 +105,14 @@ def accuracy_line(task: Task) -> str:
     """The accuracy of a task in one line."""
     return (
         f"GCNClassifier, {task.n_labels} labels: {percent(task.accuracy)} of the other rows right"
+    )
+
+
+def versions() -> tuple[str, ...]:
+    """Versions of Python and of the packages that decide the digits."""
+    packages = ("numpy", "scipy", "torch", "finufft", "matplotlib")
+    return (
+        f"lowrankgcn {lowrankgcn.__version__}",
+        f"Python {platform.python_version()}",
+        *(f"{name} {version(name)}" for name in packages),
     )

@@ -1,8 +1,8 @@
 """Training of networks by explicit gradients, all restarts in one batch.
 
-The way of the data, and the modules in reading order: ``reduction`` (network and data →
-``problem``) → ``gradients`` (of ``hidden`` layers and the ``head``) → ``objective`` (loss with its
-penalty) → ``optimizers`` → ``train`` → ``record``.
+The way of the data, and the modules in reading order: ``features`` → ``reduction`` (network and
+data → ``problem``) → ``gradients`` (of ``hidden`` layers and the ``head``) → ``objective`` (loss
+with its penalty) → ``optimizers`` → ``train`` → ``record``.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
@@ -13,6 +13,7 @@ tensor([0, 0, 1, 1])
 """
 
 from lowrankgcn.training.activations import ACTIVATIONS
+from lowrankgcn.training.features import Features, TensorFeatures
 from lowrankgcn.training.folds import predict_held_out
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.lbfgs import LBFGS
@@ -35,10 +36,12 @@ __all__ = [
     "Adam",
     "Coordinates",
     "ExplicitGradients",
+    "Features",
     "GradientDescent",
     "MatrixReadout",
     "OperatorReadout",
     "Optimizer",
+    "TensorFeatures",
     "TrainingProblem",
     "TrainingRecord",
     "predict_held_out",

@@ -13,18 +13,24 @@ from torch import Tensor
 from lowrankgcn._validation import finite_array, invalid, node_index
 from lowrankgcn.nn import Network
 from lowrankgcn.nn.linear_map import checked_block
+from lowrankgcn.training.features import Features, TensorFeatures
 
 __all__ = ["as_features", "as_index", "as_targets", "as_weights"]
 
 
-def as_features(X: Any, network: Network) -> Tensor:
-    """X as a tensor (n, N_0) of the network's type, on its device."""
+def as_features(X: Any, network: Network) -> Features:
+    """X, an array or tensor (n, N_0), in the network's type and on its device."""
+    if isinstance(X, Features):
+        wanted = (network.n_nodes, network.widths[0])
+        if X.shape != wanted:
+            raise invalid("X", f"shape {wanted}", f"shape {X.shape}")
+        return X
     weight = next(network.parameters())
     if not isinstance(X, Tensor):
         X = torch.from_numpy(np.ascontiguousarray(finite_array(X, "X", ndim=2)))
     elif not bool(torch.isfinite(X.sum())) and not bool(torch.isfinite(X).all()):
         raise invalid("X", "finite entries", "NaN or infinity")
-    return checked_block(X.detach().to(weight), network.n_nodes, network.widths[0])
+    return TensorFeatures(checked_block(X.detach().to(weight), network.n_nodes, network.widths[0]))
 
 
 def as_index(index: Any, network: Network) -> Tensor:

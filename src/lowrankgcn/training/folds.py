@@ -98,12 +98,12 @@ def predict_held_out(
         l2_penalty=positive_float(l2_penalty, "l2_penalty", zero=True),
         decay=choice(decay, "decay", ("first", "all")),
     )
-    features = as_features(X, network)
-    labels, mean = (torch.as_tensor(array).to(features) for array in (classes, weighting))
-    problem = training_problem(network, features, index, labels, mean)
+    like = next(network.parameters()).detach()
+    labels, mean = (torch.as_tensor(array).to(like) for array in (classes, weighting))
+    problem = training_problem(network, as_features(X, network), index, labels, mean)
     if hidden_rows is not None:
         problem = _thinned(problem, positive_int(hidden_rows, "hidden_rows"), seed)
-    shares = torch.as_tensor(np.array(kept)).to(features)
+    shares = torch.as_tensor(np.array(kept)).to(like)
     problem = replace(problem, sample_weight=shares)
     weights, biases, generators = initial_weights(network, (seed,) * len(held))
     outcome = Outcome.empty(settings.max_iter, len(held))
@@ -111,7 +111,7 @@ def predict_held_out(
         train_batch(problem, settings, weights, biases, generators, outcome, lambda _: None)
         # Dropout is for training only.
         evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)
-        flat = features.new_empty(len(held) * network.widths[-1], len(index))
+        flat = like.new_empty(len(held) * network.widths[-1], len(index))
         repeat(evaluation.calls(flat.view(evaluation.logits_shape), flat))
     logits = flat.view(len(held), network.widths[-1], len(index)).double()
     return torch.softmax(logits, dim=1).mT.cpu().numpy()

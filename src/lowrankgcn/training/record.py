@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,7 +15,8 @@ from torch import Tensor
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN, SpectralConv
 from lowrankgcn.nn.linear_map import as_index
-from lowrankgcn.training.reduction import input_features
+from lowrankgcn.training.features import Features, TensorFeatures
+from lowrankgcn.training.reduction import first_product
 from lowrankgcn.training.threads import threads_for
 
 __all__ = ["TrainingRecord"]
@@ -109,7 +112,7 @@ class TrainingRecord:
         ----------
         network : GCN or ReducedOrderGCN
             The trained network, or one of the same widths on another graph.
-        X : (n, N_0) Tensor or array
+        X : (n, N_0) Tensor, array or Features
         rows : (p,) integers or (n,) mask, optional
             Rows to compute; all when omitted.
 
@@ -123,27 +126,27 @@ class TrainingRecord:
         is that of one restart.
         """
         self._check(network)
-        X = torch.as_tensor(X).to(self.weights[0])
-        if X.ndim != 2 or X.shape != (network.n_nodes, network.widths[0]):
+        if not isinstance(X, Features):
+            X = torch.as_tensor(X).to(self.weights[0])
+        if tuple(X.shape) != (network.n_nodes, network.widths[0]):
             expected = f"shape ({network.n_nodes}, {network.widths[0]})"
             raise invalid("X", expected, f"shape {tuple(X.shape)}")
-        index = None if rows is None else as_index(rows, network.n_nodes, X.device)
-        with threads_for(X.numel()):
-            features, basis = input_features(network, X)
+        given = X if isinstance(X, Features) else TensorFeatures(X)
+        index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
+        with threads_for(math.prod(given.shape)):
+            first = first_product(network, given)
             return torch.stack(
-                [self._logits(network, features, basis, index, j) for j in range(self.n_restarts)]
+                [self._logits(network, first, index, j) for j in range(self.n_restarts)]
             )
 
     def _logits(
         self,
         network: Network,
-        features: Tensor,
-        basis: Tensor | None,
+        first: Callable[[Tensor], Tensor],
         index: Tensor | None,
         restart: int,
     ) -> Tensor:
-        weight = self.weights[0][restart].flatten(0, 1)
-        H = features @ (weight if basis is None else basis.T @ weight)
+        H = first(self.weights[0][restart].flatten(0, 1))
         last = len(self.weights) - 1
         reduced = isinstance(network, ReducedOrderGCN)
         for layer in range(last + 1):
@@ -155,7 +158,7 @@ class TrainingRecord:
             if layer == last and isinstance(network, ReducedOrderGCN):
                 H = network.project(H, index)
             if self.biases:
-                H = H + self.biases[layer][restart]
+                H += self.biases[layer][restart]
             if layer < last:
                 H = network.activation(H)
         return H

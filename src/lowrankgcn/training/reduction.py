@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
@@ -29,20 +29,19 @@ from lowrankgcn.nn.propagation import (
 )
 from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.compression import COPIED_ENTRIES, by_column, merged, row_space
+from lowrankgcn.training.features import Features, TensorFeatures
 from lowrankgcn.training.problem import MatrixReadout, OperatorReadout, Readout, TrainingProblem
 
-__all__ = ["input_features", "training_problem"]
+__all__ = ["first_product", "training_problem"]
 
 # Entries of kernel rows that may be stored, and how many rows pay beside a product with the kernel.
 _STORED_ENTRIES = 2**28
 _PAYING_ROWS = 256
-# Rounding errors of a sum over all nodes, in units of the last place of its terms' norm.
-_ROUNDING = 64
 
 
 @torch.no_grad()
 def training_problem(
-    network: Network, X: Tensor, index: Tensor, targets: Tensor, sample_weight: Tensor
+    network: Network, X: Tensor | Features, index: Tensor, targets: Tensor, sample_weight: Tensor
 ) -> TrainingProblem:
     """Set up the training of a network.
 
@@ -50,7 +49,7 @@ def training_problem(
     ----------
     network : GCN or ReducedOrderGCN
         With an activation that has a name.
-    X : (n, N_0) Tensor
+    X : (n, N_0) Tensor or Features
     index : (p,) Tensor
         Labelled rows.
     targets : (p, C) Tensor
@@ -89,14 +88,16 @@ def training_problem(
     if name not in ACTIVATIONS:
         expected = "an activation given by its name; train other networks with autograd"
         raise invalid("network", expected, repr(network.activation))
+    given = TensorFeatures(X) if isinstance(X, Tensor) else X
     if _ignores_graph(_modules(network)):
         # Rows do not meet: only labelled ones matter.
-        X, index = X[index], torch.arange(len(index), device=X.device)
+        given = TensorFeatures(given.take(index))
+        index = torch.arange(len(index), device=index.device)
     basis: Tensor | None = None
     if network.depth == 1:
-        features = _labelled_features(network, X, index)
+        features = _labelled_features(network, given, index)
     else:
-        features, basis = input_features(network, X)
+        features, basis = _input_features(network, given)
     orthonormal = False
     if basis is None:
         features, basis = row_space(features)
@@ -105,7 +106,7 @@ def training_problem(
         Q, triangle = torch.linalg.qr(basis.double())
         features = features @ triangle.T.to(features.dtype)
         basis, orthonormal = Q.to(features.dtype), True
-    readout = _readout(network, index, X)
+    readout = _readout(network, index, features)
     if network.depth == 2 and not network.dropout.p and isinstance(readout, MatrixReadout):
         features, readout = merged(features, readout)
     return TrainingProblem(
@@ -124,7 +125,17 @@ def training_problem(
     )
 
 
-def input_features(network: Network, X: Tensor) -> tuple[Tensor, Tensor | None]:
+def first_product(network: Network, X: Features) -> Callable[[Tensor], Tensor]:
+    """W ↦ [𝒦₁X … 𝒦_KX] W, or [φ₁UᵀX … φ_KUᵀX] W of a reduced-order network, for any weights."""
+    if _ignores_graph(_modules(network)):
+        return X.times
+    features, basis = _input_features(network, X)
+    if basis is None:
+        return lambda weight: features @ weight
+    return lambda weight: features @ (basis.T @ weight)
+
+
+def _input_features(network: Network, X: Features) -> tuple[Tensor, Tensor | None]:
     """Features F (m, q) and basis B (K·N_0, q), or None, with F Bᵀ = [𝒦₁X … 𝒦_KX].
 
     Kernels of the same eigenvectors U have F = U if that is narrower than the product.
@@ -132,25 +143,15 @@ def input_features(network: Network, X: Tensor) -> tuple[Tensor, Tensor | None]:
     modules = _modules(network)
     shared = _shared_eigenvectors(modules)
     if isinstance(network, ReducedOrderGCN):
-        X = _spectral_features(network, X)
-    elif shared is not None:
+        reduced = X.inner(network.eigenvectors)
+        return _side_by_side([module(reduced) for module in modules]), None
+    if shared is not None:
         U, responses = shared
-        inner = U.T @ X
+        inner = X.inner(U)
         basis = _side_by_side([phi[:, None] * inner for phi in responses])  # (r, K·N₀)
         return (U, basis.T) if len(basis) < basis.shape[1] else (U @ basis, None)
-    return _side_by_side([module(X) for module in modules]), None
-
-
-def _spectral_features(network: ReducedOrderGCN, X: Tensor) -> Tensor:
-    """U_rᵀX with zeros for entries that are rounding errors.
-
-    Centred features have nothing in common with the constant null vector of a complete table. The
-    sign of what rounding leaves there, which the order of the rows decides, would switch hidden
-    units on or off in the first iterations.
-    """
-    inner = network.reduce(X)
-    noise = _ROUNDING * torch.finfo(X.dtype).eps * torch.linalg.vector_norm(X, dim=0)
-    return torch.where(inner.abs() > noise, inner, 0.0)
+    whole = X.dense()
+    return _side_by_side([module(whole) for module in modules]), None
 
 
 def _modules(network: Network) -> list[Propagation]:
@@ -161,11 +162,18 @@ def _ignores_graph(modules: Sequence[Propagation]) -> bool:
     return len(modules) == 1 and isinstance(modules[0], IdentityPropagation)
 
 
-def _labelled_features(network: Network, X: Tensor, index: Tensor) -> Tensor:
+def _labelled_features(network: Network, X: Features, index: Tensor) -> Tensor:
     """Rows of the features of a network with a single layer."""
     if isinstance(network, ReducedOrderGCN):
-        return network.project(input_features(network, X)[0], index)
-    return _side_by_side([module.rows(index, X) for module in _modules(network)])
+        return network.project(_input_features(network, X)[0], index)
+    modules = _modules(network)
+    shared = _shared_eigenvectors(modules)
+    if shared is not None:
+        U, responses = shared
+        inner = X.inner(U)
+        return _side_by_side([U[index] @ (phi[:, None] * inner) for phi in responses])
+    whole = X.dense()
+    return _side_by_side([module.rows(index, whole) for module in modules])
 
 
 def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:

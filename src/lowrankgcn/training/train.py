@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from rich.progress import Progress
 from torch import Tensor
 
 from lowrankgcn._parallel import map_chunks
+from lowrankgcn._progress import Listener, listener
 from lowrankgcn._validation import (
     choice,
     invalid,
@@ -82,7 +84,7 @@ def train(
     network : GCN or ReducedOrderGCN
         Not changed; see :meth:`TrainingRecord.load_into`. Its type and device are those of the
         training; its activation must be a named one.
-    X : (n, N_0) array or Tensor
+    X : (n, N_0) array, Tensor or Features
         Input features.
     index : (p,) integers or (n,) mask
         Labelled rows I.
@@ -158,9 +160,10 @@ def train(
     features, rows = as_features(X, network), as_index(index, network)
     classes = as_targets(targets, len(rows), network.widths[-1])
     weighting = as_weights(sample_weight, class_weight, classes)
-    labels, mean = (torch.as_tensor(array).to(features) for array in (classes, weighting))
+    like = next(network.parameters())
+    labels, mean = (torch.as_tensor(array).to(like.detach()) for array in (classes, weighting))
     # Set-up is a few large products: it may use all threads unless the whole is small.
-    with threads_for(features.numel() * len(network.propagations)):
+    with threads_for(math.prod(features.shape) * len(network.propagations)):
         problem = training_problem(network, features, rows, labels, mean)
     weights, biases, generators = initial_weights(network, drawn)
     outcome = Outcome.empty(settings.max_iter, len(drawn))
@@ -241,9 +244,21 @@ def initial_weights(
 
 @contextmanager
 def _bar(show: bool, outcome: Outcome) -> Iterator[Callable[[int], None]]:
+    told = listener()
     if not show:
-        yield lambda _: None
+        yield (lambda _: None) if told is None else _telling(told, outcome.loss_curve.size)
         return
     with Progress() as progress:
         task = progress.add_task("training", total=outcome.loss_curve.size)
         yield lambda count: progress.advance(task, count)
+
+
+def _telling(told: Listener, total: int) -> Callable[[int], None]:
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        told("training", done, total)
+
+    return advance

@@ -1,9 +1,13 @@
-"""Commands as users see them: names, options and help, in the order of ``lowrankgcn --help``.
+"""Commands as users see them: names, options and help.
 
 Each leaves the work to a module that is imported only when the command runs, so that ``--help``
 does not wait for torch.
 """
 
+from lowrankgcn.cli.commands.classify import classify
+from lowrankgcn.cli.commands.compare import compare
 from lowrankgcn.cli.commands.demo import demo
+from lowrankgcn.cli.commands.predict import predict
+from lowrankgcn.cli.commands.reproduce import reproduce
 
-__all__ = ["demo"]
+__all__ = ["classify", "compare", "demo", "predict", "reproduce"]

@@ -1,16 +1,16 @@
-"""A report as one HTML file: no script, no network, figures inside."""
+"""The page of studies: graphs from the data to the accuracy, as the paper has them."""
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Iterable, Sequence
-from html import escape
-from importlib.metadata import version
-from importlib.resources import files
-from string import Template
+from collections.abc import Sequence
+from typing import Any
 
-from lowrankgcn.report.figures import draw_filters, draw_points, draw_spectrum, draw_task
-from lowrankgcn.report.study import Study
+import numpy as np
+
+from lowrankgcn.report import layout
+from lowrankgcn.report.figures import draw_filters, draw_points, draw_spectrum
+from lowrankgcn.report.marks import legend, marks_of
+from lowrankgcn.report.study import Study, Task
 from lowrankgcn.report.text import (
     count,
     cut_text,
@@ -20,32 +20,10 @@ from lowrankgcn.report.text import (
     percent,
     small,
     spectrum_text,
+    versions,
 )
 
 __all__ = ["render"]
-
-_PAGE = Template(
-    """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>$title</title>
-<style>
-$css</style>
-</head>
-<body>
-<header>
-<h1>$title</h1>
-<p class="soft">$subtitle</p>
-</header>
-<main>
-$main
-</main>
-</body>
-</html>
-"""
-)
 
 
 def render(
@@ -69,19 +47,14 @@ def render(
     str
         A complete HTML document.
     """
-    blocks = [f'<p class="note">{escape(note)}</p>', _cards(studies, seconds)]
+    blocks = [layout.note(note), _cards(studies, seconds)]
     blocks += [_study(study) for study in studies]
     blocks.append(_repeat(studies, command, seconds))
-    return _PAGE.substitute(
-        title=escape(title),
-        subtitle=escape(subtitle),
-        css=files("lowrankgcn.report").joinpath("report.css").read_text("utf-8"),
-        main="\n".join(blocks),
-    )
+    return layout.page(title, subtitle, blocks)
 
 
 def _cards(studies: Sequence[Study], seconds: float) -> str:
-    cards = [
+    shown = [
         (
             percent(task.accuracy),
             f"{study.name}, {task.name}: GCNClassifier, "
@@ -91,36 +64,66 @@ def _cards(studies: Sequence[Study], seconds: float) -> str:
         for study in studies
         for task in study.tasks
     ]
-    cards.append((duration(seconds), "for everything computed on this page, figures aside"))
-    inside = "".join(
-        f'<div class="card"><b>{escape(value)}</b><span>{escape(text)}</span></div>\n'
-        for value, text in cards
-    )
-    return f'<div class="cards">\n{inside}</div>'
+    shown.append((duration(seconds), "for everything computed on this page, figures aside"))
+    return layout.cards(shown)
 
 
 def _study(study: Study) -> str:
-    read = f"<h3>What was read</h3>\n{_table(study.header, study.sample)}"
-    graph = f"<h3>The graph</h3>\n{_facts((k, _plain(v)) for k, v in study.facts.items())}"
+    rows = layout.table(study.header, study.sample, label="A few rows")
+    read = f"{layout.heading('What was read')}\n{rows}"
+    known = layout.facts((name, _plain(value)) for name, value in study.facts.items())
+    graph = f"{layout.heading('The graph')}\n{known}"
+    left = [read, graph]
     if study.points is not None:
         caption = f"The points from the side ({study.point_names[0]}, {study.point_names[1]}), "
-        left = [f"<div>{read}\n{graph}</div>", _figure(draw_points(study), caption + _ring_text())]
-    else:
-        left = [f"<div>{read}</div>", f"<div>{graph}</div>"]
-    parts = [
-        f'<section id="{study.name}">',
-        f"<h2>{escape(study.title)}</h2>",
-        f"<p>{escape(study.source)}</p>",
-        _columns(*left),
-        "<h3>Eigenpairs of the Laplacian</h3>",
-        _columns(_figure(draw_spectrum(study), _spectrum_caption(study)), _eigenvalues(study)),
-        "<h3>Filters and kernels</h3>",
-        _columns(_figure(draw_filters(study), _filters_caption(study)), _kernels(study)),
-        "<h3>What the few eigenpairs carry</h3>",
-        _columns(*(_task(study, number) for number in range(len(study.tasks)))),
-    ]
-    parts += [f'<p class="note">Warning: {escape(text)}</p>' for text in study.warnings]
-    return "\n".join([*parts, "</section>"])
+        drawn = _draw(study, study.tasks[0], study.points, study.point_names, "points")
+        left = [
+            f"{read}\n{graph}",
+            layout.figure(drawn, caption + _COLOURED, legend=_legend(study, 0)),
+        ]
+    pairs = study.pairs
+    whole = study.spectrum
+    eigenvalues = pairs.eigenvalues if whole is None else np.array([value for value, _ in whole])
+    spectrum = draw_spectrum(pairs.eigenvalues, pairs.residuals, f"{study.name}-spectrum")
+    filters = draw_filters(study.filters, eigenvalues, f"{study.name}-filters")
+    return layout.section(
+        study.name,
+        study.title,
+        layout.paragraph(study.source),
+        layout.columns(*left),
+        layout.heading("Eigenpairs of the Laplacian"),
+        layout.columns(layout.figure(spectrum, _spectrum_caption(study)), _eigenvalues(study)),
+        layout.heading("Filters and kernels"),
+        layout.columns(layout.figure(filters, _filters_caption(study)), _kernels(study)),
+        layout.heading("What the few eigenpairs carry"),
+        layout.columns(*(_task(study, index) for index in range(len(study.tasks)))),
+        *(layout.note(f"Warning: {text}") for text in study.warnings),
+    )
+
+
+_COLOURED = "coloured by class."
+
+
+def _draw(study: Study, task: Task, points: Any, axes: tuple[str, str], name: str) -> str:
+    given = np.zeros(len(task.classes), bool)
+    given[task.training] = True
+    return draw_points(
+        points,
+        task.classes,
+        given,
+        _marks(task),
+        axes=axes,
+        name=f"{study.name}-{name}",
+        title=f"Points of {study.name} by {task.name}",
+    )
+
+
+def _marks(task: Task) -> Any:
+    return marks_of(task.class_names, np.bincount(task.classes, minlength=len(task.class_names)))
+
+
+def _legend(study: Study, index: int) -> str:
+    return legend(_marks(study.tasks[index]))
 
 
 def _spectrum_caption(study: Study) -> str:
@@ -141,10 +144,6 @@ def _filters_caption(study: Study) -> str:
     return f"Responses φ(λ) of the filters, marked at {known} (grey lines)."
 
 
-def _ring_text() -> str:
-    return "coloured by class; ringed: the labelled ones."
-
-
 def _eigenvalues(study: Study) -> str:
     pairs = study.pairs
     rows: list[tuple[str, str, str]] = []
@@ -163,7 +162,7 @@ def _eigenvalues(study: Study) -> str:
     if study.spectrum is not None and pairs.rank < sum(m for _, m in study.spectrum):
         value, multiplicity = study.spectrum[-1]
         rows.append((f"{pairs.rank + 1} … {pairs.rank + multiplicity}", f"{value:.6f}", "–"))
-    return _table(("index", "eigenvalue", "residual"), rows, numeric=(0, 1, 2))
+    return layout.table(("index", "eigenvalue", "residual"), rows, numeric=(0, 1, 2))
 
 
 def _kernels(study: Study) -> str:
@@ -183,79 +182,53 @@ def _kernels(study: Study) -> str:
             " Here nothing need be cut: all other eigenvalues are equal, so that every kernel is "
             "diagonal plus low rank exactly, in the form named last."
         )
-    table = _table(header, rows, numeric=(1, 2, 3))
-    return f'<div>{table}\n<p class="soft">{escape(text)}</p></div>'
+    return f"{layout.table(header, rows, numeric=(1, 2, 3))}\n{layout.paragraph(text, soft=True)}"
 
 
 def _task(study: Study, index: int) -> str:
     task = study.tasks[index]
     name, share = task.largest_class
-    caption = f"Target “{task.name}”: {count(len(task.classes))} nodes "
+    caption = f"Target “{task.name}”: {count(len(task.classes))} nodes, {_COLOURED}"
     rows = [
         (f"GCNClassifier, {task.n_labels} labels", percent(task.accuracy)),
         ("the same, averaged over the classes", percent(task.balanced_accuracy)),
         (f"always guessing “{name}”", percent(share)),
     ]
-    return (
-        f"<div>{_figure(draw_task(study, index), caption + _ring_text())}\n"
-        f"{_facts(rows)}\n<p>{escape(task.remark)}</p>"
-        f"<pre>{escape(task.selection)}</pre></div>"
+    drawn = _draw(study, task, task.coordinates, task.axis_names, f"task{index}")
+    return "\n".join(
+        [
+            layout.figure(drawn, caption, legend=_legend(study, index)),
+            layout.facts(rows),
+            layout.paragraph(task.remark),
+            layout.code(task.selection),
+        ]
     )
 
 
 def _repeat(studies: Sequence[Study], command: str, seconds: float) -> str:
-    packages = ("numpy", "scipy", "finufft", "matplotlib")
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
     rows = [
         (f"{study.name}: {step}", duration(value))
         for study in studies
         for step, value in study.seconds.items()
     ]
     code = "\n\n".join(study.code.strip() for study in studies)
-    code = f"import lowrankgcn as lg\n\n{code}"
-    left = (
-        f"<div><h3>On the command line</h3>\n<pre><code>{escape(command)}</code></pre>\n"
-        f"<h3>In Python</h3>\n<pre><code>{escape(code)}</code></pre></div>"
+    left = [
+        layout.heading("On the command line"),
+        layout.code(command, wrapped=True),
+        layout.heading("In Python"),
+        layout.code(f"import lowrankgcn as lg\n\n{code}"),
+    ]
+    right = [
+        layout.heading("Where the time went"),
+        layout.facts([*rows, ("total", duration(seconds))], numeric=True),
+        layout.paragraph(f"{', '.join(versions())}.", soft=True),
+    ]
+    return layout.section(
+        "repeat", "How to repeat this", layout.columns("\n".join(left), "\n".join(right))
     )
-    right = (
-        f"<div><h3>Where the time went</h3>\n{_facts([*rows, ('total', duration(seconds))])}\n"
-        f'<p class="soft">Python {escape(platform.python_version())}, {escape(versions)}.</p></div>'
-    )
-    return f"<section>\n<h2>How to repeat this</h2>\n{_columns(left, right)}\n</section>"
 
 
 def _plain(value: str | int | float) -> str:
     if isinstance(value, float):
         return number(value) if abs(value) >= 1e-3 else small(value)
     return count(value) if isinstance(value, int) else value
-
-
-def _columns(*blocks: str) -> str:
-    return '<div class="columns">\n' + "\n".join(blocks) + "\n</div>"
-
-
-def _figure(svg: str, caption: str) -> str:
-    return f"<figure>\n{svg}\n<figcaption>{escape(caption)}</figcaption>\n</figure>"
-
-
-def _facts(rows: Iterable[tuple[str, str]]) -> str:
-    inside = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>\n" for name, value in rows
-    )
-    return f'<div class="wide"><table class="facts">\n{inside}</table></div>'
-
-
-def _table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[int] = ()
-) -> str:
-    def line(tag: str, cells: Sequence[str]) -> str:
-        inside = "".join(
-            f'<{tag} class="number">{escape(cell)}</{tag}>'
-            if column in numeric
-            else f"<{tag}>{escape(cell)}</{tag}>"
-            for column, cell in enumerate(cells)
-        )
-        return f"<tr>{inside}</tr>\n"
-
-    body = "".join(line("td", row) for row in rows)
-    return f'<div class="wide"><table>\n{line("th", header)}{body}</table></div>'

@@ -1,0 +1,157 @@
+"""``lowrankgcn classify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lowrankgcn.cli.app import app
+from lowrankgcn.cli.options import (
+    ArchitectureName,
+    AsJson,
+    Encoding,
+    GraphName,
+    Out,
+    Probabilities,
+    Quiet,
+    Seed,
+    TableArgument,
+    Target,
+)
+
+__all__ = ["classify"]
+
+_EXAMPLES = """Examples:
+
+lowrankgcn classify cars.csv --target price --out classified.csv
+
+lowrankgcn classify cars.csv --target price --validate --report report.html --save cars.model
+
+lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-rows.csv
+"""
+
+_CHOICES = "What is compared"
+_COLUMNS = "Columns"
+
+
+def _file(name: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        name, metavar="FILE", help=text, show_default=False
+    )
+    return option
+
+
+def _names(name: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        name, metavar="COLUMN", help=text, show_default=False, rich_help_panel=_COLUMNS
+    )
+    return option
+
+
+@app.command(epilog=_EXAMPLES)
+def classify(
+    table: TableArgument,
+    target: Target,
+    out: Out = None,
+    report: Annotated[
+        Path | None, _file("--report", "Write a page with pictures (HTML, needs no network).")
+    ] = None,
+    save: Annotated[
+        Path | None, _file("--save", "Keep the model, for `lowrankgcn predict`.")
+    ] = None,
+    validate: Annotated[
+        bool,
+        typer.Option(
+            "--validate",
+            help="First find out how often the answers are right, by hiding some of the labels.",
+        ),
+    ] = False,
+    probabilities: Probabilities = False,
+    drop: Annotated[
+        list[str] | None, _names("--drop", "Leave a column out (repeat, or separate by commas).")
+    ] = None,
+    categorical: Annotated[
+        list[str] | None, _names("--categorical", "Take its values as categories.")
+    ] = None,
+    numeric: Annotated[list[str] | None, _names("--numeric", "Take its values as numbers.")] = None,
+    graph: Annotated[
+        GraphName, typer.Option("--graph", help="How rows are joined.", rich_help_panel=_CHOICES)
+    ] = GraphName.AUTO,
+    architecture: Annotated[
+        ArchitectureName,
+        typer.Option("--architecture", help="Which networks.", rich_help_panel=_CHOICES),
+    ] = ArchitectureName.AUTO,
+    filter: Annotated[
+        str,
+        typer.Option(
+            "--filter",
+            metavar="NAME",
+            help="Of the eigenvalues: linear, quadratic, pseudoinverse, regularized-inverse, heat, "
+            "constant, high-pass, zero-impulse or auto.",
+            rich_help_panel=_CHOICES,
+        ),
+    ] = "auto",
+    rank: Annotated[
+        int | None,
+        typer.Option(
+            "--rank",
+            min=1,
+            metavar="N",
+            help="Number of eigenpairs.",
+            show_default=False,
+            rich_help_panel=_CHOICES,
+        ),
+    ] = None,
+    bandwidth: Annotated[
+        float | None,
+        typer.Option(
+            "--bandwidth",
+            metavar="X",
+            help="Of the Gaussian graph, in the units of the table.",
+            show_default=False,
+            rich_help_panel=_CHOICES,
+        ),
+    ] = None,
+    encoding: Encoding = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Classify the rows of a table whose target cell is empty.
+
+    The rows that have a class there teach the others theirs. Columns that name the rows (all
+    different) or say nothing (all the same) are left out.
+
+    The table comes back with two more columns: **prediction**, the class of every row, which is the
+    given one where there is one; and **probability**, what the model gives to that class. Without
+    **--out**, **--report**, **--save** and **--json**, the rows that had no class go to standard
+    output as CSV.
+    """
+    from lowrankgcn.cli.classify import run
+    from lowrankgcn.cli.request import Request
+
+    run(
+        Request(
+            table=table,
+            target=target,
+            out=out,
+            report=report,
+            save=save,
+            validate=validate,
+            probabilities=probabilities,
+            drop=tuple(drop or ()),
+            categorical=tuple(categorical or ()),
+            numeric=tuple(numeric or ()),
+            graph=graph.value,
+            architecture=architecture.value,
+            filter=filter,
+            rank="auto" if rank is None else rank,
+            bandwidth="auto" if bandwidth is None else bandwidth,
+            encoding=encoding,
+            seed=seed,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    )

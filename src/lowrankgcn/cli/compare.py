@@ -1,0 +1,152 @@
+"""``lowrankgcn compare``: read the options, run the comparison, print and write it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import lowrankgcn
+from lowrankgcn._atomic import write_text
+from lowrankgcn.cli.failures import bad_input, writing
+from lowrankgcn.cli.progress import bar, status
+from lowrankgcn.experiments.comparison import (
+    NAMES,
+    Comparison,
+    Step,
+    Task,
+    as_document,
+    as_frame,
+    as_markdown,
+    choose,
+    compare,
+    load_task,
+    read_task,
+    summarise,
+)
+from lowrankgcn.experiments.comparison.splits import check_counts
+from lowrankgcn.experiments.comparison.text import HEADER, best, cells, heading, remarks, subtitle
+
+__all__ = ["run"]
+
+
+def run(
+    table: str,
+    *,
+    target: str | None,
+    labels_per_class: str,
+    splits: int,
+    methods: str | None,
+    drop: tuple[str, ...],
+    in_order: bool,
+    seed: int,
+    as_json: bool,
+    csv: Path | None,
+    markdown: Path | None,
+    quiet: bool,
+) -> None:
+    """Compare, and leave the results where they were asked for."""
+    counts = _counts(labels_per_class)
+    with bad_input("--methods"):
+        chosen = choose(None if methods is None else [key.strip() for key in methods.split(",")])
+    with status(escape(f"reading {table}"), shown=not quiet):
+        task = _task(table, target, drop)
+    with bad_input("--labels-per-class"):
+        check_counts(task.classes, counts)
+    for option, path in (("--csv", csv), ("--markdown", markdown)):
+        _check_place(option, path)
+    running = [method for method in chosen if method.obstacle(task) is None]
+    if not running:
+        reasons = "; ".join(f"{method.key}: {method.obstacle(task)}" for method in chosen)
+        raise typer.BadParameter(f"none can take this table: {reasons}", param_hint="--methods")
+    with bar(len(running) * splits * len(set(counts)), shown=not quiet) as advance:
+
+        def watch(step: Step) -> None:
+            labels = f"{step.count} labels per class"
+            advance(f"split {step.split + 1} of {splits}, {labels}: {step.method.title}")
+
+        result = compare(
+            task, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
+        )
+    if csv is not None:
+        with writing(csv, "--csv"):
+            write_text(csv, as_frame(result).to_csv(index=False))
+    if markdown is not None:
+        with writing(markdown, "--markdown"):
+            write_text(markdown, as_markdown(result))
+    if as_json:
+        document = {"version": lowrankgcn.__version__, **as_document(result)}
+        typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+    elif not quiet:
+        _show(Console(highlight=False), result)
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    try:
+        counts = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        counts = ()
+    if not counts or min(counts) < 1:
+        message = f"expected numbers >= 1 such as 5,10,20, got {text!r}"
+        raise typer.BadParameter(message, param_hint="--labels-per-class")
+    return counts
+
+
+def _task(table: str, target: str | None, drop: tuple[str, ...]) -> Task:
+    if table in NAMES:
+        if target is not None or drop:
+            message = f"the dataset {table} has its own columns; a file is given as ./{table}"
+            raise typer.BadParameter(message, param_hint="--target" if target else "--drop")
+        with bad_input():
+            return load_task(table)
+    if table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]:
+        with bad_input("TABLE_OR_DATASET"):
+            return load_task(table)  # says which datasets there are
+    with bad_input("TABLE_OR_DATASET"):
+        if target is None:
+            raise ValueError(f"{table} needs --target, the column of its classes")
+        return read_task(table, target, drop=drop)
+
+
+def _check_place(option: str, path: Path | None) -> None:
+    """Find out before the work whether a file can be written."""
+    if path is None:
+        return
+    folder = path.absolute().parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        what = "is a folder" if path.is_dir() else f"{folder} is no folder to write to"
+        raise typer.BadParameter(f"cannot write to {path}: {what}", param_hint=option)
+
+
+def _show(console: Console, comparison: Comparison) -> None:
+    console.print(f"[bold]{escape(heading(comparison))}[/bold]", soft_wrap=True)
+    for count, rows in summarise(comparison).items():
+        winner = best(rows)
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1),
+            title=escape(subtitle(comparison, count)),
+            title_justify="left",
+            title_style="",
+        )
+        table.add_column(HEADER[0])
+        for name in HEADER[1:]:
+            table.add_column(name, justify="right", no_wrap=True)
+        for row in rows:
+            texts = map(escape, cells(row, comparison.splits))
+            table.add_row(*texts, style="bold" if row is winner else None)
+        console.print(table)
+    for text in remarks(comparison):
+        console.print(f"[dim]{escape(text)}[/dim]", soft_wrap=True)
+    console.print(
+        "[dim]± half of a 95 % interval; difference: to GCNClassifier on the same split, mean, "
+        "positive where the method is better; time: processor time of one fit and "
+        "prediction, median.[/dim]",
+        soft_wrap=True,
+    )

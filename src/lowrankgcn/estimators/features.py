@@ -1,0 +1,174 @@
+"""What networks see of the fitted rows, without storing it: a table stays codes and few numbers.
+
+A table with a thousand categories has a thousand indicator columns. Training wants some of their
+rows and products with narrow matrices, and these follow from the codes: gathering and adding rows
+for X W, counting for UᵀX, one rank-one correction for the columns' means.
+
+>>> import pandas as pd, torch
+>>> from lowrankgcn import Hypergraph
+>>> from lowrankgcn.estimators.inputs import TableInputs
+>>> table = pd.DataFrame({"colour": ["red", "red", "blue"] * 2, "size": [1, 2, 3, 4, 5, 6]})
+>>> graph = Hypergraph.from_table(table)
+>>> features = TableFeatures.of(TableInputs.fit(table, graph), table, graph)
+>>> features.take(torch.tensor([0, 5])).round(decimals=2)
+tensor([[-0.3300,  0.3300, -1.4600],
+        [ 0.6700, -0.6700,  1.4600]], dtype=torch.float64)
+>>> torch.allclose(features.times(torch.eye(3).double()), features.dense())
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lowrankgcn._parallel import chunks
+from lowrankgcn.estimators.inputs import FloatArray, TableInputs, indicator_rows
+from lowrankgcn.graphs import Hypergraph
+from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.training import Features
+
+__all__ = ["SeenFeatures", "TableFeatures"]
+
+# Vectors that are brought to double precision at a time.
+_COLUMNS = 8
+_ROWS = 65536
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableFeatures(Features):
+    """Centred indicators of categories and standardised numbers of a table, in double precision.
+
+    Attributes
+    ----------
+    incidence : CodeFactor
+        H, the table in codes.
+    shown : (N,) int array
+        Columns of H that are features.
+    means : (N,) array
+        Subtracted from them.
+    numbers : (n, k) array
+        The other features.
+
+    Notes
+    -----
+    Memory is that of the codes and numbers; with g groups of columns (:class:`CodeFactor`) UᵀX and
+    X W cost O(n g r) and O(n g k), whatever the number of categories is.
+    """
+
+    incidence: CodeFactor
+    shown: NDArray[np.intp]
+    means: FloatArray
+    numbers: FloatArray
+
+    @classmethod
+    def of(cls, inputs: TableInputs, X: Any, graph: Hypergraph) -> TableFeatures:
+        """Features of the table X, of which `graph` was made."""
+        assert isinstance(graph.incidence, CodeFactor)
+        numbers = inputs.standardised(X, graph.n_nodes)
+        return cls(graph.incidence, inputs.shown, inputs.means, numbers)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N₀)."""
+        return self.incidence.shape[0], len(self.shown) + self.numbers.shape[1]
+
+    def take(self, index: Tensor) -> Tensor:
+        """Selected rows X[index], shape (p, N₀)."""
+        rows = index.cpu().numpy()
+        codes = self.incidence.codes[rows]
+        indicators = indicator_rows(codes, self.shown, self.incidence.n_hyperedges) - self.means
+        return torch.from_numpy(np.hstack([indicators, self.numbers[rows]]))
+
+    def inner(self, U: Tensor) -> Tensor:
+        """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""
+        vectors = U.cpu().numpy()
+        result = np.empty((vectors.shape[1], self.shape[1]))
+        count = len(self.shown)
+        for start, stop in chunks(len(result), _COLUMNS):
+            block = np.ascontiguousarray(vectors[:, start:stop], np.float64)
+            sums = self.incidence.transpose_product(block)[self.shown]
+            result[start:stop, :count] = (sums - np.outer(self.means, block.sum(axis=0))).T
+            result[start:stop, count:] = block.T @ self.numbers
+        return torch.from_numpy(result)
+
+    def times(self, weight: Tensor) -> Tensor:
+        """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
+        given = weight.detach().cpu().numpy()
+        count = len(self.shown)
+        table = np.zeros((self.incidence.n_hyperedges, given.shape[1]))
+        table[self.shown] = given[:count]
+        product = self.incidence.matmul(table, dtype=given.dtype)
+        product -= (self.means @ given[:count]).astype(given.dtype)
+        if self.numbers.shape[1]:
+            for start, stop in chunks(len(product), _ROWS):
+                product[start:stop] += (self.numbers[start:stop] @ given[count:]).astype(
+                    given.dtype
+                )
+        return torch.from_numpy(product).to(weight.device)
+
+    def dense(self) -> Tensor:
+        """All of X."""
+        return self.take(torch.arange(self.shape[0]))
+
+    def square_sum(self) -> float:
+        """Sum of the squares of all entries."""
+        counts = self.incidence.counts()[self.shown]
+        indicators = counts * (1 - 2 * self.means) + self.shape[0] * self.means**2
+        return float(indicators.sum() + np.vdot(self.numbers, self.numbers))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SeenFeatures(Features):
+    """Features as one candidate sees them: scaled, in its type, with UᵀX known beforehand.
+
+    Attributes
+    ----------
+    base : Features
+        In double precision.
+    scale : float
+    known : (r, N_0) array or None
+        UᵀX of the only U that will be asked for, before scaling.
+    like : Tensor
+        Whose type and device the results have.
+    """
+
+    base: Features
+    scale: float
+    known: FloatArray | None
+    like: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N₀)."""
+        return self.base.shape
+
+    def take(self, index: Tensor) -> Tensor:
+        """Selected rows X[index], shape (p, N₀)."""
+        return (self.scale * self.base.take(index.cpu())).to(self.like)
+
+    def inner(self, U: Tensor) -> Tensor:
+        """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""
+        if self.known is None:
+            return (self.scale * self.base.inner(U)).to(self.like)
+        assert len(self.known) == U.shape[1]
+        return torch.from_numpy(self.scale * self.known).to(self.like)
+
+    def times(self, weight: Tensor) -> Tensor:
+        """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
+        return self.base.times((self.scale * weight).cpu()).to(weight.device)
+
+    def dense(self) -> Tensor:
+        """All of X."""
+        return self.base.dense().to(self.like) * self.scale
+
+    def square_sum(self) -> float:
+        """Sum of the squares of all entries."""
+        return self.scale**2 * self.base.square_sum()

@@ -1,0 +1,204 @@
+r"""How often the classifier is right, by asking it for labels that it was not told.
+
+>>> import lowrankgcn as lg, numpy as np
+>>> cars = lg.datasets.load_cars("buying", as_frame=True)
+>>> y = np.full(1728, -1)
+>>> y[cars.training] = cars.target.iloc[cars.training]
+>>> print(cross_validate(lg.GCNClassifier(random_state=0), cars.data, y))
+accuracy ...% (95% interval ...% to ...%) on 20 labelled rows; largest class 25%
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from lowrankgcn._progress import tell
+from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn.estimators.classifier import GCNClassifier
+from lowrankgcn.estimators.fitting import predict_without, set_up
+from lowrankgcn.estimators.labels import Labels, read_labels
+from lowrankgcn.estimators.reading import read_rows
+from lowrankgcn.estimators.selection import FOLDS, REPEATS, stratified_folds
+from lowrankgcn.estimators.settings import read_settings
+
+__all__ = ["Validation", "cross_validate", "wilson_interval"]
+
+_FEW_LABELS = 200
+_NORMAL = 1.959963984540054  # between minus and plus this lie 95 % of a normal distribution
+
+
+@final
+@dataclass(frozen=True)
+class Validation:
+    """Accuracy on labels that were hidden.
+
+    Attributes
+    ----------
+    accuracy : float
+        Share of hidden labels that were found, each row counted once.
+    low, high : float
+        Ends of the 95 % interval, see :func:`wilson_interval`.
+    n_rows : int
+        Labelled rows whose label was hidden at some time. The only label of a class never is.
+    n_labelled : int
+        Labelled rows.
+    n_folds : int
+        Trainings: how often a part of the labels was hidden.
+    largest_class : float
+        Accuracy of always naming the most frequent class.
+    recalls : mapping from class to (float, int)
+        Share of its hidden labels that were found, and how many rows those are.
+    seconds : float
+    """
+
+    accuracy: float
+    low: float
+    high: float
+    n_rows: int
+    n_labelled: int
+    n_folds: int
+    largest_class: float
+    recalls: dict[Any, tuple[float, int]]
+    seconds: float
+
+    def __str__(self) -> str:
+        """One line."""
+        return (
+            f"accuracy {self.accuracy:.0%} (95% interval {self.low:.0%} to {self.high:.0%}) "
+            f"on {self.n_rows} labelled rows; largest class {self.largest_class:.0%}"
+        )
+
+
+def cross_validate(
+    classifier: GCNClassifier,
+    X: Any,
+    y: Any,
+    *,
+    n_folds: int = FOLDS,
+    n_repeats: int | None = None,
+) -> Validation:
+    """Hide the labels of some rows, fit, compare; until every labelled row had its turn.
+
+    Parameters
+    ----------
+    classifier : GCNClassifier
+        Its parameters are used; it is not changed.
+    X, y
+        As for :meth:`GCNClassifier.fit`.
+    n_folds : int
+        Parts that the labels are dealt into, class by class; one is hidden at a time.
+    n_repeats : int, optional
+        How often they are dealt anew; twice if there are at most 200, else once.
+
+    Returns
+    -------
+    Validation
+
+    Raises
+    ------
+    ValueError
+        If an argument is wrong or no class has two labels, so that none can be hidden.
+
+    Notes
+    -----
+    All rows stay in the graph, as they do in use. It does not depend on labels, so that graph and
+    eigenpairs are computed once; each of the n_folds · n_repeats parts costs selection and
+    training.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, numpy as np
+    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+    >>> validation = cross_validate(lg.GCNClassifier(max_iter=20, random_state=0), X, y)
+    >>> validation.accuracy, validation.n_rows, round(validation.low, 2)
+    (1.0, 10, 0.72)
+    """
+    if not isinstance(classifier, GCNClassifier):
+        raise invalid("classifier", "a GCNClassifier", type(classifier).__name__)
+    begin = time.perf_counter()
+    scratch = clone(classifier)
+    settings = read_settings(scratch.get_params(deep=False))
+    rows, labels = read_rows(scratch, X, settings.graph), read_labels(y)
+    if labels.n_rows != rows.n_rows:
+        raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
+    seed = int(check_random_state(scratch.random_state).randint(2**31 - 1))
+    if n_repeats is None:
+        n_repeats = REPEATS if len(labels.index) <= _FEW_LABELS else 1
+    folds = stratified_folds(
+        labels.codes,
+        np.random.default_rng(seed),
+        n_folds=positive_int(n_folds, "n_folds", minimum=2),
+        n_repeats=positive_int(n_repeats, "n_repeats"),
+    )
+    if not len(folds):
+        raise invalid("y", "a class with two labels, of which one can be hidden", "none")
+    right = np.zeros(folds.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fitting all labels tells of it
+        tell("cross-validation", 0, len(folds))
+        ready = set_up(rows, labels, settings, seed)
+        for number, fold in enumerate(folds):
+            found = predict_without(ready, labels, fold, settings, None, seed)
+            right[number, fold] = found == labels.codes[fold]
+            tell("cross-validation", number + 1, len(folds))
+    return _summary(labels, folds, right, time.perf_counter() - begin)
+
+
+def _summary(
+    labels: Labels, folds: NDArray[np.bool_], right: NDArray[np.float64], seconds: float
+) -> Validation:
+    times = folds.sum(axis=0)
+    hidden = times > 0
+    own = right.sum(axis=0)[hidden] / times[hidden]
+    codes, classes = labels.codes[hidden], labels.classes.tolist()
+    accuracy = float(own.mean())
+    low, high = wilson_interval(accuracy, len(own))
+    counts = np.bincount(codes, minlength=len(classes))
+    sums = np.bincount(codes, own, minlength=len(classes))
+    return Validation(
+        accuracy,
+        low,
+        high,
+        n_rows=len(own),
+        n_labelled=len(labels.index),
+        n_folds=len(folds),
+        largest_class=float(counts.max() / len(own)),
+        recalls={
+            name: (float(total / count), int(count))
+            for name, total, count in zip(classes, sums, counts, strict=True)
+            if count
+        },
+        seconds=seconds,
+    )
+
+
+def wilson_interval(share: float, count: int) -> tuple[float, float]:
+    r"""Where the true share lies with 95 % confidence, when `share` of `count` were right.
+
+    .. math:: \frac{p + z^2/2m \pm z \sqrt{p(1-p)/m + z^2/4m^2}}{1 + z^2/m}
+
+    with z = 1.96: Wilson's interval, which stays within 0 and 1 and is of use for few rows and
+    shares near 1. The rows count as independent of each other, however often each was hidden.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(0.9, 20)
+    >>> round(low, 3), round(high, 3)
+    (0.699, 0.972)
+    """
+    m, z = positive_int(count, "count"), _NORMAL
+    middle = share + z * z / (2 * m)
+    half = z * math.sqrt(share * (1 - share) / m + z * z / (4 * m * m))
+    scale = 1 + z * z / m
+    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)

@@ -1,0 +1,1 @@
+"""Experiments on whole datasets, for people who want to see before they believe."""

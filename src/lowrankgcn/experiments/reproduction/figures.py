@@ -1,0 +1,119 @@
+"""The paper's figures, drawn again.
+
+>>> draw_filters(7).startswith("<svg")
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from lowrankgcn.datasets import load_spiral
+from lowrankgcn.experiments.reproduction.results import RowResult
+from lowrankgcn.filters import Filter, Linear, Pseudoinverse, Quadratic
+from lowrankgcn.plotting import plot_filters
+from lowrankgcn.plotting._style import COLOURS, GREY, add_legend
+from lowrankgcn.report.svg import INK, svg
+
+__all__ = ["EXAMPLE_RANK", "draw_filters", "draw_ranks", "draw_spiral"]
+
+# The example spectrum of figure A2, with λ₂ = 0.3, λ_r = 0.7 and λₙ = 1.5.
+_EIGENVALUES = (
+    *(0.0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.87, 0.9),
+    *(0.92, 0.94, 0.97, 1.0, 1.03, 1.06, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5),
+)
+EXAMPLE_RANK = 7
+
+_FROM = np.deg2rad([130.0, 25.0])  # azimuth and elevation of figure A3
+
+
+def draw_filters(rank: int | None) -> str:
+    """Figure A2: the filters on an example spectrum, of full rank or cut to a rank."""
+    filters: tuple[Filter, ...] = (Linear("auto"), Quadratic("auto"), Pseudoinverse())
+
+    def draw(ax: Axes) -> None:
+        plot_filters(filters, _EIGENVALUES, rank=rank, ax=ax)
+
+    name = "full" if rank is None else "low"
+    return svg(draw, f"filters-{name}", "Filter responses on an example spectrum")
+
+
+def draw_spiral() -> str:
+    """Figure A3: the spiral with 400 points per orb, seen from the paper's angle."""
+    spiral = load_spiral(400)
+    azimuth, elevation = _FROM
+    right = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
+    up = np.array(
+        [
+            -np.sin(azimuth) * np.sin(elevation),
+            np.cos(azimuth) * np.sin(elevation),
+            np.cos(elevation),
+        ]
+    )
+
+    def seen(points: Any) -> Any:
+        return np.asarray(points) @ np.column_stack([right, up])
+
+    def draw(ax: Axes) -> None:
+        flat = seen(spiral.data)
+        for orb in range(5):
+            x, y = flat[spiral.target == orb].T
+            ax.scatter(x, y, s=3, color=COLOURS[orb], linewidths=0)
+        corner = np.array([-5.0, -5.0, -3.0])
+        for axis, label in enumerate("xyz"):
+            end = corner + 3.0 * np.eye(3)[axis]
+            (x0, y0), (x1, y1) = seen([corner, end])
+            ax.annotate("", (x1, y1), (x0, y0), arrowprops={"arrowstyle": "->", "color": INK})
+            x2, y2 = seen(corner + 3.9 * np.eye(3)[axis])
+            ax.text(x2, y2, label, ha="center", va="center")
+        ax.set_aspect("equal")
+        ax.set_axis_off()
+        marks: Any = {"linestyle": "none", "marker": "o", "markersize": 5}
+        add_legend(
+            ax,
+            [Line2D([], [], color=COLOURS[k], label=str(k + 1), **marks) for k in range(5)],
+        )
+
+    return svg(draw, "spiral", "Points of the spiral, coloured by class")
+
+
+def draw_ranks(results: Sequence[RowResult], *, times: bool) -> str:
+    """Figure A4: accuracy, or set-up and training time, over the rank; ours and published."""
+
+    def draw(ax: Axes) -> None:
+        handles = []
+        for network, colour, marker in (("L-GCN", COLOURS[0], "o"), ("R-GCN", COLOURS[1], "s")):
+            rows = [r for r in results if r.row.case.network == network]
+            ranks = [r.row.case.rank or 0 for r in rows]
+            ours, bars, published = _series(rows, times=times)
+            style: Any = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.2}
+            ax.errorbar(ranks, ours, yerr=bars, capsize=2, **style)
+            ax.plot(ranks, published, linestyle=":", markerfacecolor="none", **style)
+            handles += [
+                Line2D([], [], label=network, **style),
+                Line2D([], [], label=f"{network}, published", linestyle=":", **style),
+            ]
+        if times:
+            ax.set_yscale("log")
+        ax.grid(color=GREY, linewidth=0.4, alpha=0.5)
+        ax.set_xlabel("rank r")
+        ax.set_ylabel("set-up and training, seconds" if times else "accuracy, %")
+        add_legend(ax, handles)
+
+    what = "Set-up and training time" if times else "Accuracy"
+    name = "ranks-times" if times else "ranks-accuracy"
+    return svg(draw, name, f"{what} over the rank, ours and published")
+
+
+def _series(rows: Sequence[RowResult], *, times: bool) -> tuple[list[float], Any, list[float]]:
+    """Our values, their error bars, and the published values."""
+    if times:
+        ours = [r.setup + r.training for r in rows]
+        return ours, None, [r.row.published.seconds for r in rows]
+    bars = [r.verdict.half_width or 0.0 for r in rows]
+    return [r.verdict.mean for r in rows], bars, [r.row.published.accuracy for r in rows]

@@ -1,0 +1,102 @@
+r"""The input of a network as training sees it: rows and products, seldom the whole matrix.
+
+A reduced-order network needs :math:`U^T X` alone, a low-rank one besides that its own U, a network
+that ignores the graph the labelled rows. Whoever can give these without storing the n×N₀ matrix X
+passes :class:`Features` in its place.
+
+>>> import torch
+>>> X = TensorFeatures(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+>>> X.take(torch.tensor([2])), X.inner(torch.ones(3, 1)), X.times(torch.ones(2, 1)).ravel()
+(tensor([[5., 6.]]), tensor([[ 9., 12.]]), tensor([ 3.,  7., 11.]))
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import torch
+from torch import Tensor
+
+from lowrankgcn._parallel import chunks
+
+__all__ = ["Features", "TensorFeatures"]
+
+_ROWS = 65536
+
+
+class Features(ABC):
+    """A matrix X (n×N₀) known by its rows and products."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N₀)."""
+
+    @abstractmethod
+    def take(self, index: Tensor) -> Tensor:
+        """Selected rows X[index], shape (p, N₀)."""
+
+    @abstractmethod
+    def inner(self, U: Tensor) -> Tensor:
+        """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""
+
+    @abstractmethod
+    def times(self, weight: Tensor) -> Tensor:
+        """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
+
+    @abstractmethod
+    def dense(self) -> Tensor:
+        """All of X, which kernels of full rank need."""
+
+    @abstractmethod
+    def square_sum(self) -> float:
+        """Sum of the squares of all entries."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TensorFeatures(Features):
+    """A matrix that is stored.
+
+    Attributes
+    ----------
+    tensor : (n, N_0) Tensor
+    """
+
+    tensor: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N₀)."""
+        n, width = self.tensor.shape
+        return n, width
+
+    def take(self, index: Tensor) -> Tensor:
+        """Selected rows X[index], shape (p, N₀)."""
+        return self.tensor[index]
+
+    def inner(self, U: Tensor) -> Tensor:
+        """The product UᵀX, in double precision where the types differ."""
+        if U.dtype == self.tensor.dtype:
+            return U.T @ self.tensor
+        total = self.tensor.new_zeros(U.shape[1], self.tensor.shape[1], dtype=torch.float64)
+        for start, stop in chunks(len(U), _ROWS):
+            total.addmm_(U[start:stop].double().T, self.tensor[start:stop].double())
+        return total
+
+    def times(self, weight: Tensor) -> Tensor:
+        """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
+        product = weight.new_empty(len(self.tensor), weight.shape[1])
+        for start, stop in chunks(len(product), _ROWS):
+            product[start:stop] = self.tensor[start:stop].to(weight) @ weight
+        return product
+
+    def dense(self) -> Tensor:
+        """All of X."""
+        return self.tensor
+
+    def square_sum(self) -> float:
+        """Sum of the squares of all entries."""
+        return float(torch.linalg.vector_norm(self.tensor) ** 2)

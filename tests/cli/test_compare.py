@@ -1,0 +1,189 @@
+"""`lowrankgcn compare` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowrankgcn.experiments.comparison import METHODS, NAMES
+from tests.cli.commands import MODULE, call, installed
+
+QUICK = ["--splits", "2", "--labels-per-class", "3,5", "--methods", "logistic,svc"]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Thirty rows of two classes, one of them without a class."""
+    generator = np.random.default_rng(0)
+    kind = np.arange(30) % 2
+    frame = pd.DataFrame(
+        {
+            "row": [f"r{i}" for i in range(30)],
+            "size": generator.normal(size=30).round(3) + 3 * kind,
+            "colour": np.where(generator.random(30) < 0.8, kind, 1 - kind).astype(str),
+            "kind": np.where(kind == 1, "big", "small"),
+        }
+    )
+    frame.loc[29, "kind"] = None
+    path = tmp_path / "things.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def without_times(document: dict[str, Any]) -> dict[str, Any]:
+    """The document without what a clock measured."""
+    for result in document["results"]:
+        for row in result["methods"]:
+            del row["seconds"], row["processor_seconds"]
+    return document
+
+
+class TestOutput:
+    def test_installed_command(self, table: Path, tmp_path: Path) -> None:
+        results, page = tmp_path / "results.csv", tmp_path / "page.md"
+        files = ["--csv", str(results), "--markdown", str(page)]
+        methods = ["--methods", "gcn,logistic", "--splits", "2", "--labels-per-class", "5"]
+        done = subprocess.run(
+            [*installed(), "compare", str(table), "--target", "kind", "--json", *methods, *files],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        document = json.loads(done.stdout)
+        assert document["rows"] == 30
+        assert document["classes"] == {"big": 14, "small": 15}
+        assert document["notes"] == [
+            "column row left out: identifier",
+            "1 rows of unknown class take part without being labelled or tested",
+        ]
+        fits = pd.read_csv(results)
+        assert fits.shape == (4, 8)
+        ours, peer = document["results"][0]["methods"]
+        assert [ours["method"], peer["method"]] == ["gcn", "logistic"]
+        wide = fits.pivot(index="split", columns="method", values="accuracy")
+        assert ours["accuracy"] == pytest.approx(wide["gcn"].mean())
+        assert peer["difference"] == pytest.approx((wide["logistic"] - wide["gcn"]).mean())
+        assert ours["accuracy"] > 0.7
+        assert f"| {100 * peer['accuracy']:.1f}" in page.read_text().replace("*", "")
+
+    def test_terminal_agrees_with_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert call("compare", "iris", "--json", *QUICK) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert call("compare", "iris", *QUICK) == 0
+        captured = capsys.readouterr()
+        assert captured.err == ""  # no bar off a terminal
+        assert "\x1b" not in captured.out
+        assert captured.out.startswith("iris: 150 rows of 3 classes, 4 columns; 2 random splits")
+        for result in document["results"]:
+            assert f"{result['labels_per_class']} labels per class" in captured.out
+            for row in result["methods"]:
+                shown = f"{100 * row['accuracy']:.1f} ± {100 * row['half_width']:.1f}"
+                assert shown in captured.out
+                assert row["difference"] is None
+
+    def test_same_seed_same_figures(self, capsys: pytest.CaptureFixture[str]) -> None:
+        printed = []
+        for seed in ("3", "3", "4"):
+            assert call("compare", "wine", "--json", "--seed", seed, *QUICK) == 0
+            printed.append(without_times(json.loads(capsys.readouterr().out)))
+        assert printed[0] == printed[1]
+        assert printed[0]["results"] != printed[2]["results"]
+
+    def test_quiet(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        page = tmp_path / "page.md"
+        assert call("compare", "iris", "--quiet", "--markdown", str(page), *QUICK) == 0
+        captured = capsys.readouterr()
+        assert captured.out == captured.err == ""
+        assert page.read_text().count("\n| SVC | ") == 2
+
+    def test_help_names_everything(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert call("compare", "--help") == 0
+        text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+        assert "Examples: lowrankgcn compare iris" in text
+        for name in (*NAMES, *(method.key for method in METHODS), "--seed", "--json", "--csv"):
+            assert name in text
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["cats"], "expected one of 'iris'"),
+            (["no.csv", "--target", "kind"], "No such file"),
+            (["{table}"], "needs --target"),
+            (["{table}", "--target", "kin"], "did you mean 'kind'?"),
+            (["{table}", "--target", "row"], "two classes"),
+            (["{table}", "--target", "kind", "--drop", "colours"], "colours"),
+            (["{table}", "--target", "kind", "--labels-per-class", "8"], "at most 7"),
+            (["iris", "--target", "kind"], "--target"),
+            (["iris", "--splits", "0"], "--splits"),
+            (["iris", "--splits", "few"], "--splits"),
+            (["iris", "--labels-per-class", "5,ten"], "expected numbers >= 1"),
+            (["iris", "--labels-per-class", ""], "expected numbers >= 1"),
+            (["iris", "--labels-per-class", "5,0"], "expected numbers >= 1"),
+            (["iris", "--labels-per-class", "26"], "at most 25"),
+            (["iris", "--methods", "gnc"], "'gnc'"),
+            (["iris", "--methods", ""], "--methods"),
+            (["iris", "--csv", "{folder}"], "is a folder"),
+            (["iris", "--markdown", "{table}/below.md"], "--markdown"),
+            ([], "TABLE_OR_DATASET"),
+        ],
+    )
+    def test_one_line_and_exit_code_2(
+        self,
+        table: Path,
+        capsys: pytest.CaptureFixture[str],
+        arguments: list[str],
+        said: str,
+    ) -> None:
+        filled = [part.format(table=table, folder=table.parent) for part in arguments]
+        assert call("compare", *filled) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert len(captured.err.splitlines()) == 1
+        assert captured.err.startswith("lowrankgcn: ")
+        assert said in captured.err
+        assert list(table.parent.iterdir()) == [table]
+
+    @pytest.mark.parametrize("key", [method.key for method in METHODS if method.package])
+    def test_a_method_that_is_not_installed(
+        self, key: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        base = "lowrankgcn.experiments.comparison.methods.base.find_spec"
+        monkeypatch.setattr(base, lambda name: None)
+        assert call("compare", "iris", "--methods", key) == 2
+        assert "is not installed" in capsys.readouterr().err
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for single processes")
+    def test_interrupted(self, table: Path, tmp_path: Path) -> None:
+        pipe, page = tmp_path / "pipe.csv", tmp_path / "page.md"
+        os.mkfifo(pipe)
+        options = ["--target", "kind", "--labels-per-class", "5", "--splits", "10000"]
+        process = subprocess.Popen(
+            [*MODULE, "compare", str(pipe), *options, "--markdown", str(page)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            pipe.write_bytes(table.read_bytes())  # waits until the command reads
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            printed, said = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert printed == ""
+        assert said.splitlines()[-1] == "interrupted"
+        assert "Traceback" not in said
+        assert not page.exists()
