@@ -62,7 +62,8 @@ def test_the_same_as_in_memory(parameters: dict[str, Any]) -> None:
     new = texts(50, 1)[0]
     assert_allclose(there.predict_proba(new), here.predict_proba(new), atol=1e-8)
     lazy = there.predict(in_blocks(new, [3, 3]))
-    assert isinstance(lazy, da.Array)
+    assert isinstance(lazy, da.Array) and lazy.numblocks == (3,)
+    assert there.transduction_.chunks == ((0, 70, 0, 180, 50),)
     assert_array_equal(lazy.compute(), here.predict(new))
     assert_allclose(
         abs(there.eigenpairs_.eigenvectors.compute()), abs(here.eigenpairs_.eigenvectors), atol=1e-9

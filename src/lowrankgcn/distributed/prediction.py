@@ -6,12 +6,14 @@ model. Nothing is computed before somebody asks for it.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
 import dask.array as da
 import numpy as np
 from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
@@ -80,8 +82,9 @@ def lazy_array(
     tasks: Sequence[Delayed], lengths: Sequence[float], shape: tuple[int, ...], dtype: Any
 ) -> Any:
     """Blocks of rows as one Dask array; NaN stands for an unknown length."""
-    parts = [
-        da.from_delayed(task, (length, *shape), dtype=dtype, meta=np.empty((0, *shape), dtype))
-        for task, length in zip(tasks, lengths, strict=True)
-    ]
-    return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
+    # Not da.concatenate, which leaves out blocks without rows: blocks stay beside those of X.
+    name = f"rows-{uuid.uuid4().hex}"
+    keys = {(name, i, *(0 for _ in shape)): task.key for i, task in enumerate(tasks)}
+    graph = HighLevelGraph.from_collections(name, keys, dependencies=tasks)
+    chunks = (tuple(lengths), *((size,) for size in shape))
+    return da.Array(graph, name, chunks, dtype=dtype, meta=np.empty((0, *shape), dtype))

@@ -18,6 +18,7 @@ from typing import final
 
 import numpy as np
 
+from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.counts import count_table, first_rows
@@ -79,10 +80,12 @@ def set_up(blocks: Blocks, settings: Settings) -> SetUp:
     networks sign them; with the paper's settings by the rule for all eigenvectors, which takes one
     or two passes more.
     """
+    tell("reading the values of the columns")
     table = fit_table(blocks)
     encoder = table.encoder
     if not encoder.n_hyperedges:
         raise invalid("X", "a cell that is not missing", "missing cells only")
+    tell("counting shared values")
     counts, counting = count_table(blocks, table)
     spectrum = HyperedgeSpectrum(counts)
     inputs = table_inputs(table, spectrum, raw_features=not settings.scaling)
