@@ -121,6 +121,7 @@ def _read(request: Request) -> tuple[Any, Any]:
 def _write(request: Request, frame: Any, classifier: GCNClassifier) -> None:
     from dask.delayed import delayed
 
+    from lowrankgcn.distributed.blocks import Blocks
     from lowrankgcn.distributed.parquet import write_folder
 
     assert request.out is not None
@@ -130,7 +131,7 @@ def _write(request: Request, frame: Any, classifier: GCNClassifier) -> None:
     shares = classifier.label_distributions_.to_delayed().ravel()
     blocks = [
         task(block, share, classifier.classes_, request.target, kept, request.probabilities)
-        for block, share in zip(frame.to_delayed(), shares, strict=True)
+        for block, share in zip(Blocks.of(frame).tasks, shares, strict=True)
     ]
     write_folder(blocks, request.out)
 

@@ -93,7 +93,10 @@ class Blocks:
             tasks = tuple(collection.to_delayed().ravel().tolist())
             return cls(tasks, np.empty((0, *collection.shape[1:]), collection.dtype))
         if isinstance(collection, (dd.DataFrame, dd.Series)):
-            return cls(tuple(collection.to_delayed()), collection._meta)
+            # Columns that are not asked for are not read. Further tuning would put several Parquet
+            # files into one block, and then not the same ones for all columns.
+            lean = collection.simplify()
+            return cls(tuple(lean.to_delayed(optimize_graph=False)), collection._meta)
         raise invalid("X", "a Dask DataFrame or array", type(collection).__name__)
 
     def map(self, function: Callable[..., Any], *shared: Any) -> list[Delayed]:
