@@ -7,6 +7,7 @@ table    a table of 21 columns and 112 hyperedges in memory: set-up, R-GCN, all 
 points   points in three dimensions in memory: set-up, R-GCN, all predictions
 files    write Parquet files of such a table: ``files ROWS FOLDER``
 dask     the files on a LocalCluster of two processes of one thread: ``dask ROWS FOLDER``
+passes   each pass over the files by itself, and what would travel: ``passes ROWS FOLDER``
 ======== =========================================================================================
 
 Each prints one JSON object with seconds for each step, seconds of processors, which other programs
@@ -17,6 +18,7 @@ only.
 from __future__ import annotations
 
 import json
+import pickle
 import resource
 import sys
 import time
@@ -140,6 +142,54 @@ def run_dask(n: int, folder: Path) -> dict[str, Any]:
     }
 
 
+def run_passes(n: int, folder: Path) -> dict[str, Any]:
+    """Processor seconds of each pass in this process, and bytes of what a block gives."""
+    import dask
+    import dask.dataframe as dd
+
+    from lowrankgcn.distributed.blocks import Blocks
+    from lowrankgcn.distributed.counts import count_block, count_table
+    from lowrankgcn.distributed.encoding import fit_table
+    from lowrankgcn.distributed.vocabulary import sketch_block
+
+    frame = dd.read_parquet(sorted(map(str, folder.glob("*.parquet"))))
+    X = frame.drop(columns=["hidden", "class"])
+    seconds: dict[str, float] = {}
+    with dask.config.set(scheduler="synchronous"):
+        blocks = Blocks.of(X)
+        fit = classifier().fit(X.partitions[[0]], frame["class"].partitions[[0]])  # warm
+
+        def timed(step: str, run: Any) -> Any:
+            begin = time.process_time()
+            result = run()
+            seconds[step] = time.process_time() - begin
+            return result
+
+        timed("reading", lambda: blocks.collect(len))
+        fitted = timed("reading and values", lambda: fit_table(blocks))
+        _, counting = timed("reading and counts", lambda: count_table(blocks, fitted))
+        fit = timed("fit as a whole", lambda: classifier().fit(X, frame["class"]))
+        timed("reading and predictions", fit.transduction_.compute)
+        block = blocks.tasks[0].compute()
+    travelling = {
+        "values of a block": sketch_block(block),
+        "counts of a block": count_block(block, counting),
+        "model": fit._model,
+        "encoder": counting.encoder,
+    }
+    return {
+        "rows": n,
+        "rows of a block": len(block),
+        "labelled": int((frame["class"] >= 0).sum().compute()),
+        "processor seconds": seconds,
+        "training seconds": fit.timings_["selection"] + fit.timings_["training"],
+        "bytes": {name: len(pickle.dumps(value)) for name, value in travelling.items()},
+        "bytes of a row": float(block.memory_usage(deep=True).sum()) / len(block),
+        "bytes of a row in files": sum(f.stat().st_size for f in folder.iterdir()) / n,
+        "peak MB": peak_megabytes(),
+    }
+
+
 def _warm() -> None:
     """Import what tasks need, so that no pass has to."""
     import lowrankgcn.distributed  # noqa: F401
@@ -171,6 +221,12 @@ class _Watch:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     name, count, *rest = sys.argv[1:]
-    runs = {"table": run_table, "points": run_points, "files": run_files, "dask": run_dask}
+    runs = {
+        "table": run_table,
+        "points": run_points,
+        "files": run_files,
+        "dask": run_dask,
+        "passes": run_passes,
+    }
     result = runs[name](int(float(count)), *map(Path, rest))
     print(json.dumps({"name": name, **result}, indent=2))
