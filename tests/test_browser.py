@@ -14,7 +14,7 @@ body {{ margin: 0; font: 16px/1.5 sans-serif }}
 </style></head><body>{}</body></html>"""
 _SCROLLED = f'<div style="overflow-x:auto"><p class="row">{"long " * 99}</p></div>'
 _ON_EACH_OTHER = '<p class="at" style="top:0">one</p><p class="at" style="top:8px">two</p>'
-_IN_A_FIGURE = '<svg width="99" height="99"><text y="8">ab</text><text x="4" y="9">cd</text></svg>'
+_IN_A_FIGURE = '<svg height="99"><text y="80">ab</text><text x="4" y="84">cd</text></svg>'
 
 
 @needs_browser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,28 @@ def test_no_dense_features_of_a_table_unless_asked(monkeypatch: pytest.MonkeyPat
     lg.GCNClassifier(random_state=0, max_iter=20, n_restarts=1).fit(rows, labels)
     with pytest.raises(AssertionError, match="the whole matrix"):
         lg.GCNClassifier(architecture="full", max_iter=20).fit(rows, labels)
+
+
+def test_memory_does_not_grow_with_the_categories() -> None:
+    """Stored in double precision, the indicators of this table would take 160 MB."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(2, size=20_000)
+    rows = pd.DataFrame(
+        {
+            "wide": rng.integers(1000, size=20_000).astype(str),
+            "narrow": np.where(rng.random(20_000) < 0.9, group, 1 - group).astype(str),
+        }
+    )
+    labels = np.where(np.arange(20_000) % 500 == 0, group, -1)
+    classifier = lg.GCNClassifier(random_state=0, max_iter=3, n_restarts=1, hidden_widths=(4,))
+    tracemalloc.start()
+    try:
+        classifier.fit(rows, labels)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert classifier.networks_[0].widths[0] == 1002
+    assert peak < 60e6
 
 
 def test_features_of_another_size_are_refused() -> None:

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 import lowrankgcn as lg
-from tests.test_accuracy import ten_labels_per_class
+from tests.few_labels import ten_labels_per_class
 
 _HELD_OUT = 1000
 

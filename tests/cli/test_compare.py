@@ -111,7 +111,7 @@ class TestOutput:
     def test_help_names_everything(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert call("compare", "--help") == 0
         text = " ".join(capsys.readouterr().out.replace("│", " ").split())
-        assert "Examples: lowrankgcn compare iris" in text
+        assert "lowrankgcn compare iris --splits 5" in text
         for name in (*NAMES, *(method.key for method in METHODS), "--seed", "--json", "--csv"):
             assert name in text
 
@@ -125,7 +125,7 @@ class TestBadInput:
             (["{table}"], "needs --target"),
             (["{table}", "--target", "kin"], "did you mean 'kind'?"),
             (["{table}", "--target", "row"], "two classes"),
-            (["{table}", "--target", "kind", "--drop", "colours"], "colours"),
+            (["{table}", "--target", "kind", "--drop", "size,colours"], "colours"),
             (["{table}", "--target", "kind", "--labels-per-class", "8"], "at most 7"),
             (["iris", "--target", "kind"], "--target"),
             (["iris", "--splits", "0"], "--splits"),
@@ -136,7 +136,7 @@ class TestBadInput:
             (["iris", "--labels-per-class", "26"], "at most 25"),
             (["iris", "--methods", "gnc"], "'gnc'"),
             (["iris", "--methods", ""], "--methods"),
-            (["iris", "--csv", "{folder}"], "is a folder"),
+            (["iris", "--csv", "{folder}"], "Is a directory"),
             (["iris", "--markdown", "{table}/below.md"], "--markdown"),
             ([], "TABLE_OR_DATASET"),
         ],

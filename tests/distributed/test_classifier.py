@@ -172,6 +172,18 @@ def test_a_classifier_fitted_in_memory_predicts_blocks() -> None:
         here.predict(in_blocks(TEXTS.drop(columns="c7"), [100])).compute()
 
 
+def test_explanations_are_the_same_and_suggestions_need_memory() -> None:
+    options = {"filter": "pseudoinverse", "rank": 9, "max_iter": 20}
+    here = fitted(TEXTS, LABELS, **options)
+    there = fitted(in_blocks(TEXTS, [99]), LABELS, **options)
+    mine, its = here.explain(TEXTS.head(3)), there.explain(TEXTS.head(3))
+    for one, other in zip(mine, its, strict=True):
+        assert_allclose(other.margin, one.margin, atol=1e-8)
+        assert [part.name for part in other.contributions] == [p.name for p in one.contributions]
+    with pytest.raises(ValueError, match="fitted to rows in memory, got rows in blocks"):
+        there.suggest(2)
+
+
 def test_wrong_numbers_of_labels_are_refused() -> None:
     blocks = in_blocks(TEXTS, [9])
     with pytest.raises(ValueError, match="y: expected 300 labels, as many as X has rows, got 299"):

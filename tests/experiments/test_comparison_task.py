@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from lowrankgcn.experiments.comparison import load_task, make_task, read_task
+from lowrankgcn.experiments.comparison import file_task, load_task, make_task
 from lowrankgcn.experiments.comparison.methods.hypernets import hyperedges
+from lowrankgcn.files import read_file
 
 
 def table() -> pd.DataFrame:
@@ -115,9 +116,9 @@ class TestSources:
     def test_file(self, tmp_path: Path) -> None:
         path = tmp_path / "things.tsv"
         path.write_text("id\tsize\tkind\nn1\t1.5\ta\nn2\t2.5\tb\nn3\t3.5\ta\nn4\t\tb\n")
-        task = read_task(path, "kind")
+        task = file_task(read_file(path), "kind")
         assert list(task.rows) == ["size"]
         assert task.rows["size"].tolist() == [1.5, 2.5, 3.5, 2.5]
         assert task.notes[0] == "column id left out: identifier"
         with pytest.raises(ValueError, match="expected a column to learn from"):
-            read_task(path, "kind", drop=["size"])
+            file_task(read_file(path), "kind", drop=["size"])

@@ -14,8 +14,9 @@ from rich.table import Table
 
 import lowrankgcn
 from lowrankgcn._atomic import write_text
-from lowrankgcn.cli.failures import bad_input, writing
+from lowrankgcn.cli.failures import bad_input, check_writable, writing
 from lowrankgcn.cli.progress import bar, status
+from lowrankgcn.cli.request import column_names
 from lowrankgcn.experiments.comparison import (
     NAMES,
     Comparison,
@@ -26,12 +27,13 @@ from lowrankgcn.experiments.comparison import (
     as_markdown,
     choose,
     compare,
+    file_task,
     load_task,
-    read_task,
     summarise,
 )
 from lowrankgcn.experiments.comparison.splits import check_counts
 from lowrankgcn.experiments.comparison.text import HEADER, best, cells, heading, remarks, subtitle
+from lowrankgcn.files import read_file
 
 __all__ = ["run"]
 
@@ -44,6 +46,7 @@ def run(
     splits: int,
     methods: str | None,
     drop: tuple[str, ...],
+    encoding: str | None,
     in_order: bool,
     seed: int,
     as_json: bool,
@@ -56,11 +59,11 @@ def run(
     with bad_input("--methods"):
         chosen = choose(None if methods is None else [key.strip() for key in methods.split(",")])
     with status(escape(f"reading {table}"), shown=not quiet):
-        task = _task(table, target, drop)
+        task = _task(table, target, drop, encoding)
     with bad_input("--labels-per-class"):
         check_counts(task.classes, counts)
     for option, path in (("--csv", csv), ("--markdown", markdown)):
-        _check_place(option, path)
+        check_writable(path, option)
     running = [method for method in chosen if method.obstacle(task) is None]
     if not running:
         reasons = "; ".join(f"{method.key}: {method.obstacle(task)}" for method in chosen)
@@ -98,7 +101,7 @@ def _counts(text: str) -> tuple[int, ...]:
     return counts
 
 
-def _task(table: str, target: str | None, drop: tuple[str, ...]) -> Task:
+def _task(table: str, target: str | None, drop: tuple[str, ...], encoding: str | None) -> Task:
     if table in NAMES:
         if target is not None or drop:
             message = f"the dataset {table} has its own columns; a file is given as ./{table}"
@@ -111,17 +114,8 @@ def _task(table: str, target: str | None, drop: tuple[str, ...]) -> Task:
     with bad_input("TABLE_OR_DATASET"):
         if target is None:
             raise ValueError(f"{table} needs --target, the column of its classes")
-        return read_task(table, target, drop=drop)
-
-
-def _check_place(option: str, path: Path | None) -> None:
-    """Find out before the work whether a file can be written."""
-    if path is None:
-        return
-    folder = path.absolute().parent
-    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        what = "is a folder" if path.is_dir() else f"{folder} is no folder to write to"
-        raise typer.BadParameter(f"cannot write to {path}: {what}", param_hint=option)
+        file = read_file(table, encoding=encoding)
+        return file_task(file, target, drop=column_names(drop, file.frame.columns))
 
 
 def _show(console: Console, comparison: Comparison) -> None:

@@ -128,7 +128,8 @@ def _write(request: Request, frame: Any, classifier: GCNClassifier) -> None:
     dtype = frame.dtypes[request.target]
     kept = str(dtype).lower() if dtype.kind in "iub" else None
     task = delayed(_answered, pure=False)
-    shares = classifier.label_distributions_.to_delayed().ravel()
+    distributions: Any = classifier.label_distributions_  # a Dask array
+    shares = distributions.to_delayed().ravel()
     blocks = [
         task(block, share, classifier.classes_, request.target, kept, request.probabilities)
         for block, share in zip(Blocks.of(frame).tasks, shares, strict=True)

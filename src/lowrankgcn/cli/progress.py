@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 from rich.console import Console
 from rich.progress import (
@@ -62,14 +63,15 @@ def bar(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def measured_bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float], None]]:
-    """A bar with the time left, on a terminal only; tell it of each piece of work done.
+def measured_bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float, bool], None]]:
+    """A bar with the time left, on a terminal only; tell it of each piece of work.
 
-    Pieces may be of any size, in the units of `total`.
+    Pieces may be of any size, in the units of `total`. One that was not done just now, because it
+    was done before, makes the whole smaller: it says nothing about the time that the rest takes.
     """
     console = Console(stderr=True)
     if not (shown and console.is_terminal):
-        yield lambda text, done: None
+        yield lambda text, size, fresh: None
         return
     columns = (
         BarColumn(bar_width=24),
@@ -79,7 +81,16 @@ def measured_bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float]
     )
     with Progress(*columns, console=console, transient=True, speed_estimate_period=_WINDOW) as bars:
         task = bars.add_task("", total=total)
-        yield lambda text, done: bars.update(task, description=text, advance=done)
+        lock = Lock()
+
+        def advance(text: str, size: float, fresh: bool) -> None:
+            nonlocal total
+            with lock:
+                total -= 0.0 if fresh else size
+                done = size if fresh else 0.0
+                bars.update(task, description=text, advance=done, total=total)
+
+        yield advance
 
 
 @contextmanager

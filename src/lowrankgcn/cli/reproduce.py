@@ -30,11 +30,19 @@ from lowrankgcn.experiments.reproduction import (
     render_reproduction,
     reproduce,
 )
-from lowrankgcn.experiments.reproduction.text import HEADER, HOW, NUMERIC, cells, summary
+from lowrankgcn.experiments.reproduction.text import (
+    HEADER,
+    HOW,
+    SHORT_HEADER,
+    cells,
+    short_cells,
+    summary,
+)
 
 __all__ = ["run"]
 
 _PAGE, _ROWS, _STATE = "reproduction.html", "rows.csv", "state"
+_WIDE = 120  # columns of a terminal that has room for everything
 
 
 def run(
@@ -106,8 +114,8 @@ def _computed(names: tuple[str, ...], *, runs: int, seed: int, state: Path, show
         writing(state),
     ):
 
-        def watch(job: Job, cost: float) -> None:
-            advance(str(job.case), cost)
+        def watch(job: Job, cost: float, fresh: bool) -> None:
+            advance(str(job.case), cost, fresh)
 
         return reproduce(
             names, runs=runs, seed=seed, folder=state, advance=watch, complain=complain
@@ -152,17 +160,20 @@ def _document(results: Results, out: Path) -> dict[str, object]:
 def _show(console: Console, results: Results, page: Path) -> None:
     titles = {table.name: table.title for table in paper_tables()}
     for name, rows in results.tables.items():
+        wide = console.width >= _WIDE
         table = Table(
             box=box.SIMPLE_HEAD,
-            padding=(0, 1),
+            padding=(0, 1) if wide else (0, 1, 0, 0),
             title=escape(titles[name]),
             title_justify="left",
             title_style="bold",
         )
-        for column, header in enumerate(HEADER):
-            table.add_column(header, justify="right" if column in NUMERIC else "left")
+        header = HEADER if wide else SHORT_HEADER
+        for column, title in enumerate(header):
+            middle = 0 < column < len(header) - 1
+            table.add_column(title, justify="right" if middle else "left", no_wrap=middle)
         for result in rows:
-            *texts, verdict = map(escape, cells(result))
+            *texts, verdict = map(escape, cells(result) if wide else short_cells(result))
             colour = "green" if result.verdict.agrees else "yellow" if result.explained else "red"
             table.add_row(*texts, f"[{colour}]{verdict}[/{colour}]")
         console.print(table)

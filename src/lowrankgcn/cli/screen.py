@@ -8,15 +8,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from lowrankgcn.report.study import Study
-from lowrankgcn.report.text import (
-    accuracy_line,
-    cut_text,
-    duration,
-    error_text,
-    percent,
-    small,
-    spectrum_text,
-)
+from lowrankgcn.report.study_text import accuracy_line, cut_text, error_text, spectrum_text
+from lowrankgcn.report.text import duration, percent, small
 
 __all__ = ["show"]
 

@@ -39,7 +39,9 @@ class Told:
             line(console, f"{name:<12}{text}")
         for text in self.notes:
             line(console, f"{'note':<12}{text}")
+        console.print()
         console.print(class_table(self.answers))
+        console.print()
         for name, path in self.files.items():
             line(console, f"{name:<12}{path}")
         steps = ", ".join(f"{name} {duration(taken)}" for name, taken in self.seconds.items())
@@ -66,13 +68,12 @@ def line(console: Console, text: str) -> None:
 
 def validation_line(validation: Validation) -> str:
     """The cross-validated accuracy."""
-    rows = f"{validation.n_rows} of {validation.n_labelled} labelled rows"
-    if validation.n_rows == validation.n_labelled:
-        rows = f"all {validation.n_rows} labelled rows"
+    stayed = validation.n_labelled - validation.n_rows
+    kept = f" ({stayed} were never hidden, the only ones of their class)" if stayed else ""
     return (
-        f"{percent(validation.accuracy)} of hidden labels found, 95 % interval "
-        f"{percent(validation.low)} to {percent(validation.high)} (on {rows}; always naming the "
-        f"largest class {percent(validation.largest_class)})"
+        f"{percent(validation.accuracy)} of {validation.n_rows} hidden labels found{kept}; 95 % "
+        f"interval {percent(validation.low)} to {percent(validation.high)}; always naming the "
+        f"largest class {percent(validation.largest_class)}"
     )
 
 
@@ -94,7 +95,7 @@ def class_counts(answers: Answers) -> dict[str, dict[str, Any]]:
 
 def class_table(answers: Answers) -> Table:
     """The counts as a table."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("class")
     titles = ["predicted", "mean probability"]
     given = answers.given is not None

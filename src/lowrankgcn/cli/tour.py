@@ -204,7 +204,7 @@ def _task(
         predicted=classifier.transduction_,
         coordinates=coordinates,
         axis_names=axis_names,
-        selection=str(classifier.selection_),
+        selection=classifier.selection_,
     )
 
 

@@ -28,7 +28,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks, is_collection, joined_rows, run_task
 from lowrankgcn.distributed.graph import BlockHypergraph
 from lowrankgcn.distributed.labels import read_lazy_labels, read_weights
-from lowrankgcn.distributed.model import Reach, fitted_rows, models
+from lowrankgcn.distributed.model import Reach, evidence, fitted_rows, models
 from lowrankgcn.distributed.prediction import chosen_classes, lazy_array
 from lowrankgcn.distributed.setup import SetUp, set_up
 from lowrankgcn.distributed.spectrum import HyperedgePairs
@@ -39,7 +39,7 @@ from lowrankgcn.distributed.standin import (
 )
 from lowrankgcn.estimators.candidates import Prepared, prepare
 from lowrankgcn.estimators.classifier import GCNClassifier
-from lowrankgcn.estimators.fitting import Clock, Fitted, Task
+from lowrankgcn.estimators.fitting import Clock, Fitted
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import (
@@ -51,6 +51,7 @@ from lowrankgcn.estimators.proposals import (
 from lowrankgcn.estimators.reading import has_categories
 from lowrankgcn.estimators.selection import Selection
 from lowrankgcn.estimators.settings import Settings, read_settings
+from lowrankgcn.estimators.task import Task
 from lowrankgcn.graphs import TableEncoder
 from lowrankgcn.operators import FloatArray
 
@@ -189,7 +190,8 @@ def _fit_table(
         model,
         clock.seconds,
     )
-    classifier._keep(labels, fitted, results.transduction, "table", reach.n_unplaced)
+    known_rows = evidence(known.spectrum, model, members, labelled, labels)
+    classifier._keep(labels, fitted, results.transduction, "table", reach.n_unplaced, known_rows)
 
 
 def _propose(known: SetUp, rows: StandIn, settings: Settings, n_classes: int) -> Proposals:

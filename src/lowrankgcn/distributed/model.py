@@ -8,7 +8,15 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn.distributed.counts import weighted
 from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
+from lowrankgcn.estimators.evidence import (
+    MOST_ROWS,
+    Evidence,
+    LabelledRows,
+    response_of,
+    spread_over,
+)
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.members import Member, extend
@@ -17,7 +25,7 @@ from lowrankgcn.extension.sparse import TableCross
 from lowrankgcn.operators import DenseFactor, FloatArray
 from lowrankgcn.training import Features
 
-__all__ = ["FittedRows", "Reach", "fitted_rows", "models"]
+__all__ = ["FittedRows", "Reach", "evidence", "fitted_rows", "models"]
 
 
 @final
@@ -103,6 +111,23 @@ def _own_basis(member: Member, pairs: HyperedgePairs, p: int) -> FloatArray:
     if used is None:
         return np.zeros((len(pairs.coefficients), 0))
     return pairs.coefficients @ np.asarray(used.eigenvectors[p:], np.float64)
+
+
+def evidence(
+    spectrum: HyperedgeSpectrum,
+    model: Model,
+    members: tuple[Member, ...],
+    labelled: Any,
+    labels: Labels,
+) -> Evidence:
+    """What explanations compare a row with: an average row, and labelled ones."""
+    chosen = spread_over(labels.codes, MOST_ROWS)
+    rows = labelled.iloc[chosen] if hasattr(labelled, "iloc") else labelled[chosen]
+    index, codes = (array[chosen].astype(np.int64) for array in (labels.index, labels.codes))
+    sizes = {level: pairs.diagonal() for level, pairs in spectrum.counts.pairs.items()}
+    average = weighted(sizes, lambda level: level**-0.5) / spectrum.n_rows
+    seen = LabelledRows(index, codes, *model.place(rows))
+    return Evidence(tuple(map(response_of, members)), average, seen)
 
 
 @final

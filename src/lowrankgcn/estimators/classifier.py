@@ -21,9 +21,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.estimators.evidence import Evidence, gather
 from lowrankgcn.estimators.fitting import Fitted, fit
 from lowrankgcn.estimators.labels import Labels, known_labels, read_labels
 from lowrankgcn.estimators.lazy import lazy_rows
+from lowrankgcn.estimators.questions import QuestionsMixin
 from lowrankgcn.estimators.reading import Kind, check_new_rows, read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
@@ -31,7 +33,7 @@ from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 __all__ = ["GCNClassifier"]
 
 
-class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     r"""Semi-supervised classifier: a graph of all rows, and networks trained on the labelled ones.
 
     Rows become nodes of a graph; a few eigenpairs of its Laplacian 𝓛 carry the clusters; small
@@ -125,7 +127,8 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
     Notes
     -----
     Set-up costs one or two passes over the rows for hypergraphs and landmark kernels; training an
-    R-GCN is independent of n, an L-GCN O(n r N) per iteration. Memory is O(n (r + N_0)).
+    R-GCN is independent of n, an L-GCN O(n r N) per iteration. Memory is O(n (r + p)) for p
+    columns: the indicators of a table's categories are not stored, except at full rank.
 
     New rows are placed by the Nyström formula through the cross-kernel (points), the hyperedges
     (tables) or the weights that they come with, each row independently of the others.
@@ -246,11 +249,21 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fitted = fit(rows, labels, settings, weights, seed)
         transduction = labels.classes[fitted.distributions.argmax(axis=1)]
-        self._keep(labels, fitted, transduction, rows.later, int(fitted.unplaced.sum()))
+        evidence = None
+        if fitted.model is not None:
+            evidence = gather(fitted.model, fitted.members, fitted.graph, rows.data, labels)
+        n_unplaced = int(fitted.unplaced.sum())
+        self._keep(labels, fitted, transduction, rows.later, n_unplaced, evidence)
         return self
 
     def _keep(
-        self, labels: Labels, fitted: Fitted, transduction: Any, kind: Kind, n_unplaced: int
+        self,
+        labels: Labels,
+        fitted: Fitted,
+        transduction: Any,
+        kind: Kind,
+        n_unplaced: int,
+        evidence: Evidence | None,
     ) -> None:
         """Take over what fitting found out."""
         self.classes_ = labels.classes
@@ -266,6 +279,7 @@ class GCNClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sk
         self.timings_ = fitted.timings
         self.unplaced_ = fitted.unplaced
         self._kind, self._model = kind, fitted.model
+        self._labelled, self._evidence = labels.index, evidence
         if n_unplaced:
             warn_caller(
                 f"{n_unplaced} of {labels.n_rows} rows belong to parts of the graph without any "

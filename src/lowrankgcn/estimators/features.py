@@ -82,9 +82,11 @@ class TableFeatures(Features):
     def take(self, index: Tensor) -> Tensor:
         """Selected rows X[index], shape (p, N₀)."""
         rows = index.cpu().numpy()
-        codes = self.incidence.codes[rows]
-        indicators = indicator_rows(codes, self.shown, self.incidence.n_hyperedges) - self.means
-        return torch.from_numpy(np.hstack([indicators, self.numbers[rows]]))
+        codes, total = self.incidence.codes[rows], self.incidence.n_hyperedges
+        result = indicator_rows(codes, self.shown, total, self.numbers.shape[1])
+        result[:, : len(self.shown)] -= self.means
+        result[:, len(self.shown) :] = self.numbers[rows]
+        return torch.from_numpy(result)
 
     def inner(self, U: Tensor) -> Tensor:
         """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""

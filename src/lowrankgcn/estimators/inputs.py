@@ -193,9 +193,10 @@ class TableInputs(Inputs):
     def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
         """Indicators minus their means, then numbers in standard units; missing cells are zero."""
         codes = self.encoder.transform(X)
-        indicators = indicator_rows(codes, self.shown, self.encoder.n_hyperedges)
-        indicators -= self.means
-        return np.hstack([indicators, self.standardised(X, len(codes))])
+        result = indicator_rows(codes, self.shown, self.encoder.n_hyperedges, len(self.numbers))
+        result[:, : len(self.shown)] -= self.means
+        result[:, len(self.shown) :] = self.standardised(X, len(codes))
+        return result
 
     def standardised(self, X: Any, n_rows: int) -> FloatArray:
         """Numeric columns in standard units, zero where cells are missing, shape (q, k)."""
@@ -292,8 +293,10 @@ class GivenInputs(Inputs):
         return cls(values["rank"], values["scale"])
 
 
-def indicator_rows(codes: NDArray[Any], shown: NDArray[np.intp], n_hyperedges: int) -> FloatArray:
-    """Indicators of the shown hyperedges from codes (q, p), shape (q, N).
+def indicator_rows(
+    codes: NDArray[Any], shown: NDArray[np.intp], n_hyperedges: int, room: int = 0
+) -> FloatArray:
+    """Indicators of the shown hyperedges from codes (q, p), shape (q, N + room), the room zero.
 
     Examples
     --------
@@ -305,7 +308,7 @@ def indicator_rows(codes: NDArray[Any], shown: NDArray[np.intp], n_hyperedges: i
     place[shown] = np.arange(len(shown))
     found = place[codes]
     rows, columns = np.nonzero(found >= 0)
-    result = np.zeros((len(codes), len(shown)))
+    result = np.zeros((len(codes), len(shown) + room))
     result[rows, found[rows, columns]] = 1.0
     return result
 

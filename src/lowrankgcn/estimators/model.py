@@ -21,7 +21,7 @@ from lowrankgcn.extension import CrossAffinity
 __all__ = ["Model"]
 
 _ROWS = 65536
-_ENTRIES = 2**23  # of the features of a chunk
+_ENTRIES = 2**22  # of the features of a chunk
 
 
 @final
@@ -67,10 +67,18 @@ class Model:
             shares[start:stop], lost[start:stop] = self._chunk(part)
         return shares, lost
 
-    def _chunk(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+    def place(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Values of the extended vectors (q, 1 + R), and features (q, N_0) if any network has them.
+
+        Networks that see the graph alone get features of no column.
+        """
         extended = self.cross.product(self.inputs.rows(X), self.basis)
-        nothing = np.zeros((len(extended), 0))
-        features = nothing if self.width is None else self.inputs.features(X, extended)
+        if self.width is None:
+            return extended, np.zeros((len(extended), 0))
+        return extended, self.inputs.features(X, extended)
+
+    def _chunk(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+        extended, features = self.place(X)
         total = np.zeros((len(extended), self.n_classes))
         for network in self.networks:
             total += network.weight * network.distributions(extended, features)

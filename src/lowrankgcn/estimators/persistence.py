@@ -31,6 +31,7 @@ from lowrankgcn import __version__
 from lowrankgcn._atomic import write_bytes
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
+from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.plain import (
     classes_from_plain,
     classes_to_plain,
@@ -76,7 +77,7 @@ def save(
         File to write; one that is there is replaced, in one step and only when all is written.
     fitted_rows : bool
         Whether to keep what concerns the rows given to fit: ``label_distributions_``,
-        ``transduction_`` and ``unplaced_``.
+        ``transduction_`` and ``unplaced_``, and the labelled rows that explanations name.
     description : mapping, optional
         Texts, numbers, lists and mappings to keep beside it, such as where the rows came from; they
         come back as ``description_``. By default that of a loaded classifier, if it has one.
@@ -242,6 +243,10 @@ def _state(classifier: GCNClassifier, fitted_rows: bool) -> tuple[Arrays, dict[s
     if model is not None:
         parts, contents["model"] = model_state(model)
         arrays |= parts
+        evidence = classifier._evidence
+        if evidence is not None:
+            state = evidence.state(fitted_rows=fitted_rows)
+            arrays |= {f"evidence.{name}": array for name, array in state.items()}
     if fitted_rows and hasattr(classifier, "label_distributions_"):
         arrays["label_distributions"] = classifier.label_distributions_
         arrays["unplaced"] = classifier.unplaced_
@@ -291,9 +296,12 @@ def _classifier(arrays: Arrays, contents: dict[str, Any]) -> GCNClassifier:
     _restore_rows(classifier, arrays)
     classifier.description_ = field_of({"description": {}, **contents}, "description", dict)
     model = field_of(contents, "model", (dict, type(None)))
-    classifier._model = None
+    classifier._model = classifier._evidence = None
     if model is not None:
-        classifier._model = model_from_state(arrays, model, n_features, len(classes))
+        restored = model_from_state(arrays, model, n_features, len(classes))
+        classifier._model = restored
+        evidence = restored_with(arrays, "evidence.")
+        classifier._evidence = Evidence.from_state(evidence, restored) if evidence else None
     elif "label_distributions" not in arrays:
         raise invalid("model", "a model or the distributions of the fitted rows", "neither")
     return classifier

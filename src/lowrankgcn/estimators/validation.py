@@ -58,6 +58,9 @@ class Validation:
         Accuracy of always naming the most frequent class.
     recalls : mapping from class to (float, int)
         Share of its hidden labels that were found, and how many rows those are.
+    confusions : tuple of (class, class, float)
+        Rows of the first class that were put into the second, which may be the same. A row whose
+        label was hidden several times counts one in all.
     seconds : float
     """
 
@@ -69,6 +72,7 @@ class Validation:
     n_folds: int
     largest_class: float
     recalls: dict[Any, tuple[float, int]]
+    confusions: tuple[tuple[Any, Any, float], ...]
     seconds: float
 
     def __str__(self) -> str:
@@ -143,29 +147,31 @@ def cross_validate(
     )
     if not len(folds):
         raise invalid("y", "a class with two labels, of which one can be hidden", "none")
-    right = np.zeros(folds.shape)
+    found = np.full(folds.shape, -1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fitting all labels tells of it
         tell("cross-validation", 0, len(folds))
         ready = set_up(rows, labels, settings, seed)
         for number, fold in enumerate(folds):
-            found = predict_without(ready, labels, fold, settings, None, seed)
-            right[number, fold] = found == labels.codes[fold]
+            found[number, fold] = predict_without(ready, labels, fold, settings, None, seed)
             tell("cross-validation", number + 1, len(folds))
-    return _summary(labels, folds, right, time.perf_counter() - begin)
+    return _summary(labels, folds, found, time.perf_counter() - begin)
 
 
 def _summary(
-    labels: Labels, folds: NDArray[np.bool_], right: NDArray[np.float64], seconds: float
+    labels: Labels, folds: NDArray[np.bool_], found: NDArray[np.intp], seconds: float
 ) -> Validation:
     times = folds.sum(axis=0)
     hidden = times > 0
-    own = right.sum(axis=0)[hidden] / times[hidden]
+    own = (found == labels.codes).sum(axis=0)[hidden] / times[hidden]
     codes, classes = labels.codes[hidden], labels.classes.tolist()
     accuracy = float(own.mean())
     low, high = wilson_interval(accuracy, len(own))
     counts = np.bincount(codes, minlength=len(classes))
     sums = np.bincount(codes, own, minlength=len(classes))
+    confusion = np.zeros((len(classes), len(classes)))
+    folds_of, rows = np.nonzero(folds)
+    np.add.at(confusion, (labels.codes[rows], found[folds_of, rows]), 1 / times[rows])
     return Validation(
         accuracy,
         low,
@@ -179,6 +185,10 @@ def _summary(
             for name, total, count in zip(classes, sums, counts, strict=True)
             if count
         },
+        confusions=tuple(
+            (classes[i], classes[j], float(confusion[i, j]))
+            for i, j in zip(*np.nonzero(confusion), strict=True)
+        ),
         seconds=seconds,
     )
 

@@ -196,7 +196,7 @@ def _utf8(data: bytes, encoding: str | None) -> bytes:
 
 def _parquet(data: bytes) -> Any:
     try:
-        return pq.read_table(pa.BufferReader(data))
+        return pq.ParquetFile(pa.BufferReader(data)).read()
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0].removeprefix(_ARROW)
         raise ValueError(f"expected a whole Parquet file, got one that is not: {reason}") from None

@@ -15,15 +15,15 @@ how they look is the page's business. :meth:`Classification.numbers` gives them 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, final
+from dataclasses import asdict, dataclass
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators import GCNClassifier
+from lowrankgcn.estimators import GCNClassifier, Validation
 from lowrankgcn.files import Columns
 from lowrankgcn.filters import Filter
 from lowrankgcn.filters.base import Scaled
@@ -31,38 +31,14 @@ from lowrankgcn.kernels import Kernel
 from lowrankgcn.report.certainty import Certainty, extremes
 from lowrankgcn.report.embedding import Embedding
 from lowrankgcn.report.graph_note import GraphNote
+from lowrankgcn.report.networks import plain_networks
 from lowrankgcn.report.table_rows import RowNote, row_notes
 from lowrankgcn.report.text import versions
 
-__all__ = ["Classification", "Validated"]
+__all__ = ["Classification"]
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
-_SCORES = ("cv_loss", "cv_accuracy", "cv_deviation")
-
-
-class Validated(Protocol):
-    """What cross-validation found out."""
-
-    @property
-    def accuracy(self) -> float:
-        """Share of hidden labels that were found."""
-
-    @property
-    def low(self) -> float:
-        """Lower end of the 95 % interval."""
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-
-    @property
-    def n_rows(self) -> int:
-        """Rows whose label was hidden."""
-
-    @property
-    def largest_class(self) -> float:
-        """Accuracy of always naming the most frequent class."""
 
 
 @final
@@ -85,7 +61,7 @@ class Classification:
         be placed count in neither.
     certainty : Certainty
         Of the rows that were put into a class.
-    validation : Validated or None
+    validation : Validation or None
     graph : GraphNote
     eigenvalues : (r,) array or None
     filters : tuple of Filter
@@ -117,7 +93,7 @@ class Classification:
     given: tuple[int, ...]
     predicted: tuple[int, ...]
     certainty: Certainty
-    validation: Validated | None
+    validation: Validation | None
     graph: GraphNote
     eigenvalues: NDArray[np.float64] | None
     filters: tuple[Filter, ...]
@@ -142,7 +118,7 @@ class Classification:
         labels: Any,
         *,
         columns: Columns | None = None,
-        validation: Validated | None = None,
+        validation: Validation | None = None,
         source: str = "table",
         seconds: Mapping[str, float] | None = None,
         warnings: Iterable[str] = (),
@@ -218,7 +194,7 @@ class Classification:
             selection=tuple(classifier.selection_),
             embedding=None
             if pairs is None
-            else Embedding.of(pairs, codes, given, certainty, seed=seed or 0),
+            else Embedding.of(pairs, codes, given, certainty, hidden=lost, seed=seed or 0),
             shown_columns=tuple(map(str, shown)),
             most_certain=notes(answered[extremes(certainty[answered], _SHOWN_ROWS, largest=True)]),
             least_certain=notes(
@@ -261,17 +237,11 @@ class Classification:
             "certainty": self.certainty.numbers(),
             "validation": None
             if validation is None
-            else {
-                "accuracy": validation.accuracy,
-                "low": validation.low,
-                "high": validation.high,
-                "rows": validation.n_rows,
-                "largest_class": validation.largest_class,
-            },
+            else {name: value for name, value in asdict(validation).items() if name != "recalls"},
             "graph": {"kind": self.graph.name, **self.graph.facts},
             "eigenvalues": None if self.eigenvalues is None else self.eigenvalues.tolist(),
             "filters": list(map(str, self.filters)),
-            "selection": [_plain(row) for row in self.selection],
+            "selection": plain_networks(self.selection),
             "most_certain": [row.numbers() for row in self.most_certain],
             "least_certain": [row.numbers() for row in self.least_certain],
             "warnings": list(self.warnings),
@@ -280,14 +250,6 @@ class Classification:
             "versions": list(self.versions),
             "seconds": dict(self.seconds),
         }
-
-
-def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the selection without what JSON does not know."""
-    unknown = {
-        key: None for key, value in row.items() if isinstance(value, float) and value != value
-    }
-    return {**row, "hidden_widths": list(row["hidden_widths"]), **unknown}
 
 
 def _codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.intp]:

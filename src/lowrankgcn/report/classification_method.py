@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any
-
 from lowrankgcn.report import layout
 from lowrankgcn.report.classification import Classification
 from lowrankgcn.report.figures import draw_filters, draw_spectrum
-from lowrankgcn.report.text import count, duration, number, plural, rough
+from lowrankgcn.report.networks import network_table
+from lowrankgcn.report.text import count, duration, number, plural
 
 __all__ = ["computed", "repeated"]
 
@@ -31,7 +28,8 @@ def computed(result: Classification) -> list[str]:
     )
     if len(result.selection) == 1:
         text = "One network was trained; nothing was compared."
-    return [*blocks, layout.heading("The networks"), layout.paragraph(text), _networks(result)]
+    table = network_table(result.selection)
+    return [*blocks, layout.heading("The networks"), layout.paragraph(text), table]
 
 
 def _fact(value: int | float) -> str:
@@ -63,24 +61,6 @@ def _figures(result: Classification) -> list[str]:
         text = "No network that looks at the graph has a share in the answer: no filter is used."
         figures.append(layout.paragraph(text))
     return figures
-
-
-def _networks(result: Classification) -> str:
-    header = ("network", "share", "hidden labels found", "loss", "eigenvectors", "filter")
-    rows = [_network(row) for row in result.selection]
-    return layout.table(header, rows, numeric=(1, 2, 3, 4), named=True, label="Networks compared")
-
-
-def _network(row: Mapping[str, Any]) -> tuple[str, ...]:
-    known = math.isfinite(row["cv_loss"])
-    return (
-        row["architecture"],
-        rough(row["share"]),
-        rough(row["cv_accuracy"]) if known else "–",
-        f"{row['cv_loss']:.3f}" if known else "–",
-        "–" if row["rank"] is None else count(row["rank"]),
-        row["filter"],
-    )
 
 
 def repeated(result: Classification) -> list[str]:

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from lowrankgcn.report import layout
 from lowrankgcn.report.classification import Classification
 from lowrankgcn.report.classification_method import computed, repeated
-from lowrankgcn.report.figures import draw_histogram, draw_points
-from lowrankgcn.report.layout import quoted, sentence
-from lowrankgcn.report.marks import legend, marks_of
-from lowrankgcn.report.table_rows import RowNote, short
-from lowrankgcn.report.text import count, duration, plural, rough
+from lowrankgcn.report.classification_rows import remarkable, rows_map
+from lowrankgcn.report.classification_trust import trust
+from lowrankgcn.report.layout import sentence
+from lowrankgcn.report.text import count, duration, plural, rough, short
 
 __all__ = ["render_classification"]
 
@@ -56,9 +55,9 @@ def render_classification(classification: Classification) -> str:
     what = "classes" if result.target is None else short(result.target)
     parts = [
         ("answer", "The answer", _answer(result)),
-        ("trust", "How far to trust it", _trust(result)),
-        ("rows", "Rows to look at", _rows(result)),
-        ("map", "Where the rows lie", _map(result)),
+        ("trust", "How far to trust it", trust(result)),
+        ("rows", "Rows to look at", remarkable(result)),
+        ("map", "Where the rows lie", rows_map(result)),
         ("read", "What was read", _read(result)),
         ("method", "How it was computed", computed(result)),
         ("repeat", "How to repeat it", repeated(result)),
@@ -72,15 +71,17 @@ def render_classification(classification: Classification) -> str:
 
 
 def _answer(result: Classification) -> list[str]:
-    target = "label" if result.target is None else quoted(short(result.target))
+    target = "the label"
+    if result.target is not None:
+        target = sentence("“", layout.name(result.target), "”")
     others = result.n_rows - result.n_given
     given = f"the other {count(others)} were given"
     if result.n_unplaced:
         given = f"{count(result.n_predicted)} of the other {count(others)} were given"
     lead = sentence(
-        f"{count(result.n_given)} of the {plural(result.n_rows, 'row')} came with a ",
+        f"In {count(result.n_given)} of {plural(result.n_rows, 'row')} ",
         target,
-        f". From these, {given} one:",
+        f" was filled in; from these, {given} one:",
     )
     cards = [(count(result.n_predicted), f"rows classified, from {result.n_given} labelled ones")]
     if result.validation is not None:
@@ -100,9 +101,9 @@ def _answer(result: Classification) -> list[str]:
 def _class_table(result: Classification) -> str:
     order = sorted(range(len(result.classes)), key=lambda code: -result.predicted[code])
     total = max(result.n_predicted, 1)
-    rows = [
+    rows: list[Sequence[str]] = [
         (
-            _name(result.classes[code]),
+            layout.name(result.classes[code]),
             count(result.predicted[code]),
             rough(result.predicted[code] / total),
             count(result.given[code]),
@@ -118,157 +119,6 @@ def _class_table(result: Classification) -> str:
         rows.append((name, count(predicted), rough(share), count(given), layout.bar(share)))
     header = ("class", "rows put there", "share", "labels given", "")
     return layout.table(header, rows, numeric=(1, 2, 3), named=True, label="Rows of each class")
-
-
-def _trust(result: Classification) -> list[str]:
-    certainty = result.certainty
-    measured = [layout.heading("Labels that were hidden"), *_accuracy(result)]
-    blocks = ["\n".join(measured)]
-    if certainty.n_rows:
-        shares = [
-            (f"below {rough(value)}", count(rows), rough(rows / certainty.n_rows))
-            for value, rows in certainty.below
-        ]
-        blocks[0] += "\n".join(
-            [
-                layout.heading("Rows the model is less sure of"),
-                layout.table(("probability", "rows", "share"), shares, numeric=(1, 2), named=True),
-            ]
-        )
-        drawn = draw_histogram(
-            certainty.edges,
-            certainty.counts,
-            name="certainty",
-            title="How many rows have which probability of their predicted class",
-        )
-        caption = (
-            "Each row is put into its most likely class. The more rows stand on the right, the "
-            "surer the model is; how often it is right, hidden labels tell better."
-        )
-        blocks.append(layout.figure(drawn, caption))
-    return [layout.columns(*blocks)]
-
-
-def _accuracy(result: Classification) -> list[str]:
-    found = result.validation
-    if found is None:
-        text = (
-            "How often the answer is right was not measured. Cross-validation would hide some of "
-            "the given labels and see whether they come out right."
-        )
-        return [layout.paragraph(text)]
-    texts = [
-        f"Given labels were hidden in turn and predicted from the others: "
-        f"{rough(found.accuracy)} of {plural(found.n_rows, 'label')} came out right. "
-        f"For further rows like these, expect between {rough(found.low)} and "
-        f"{rough(found.high)} (95 % interval); more labels would narrow this down."
-    ]
-    if found.low <= found.largest_class:
-        texts.append(
-            f"Beware: always naming the most frequent label would have been right for "
-            f"{rough(found.largest_class)}, which lies "
-            f"{'within' if found.high > found.largest_class else 'above'} this interval."
-        )
-    else:
-        texts.append(
-            f"Always naming the most frequent label would have been right for "
-            f"{rough(found.largest_class)}."
-        )
-    return [layout.paragraph(text) for text in texts]
-
-
-def _rows(result: Classification) -> list[str]:
-    blocks = []
-    if result.least_certain:
-        blocks += [
-            layout.heading("Least certain"),
-            layout.paragraph("Look at these first: a label given by hand tells most here."),
-            _row_table(result, result.least_certain, "Least certain rows"),
-            layout.heading("Most certain"),
-            layout.paragraph("If one of these is wrong, something is wrong with the table."),
-            _row_table(result, result.most_certain, "Most certain rows"),
-        ]
-    if result.n_unplaced:
-        some = "" if len(result.unplaced) == result.n_unplaced else " Some of them:"
-        text = (
-            f"{plural(result.n_unplaced, 'row')} could not be placed: nothing joins "
-            f"{'it' if result.n_unplaced == 1 else 'them'} to a labelled row, not even through "
-            f"other rows. All classes are equally likely there.{some}"
-        )
-        blocks += [
-            layout.heading("Not placed"),
-            layout.paragraph(text),
-            _row_table(result, result.unplaced, "Rows that could not be placed"),
-        ]
-    if result.shown_columns and len(result.used) + 1 > len(result.shown_columns):
-        text = "Rows are counted from 1, the header not counted; only some columns are shown."
-    else:
-        text = "Rows are counted from 1, the header not counted."
-    return [*blocks, layout.paragraph(text, soft=True)]
-
-
-def _row_table(result: Classification, notes: Sequence[RowNote], label: str) -> str:
-    header = ["row"]
-    if notes[0].guesses:
-        header += ["class", "probability", "or else", "probability"]
-    rows = []
-    for note in notes:
-        row = [count(note.number)]
-        for name, probability in note.guesses:
-            row += [_name(name), rough(probability)]
-        rows.append([*row, *(_cell(text) for text in note.cells)])
-    numeric = [0, 2, 4] if notes[0].guesses else [0]
-    for name in result.shown_columns:
-        if result.used.get(name) == "number":
-            numeric.append(len(header))
-        header.append(_name(name))
-    return layout.table(header, rows, numeric=numeric, named=True, label=label)
-
-
-def _cell(text: str) -> str:
-    return layout.markup('<span class="soft">empty</span>') if not text else _name(text)
-
-
-def _name(text: str) -> str:
-    """A name or cell from the data, its direction of writing kept to itself."""
-    return layout.markup(f"<bdi>{sentence(short(text) or '(empty)')}</bdi>")
-
-
-def _map(result: Classification) -> list[str]:
-    embedding = result.embedding
-    if embedding is None:
-        text = "No eigenvectors were computed, as networks of full rank need none: there is no map."
-        return [layout.paragraph(text)]
-    counts = [given + put for given, put in zip(result.given, result.predicted, strict=True)]
-    marks = marks_of([short(name) or "(empty)" for name in result.classes], counts)
-    drawn = draw_points(
-        embedding.coordinates,
-        embedding.codes,
-        embedding.given,
-        marks,
-        axes=embedding.axes,
-        name="map",
-        title="Rows as points, by class",
-    )
-    texts = [
-        "Every point is a row. Rows that the graph finds alike lie close together, so classes that "
-        "lie apart are easy to tell apart, and those that mix are not.",
-        "Colour and shape tell the class; rings mark the rows whose label was given.",
-        "Directions 1 and 2 are the mixtures of eigenvectors that show the labelled rows of "
-        "different classes farthest apart.",
-    ]
-    if len(embedding.codes) < embedding.n_rows:
-        texts.append(
-            f"Drawn are {count(len(embedding.codes))} of the {plural(embedding.n_rows, 'row')}, "
-            "chosen at random."
-        )
-    if embedding.n_outside:
-        texts.append(
-            f"{plural(embedding.n_outside, 'point lies', 'points lie')} far outside and "
-            f"{'is' if embedding.n_outside == 1 else 'are'} drawn at the edge."
-        )
-    figure = layout.figure(drawn, "The spectral embedding of the rows.", legend=legend(marks))
-    return [layout.columns(figure, "\n".join(map(layout.paragraph, texts)))]
 
 
 def _read(result: Classification) -> list[str]:
@@ -294,7 +144,7 @@ def _read(result: Classification) -> list[str]:
 
 def _listed(names: Sequence[str]) -> str:
     """Names with commas; of very many the first."""
-    parts = [part for name in names[:_MOST_COLUMNS] for part in (", ", _name(name))][1:]
+    parts = [part for name in names[:_MOST_COLUMNS] for part in (", ", layout.name(name))][1:]
     if len(names) > _MOST_COLUMNS:
         parts.append(f" and {count(len(names) - _MOST_COLUMNS)} more")
     return sentence(*parts)

@@ -17,6 +17,8 @@ FloatArray = NDArray[np.float64]
 
 _POINTS = 4000
 _LABELLED = 400
+_APART = 3.0  # distance of components, in units of an eigenvector's mean square
+_PLANE = ("direction 1", "direction 2")
 _SAME = 1e-9  # of the largest distance of class means: less tells nothing apart
 
 
@@ -78,7 +80,7 @@ class Embedding:
     axes : pair of str
         What the coordinates are.
     n_rows : int
-        Of the whole table; more than m if a choice is drawn.
+        Of which these are all or a random choice.
     n_outside : int
         Points so far away that they are drawn at the edge.
     """
@@ -90,6 +92,11 @@ class Embedding:
     n_rows: int
     n_outside: int
 
+    @property
+    def is_plane(self) -> bool:
+        """Whether both coordinates are mixtures of eigenvectors."""
+        return self.axes == _PLANE
+
     @classmethod
     def of(
         cls,
@@ -98,6 +105,7 @@ class Embedding:
         given: NDArray[np.bool_],
         certainty: FloatArray,
         *,
+        hidden: NDArray[np.bool_] | None = None,
         seed: int = 0,
     ) -> Embedding:
         """Place up to 4000 rows, of which up to 400 have a given label; a random choice of more.
@@ -110,6 +118,8 @@ class Embedding:
         certainty : (n,) array
             Probabilities of the classes; the second coordinate if only one eigenvector tells
             rows apart.
+        hidden : (n,) bool array, optional
+            Rows that are not to be drawn; none of them has a given label.
         seed : int
             Decides the choice.
 
@@ -119,10 +129,11 @@ class Embedding:
         """
         generator = np.random.default_rng(seed)
         labelled = _some(np.flatnonzero(given), _LABELLED, generator)
-        others = _some(np.flatnonzero(~given), _POINTS - len(labelled), generator)
+        free = ~given if hidden is None else ~(given | hidden)
+        others = _some(np.flatnonzero(free), _POINTS - len(labelled), generator)
         rows = np.sort(np.concatenate([labelled, others]))
         points = _weighted(pairs, rows)
-        axes = ("direction 1", "direction 2")
+        axes = _PLANE
         if points.shape[1] == 1:
             points = np.column_stack([points[:, 0], certainty[rows]])
             axes = ("entry in the only eigenvector", "probability of the class")
@@ -131,7 +142,8 @@ class Embedding:
         low, high = _frame(points)
         outside = ((points < low) | (points > high)).any(axis=1)
         points = np.clip(points, low, high)
-        return cls(points, codes[rows], given[rows], axes, len(codes), int(outside.sum()))
+        n_rows = int((given | free).sum())
+        return cls(points, codes[rows], given[rows], axes, n_rows, int(outside.sum()))
 
 
 def _some(rows: NDArray[np.intp], most: int, generator: np.random.Generator) -> NDArray[np.intp]:
@@ -142,7 +154,7 @@ def _weighted(pairs: Eigenpairs, rows: NDArray[np.intp]) -> FloatArray:
     """Some rows of U_r, smooth eigenvectors longest, with a mean square of at most one.
 
     The eigenvector of a connected graph's zero is the same everywhere and left out; those of
-    several zeros tell the components apart, each by one whatever its size.
+    several zeros tell the components apart, each by the same whatever its size.
     """
     values = pairs.eigenvalues
     vectors = np.asarray(pairs.eigenvectors[rows], np.float64)
@@ -150,7 +162,7 @@ def _weighted(pairs: Eigenpairs, rows: NDArray[np.intp]) -> FloatArray:
     parts = []
     if zero.sum() > 1 or not positive.any():
         largest = np.abs(vectors[:, zero]).max(axis=0)
-        parts.append(vectors[:, zero] / np.where(largest > 0, largest, 1.0))
+        parts.append(_APART * vectors[:, zero] / np.where(largest > 0, largest, 1.0))
     if positive.any():
         weights = values[positive][0] / values[positive] * np.sqrt(len(pairs.eigenvectors))
         parts.append(vectors[:, positive] * weights)

@@ -73,7 +73,7 @@ def draw_points(
     """
     order = np.random.default_rng(0).permutation(np.flatnonzero(~given))
     labelled = np.flatnonzero(given)
-    size = float(np.clip(24_000 / max(len(order), 1), 5, 24))
+    size = float(np.clip(24_000 / max(len(order), 1), 5, 34))
     ringed = float(np.clip(4_000 / max(len(labelled), 1), 14, 46))
 
     def draw(ax: Axes) -> None:

@@ -19,6 +19,8 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
+from lowrankgcn.report.text import short
+
 __all__ = [
     "bar",
     "bullets",
@@ -29,11 +31,11 @@ __all__ = [
     "figure",
     "heading",
     "markup",
+    "name",
     "navigation",
     "note",
     "page",
     "paragraph",
-    "quoted",
     "section",
     "sentence",
     "table",
@@ -79,9 +81,9 @@ def sentence(*parts: str) -> Markup:
     return Markup("".join(map(_inside, parts)))
 
 
-def quoted(text: str) -> Markup:
-    """A name from the data in quotes, its direction of writing kept to itself."""
-    return Markup(f"“<bdi>{escape(text)}</bdi>”")
+def name(text: str) -> Markup:
+    """A name or cell from the data, shortened, its direction of writing kept to itself."""
+    return Markup(f"<bdi>{escape(short(text)) or '(empty)'}</bdi>")
 
 
 def _inside(text: str) -> str:

@@ -7,7 +7,7 @@ numbers and strings for JSON.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn.filters import Filter
 from lowrankgcn.kernels import Kernel
+from lowrankgcn.report.networks import plain_networks
 from lowrankgcn.spectrum import Eigenpairs, WholeSpectrum
 
 __all__ = ["KernelSummary", "Study", "Task", "multiplicities"]
@@ -74,8 +75,8 @@ class Task:
     coordinates : (n, 2) array
         Where the nodes are drawn.
     axis_names : pair of str
-    selection : str
-        What the classifier compared, as a table.
+    selection : sequence of mappings
+        What the classifier compared, see :class:`~lowrankgcn.estimators.Selection`.
     """
 
     name: str
@@ -86,7 +87,7 @@ class Task:
     predicted: NDArray[np.int64]
     coordinates: FloatArray
     axis_names: tuple[str, str]
-    selection: str = ""
+    selection: Sequence[Mapping[str, Any]] = ()
 
     @property
     def n_labels(self) -> int:
@@ -123,7 +124,7 @@ class Task:
             "target": self.name,
             "remark": self.remark,
             "method": "GCNClassifier",
-            "selection": self.selection,
+            "selection": plain_networks(self.selection),
             "labels": self.n_labels,
             "accuracy": self.accuracy,
             "balanced_accuracy": self.balanced_accuracy,

@@ -10,18 +10,10 @@ import numpy as np
 from lowrankgcn.report import layout
 from lowrankgcn.report.figures import draw_filters, draw_points, draw_spectrum
 from lowrankgcn.report.marks import legend, marks_of
+from lowrankgcn.report.networks import network_table
 from lowrankgcn.report.study import Study, Task
-from lowrankgcn.report.text import (
-    count,
-    cut_text,
-    duration,
-    error_text,
-    number,
-    percent,
-    small,
-    spectrum_text,
-    versions,
-)
+from lowrankgcn.report.study_text import cut_text, error_text, spectrum_text
+from lowrankgcn.report.text import count, duration, number, percent, small, versions
 
 __all__ = ["render"]
 
@@ -200,7 +192,7 @@ def _task(study: Study, index: int) -> str:
             layout.figure(drawn, caption, legend=_legend(study, index)),
             layout.facts(rows),
             layout.paragraph(task.remark),
-            layout.code(task.selection),
+            network_table(task.selection),
         ]
     )
 

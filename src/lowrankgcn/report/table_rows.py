@@ -1,12 +1,7 @@
-r"""Rows of the table to look at, with a few of their cells as short texts.
-
->>> short("a" * 100)[-5:], short("line\nbreak"), short("")
-('aaaa…', 'line break', '')
-"""
+"""Rows of the table to look at, with a few of their cells as short texts."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -15,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["RowNote", "cells_of", "row_notes", "short"]
+from lowrankgcn.report.text import short
 
-_LONGEST = 40
+__all__ = ["RowNote", "cells_of", "row_notes"]
 
 
 @final
@@ -87,11 +82,3 @@ def cells_of(frame: Any, row: int, columns: Sequence[Any]) -> tuple[str, ...]:
         else:
             found.append(f"{value:.6g}" if isinstance(value, float) else short(str(value)))
     return tuple(found)
-
-
-def short(text: str, longest: int = _LONGEST) -> str:
-    """The text in one line without control characters, cut after `longest` characters."""
-    begin = text[: 4 * longest]  # a cell may be a book
-    line = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in begin)
-    line = " ".join(line.split())
-    return line if len(line) <= longest and len(text) == len(begin) else line[: longest - 1] + "…"

@@ -1,32 +1,30 @@
 """Numbers as people read them, the same on the terminal and in the page.
 
->>> percent(0.93503), duration(0.0094), duration(3.217), small(4.5e-7), number(0.833333333)
-('93.5 %', '9 ms', '3.2 s', '4.5e-07', '0.833333')
+>>> percent(0.93503), small(4.5e-7), number(0.833333333)
+('93.5 %', '4.5e-07', '0.833333')
 """
 
 from __future__ import annotations
 
-import math
 import platform
+import unicodedata
 from importlib.metadata import version
 
 import lowrankgcn
-from lowrankgcn.report.study import KernelSummary, Task
 
 __all__ = [
-    "accuracy_line",
     "count",
-    "cut_text",
     "duration",
-    "error_text",
     "number",
     "percent",
     "plural",
     "rough",
+    "short",
     "small",
-    "spectrum_text",
     "versions",
 ]
+
+_LONGEST = 40
 
 
 def percent(share: float) -> str:
@@ -57,7 +55,13 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Milliseconds below a second, seconds above."""
+    """Milliseconds below a second, minutes above ten of them, seconds between.
+
+    >>> duration(0.0094), duration(3.217), duration(754.0)
+    ('9 ms', '3.2 s', '13 min')
+    """
+    if seconds >= 600:
+        return f"{seconds / 60:.0f} min"
     return f"{seconds:.1f} s" if seconds >= 0.9995 else f"{1000 * seconds:.0f} ms"
 
 
@@ -76,36 +80,16 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def spectrum_text(spectrum: tuple[tuple[float, int], ...]) -> str:
-    """Distinct eigenvalues with their multiplicities.
+def short(text: str, longest: int = _LONGEST) -> str:
+    r"""The text in one line without control characters, cut after `longest` characters.
 
-    >>> spectrum_text(((0.0, 1), (5 / 6, 15), (1.0, 1712)))
-    '0 ×1, 0.833333 ×15, 1 ×1712'
+    >>> short("a" * 100)[-5:], short("line\nbreak"), short("")
+    ('aaaa…', 'line break', '')
     """
-    return ", ".join(f"{number(value)} ×{count}" for value, count in spectrum)
-
-
-def error_text(kernel: KernelSummary) -> str:
-    """A truncation error, with its standard error when it is an estimate."""
-    value, spread = kernel.truncation_error, kernel.standard_error
-    if not spread:
-        return f"{value:.4g}"
-    digits = max(0, 1 - math.floor(math.log10(spread)))  # two significant ones of the spread
-    return f"{value:.{digits}f} ± {spread:.{digits}f}"
-
-
-def cut_text(kernel: KernelSummary) -> str:
-    """The response at the first eigenvalue left out."""
-    if kernel.first_cut is None:
-        return "–"
-    return f"{kernel.first_cut:.3g}" if abs(kernel.first_cut) > 1e-12 else "0"
-
-
-def accuracy_line(task: Task) -> str:
-    """The accuracy of a task in one line."""
-    return (
-        f"GCNClassifier, {task.n_labels} labels: {percent(task.accuracy)} of the other rows right"
-    )
+    begin = text[: 4 * longest]  # a cell may be a book
+    line = "".join(" " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in begin)
+    line = " ".join(line.split())
+    return line if len(line) <= longest and len(text) == len(begin) else line[: longest - 1] + "…"
 
 
 def versions() -> tuple[str, ...]:

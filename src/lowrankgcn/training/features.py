@@ -27,7 +27,19 @@ _ROWS = 65536
 
 
 class Features(ABC):
-    """A matrix X (n×N₀) known by its rows and products."""
+    """A matrix X (n×N₀) known by its rows and products.
+
+    Training, cross-validation and :meth:`TrainingRecord.logits` take it where they take a matrix.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, torch
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network = lg.nn.ReducedOrderGCN(lg.kernel(L, "heat", rank=2), (2, 4, 2))
+    >>> X = TensorFeatures(torch.tensor(L.graph.incidence.to_dense(), dtype=torch.float32))
+    >>> lg.training.train(network, X, [0, 4], [0, 1], max_iter=10).logits(network, X).shape
+    torch.Size([1, 5, 2])
+    """
 
     @property
     @abstractmethod
@@ -63,6 +75,13 @@ class TensorFeatures(Features):
     Attributes
     ----------
     tensor : (n, N_0) Tensor
+
+    Examples
+    --------
+    >>> import torch
+    >>> X = TensorFeatures(torch.tensor([[3.0, 0.0], [0.0, 4.0]]))
+    >>> X.shape, X.square_sum()
+    ((2, 2), 25.0)
     """
 
     tensor: Tensor

@@ -157,42 +157,45 @@ def classify(
     A folder of Parquet files is read block by block with Dask, and **--out** names a new folder.
     """
     from lowrankgcn.cli.request import Request
+    from lowrankgcn.cli.tasks import read_task
 
     if scheduler is not None and workers is not None:
         raise typer.BadParameter("either this or --workers", param_hint="--scheduler")
+    request = Request(
+        table=table,
+        target=target,
+        out=out,
+        report=report,
+        save=save,
+        validate=validate,
+        probabilities=probabilities,
+        drop=tuple(drop or ()),
+        categorical=tuple(categorical or ()),
+        numeric=tuple(numeric or ()),
+        graph=graph.value,
+        architecture=architecture.value,
+        filter=filter,
+        rank="auto" if rank is None else rank,
+        bandwidth="auto" if bandwidth is None else bandwidth,
+        encoding=encoding,
+        scheduler=scheduler,
+        workers=workers,
+        seed=seed,
+        as_json=as_json,
+        quiet=quiet,
+    )
     if table.is_dir():
         if find_spec("dask") is None or find_spec("distributed") is None:
             message = "a folder needs Dask: pip install lowrankgcn[distributed]"
             raise typer.BadParameter(message, param_hint="TABLE")
-        from lowrankgcn.cli.folder import run
-    else:
-        if scheduler is not None or workers is not None:
-            option = "--scheduler" if workers is None else "--workers"
-            raise typer.BadParameter("only for a folder of Parquet files", param_hint=option)
-        from lowrankgcn.cli.classify import run
+        from lowrankgcn.cli.folder import run as run_folder
 
-    run(
-        Request(
-            table=table,
-            target=target,
-            out=out,
-            report=report,
-            save=save,
-            validate=validate,
-            probabilities=probabilities,
-            drop=tuple(drop or ()),
-            categorical=tuple(categorical or ()),
-            numeric=tuple(numeric or ()),
-            graph=graph.value,
-            architecture=architecture.value,
-            filter=filter,
-            rank="auto" if rank is None else rank,
-            bandwidth="auto" if bandwidth is None else bandwidth,
-            encoding=encoding,
-            scheduler=scheduler,
-            workers=workers,
-            seed=seed,
-            as_json=as_json,
-            quiet=quiet,
-        )
-    )
+        run_folder(request)
+        return
+    if scheduler is not None or workers is not None:
+        option = "--scheduler" if workers is None else "--workers"
+        raise typer.BadParameter("only for a folder of Parquet files", param_hint=option)
+    task = read_task(request)
+    from lowrankgcn.cli.classify import run  # imports torch, which a bad table need not wait for
+
+    run(task)

@@ -8,15 +8,22 @@ from typing import Annotated
 import typer
 
 from lowrankgcn.cli.app import app
-from lowrankgcn.cli.options import AsJson, Quiet, Seed
+from lowrankgcn.cli.options import AsJson, Encoding, Quiet, Seed
 
 __all__ = ["compare"]
 
 
-@app.command(
-    epilog="Examples: lowrankgcn compare iris --splits 5; "
-    "lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv results.csv"
-)
+_EXAMPLES = """Examples:
+
+lowrankgcn compare iris --splits 5
+
+lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv results.csv
+
+lowrankgcn compare mushrooms --methods gcn,logistic,forest --markdown mushrooms.md
+"""
+
+
+@app.command(epilog=_EXAMPLES)
 def compare(
     table: Annotated[
         str,
@@ -28,7 +35,8 @@ def compare(
         ),
     ],
     target: Annotated[
-        str | None, typer.Option("--target", metavar="COLUMN", help="Classes, for a file.")
+        str | None,
+        typer.Option("--target", "-t", metavar="COLUMN", help="Column of the classes of a file."),
     ] = None,
     labels_per_class: Annotated[
         str,
@@ -51,12 +59,15 @@ def compare(
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option("--drop", metavar="COLUMN", help="Leave this column out; repeatable."),
+        typer.Option(
+            "--drop", metavar="COLUMN", help="Leave a column out (repeat, or separate by commas)."
+        ),
     ] = None,
     in_order: Annotated[
         bool,
         typer.Option("--in-order", help="Keep the order of the rows instead of a random one."),
     ] = False,
+    encoding: Encoding = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     csv: Annotated[
@@ -85,6 +96,7 @@ def compare(
         splits=splits,
         methods=methods,
         drop=tuple(drop or ()),
+        encoding=encoding,
         in_order=in_order,
         seed=seed,
         as_json=as_json,

@@ -5,7 +5,7 @@ who takes part; ``running`` does the work and ``statistics``, ``summary`` and ``
 came out.
 """
 
-from lowrankgcn.experiments.comparison.datasets import NAMES, load_task, read_task
+from lowrankgcn.experiments.comparison.datasets import NAMES, file_task, load_task
 from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose
 from lowrankgcn.experiments.comparison.running import Comparison, Step, compare
 from lowrankgcn.experiments.comparison.summary import as_document, as_frame, summarise
@@ -24,8 +24,8 @@ __all__ = [
     "as_markdown",
     "choose",
     "compare",
+    "file_task",
     "load_task",
     "make_task",
-    "read_task",
     "summarise",
 ]

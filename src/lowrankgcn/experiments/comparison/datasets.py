@@ -10,7 +10,6 @@ ValueError: dataset: expected one of 'iris', ..., 'spiral' or a file, got 'cats'
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -21,9 +20,9 @@ from sklearn import datasets as sklearn_datasets
 from lowrankgcn import datasets
 from lowrankgcn._validation import invalid
 from lowrankgcn.experiments.comparison.task import Task, make_task
-from lowrankgcn.files import choose_columns, read_file
+from lowrankgcn.files import TableFile, choose_columns
 
-__all__ = ["NAMES", "load_task", "read_task"]
+__all__ = ["NAMES", "file_task", "load_task"]
 
 
 def _named(name: str, load: Callable[..., Any]) -> Task:
@@ -61,33 +60,27 @@ def load_task(name: str) -> Task:
     return _named(name, _LOADERS[name])
 
 
-def read_task(
-    path: str | os.PathLike[str],
-    target: str,
-    *,
-    drop: Iterable[str] = (),
-    categorical: Iterable[str] = (),
-    numeric: Iterable[str] = (),
-) -> Task:
-    """A table from a CSV, TSV or Parquet file.
+def file_task(table: TableFile, target: str, *, drop: Iterable[str] = ()) -> Task:
+    """A table that was read from a file.
 
     Parameters
     ----------
-    path : path
+    table : TableFile
     target : str
         Column of the classes; rows without one take part without being labelled or tested.
-    drop, categorical, numeric : names
-        Columns to leave out, and to use as categories or numbers whatever they look like.
+    drop : names
+        Columns to leave out, besides those that say nothing.
 
     Raises
     ------
     ValueError
-        If the file is no table, a column is not there, or there are fewer than two classes.
-    OSError
-        If the file cannot be read.
+        If a column is not there, none is left, or there are fewer than two classes.
     """
-    table = read_file(path)
-    columns = choose_columns(table.frame, target, drop, categorical, numeric, decimal=table.decimal)
-    notes = tuple(f"column {name} left out: {reason}" for name, reason in columns.left_out.items())
-    rows = columns.features(table.frame, decimal=table.decimal)
-    return make_task(os.fspath(path), rows, columns.labels(table.frame), notes=notes)
+    columns = choose_columns(table.frame, target, drop, decimal=table.decimal)
+    left_out = columns.left_out.items()
+    return make_task(
+        table.name,
+        columns.features(table.frame, decimal=table.decimal),
+        columns.labels(table.frame),
+        notes=tuple(f"column {name} left out: {reason}" for name, reason in left_out),
+    )

@@ -64,13 +64,13 @@ def draw_spiral() -> str:
         for orb in range(5):
             x, y = flat[spiral.target == orb].T
             ax.scatter(x, y, s=3, color=COLOURS[orb], linewidths=0)
-        corner = np.array([-5.0, -5.0, -3.0])
+        origin = flat.min(axis=0) + np.array([-3.0, 1.5])  # beside the points
         for axis, label in enumerate("xyz"):
-            end = corner + 3.0 * np.eye(3)[axis]
-            (x0, y0), (x1, y1) = seen([corner, end])
-            ax.annotate("", (x1, y1), (x0, y0), arrowprops={"arrowstyle": "->", "color": INK})
-            x2, y2 = seen(corner + 3.9 * np.eye(3)[axis])
-            ax.text(x2, y2, label, ha="center", va="center")
+            arrow = seen(np.eye(3)[axis])
+            style = {"arrowstyle": "->", "color": INK}
+            ax.annotate("", origin + 2.0 * arrow, origin, arrowprops=style)
+            x, y = origin + 2.6 * arrow
+            ax.text(x, y, label, ha="center", va="center")
         ax.set_aspect("equal")
         ax.set_axis_off()
         marks: Any = {"linestyle": "none", "marker": "o", "markersize": 5}

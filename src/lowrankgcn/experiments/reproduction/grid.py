@@ -7,7 +7,7 @@ Rows that ask for the same thing share a case, so nothing is computed twice:
 >>> len(rows), len({row.case for row in rows})
 (58, 50)
 >>> print(rows[4])
-spiral: L-GCN pseudoinverse rank 10
+spiral: L-GCN pseudoinverse
 >>> rows[4].published.accuracy
 92.23
 """
@@ -117,7 +117,7 @@ class Row:
     def label(self) -> str:
         """The row's name within its table."""
         case = self.case
-        rank = "" if case.rank is None else f" rank {case.rank}"
+        rank = f" rank {case.rank}" if self.table == "ranks" else ""
         way = " (naive)" if self.naive else ""
         smoother = f", {case.smoother or 'hypergraph'}" if self.table == "smoothers" else ""
         return f"{case.network}{way} {case.filter}{rank}{smoother}"

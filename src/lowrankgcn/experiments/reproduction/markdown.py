@@ -17,8 +17,8 @@ Written by `{command}`; do not edit.
 Every row of the tables of D. Alfke and M. Stoll, *Semi-Supervised Classification on Non-Sparse
 Graphs Using Low-Rank Graph Convolutional Networks*, 2019
 ([arXiv:1905.10224](https://arxiv.org/abs/1905.10224)), computed with this library, beside the
-published figure. Some published rows cannot be trusted: [the errata](#what-the-paper-gets-wrong)
-say which, why, and show it by a run.
+published figure. Some published rows cannot be trusted: the errata at the end say which and why,
+each shown by a run. The same with the figures redrawn is in the page that the command writes.
 """
 
 

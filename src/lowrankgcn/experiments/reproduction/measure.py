@@ -50,7 +50,7 @@ def measure(
 ) -> Measured:
     """Train the given runs of a case in one batch, with the paper's settings (section A4.3).
 
-    Run k has the seed ``(seed << 32) + k``, whatever the batch, so runs can be added later.
+    A run's start depends on `seed` and its number alone, so runs can be added later.
 
     Raises
     ------
@@ -60,7 +60,8 @@ def measure(
     network, setup = setting.network(case, seed)
     index = setting.labelled(case, seed)
     labels = setting.classes[index]
-    seeds = [(seed << 32) + run for run in runs]
+    # Torch's generator takes 32 bits of a seed.
+    seeds = [int(np.random.SeedSequence([seed, run]).generate_state(1)[0]) for run in runs]
     with one_thread():
         record = train(network, setting.X, index, labels, seeds=seeds, max_iter=iterations)
         if record.diverged.any():

@@ -83,7 +83,7 @@ def linear_kernel(setting: Setting, dtype: torch.dtype, *, rows: int = 500) -> T
         tensor = torch.as_tensor(scaled).to(dtype)
         return tensor @ tensor.T
     assert isinstance(graph, GaussianGraph)
-    points = torch.as_tensor(graph.points)
+    points = torch.tensor(graph.points, dtype=dtype)
     K = torch.empty(len(points), len(points), dtype=dtype)
     for start in range(0, len(points), rows):
         part = torch.cdist(points[start : start + rows], points)

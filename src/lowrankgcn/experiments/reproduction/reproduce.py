@@ -10,7 +10,7 @@ from lowrankgcn._validation import choice, positive_int
 from lowrankgcn.experiments.reproduction.grid import paper_tables
 from lowrankgcn.experiments.reproduction.plan import plan
 from lowrankgcn.experiments.reproduction.results import Results, collect
-from lowrankgcn.experiments.reproduction.runner import Job, compute
+from lowrankgcn.experiments.reproduction.runner import Advance, compute
 from lowrankgcn.experiments.reproduction.store import Settings, Store
 
 __all__ = ["TABLES", "reproduce"]
@@ -26,7 +26,7 @@ def reproduce(
     seed: int = 0,
     iterations: int = 1000,
     folder: Path | None = None,
-    advance: Callable[[Job, float], None] = lambda job, cost: None,
+    advance: Advance = lambda job, cost, fresh: None,
     complain: Callable[[str], None] = print,
 ) -> Results:
     """Reproduce some of the paper's tables.
@@ -45,7 +45,8 @@ def reproduce(
         Where finished pieces are kept. A reproduction that was killed goes on from them, and what
         is finished is not computed again. Nothing is kept without it.
     advance, complain : callable
-        Told of every piece of work with its cost, and of files in `folder` that are damaged.
+        Told of every piece of work (see :func:`compute`), and of files in `folder` that are
+        damaged.
 
     Returns
     -------
@@ -61,7 +62,7 @@ def reproduce(
     for name in names:
         choice(name, "names", TABLES)
     settings = Settings(
-        seed=positive_int(seed, "seed", minimum=0, maximum=2**31 - 1),
+        seed=positive_int(seed, "seed", minimum=0),
         iterations=positive_int(iterations, "iterations"),
     )
     wanted = [name for name in TABLES if name in names and name != "filters"]

@@ -15,20 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Event
 from typing import final
 
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DataUnavailableError
 from lowrankgcn.experiments.reproduction.grid import Case
-from lowrankgcn.experiments.reproduction.measure import measure
+from lowrankgcn.experiments.reproduction.measure import measure, one_thread
 from lowrankgcn.experiments.reproduction.naive import naive_times
 from lowrankgcn.experiments.reproduction.setting import Setting
 from lowrankgcn.experiments.reproduction.store import Entry, Settings, Store
 
-__all__ = ["Found", "Job", "compute", "merged"]
-
-# Runs between two looks at the disk: what a killed reproduction loses at most. Batches of eight
-# runs share two cores evenly in fifty.
-_CHUNK = 50
+__all__ = ["Advance", "Found", "Job", "compute", "merged"]
 
 
 @final
@@ -55,6 +53,9 @@ class Found:
     entries: dict[Case, Entry] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+
+
+Advance = Callable[[Job, float, bool], None]
 
 
 def run_cost(case: Case) -> float:
@@ -85,7 +86,7 @@ def compute(
     jobs: Sequence[Job],
     store: Store,
     *,
-    advance: Callable[[Job, float], None] = lambda job, cost: None,
+    advance: Advance = lambda job, cost, fresh: None,
 ) -> Found:
     """Do what is left of the jobs.
 
@@ -95,7 +96,8 @@ def compute(
     store : Store
         Has what was finished before, and gets every chunk as it is finished.
     advance : callable
-        Told of every piece of work done, or found done, with its cost.
+        Told of every piece of work with its cost, and whether it was done just now (True) or need
+        not be done (False).
 
     Returns
     -------
@@ -109,45 +111,72 @@ def compute(
     """
     found = Found()
     settings: dict[str, Setting] = {}
-    for job in merged(jobs):
+    jobs = merged(jobs)
+    for data in dict.fromkeys(job.case.data for job in jobs):
+        try:
+            settings[data] = Setting.load(data)
+            found.sources[data] = settings[data].source
+        except DataUnavailableError as error:
+            found.missing[data] = str(error)
+    stopped = Event()
+
+    def finish(job: Job) -> None:
         data = job.case.data
-        if data not in settings and data not in found.missing:
-            try:
-                settings[data] = Setting.load(data)
-                found.sources[data] = settings[data].source
-            except DataUnavailableError as error:
-                found.missing[data] = str(error)
         if data in found.missing:
-            advance(job, job.cost)
-            continue
-        found.entries[job.case] = _finish(job, settings[data], store, advance)
+            advance(job, job.cost, False)
+            return
+        try:
+            found.entries[job.case] = _finish(job, settings[data], store, advance, stopped)
+        except BaseException:
+            stopped.set()  # the other threads need not finish theirs
+            raise
+
+    # Large networks in a thread each; small ones would only wait for each other's interpreter.
+    large = [job for job in jobs if job.case.network != "R-GCN"]
+    with one_thread():
+        map_chunks(lambda start, stop: finish(large[start]), len(large), 1)
+        for job in jobs:
+            if job.case.network == "R-GCN":
+                finish(job)
     return found
 
 
 def _finish(
-    job: Job, setting: Setting, store: Store, advance: Callable[[Job, float], None]
+    job: Job,
+    setting: Setting,
+    store: Store,
+    advance: Advance,
+    stopped: Event,
 ) -> Entry:
     """Compute the runs of a job that are missing."""
     case, source, price = job.case, setting.source, run_cost(job.case)
     entry = store.load(case, source)
-    advance(job, price * min(len(entry.accuracies), job.runs))
-    while len(entry.accuracies) < job.runs:
+    advance(job, price * min(len(entry.accuracies), job.runs), False)
+    while len(entry.accuracies) < job.runs and not stopped.is_set():
         start = len(entry.accuracies)
-        runs = range(start, min(start + _CHUNK, job.runs))
+        runs = range(start, min(start + _chunk(case), job.runs))
         entry = _extended(entry, setting, job, runs, store.settings)
         store.save(case, source, entry)
-        advance(job, price * len(runs))
+        advance(job, price * len(runs), True)
+    if stopped.is_set():
+        return entry
     if job.timed and entry.alone is None:  # its runs are there from another reproduction
         again = measure(setting, case, [0], alone=True, **vars(store.settings))
         entry = replace(entry, alone=again.alone)
         store.save(case, source, entry)
     if job.naive:
-        if entry.naive_training is None:
+        fresh = entry.naive_training is None
+        if fresh:
             times = naive_times(setting, case, iterations=store.settings.iterations)
             entry = replace(entry, naive_setup=times.setup, naive_training=times.training)
             store.save(case, source, entry)
-        advance(job, job.cost - price * job.runs)
+        advance(job, job.cost - price * job.runs, fresh)
     return replace(entry, accuracies=entry.accuracies[: job.runs])
+
+
+def _chunk(case: Case) -> int:
+    """Runs between two looks at the disk: what a killed reproduction loses at most."""
+    return 100 if case.network == "R-GCN" else 16
 
 
 def _extended(

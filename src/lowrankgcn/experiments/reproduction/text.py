@@ -11,7 +11,17 @@ from lowrankgcn.experiments.reproduction.grid import Published
 from lowrankgcn.experiments.reproduction.results import Results, RowResult
 from lowrankgcn.experiments.reproduction.verdict import TOLERANCE
 
-__all__ = ["HEADER", "HOW", "NUMERIC", "cells", "outcome", "seconds_text", "summary"]
+__all__ = [
+    "HEADER",
+    "HOW",
+    "NUMERIC",
+    "SHORT_HEADER",
+    "cells",
+    "outcome",
+    "seconds_text",
+    "short_cells",
+    "summary",
+]
 
 HEADER = (
     "row",
@@ -23,15 +33,18 @@ HEADER = (
     "published time",
     "verdict",
 )
+_FEW = 20  # runs
 NUMERIC = (1, 2, 3, 4, 5, 6)
+SHORT_HEADER = ("row", "accuracy, %", "published", "time", "published", "verdict")
 
 HOW = (
     "Accuracy: mean of the runs with its 95 % interval, on the nodes without a label. Verdict: a "
     "row agrees if the difference is no larger than chance allows (the paper prints no spread, so "
-    f"its runs are taken to scatter as ours do) or than {TOLERANCE:g} point; * marks a difference "
-    "beyond chance, however small. Times: set-up and the training of one run by itself; ≈ is the "
-    "naive way with stored n×n matrices, scaled up from a few measured iterations. The accuracy "
-    "of those rows is computed by the exact algebra, which gives the same numbers."
+    f"its runs are taken to scatter as ours do) or than {TOLERANCE:g} points; * marks a difference "
+    "beyond chance, however small. Times: set-up, and the training of one run by itself with one "
+    "thread; ≈ is the naive way with stored n×n matrices, scaled up from a few measured "
+    "iterations. The accuracy of those rows is computed by the exact algebra, which gives the same "
+    "numbers."
 )
 
 
@@ -66,6 +79,17 @@ def cells(result: RowResult) -> tuple[str, ...]:
     )
 
 
+def short_cells(result: RowResult) -> tuple[str, ...]:
+    """The same for narrow terminals: times as sums, no difference, the erratum by its number."""
+    name, accuracy, published, *_ = cells(result)
+    about = "≈ " if result.row.naive else ""
+    total = about + seconds_text(result.setup + result.training)
+    verdict = "agrees" if result.verdict.agrees else "differs"
+    if result.explained is not None:
+        verdict = f"erratum {ERRATA[result.explained].number}"
+    return name, accuracy, published, total, seconds_text(result.row.published.seconds), verdict
+
+
 def outcome(result: RowResult) -> str:
     """The verdict, with the range over other signs where it matters."""
     if result.verdict.agrees or result.signs is None:
@@ -81,10 +105,20 @@ def summary(results: Results) -> str:
     unexplained = len(results.unexplained)
     explained = n - agree - unexplained
     numbers = sorted({ERRATA[r.explained].number for r in results.rows if r.explained is not None})
-    parts = [f"{agree} of {n} rows agree with the published figure"]
+    chance = sum(r.verdict.agrees and not r.verdict.beyond_chance for r in results.rows)
+    parts = [
+        f"{agree} of {n} rows agree with the published figure, {chance} of them within chance and "
+        f"{agree - chance} within {TOLERANCE:g} points"
+    ]
     if explained:
         named = ", ".join(map(str, numbers))
         parts.append(f"{explained} differ and have their erratum (number {named})")
     if unexplained:
         parts.append(f"{unexplained} differ without one")
-    return f"{'; '.join(parts)}. {results.runs} runs, seed {results.seed}."
+    few = (
+        " With so few runs the spread is hardly known: where starts seldom succeed, as with the "
+        "quadratic filter, a row may differ for that reason alone."
+        if results.runs < _FEW
+        else ""
+    )
+    return f"{'; '.join(parts)}. {results.runs} runs, seed {results.seed}.{few}"

@@ -1,11 +1,11 @@
 """Whether a published accuracy agrees with ours: a test that can fail.
 
 The paper prints means without their spread. A row agrees if the difference of the two means is not
-larger than chance allows, or not larger than one point:
+larger than chance allows, or not larger than two points:
 
 >>> judge([0.90, 0.91, 0.92, 0.93], published=91.6, published_runs=100).agrees
 True
->>> judge([0.90, 0.91, 0.92, 0.93], published=95.0, published_runs=100).agrees
+>>> judge([0.90, 0.91, 0.92, 0.93], published=97.0, published_runs=100).agrees
 False
 """
 
@@ -22,7 +22,9 @@ from scipy.stats import t as student
 __all__ = ["CONFIDENCE", "TOLERANCE", "Spread", "Verdict", "interval", "judge", "spread"]
 
 CONFIDENCE = 0.95
-TOLERANCE = 1.0  # points
+# Points that are not worth quarrelling about: the choice of training nodes, which is the same for
+# all of the paper's figures, moves an accuracy by more.
+TOLERANCE = 2.0
 
 
 @final
@@ -50,7 +52,7 @@ class Verdict:
 
     @property
     def agrees(self) -> bool:
-        """Whether the difference is within chance or within a point."""
+        """Whether the difference is within chance or within two points."""
         return abs(self.difference) <= max(TOLERANCE, self.chance or 0.0)
 
     @property

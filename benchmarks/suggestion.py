@@ -1,0 +1,154 @@
+"""Labels that ``GCNClassifier.suggest`` asks for beside labels of random rows: the accuracies.
+
+    python -m benchmarks.suggestion [--repeats 10] [--first 0] [--only cars ...] [--markdown FILE]
+
+In every repeat a random half of the rows is set apart to measure accuracy on, and never labelled.
+Both ways start with the label of one random row of each class; then labels are added up to 10, 20,
+30, 40, 60, 80 and 100, each time after a fit with default arguments, by suggestion or at random.
+Of the mushrooms each repeat draws 2000 rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lowrankgcn as lg
+from lowrankgcn.experiments.comparison.datasets import load_task
+from lowrankgcn.experiments.comparison.statistics import interval
+from lowrankgcn.experiments.comparison.task import Task
+
+SIZES = (10, 20, 30, 40, 60, 80, 100)
+ASKED = (40, 60, 100)
+NAMES = ("cars", "mushrooms", "digits")
+MOST_ROWS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Accuracies of both ways, shape (repeats, sizes)."""
+
+    name: str
+    suggested: np.ndarray
+    random: np.ndarray
+    seconds: float  # of the suggestions, each
+
+
+def thinned(task: Task, generator: np.random.Generator) -> tuple[Any, np.ndarray]:
+    """At most 2000 of the rows, and their classes."""
+    if task.n_rows > MOST_ROWS:
+        kept = np.sort(generator.choice(task.n_rows, MOST_ROWS, replace=False))
+        task = task.reordered(kept)
+    return task.rows, task.classes
+
+
+def curve(
+    rows: Any, classes: np.ndarray, apart: np.ndarray, start: np.ndarray, seed: int, *, ask: bool
+) -> tuple[list[float], float]:
+    """Accuracies at all sizes, and the seconds that a suggestion took on average."""
+    generator = np.random.default_rng([seed, 1])
+    labelled = start.tolist()
+    accuracies, seconds, fitted = [], [], None
+    for size in SIZES:
+        count = size - len(labelled)
+        free = np.setdiff1d(np.flatnonzero(~apart), labelled)
+        if count > 0 and ask:
+            fitted = fitted or fit(rows, classes, labelled, seed)
+            begin = time.process_time()
+            labelled += fitted.suggest(count, among=free).tolist()
+            seconds.append(time.process_time() - begin)
+        elif count > 0:
+            labelled += generator.choice(free, count, replace=False).tolist()
+        fitted = fit(rows, classes, labelled, seed)
+        accuracies.append(float((fitted.transduction_[apart] == classes[apart]).mean()))
+    return accuracies, float(np.mean(seconds or [0.0]))
+
+
+def fit(rows: Any, classes: np.ndarray, labelled: list[int], seed: int) -> lg.GCNClassifier:
+    y = np.full(len(classes), -1)
+    y[labelled] = classes[labelled]
+    with warnings.catch_warnings():  # of parts of the graph without a label, with very few
+        warnings.simplefilter("ignore")
+        return lg.GCNClassifier(random_state=seed).fit(rows, y)
+
+
+def measure(task: Task, seeds: range) -> Curves:
+    suggested, random, seconds = [], [], []
+    for seed in seeds:
+        generator = np.random.default_rng(seed)
+        rows, classes = thinned(task, generator)
+        apart = np.zeros(len(classes), bool)
+        apart[generator.permutation(len(classes))[: len(classes) // 2]] = True
+        start = np.array(
+            [generator.choice(np.flatnonzero((classes == c) & ~apart)) for c in np.unique(classes)]
+        )
+        asked, taken = curve(rows, classes, apart, start, seed, ask=True)
+        suggested.append(asked)
+        seconds.append(taken)
+        random.append(curve(rows, classes, apart, start, seed, ask=False)[0])
+    return Curves(task.name, np.array(suggested), np.array(random), float(np.mean(seconds)))
+
+
+def labels_needed(curves: Curves, size: int) -> float:
+    """Suggested labels after which the mean accuracy is that of `size` random ones."""
+    goal = curves.random.mean(axis=0)[SIZES.index(size)]
+    means = curves.suggested.mean(axis=0)
+    if means[0] >= goal:
+        return float(SIZES[0])
+    reached = np.flatnonzero(means >= goal)
+    if not len(reached):
+        return float("inf")
+    j = int(reached[0])
+    share = (goal - means[j - 1]) / (means[j] - means[j - 1])
+    return float(SIZES[j - 1] + share * (SIZES[j] - SIZES[j - 1]))
+
+
+def accuracy_table(found: list[Curves]) -> str:
+    lines = ["| data | labels | " + " | ".join(map(str, SIZES)) + " |"]
+    lines.append("|---|---|" + "---|" * len(SIZES))
+    for curves in found:
+        for name, values in (("suggested", curves.suggested), ("random", curves.random)):
+            cells = ["{:.1f} ± {:.1f}".format(*interval(100 * v)) for v in values.T]
+            lines.append(f"| {curves.name} | {name} | " + " | ".join(cells) + " |")
+        gains = ["{:+.1f} ± {:.1f}".format(*interval(100 * v))
+                 for v in (curves.suggested - curves.random).T]  # fmt: skip
+        lines.append(f"| {curves.name} | difference | " + " | ".join(gains) + " |")
+    return "\n".join(lines)
+
+
+def needed_table(found: list[Curves]) -> str:
+    heads = " | ".join(f"as {size} random ones" for size in ASKED)
+    lines = [f"| data | {heads} | seconds per suggestion |", "|---|" + "---|" * (len(ASKED) + 1)]
+    for curves in found:
+        needed = [labels_needed(curves, size) for size in ASKED]
+        cells = ["more than 100" if np.isinf(n) else f"{n:.0f}" for n in needed]
+        cells[:] = [f"at most {SIZES[0]}" if c == str(SIZES[0]) else c for c in cells]
+        lines.append(f"| {curves.name} | " + " | ".join(cells) + f" | {curves.seconds:.3f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first repeat")
+    parser.add_argument("--only", nargs="*", default=NAMES, choices=NAMES)
+    parser.add_argument("--markdown", type=Path, help="file for the tables")
+    arguments = parser.parse_args()
+    seeds = range(arguments.first, arguments.first + arguments.repeats)
+    found = []
+    for name in arguments.only:
+        found.append(measure(load_task(name), seeds))
+        print(accuracy_table(found[-1:]), needed_table(found[-1:]), sep="\n\n", flush=True)
+    if arguments.markdown:
+        text = accuracy_table(found) + "\n\n" + needed_table(found) + "\n"
+        arguments.markdown.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

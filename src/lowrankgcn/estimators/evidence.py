@@ -1,0 +1,218 @@
+"""What explanations need beside the model: an average row, and the labelled rows.
+
+>>> import numpy as np
+>>> spread_over(np.array([0, 0, 0, 0, 1, 1]), 4)  # classes keep their shares
+array([0, 2, 3, 5])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.labels import Labels
+from lowrankgcn.estimators.members import Member
+from lowrankgcn.estimators.model import Model
+from lowrankgcn.extension.base import row_scale
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
+from lowrankgcn.kernels import Kernel
+
+__all__ = ["MOST_ROWS", "Evidence", "LabelledRows", "gather", "response_of", "spread_over"]
+
+FloatArray = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+#: Labelled rows kept at most: nobody reads more of them.
+MOST_ROWS = 1000
+
+_ENTRIES = 2**22  # of incidences at a time
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Labelled rows as the model sees them.
+
+    Attributes
+    ----------
+    index : (p,) int array
+        Which of the fitted rows they are.
+    codes : (p,) int array
+        Their classes.
+    extended : (p, R) array
+        Values of the extended vectors.
+    features : (p, N_0) array
+    """
+
+    index: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    extended: FloatArray
+    features: FloatArray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What explanations compare a row with.
+
+    Attributes
+    ----------
+    responses : tuple of (r,) arrays or None
+        Σ_k |φ_k(Λ)| of each network's kernels; None for networks without eigenvectors.
+    average : (m,) array or None
+        Mean of the rows a(x) of the cross-affinity over the fitted rows; None unless its columns
+        are hyperedges.
+    labelled : LabelledRows or None
+        None if they were not saved.
+    """
+
+    responses: tuple[FloatArray | None, ...]
+    average: FloatArray | None
+    labelled: LabelledRows | None
+
+    def state(self, *, fitted_rows: bool) -> Arrays:
+        """Arrays from which :meth:`from_state` restores, with or without the labelled rows."""
+        arrays: Arrays = {
+            f"response.{i}": response
+            for i, response in enumerate(self.responses)
+            if response is not None
+        }
+        if self.average is not None:
+            arrays["average"] = self.average
+        if fitted_rows and self.labelled is not None:
+            rows = self.labelled
+            arrays |= {"index": rows.index, "codes": rows.codes}
+            arrays |= {"extended": rows.extended, "features": rows.features}
+        return arrays
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]], model: Model) -> Evidence:
+        """Restore what :meth:`state` gave; ValueError if it does not fit the model."""
+        responses = tuple(
+            _response(arrays.get(f"response.{i}"), network.layers[-1], i)
+            for i, network in enumerate(model.networks)
+        )
+        average = arrays.get("average")
+        if average is not None:
+            _check(average, "average", (model.cross.n_columns,), "float64")
+        if "index" not in arrays:
+            return cls(responses, average, None)
+        count = arrays["index"].size
+        _check(arrays["index"], "index", (count,), "int64")
+        _check(arrays.get("codes"), "codes", (count,), "int64")
+        _check(arrays.get("extended"), "extended", (count, model.basis.shape[1]), "float64")
+        _check(arrays.get("features"), "features", (count, model.width or 0), "float64")
+        codes, index = arrays["codes"], arrays["index"]
+        if not count or codes.min() < 0 or codes.max() >= model.n_classes or index.min() < 0:
+            raise invalid("labelled rows", f"numbers and classes below {model.n_classes}", "others")
+        rows = LabelledRows(index, codes, arrays["extended"], arrays["features"])
+        return cls(responses, average, rows)
+
+
+def gather(
+    model: Model, members: Sequence[Member], graph: Graph, X: Any, labels: Labels
+) -> Evidence:
+    """Collect, from the fitted rows, what explanations will need.
+
+    Parameters
+    ----------
+    model : Model
+    members : sequence of Member
+        Those that its networks were made of.
+    graph : Graph
+    X : array, DataFrame, sparse array or Graph
+        The fitted rows.
+    labels : Labels
+
+    Notes
+    -----
+    One pass over the incidences of a hypergraph, and a prediction of at most 1000 rows.
+    """
+    chosen = spread_over(labels.codes, MOST_ROWS)
+    index = labels.index[chosen]
+    extended, seen = _placed(model, graph, X, index)
+    codes = labels.codes[chosen].astype(np.int64)
+    rows = LabelledRows(index.astype(np.int64), codes, extended, seen)
+    return Evidence(tuple(map(response_of, members)), _average(model, graph), rows)
+
+
+def _placed(
+    model: Model, graph: Graph, X: Any, index: NDArray[np.intp]
+) -> tuple[FloatArray, FloatArray]:
+    """Extended vectors and features of some of the fitted rows."""
+    if not isinstance(X, Graph):
+        return model.place(X.iloc[index] if hasattr(X, "iloc") else X[index])
+    if isinstance(graph, GaussianGraph):
+        return model.place(graph.points[index])
+    if isinstance(graph, AdjacencyGraph):
+        near = graph.neighbours
+        return model.place(graph.adjacency[index] if near is None else near.points[index])
+    assert isinstance(graph, Hypergraph)
+    scale = _row_factors(model, graph)[index]
+    extended = np.empty((len(index), model.basis.shape[1]))
+    for start, stop in chunks(len(index), max(1, _ENTRIES // graph.n_hyperedges)):
+        incidences = graph.incidence.take(index[start:stop])
+        extended[start:stop] = scale[start:stop, None] * (incidences @ model.basis)
+    if model.width is None:
+        return extended, np.zeros((len(index), 0))
+    return extended, model.inputs.features(None, extended)
+
+
+def spread_over(codes: NDArray[Any], most: int) -> NDArray[np.intp]:
+    """At most `most` positions, evenly over classes and rows, ascending."""
+    if len(codes) <= most:
+        return np.arange(len(codes))
+    by_class = np.argsort(codes, kind="stable")
+    places = np.linspace(0, len(codes) - 1, most).round().astype(np.intp)
+    return np.sort(by_class[places])
+
+
+def response_of(member: Member) -> FloatArray | None:
+    """Σ_k |φ_k(Λ)| of a network's kernels; None without eigenvectors."""
+    if member.prepared.pairs is None:
+        return None
+    kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
+    total: FloatArray = np.sum([np.abs(kernel.response) for kernel in kernels], axis=0)
+    return total.astype(np.float64)
+
+
+def _average(model: Model, graph: Graph) -> FloatArray | None:
+    """Mean of a(x) = h(x) √(d(x) + s)/d(x), as the cross-affinity would have it."""
+    if model.cross.kind not in ("table", "incidence") or not isinstance(graph, Hypergraph):
+        return None
+    factors = _row_factors(model, graph)
+    mean: FloatArray = graph.incidence.transpose_product(factors) / graph.n_nodes
+    return mean
+
+
+def _row_factors(model: Model, graph: Hypergraph) -> FloatArray:
+    """√(d + s)/d, which makes a row's incidences a(x)."""
+    divisor, root = row_scale(np.asarray(graph.node_degrees), model.cross.loop_weight)
+    factors: FloatArray = root / divisor
+    return factors
+
+
+def _response(array: NDArray[Any] | None, last: Any, number: int) -> FloatArray | None:
+    """A network has a response if, and only if, its last layer reads eigenvectors alone."""
+    if (array is None) != (last.own is not None):
+        raise invalid(f"response.{number}", "one for each network of eigenvectors", "another")
+    if array is None:
+        return None
+    _check(array, f"response.{number}", (len(last.readout),), "float64")
+    if array.min(initial=0.0) < 0:
+        raise invalid(f"response.{number}", "numbers >= 0", array.min())
+    return array
+
+
+def _check(array: Any, name: str, shape: tuple[int, ...], dtype: str) -> None:
+    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.name != dtype:
+        got = "none" if array is None else f"{array.dtype} of shape {array.shape}"
+        raise invalid(name, f"{dtype} of shape {shape}", got)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise invalid(name, "finite numbers", "others")

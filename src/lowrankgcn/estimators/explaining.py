@@ -1,0 +1,134 @@
+r"""Which values of a row, or which labelled rows, pull it to its class.
+
+Prediction averages the softmax of several networks. What is split is the margin
+
+.. math:: m(x) = \sum_n \omega_n \frac{1}{s_n} \sum_t
+          \big( z^{(n,t)}_c(x) - z^{(n,t)}_{c'}(x) \big),
+
+between the logits of the predicted class c and the runner-up c', averaged over networks n with
+their shares ω and restarts t: a mean of log-odds. Its parts add up to it, to rounding.
+
+*By values.* A row reaches the networks through its hyperedges and its features alone. The extended
+vectors are v(x) = Σ_j a_j(x) B_j over the hyperedges j of the row, every network is affine in v(x)
+and the features once its activations are held (:mod:`lowrankgcn.estimators.attribution`), so that
+
+.. math:: m(x) = \text{baseline} + \sum_{\text{columns } p}\Big( \sum_{j \in p}
+          (a_j(x) - \bar a_j)\, B_j^T V + \sum_{k \in p} f_k(x) F_k \Big).
+
+Networks of a graph without features see √n u(x) in their place, which is linear in v(x) too. ā is
+the mean over the fitted rows and features have mean zero: amounts tell how the row's values
+differ from those of an average row, for which the baseline stands.
+
+*By rows.* A network that reads eigenvectors has the kernel 𝒦(x, i) = u(x)ᵀ |φ(Λ)| u_i between x and
+a labelled row i; for others h(x)ᵀh_i takes its place, h being the input of the last layer. With
+the logits Z − b of the labelled rows,
+
+.. math:: z(x) = b + \sum_i \mathcal{K}(x, i)\, \alpha_i + \text{remainder}(x), \qquad
+          \alpha = (\mathcal{K}_{II} + \tau I)^{-1} (Z_I - 1 b^T):
+
+what the kernel hands on from the labelled rows. τ, 3 % of the mean 𝒦(i, i), keeps rows that are
+nearly alike from large opposite amounts; the remainder is what the network knows beyond that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import choice, invalid
+from lowrankgcn.estimators.attribution import attribute
+from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.estimators.explanation import By, ExplainedRow, Explanation
+from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.pulls import Pulls, pulls_of_hyperedges, pulls_of_rows, pulls_of_values
+from lowrankgcn.extension.sparse import TableCross
+
+__all__ = ["explain"]
+
+_ROWS = 1024
+
+
+def explain(
+    model: Model,
+    evidence: Evidence,
+    X: Any,
+    classes: NDArray[Any],
+    by: str = "auto",
+) -> Explanation:
+    """Explain the classes that a model predicts for rows.
+
+    Parameters
+    ----------
+    model : Model
+    evidence : Evidence
+    X : array, DataFrame or sparse array
+        q rows, checked.
+    classes : (C,) array
+    by : {"auto", "values", "rows"}
+        "auto" takes values where there are hyperedges, labelled rows otherwise.
+    """
+    chosen = _by(model, evidence, by)
+    rows: list[ExplainedRow] = []
+    for start, stop in chunks(X.shape[0], _ROWS):
+        part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+        rows += _explained(model, evidence, part, classes, chosen, start)
+    return Explanation(tuple(rows), chosen)
+
+
+def _by(model: Model, evidence: Evidence, by: str) -> By:
+    choice(by, "by", ("auto", "values", "rows"))
+    hyperedges = evidence.average is not None
+    if by == "values" and not hyperedges:
+        raise invalid("by", "'rows': the graph has no hyperedges of values", repr(by))
+    if hyperedges and by != "rows":
+        return "values"
+    if evidence.labelled is None:
+        expected = "a classifier saved with fitted_rows=True, to name labelled rows"
+        raise invalid("by", expected, "one without")
+    return "rows"
+
+
+def _explained(
+    model: Model, evidence: Evidence, X: Any, classes: NDArray[Any], by: By, first: int
+) -> list[ExplainedRow]:
+    shares, lost = model.distributions(X)
+    # A stable sort, so that equal shares come in the order of the classes, as in predictions.
+    order = np.argsort(-shares, axis=1, kind="stable")[:, :2]
+    every = np.arange(len(shares))
+    direction = np.zeros(shares.shape)
+    direction[every, order[:, 0]], direction[every, order[:, 1]] = 1.0, -1.0
+    extended, features = model.place(X)
+    found = attribute(model.networks, extended, features, direction)
+    pulls: Pulls
+    if by == "rows":
+        pulls = pulls_of_rows(model, evidence, extended, features, direction, classes)
+    elif isinstance(model.cross, TableCross):
+        pulls = pulls_of_values(model, evidence, X, features, found)
+    else:
+        pulls = pulls_of_hyperedges(model, evidence, X, found)
+    rows = []
+    for i, (c, other) in enumerate(order.tolist()):
+        reasons = () if lost[i] else pulls.of(i)
+        margin, baseline = (0.0, 0.0) if lost[i] else (found.margin[i], pulls.baseline[i])
+        rows.append(
+            ExplainedRow(
+                row=first + i,
+                predicted=_plain(classes[c]),
+                probability=float(shares[i, c]),
+                runner_up=_plain(classes[other]),
+                runner_up_probability=float(shares[i, other]),
+                placed=not lost[i],
+                margin=float(margin),
+                baseline=float(baseline),
+                contributions=reasons,
+                remainder=float(margin - baseline - sum(one.amount for one in reasons)),
+            )
+        )
+    return rows
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

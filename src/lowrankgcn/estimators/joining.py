@@ -1,0 +1,72 @@
+"""Whether rows that come later can be joined to the graph, and what they need for it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn.estimators.inputs import GivenInputs, Inputs
+from lowrankgcn.estimators.members import Member, extend
+from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.reading import Rows
+from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.extension import compress_eigenvectors, cross_affinity
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.training import Features
+
+__all__ = ["joins", "model_of"]
+
+
+def joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
+    """Whether further rows of X can be joined to the graph: it must be made of X itself."""
+    if not isinstance(settings.graph, Graph):
+        return True
+    if isinstance(graph, GaussianGraph):
+        return rows.kind == "points" and np.array_equal(graph.points, rows.data)
+    if isinstance(graph, AdjacencyGraph) and graph.neighbours is not None:
+        points = np.ldexp(graph.neighbours.points, graph.neighbours.exponent)
+        return rows.kind == "points" and np.array_equal(points, rows.data)
+    if isinstance(graph, Hypergraph) and graph.encoder is not None and rows.kind == "table":
+        if not isinstance(graph.incidence, CodeFactor):
+            return False
+        try:
+            codes = graph.encoder.transform(rows.data)
+        except ValueError:
+            return False
+        return np.array_equal(codes, graph.incidence.codes)
+    return False
+
+
+def model_of(
+    inputs: Inputs,
+    laplacian: Laplacian,
+    pairs: Eigenpairs | None,
+    members: tuple[Member, ...],
+    features: Features,
+    reached: NDArray[np.bool_],
+) -> Model:
+    """What new rows need; `reached` are the rows of components with a label."""
+    cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
+    root = np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None]
+    parts, networks = [cross.compress(root)], []
+    if isinstance(inputs, GivenInputs):
+        assert pairs is not None
+        parts.append(compress_eigenvectors(cross, pairs))
+    count = sum(part.shape[1] for part in parts)
+    for member in members:
+        network, basis = extend(member, laplacian, cross, features, count)
+        networks.append(network)
+        parts.append(basis)
+        count += basis.shape[1]
+    return Model(inputs, cross, np.hstack(parts), tuple(networks), members[0].network.widths[-1])
+
+
+def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
+    """The mean of loops that were given row by row; otherwise the smoother says it."""
+    if np.ndim(laplacian.smoother) == 0:
+        return None
+    own = laplacian.graph.loop_weights if isinstance(laplacian.graph, Hypergraph) else 0.0
+    return max(0.0, float(np.mean(laplacian.loop_weights - own)))

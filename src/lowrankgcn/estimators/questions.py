@@ -1,0 +1,150 @@
+"""What one may ask a fitted classifier: why a row got its class, and which rows to label next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.estimators.explaining import explain
+from lowrankgcn.estimators.explanation import Explanation
+from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.reading import Kind, check_new_rows
+from lowrankgcn.estimators.suggestion import suggest
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.spectrum import Eigenpairs
+
+__all__ = ["QuestionsMixin"]
+
+
+class QuestionsMixin:
+    """Questions to a fitted :class:`GCNClassifier`."""
+
+    classes_: NDArray[Any]
+    label_distributions_: NDArray[np.float64]
+    laplacian_: Laplacian
+    eigenpairs_: Eigenpairs | None
+    _kind: Kind
+    _labelled: NDArray[np.intp]
+    _model: Model | None
+    _evidence: Evidence | None
+
+    def explain(self, X: Any, *, by: str = "auto") -> Explanation:
+        r"""Say what pulls rows to their classes, exactly.
+
+        The margin between the logits of the predicted class and of the runner-up, averaged over
+        the networks with their shares in the prediction, is split into a sum.
+
+        Parameters
+        ----------
+        X : array or DataFrame
+            Rows like those given to fit, as for :meth:`predict`: what it says of them is explained.
+        by : {"auto", "values", "rows"}
+            "values": the row's values in the columns of a table, each beside what an average row
+            has. "rows": the labelled rows, by what the kernel hands on from them; at most 1000 of
+            them, with a remainder that they do not explain. "auto": values for tables with
+            categories, rows otherwise.
+
+        Returns
+        -------
+        Explanation
+            A sequence with an entry for each row; prints as text.
+
+        Raises
+        ------
+        ValueError
+            If X is not like the fitted rows, `by` does not suit the graph, or the graph has no
+            place for further rows.
+
+        Notes
+        -----
+        margin = baseline + Σ amounts + remainder holds to rounding. A network's margin is its
+        log-odds; the probabilities beside it are those of the average of all softmaxes, which is
+        not the softmax of the average: where networks disagree, a margin may be small or negative
+        although the class is the most probable one. The mathematics is in
+        :mod:`lowrankgcn.estimators.explaining`.
+
+        Values that were not seen at fitting, and missing ones, belong to no hyperedge: their
+        amount is what the row lacks beside an average one. Rows that nothing joins to a labelled
+        part of the graph have no reasons, and ``placed`` is False.
+
+        Examples
+        --------
+        >>> import lowrankgcn as lg, pandas as pd
+        >>> table = pd.DataFrame({"skin": list("rrrgggrg"), "pips": list("mmmffffm")})
+        >>> y = ["cherry", "", "", "kiwi", "", "", "cherry", "kiwi"]
+        >>> classifier = lg.GCNClassifier(random_state=0).fit(table, y)
+        >>> explanation = classifier.explain(table.head(1))
+        >>> explanation[0].predicted, explanation[0].contributions[0].name
+        ('cherry', 'skin')
+        """
+        check_is_fitted(self)
+        data = check_new_rows(self, X, self._kind)
+        if self._model is None:
+            raise invalid("X", "a graph that new rows can join", "a graph without rows")
+        if self._evidence is None:
+            expected = "one saved with what explains it, fitted_rows=True"
+            raise invalid("classifier", expected, "one without")
+        return explain(self._model, self._evidence, data, self.classes_, by)
+
+    def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
+        """Rows given to fit that should be labelled next, the most useful first.
+
+        Taken one after the other are rows whose label would tell most about all the rows that the
+        classifier is uncertain of: uncertain ones, spread over the spectral embedding, and no
+        outliers (:mod:`lowrankgcn.estimators.suggestion`). Parts of the graph that have no label
+        at all come first.
+
+        Parameters
+        ----------
+        k : int
+            Number of rows.
+        among : int array or (n,) mask, optional
+            Rows to choose from; those with a label are never suggested.
+
+        Returns
+        -------
+        (k,) int array
+            Positions among the rows given to fit.
+
+        Raises
+        ------
+        ValueError
+            If fewer than `k` rows have no label, the classifier was loaded from a file, which
+            does not keep the graph, or the rows given to fit were a Dask collection.
+
+        Notes
+        -----
+        O(n r (r + k)) for r eigenpairs. Not random at all. Before there are labels of two classes,
+        :func:`lowrankgcn.estimators.first_rows` tells where to begin.
+
+        Examples
+        --------
+        >>> import lowrankgcn as lg, numpy as np
+        >>> spiral = lg.datasets.load_spiral(100, random_state=0)
+        >>> y = np.full(500, -1)
+        >>> y[::100] = range(5)  # one row of each orb
+        >>> classifier = lg.GCNClassifier(random_state=0).fit(spiral.data, y)
+        >>> rows = classifier.suggest(10)
+        >>> rows.shape, bool((y[rows] == -1).all())
+        ((10,), True)
+        >>> y[rows] = spiral.target[rows]  # somebody looks at them, and so on
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "laplacian_"):
+            raise invalid("classifier", "one fitted here, with its graph", "one from a file")
+        if not isinstance(self.label_distributions_, np.ndarray):
+            raise invalid("classifier", "one fitted to rows in memory", "rows in blocks")
+        return suggest(
+            self.laplacian_,
+            self.eigenpairs_,
+            self._labelled,
+            k,
+            distributions=self.label_distributions_,
+            among=among,
+            n_classes=len(self.classes_),
+        )

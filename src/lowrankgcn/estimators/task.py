@@ -1,0 +1,155 @@
+"""Comparing and training networks on the labelled rows, whatever the rows are stored as."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from lowrankgcn._progress import tell
+from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.candidates import Candidate, Prepared
+from lowrankgcn.estimators.convergence import watch
+from lowrankgcn.estimators.inputs import FloatArray
+from lowrankgcn.estimators.labels import Labels
+from lowrankgcn.estimators.members import Member, counting
+from lowrankgcn.estimators.selection import Score, share_out, stratified_folds
+from lowrankgcn.estimators.settings import PENALTY, Settings
+from lowrankgcn.training import Features, predict_held_out, train
+
+__all__ = ["Task"]
+
+# Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
+_COMPARED_ROWS = 1024
+_CONVEX_STEPS = 50
+
+
+@final
+class Task:
+    """The labelled rows, and how networks are trained on them."""
+
+    def __init__(
+        self,
+        labels: Labels,
+        settings: Settings,
+        sample_weight: FloatArray | None,
+        seed: int,
+        features: Features,
+    ) -> None:
+        self.labels, self.settings, self.seed = labels, settings, seed
+        self.sample_weight = None if sample_weight is None else sample_weight[labels.index]
+        self.features = features
+        dtype = torch.float64 if settings.dtype == "float64" else torch.float32
+        self.like = torch.empty(0, dtype=dtype, device=settings.device)
+        self.generator = np.random.default_rng(seed)
+
+    def compare(self, prepared: Sequence[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
+        """Cross-validated scores and shares of the candidates."""
+        candidates = [one.candidate for one in prepared]
+        if len(prepared) == 1:
+            return [Score.unknown()], np.ones(1)
+        codes = self.labels.codes
+        weights = self.sample_weight
+        folds = stratified_folds(codes, self.generator, weights=weights)
+        scores = [Score.unknown() for _ in prepared]
+        if len(folds):
+            for number, one in enumerate(prepared):
+                tell("comparing networks", number, len(prepared))
+                held_out = self._held_out(one, folds)
+                scores[number] = Score.of(held_out, folds, codes, weights)
+        best = self.settings.selection == "best"
+        return scores, share_out(candidates, scores, best=best)
+
+    def train(
+        self, prepared: Sequence[Prepared], shares: NDArray[np.float64]
+    ) -> tuple[Member, ...]:
+        """Train every candidate that has a share."""
+        members = []
+        for one, share in zip(prepared, shares, strict=True):
+            member = self._member(one, float(share)) if share > 0 else None
+            if member is not None and not member.record.diverged.all():
+                members.append(member)
+        if not members:
+            expected = "a step with which training converges"
+            raise invalid("learning_rate", expected, self.settings.learning_rate)
+        return tuple(sorted(members, key=lambda member: -member.weight))
+
+    def _member(self, one: Prepared, share: float) -> Member:
+        network = self._network(one)
+        settings = self.settings
+        convex = self._convex(one.candidate)
+        record = train(
+            network,
+            one.seen(self.features, self.like),
+            self.labels.index,
+            self.labels.codes,
+            n_restarts=1 if convex else settings.n_restarts,
+            random_state=self.seed,
+            early_stopping=settings.early_stopping,
+            progress=settings.verbose,
+            **self._options(one.candidate),
+        )
+        watch(record, one.candidate)
+        record.load_into(network)
+        return Member(one, network, record, share, counting(record, settings.restarts))
+
+    def _held_out(self, one: Prepared, folds: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return predict_held_out(
+            self._network(one),
+            one.seen(self.features, self.like),
+            self.labels.index,
+            self.labels.codes,
+            folds,
+            seed=self.seed,
+            hidden_rows=_COMPARED_ROWS,
+            **self._options(one.candidate),
+        )
+
+    def _network(self, one: Prepared) -> Any:
+        with torch.random.fork_rng(devices=[]):  # the weights that it begins with are not used
+            network = one.network(
+                self.features.shape[1],
+                self.labels.n_classes,
+                bias=self.settings.bias,
+                dropout=self.settings.dropout if one.candidate.hidden_widths else 0.0,
+                dtype=self.like.dtype,
+            )
+        return network.to(self.settings.device)
+
+    def _convex(self, candidate: Candidate) -> bool:
+        """Whether training has a single solution, which L-BFGS finds."""
+        return (
+            candidate.ignores_graph
+            and not candidate.hidden_widths
+            and not self.settings.chosen_optimizer
+        )
+
+    def _options(self, candidate: Candidate) -> dict[str, Any]:
+        settings, count = self.settings, len(self.labels.index)
+        convex = self._convex(candidate)
+        penalty = settings.l2_penalty
+        if penalty is None:
+            penalty = 1.0 if candidate.ignores_graph and not candidate.hidden_widths else PENALTY
+            penalty /= count
+        return {
+            "optimizer": "lbfgs" if convex else settings.optimizer,
+            "learning_rate": None if convex else settings.learning_rate,
+            "max_iter": min(settings.max_iter, _CONVEX_STEPS) if convex else settings.max_iter,
+            "l2_penalty": penalty,
+            "decay": settings.penalise,
+            "sample_weight": self.sample_weight,
+            "class_weight": self._class_weight(),
+        }
+
+    def _class_weight(self) -> Any:
+        given = self.settings.class_weight
+        if given is None or isinstance(given, str):
+            return given
+        classes = self.labels.classes.tolist()
+        unknown = [name for name in given if name not in classes]
+        if unknown:
+            raise invalid("class_weight", f"weights of the classes {classes}", repr(unknown[0]))
+        return {classes.index(name): weight for name, weight in given.items()}

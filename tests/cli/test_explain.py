@@ -1,0 +1,138 @@
+"""``lowrankgcn explain``, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lowrankgcn as lg
+from tests.cli.commands import call, installed
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models of cars (a table of categories) and of a spiral (points), with their tables."""
+    folder = tmp_path_factory.mktemp("explain")
+    cars = lg.datasets.load_cars(target="buying", as_frame=True)
+    frame = cars.data.astype(str)
+    frame["price"] = ""
+    frame.loc[cars.training, "price"] = [cars.target_names[k] for k in cars.target[cars.training]]
+    frame.to_csv(folder / "cars.csv", index=False)
+    spiral = lg.datasets.load_spiral(60, random_state=0)
+    points = pd.DataFrame(spiral.data, columns=list("xyz"))
+    points["orb"] = np.where(np.arange(300) % 12 == 0, [f"orb {k}" for k in spiral.target], "")
+    points.to_parquet(folder / "spiral.parquet")
+    for table, target in (("cars.csv", "price"), ("spiral.parquet", "orb")):
+        model = folder / f"{table.partition('.')[0]}.model"
+        quick = ["--architecture", "reduced", "--filter", "pseudoinverse", "--rank", "15"]
+        path = str(folder / table)
+        assert call("classify", path, "--target", target, "--save", str(model), "-q", *quick) == 0
+    return folder
+
+
+def explain(folder: Path, model: str, table: str, *options: str) -> int:
+    return call("explain", str(folder / model), str(folder / table), *options)
+
+
+def test_values_of_a_car(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain(folder, "cars.model", "cars.csv", "--row", "1", "--row", "1728") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("row 1: vhigh (") and " rather than " in lines[0]
+    assert lines[1].endswith("buying = vhigh") and lines[1].startswith("  +")
+    assert lines[8].startswith("row 1728: low (") and lines[9].endswith("buying = low")
+    assert len(lines) == 16
+
+
+def test_json_adds_up_and_is_what_python_says(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--row", "900", "--json", "--top", "2")
+    assert explain(folder, "cars.model", "cars.csv", *arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["by"] == "values" and document["learned_from"].endswith("cars.csv")
+    [row] = document["rows"]
+    amounts = [part["amount"] for part in row["contributions"]]
+    total = sum(amounts) + row["others"] + row["baseline"] + row["remainder"]
+    assert len(amounts) == 2 and total == pytest.approx(row["margin"], abs=1e-9)
+    classifier = lg.load(folder / "cars.model")
+    table = pd.read_csv(folder / "cars.csv", dtype=str).drop(columns="price")
+    expected = classifier.explain(_typed(classifier, table.iloc[[899]]))[0]
+    assert (row["row"], row["prediction"]) == (900, expected.predicted)
+    assert row["margin"] == pytest.approx(expected.margin, abs=1e-9)
+    assert row["contributions"][0]["name"] == expected.contributions[0].name
+
+
+def _typed(classifier: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    from lowrankgcn.files import Columns
+
+    return Columns.from_dict(classifier.description_["columns"]).features(frame)
+
+
+def test_labelled_rows_are_counted_from_one(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explain(folder, "spiral.model", "spiral.parquet", "--row", "5", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["by"] == "rows"
+    numbers = [part["name"] for part in document["rows"][0]["contributions"]]
+    assert all((number - 1) % 12 == 0 for number in numbers)
+    assert explain(folder, "spiral.model", "spiral.parquet", "--row", "5") == 0
+    out = capsys.readouterr().out
+    assert f"labelled row {numbers[0]}: orb" in out
+    assert out.splitlines()[-1].endswith("spiral.parquet")
+
+
+def test_unknown_values_and_columns_in_another_order(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cars = pd.read_csv(folder / "cars.csv", dtype=str).drop(columns="price")
+    cars.loc[0, "buying"] = "priceless"
+    cars.loc[0, "doors"] = None
+    cars[cars.columns[::-1]].assign(note="x").head(3).to_csv(tmp_path / "new.tsv", sep="\t")
+    path = str(tmp_path / "new.tsv")
+    assert call("explain", str(folder / "cars.model"), path, "-r", "1") == 0
+    out = capsys.readouterr().out
+    assert "buying = priceless (not seen at fitting)" in out and "doors = missing" in out
+
+
+@pytest.mark.parametrize(
+    ("model", "table", "options", "message"),
+    [
+        ("cars.model", "cars.csv", ("--row", "1729"), "has 1728 rows, there is no row 1729"),
+        ("cars.model", "cars.csv", ("--row", "0"), "--row"),
+        ("cars.model", "cars.csv", (), "Missing option '--row'"),
+        ("cars.model", "cars.csv", ("--row", "1", "--by", "magic"), "magic"),
+        ("spiral.model", "spiral.parquet", ("--row", "1", "--by", "values"), "by: expected 'rows'"),
+        ("spiral.model", "cars.csv", ("--row", "1"), "expected columns 'x', 'y', 'z'"),
+        ("cars.model", "none.csv", ("--row", "1"), "No such file"),
+        ("none.model", "cars.csv", ("--row", "1"), "No such file"),
+        ("cars.csv", "cars.csv", ("--row", "1"), "cannot be loaded"),
+        ("cars.model", "cars.model", ("--row", "1"), "cars.model"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    model: str,
+    table: str,
+    options: tuple[str, ...],
+    message: str,
+) -> None:
+    assert explain(folder, model, table, *options) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and len(captured.err.splitlines()) == 1
+    assert message in captured.err
+
+
+def test_installed_command_reads_standard_input(folder: Path) -> None:
+    with open(folder / "cars.csv", "rb") as table:
+        command = [*installed(), "explain", str(folder / "cars.model"), "-", "--row", "2"]
+        done = subprocess.run(command, stdin=table, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout.startswith("row 2: vhigh (")

@@ -1,0 +1,184 @@
+"""`lowrankgcn predict` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import lowrankgcn as lg
+from lowrankgcn.files import read_file
+from tests.cli.commands import call
+
+QUICK = ["--architecture", "reduced", "--filter", "constant"]
+
+
+def cars(n: int, seed: int) -> pd.DataFrame:
+    """Rows whose class depends on two columns."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "code": [f"{i:04d}" for i in rng.permutation(9999)[:n]],
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "doors": rng.integers(2, 6, n),
+            "weight": rng.normal(1000, 200, n).round(1),
+            "bought": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D"),
+        }
+    )
+    frame["kind"] = np.where((frame["weight"] > 1000) & (frame["colour"] != "red"), "007", "1")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    frame = cars(300, 0)
+    frame.loc[frame.index % 3 > 0, "kind"] = None
+    frame.to_csv(folder / "cars.csv", index=False)
+    arguments = ["classify", str(folder / "cars.csv"), "-t", "kind", "-q"]
+    assert call(*arguments, "--save", str(folder / "cars.model")) == 0
+    return folder / "cars.model"
+
+
+class TestPredict:
+    def test_other_rows(self, model: Path, tmp_path: Path) -> None:
+        new = cars(200, 1)
+        path, out = tmp_path / "new.csv", tmp_path / "out.csv"
+        new.to_csv(path, index=False)
+        assert call("predict", str(model), str(path), "--out", str(out), "--quiet") == 0
+        frame = read_file(out).frame
+        assert (frame["prediction"] == frame["kind"]).mean() > 0.85
+        assert frame["code"].tolist() == new["code"].tolist()
+        assert (frame["probability"].astype(float) > 0.5).all()
+
+    def test_same_answers_whatever_the_file(self, model: Path, tmp_path: Path) -> None:
+        new = cars(50, 2)
+        for name, write in {
+            "a.csv": lambda path: new.to_csv(path, index=False),
+            "b.csv": lambda path: new.iloc[:, ::-1].to_csv(path, index=False),
+            "c.tsv": lambda path: new.assign(more=1).to_csv(path, sep="\t", index=False),
+            "d.csv": lambda path: new.to_csv(path, sep=";", decimal=",", index=False),
+            "e.parquet": lambda path: new.to_parquet(path, index=False),
+        }.items():
+            write(tmp_path / name)
+            out = tmp_path / f"out-{name}"
+            arguments = ["predict", str(model), str(tmp_path / name), "-o", str(out), "-q"]
+            assert call(*arguments, "--probabilities") == 0
+        tables = [read_file(path).frame for path in sorted(tmp_path.glob("out-*"))]
+        columns = ["prediction", "probability", "probability_007", "probability_1"]
+        for table in tables:
+            assert table["prediction"].tolist() == tables[0]["prediction"].tolist()
+            numbers = table[columns[1:]].astype(float)
+            assert (numbers == tables[0][columns[1:]].astype(float)).all(axis=None)
+
+    def test_what_is_told(
+        self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        new = cars(20, 3).assign(more="x")
+        new.loc[:2, "colour"] = ["pink", "pink", "grey"]
+        path = tmp_path / "new.csv"
+        new.to_csv(path, index=False)
+        assert call("predict", str(model), str(path), "--out", str(tmp_path / "out.csv")) == 0
+        text = capsys.readouterr().out
+        assert "passes over: 'more'" in text
+        assert "column 'colour': 3 cells have values unknown to the model ('grey', 'pink')" in text
+        assert "of 20 rows that have a class already" in text
+
+    def test_json(self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        new = cars(20, 3).drop(columns="kind")
+        new.loc[:2, "colour"] = "pink"
+        path = tmp_path / "new.csv"
+        new.to_csv(path, index=False)
+        assert call("predict", str(model), str(path), "--json") == 0
+        document = json.loads(capsys.readouterr().out)
+        assert document["unknown_values"] == {"colour": 3}
+        assert document["agreement"] is None
+        assert sum(counts["predicted"] for counts in document["classes"].values()) == 20
+
+    def test_columns_that_were_left_out_are_not_needed(self, model: Path, tmp_path: Path) -> None:
+        path = tmp_path / "new.csv"
+        cars(5, 4).drop(columns=["code", "kind"]).to_csv(path, index=False)
+        assert call("predict", str(model), str(path), "-o", str(tmp_path / "o.csv"), "-q") == 0
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (lambda frame: frame.drop(columns="colour"), "expected the column 'colour'"),
+            (
+                lambda frame: frame.drop(columns=["colour", "weight"]),
+                "expected columns 'colour', 'weight'",
+            ),
+            (
+                lambda frame: frame.assign(weight="heavy"),
+                "column 'weight': expected numbers, got 'heavy'",
+            ),
+            (lambda frame: frame.assign(bought="soon"), "column 'bought': expected dates"),
+        ],
+    )
+    def test_a_table_that_does_not_fit(
+        self,
+        model: Path,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        change: object,
+        said: str,
+    ) -> None:
+        path = tmp_path / "new.csv"
+        change(cars(5, 5)).to_csv(path, index=False)  # type: ignore[operator]
+        assert call("predict", str(model), str(path)) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert len(captured.err.splitlines()) == 1
+        assert said in captured.err
+        assert "new.csv" in captured.err
+
+
+class TestModelsFromPython:
+    def test_of_a_table(self, tmp_path: Path) -> None:
+        frame = cars(200, 0).drop(columns="code")
+        X, y = frame.drop(columns="kind"), frame["kind"]
+        classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
+        classifier.fit(X, y)
+        lg.save(classifier, tmp_path / "m")
+        new = cars(50, 1)
+        new.to_csv(tmp_path / "new.csv", index=False)
+        out = tmp_path / "out.csv"
+        assert call("predict", str(tmp_path / "m"), str(tmp_path / "new.csv"), "-o", str(out)) == 0
+        expected = classifier.predict(new[X.columns])
+        assert read_file(out).frame["prediction"].tolist() == expected.tolist()
+
+    def test_of_numbers(self, tmp_path: Path) -> None:
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"a": rng.random(60), "b": rng.random(60)})
+        classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
+        classifier.fit(X, (X["a"] > 0.5).astype(int))
+        lg.save(classifier, tmp_path / "m")
+        X[["b", "a"]].to_parquet(tmp_path / "new.parquet", index=False)
+        out = tmp_path / "out.parquet"
+        arguments = ["predict", str(tmp_path / "m"), str(tmp_path / "new.parquet"), "-o", str(out)]
+        assert call(*arguments) == 0
+        written = pq.read_table(out)["prediction"].to_pylist()
+        assert written == [str(label) for label in classifier.predict(X)]
+
+    def test_without_names(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        X = np.random.default_rng(0).random((30, 2))
+        classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
+        lg.save(classifier.fit(X, (X[:, 0] > 0.5).astype(int)), tmp_path / "m")
+        (tmp_path / "new.csv").write_text("a,b\n1,2\n")
+        assert call("predict", str(tmp_path / "m"), str(tmp_path / "new.csv")) == 2
+        assert "columns with names" in capsys.readouterr().err
+
+    def test_a_damaged_model(
+        self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        data = bytearray(model.read_bytes())
+        data[-100] ^= 1
+        (tmp_path / "m").write_bytes(data)
+        assert call("predict", str(tmp_path / "m"), str(model.with_name("cars.csv"))) == 2
+        captured = capsys.readouterr()
+        assert len(captured.err.splitlines()) == 1
+        assert "damaged" in captured.err

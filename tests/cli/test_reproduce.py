@@ -1,0 +1,244 @@
+"""`lowrankgcn reproduce` as a user runs it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lowrankgcn.cli import reproduce as command
+from lowrankgcn.datasets import mushrooms
+from lowrankgcn.experiments.reproduction import reproduce
+from tests.browser import measure, needs_browser
+from tests.cli.commands import MODULE, call, installed
+from tests.report.test_report import Page
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five iterations instead of a thousand: other numbers, the same way."""
+    monkeypatch.setattr(command, "reproduce", partial(reproduce, iterations=5))
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty data directory, nobody to download from, no apt-get."""
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path / "empty"))
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    nowhere = replace(mushrooms.MUSHROOMS, address="http://127.0.0.1:9/file")
+    monkeypatch.setattr(mushrooms, "MUSHROOMS", nowhere)
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of the cars and of the figures."""
+    out = tmp_path_factory.mktemp("page")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "reproduce", partial(reproduce, iterations=5))
+        patch.setattr(command, "TABLES", ("cars", "filters"))
+        assert call("reproduce", "all", "--runs", "2", "--out", str(out), "--quiet") == 0
+    return (out / "reproduction.html").read_text("utf-8")
+
+
+def test_cars(quick: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["reproduce", "cars", "--runs", "2", "--out", str(tmp_path / "new" / "out")]
+    page = tmp_path / "page.md"
+    assert call(*arguments, "--json", "--markdown", str(page)) == 0
+    printed, said = capsys.readouterr()
+    document = json.loads(printed)
+    assert said == ""
+    assert len(document["rows"]) == 11
+    assert {row["runs"] for row in document["rows"]} == {2}
+    naive, _, exact, *_ = document["rows"]
+    assert naive["times_extrapolated"]
+    assert not exact["times_extrapolated"]
+    assert naive["accuracy"] == exact["accuracy"]
+    assert naive["training_seconds"] > 0
+    assert len(document["errata"]) == 9
+    with (tmp_path / "new" / "out" / "rows.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["accuracy"]) for row in rows] == [r["accuracy"] for r in document["rows"]]
+    assert [row["verdict"] for row in rows] == [r["verdict"] for r in document["rows"]]
+    text = page.read_text("utf-8")
+    assert text.startswith("# The paper, reproduced\n")
+    assert "Written by `lowrankgcn reproduce cars --runs 2`" in text
+    assert text.count("\n| ") == 12
+    assert "### 3. Mushrooms, quadratic filter" in text
+
+    # Once more: everything is there, and the same comes out.
+    assert call(*arguments, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == document
+    assert call(*arguments) == 0
+    shown = capsys.readouterr().out
+    assert "Table 2: cars" in shown
+    assert "erratum 1" in shown
+    assert "rows agree" in shown
+    assert call(*arguments, "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_installed_command(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [*installed(), "reproduce", "filters", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(out / "reproduction.html") in done.stdout
+    assert sorted(path.name for path in out.iterdir()) == ["reproduction.html", "state"]
+    page = Page((out / "reproduction.html").read_text("utf-8"))
+    assert page.tags.count("svg") == 3
+
+
+def test_without_the_mushrooms(
+    quick: None, offline: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert call("reproduce", "mushrooms", "--runs", "1", "--out", str(out)) == 2
+    printed, said = capsys.readouterr()
+    assert printed == ""
+    assert len(said.splitlines()) == 1
+    assert "no file agaricus-lepiota.data in" in said
+    assert not (out / "reproduction.html").exists()
+
+
+def test_all_goes_on_without_them(
+    quick: None,
+    offline: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(command, "TABLES", ("cars", "mushrooms", "ranks"))
+    assert call("reproduce", "all", "--runs", "1", "--out", str(tmp_path), "--json") == 0
+    printed, said = capsys.readouterr()
+    document = json.loads(printed)
+    assert {row["table"] for row in document["rows"]} == {"cars"}
+    assert sorted(document["missing"]) == ["mushrooms", "ranks"]
+    (line,) = said.splitlines()
+    assert line.startswith("left out (mushrooms, ranks): mushrooms: no file")
+    assert "left out" not in printed
+    assert "no file agaricus-lepiota.data" in (tmp_path / "reproduction.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "table3"], "table3"),
+        (["reproduce", "cars", "--runs", "0"], "--runs"),
+        (["reproduce", "cars", "--seed", "-1"], "--seed"),
+        (["reproduce", "cars", "--out", "FILE"], "is a file, not a folder"),
+        (["reproduce", "cars", "--out", "FILE/below"], "cannot write to"),
+        (["reproduce", "cars", "--out", "OUT", "--markdown", "OUT"], "is a folder"),
+        (["reproduce", "cars", "--markdown", "no/such/place.md"], "is no folder to write to"),
+    ],
+)
+def test_bad_input(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FILE").write_text("kept")
+    assert call(*arguments) == 2
+    printed, said = capsys.readouterr()
+    assert printed == ""
+    assert len(said.splitlines()) == 1
+    assert message in said
+    assert (tmp_path / "FILE").read_text() == "kept"
+
+
+def test_a_damaged_state_is_told(
+    quick: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["reproduce", "cars", "--runs", "1", "--out", str(tmp_path), "--quiet"]
+    assert call(*arguments) == 0
+    path = sorted((tmp_path / "state").iterdir())[0]
+    path.write_text("{")
+    assert call(*arguments) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"warning: {path} is damaged (")
+
+
+def test_interrupted_it_ends_and_goes_on(tmp_path: Path) -> None:
+    arguments = [*MODULE, "reproduce", "cars", "--runs", "40", "--out", str(tmp_path)]
+    state = tmp_path / "state"
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not list(state.glob("cars*.json")):
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in said
+    assert not (tmp_path / "reproduction.html").exists()
+    for path in state.iterdir():
+        assert json.loads(path.read_text())["results"]["accuracies"]
+
+
+def test_progress_counts_what_is_left(
+    quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[float, bool]] = []
+
+    @contextmanager
+    def watched(total: float, *, shown: bool) -> Iterator[Any]:
+        told.clear()
+        told.append((total, shown))
+        yield lambda text, size, fresh: told.append((size, fresh))
+
+    monkeypatch.setattr(command, "measured_bar", watched)
+    arguments = ["reproduce", "cars", "--runs", "1", "--out", str(tmp_path), "--json"]
+    for fresh in (True, False):
+        assert call(*arguments) == 0
+        (total, shown), *pieces = told
+        assert shown
+        assert sum(size for size, _ in pieces) == pytest.approx(total)
+        assert {new for size, new in pieces if size} == {fresh}
+
+
+def test_links_resolve_and_nothing_is_loaded(html: str) -> None:
+    page = Page(html)
+    assert len(page.ids) == len(set(page.ids))
+    inner = {r[1:] for r in page.references if r.startswith("#")}
+    assert {"cars", "filters", "errata", "repeat"} <= inner
+    assert inner <= set(page.ids)
+    outer = {r for r in page.references if not r.startswith("#")}
+    assert outer == {"https://arxiv.org/abs/1905.10224"}
+    assert not {"script", "img", "image", "link", "iframe"} & set(page.tags)
+    assert page.tags.count("figure") == page.tags.count("svg") == 3
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1200, 420])
+def test_in_a_browser(html: str, width: int) -> None:
+    layout = measure(html, width=width)
+    assert layout.n_texts > 150
+    assert layout.overlapping == []
+    assert layout.overflowing == []
+    assert layout.scroll_width == width
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("reproduce", "--help") == 0
+    text = capsys.readouterr().out
+    assert "Examples: lowrankgcn reproduce" in text
+    for option in ("--runs", "--seed", "--out", "--json", "--markdown", "--quiet"):
+        assert option in text

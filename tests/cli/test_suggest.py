@@ -1,0 +1,112 @@
+"""``lowrankgcn suggest``, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import lowrankgcn as lg
+from tests.cli.commands import call, installed
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A quarter of the cars with labels of two classes, of one, and of none."""
+    folder = tmp_path_factory.mktemp("suggest")
+    cars = lg.datasets.load_cars(as_frame=True)
+    frame = cars.data.astype(str).iloc[::4].reset_index(drop=True)
+    for name, labels in (("some", ["no", "yes"] * 4), ("one", ["no"] * 3), ("none", [])):
+        frame["ok"] = [*labels, *[""] * (len(frame) - len(labels))]
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    frame["ok"] = "yes"
+    frame.loc[0, "ok"] = "no"
+    frame.to_csv(folder / "all.csv", index=False)
+    return folder
+
+
+@pytest.mark.parametrize(("name", "labelled"), [("some", 8), ("one", 3), ("none", 0)])
+def test_json(folder: Path, capsys: pytest.CaptureFixture[str], name: str, labelled: int) -> None:
+    arguments = ("suggest", str(folder / f"{name}.csv"), "--target", "ok", "-k", "6", "--json")
+    assert call(*arguments) == 0
+    first = capsys.readouterr().out
+    document = json.loads(first)
+    rows = [one["row"] for one in document["rows"]]
+    assert document["labelled"] == labelled and len(set(rows)) == 6 and min(rows) > labelled
+    table = pd.read_csv(folder / f"{name}.csv", dtype=str)
+    for one in document["rows"]:
+        assert one["values"]["buying"] == table["buying"][one["row"] - 1]
+        assert (one["prediction"] in ("yes", "no")) == (name == "some")
+    assert call(*arguments) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_table_and_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "to-label.csv"
+    assert call("suggest", str(folder / "some.csv"), "-t", "ok", "-k", "3", "-o", str(out)) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"{folder / 'some.csv'}: 432 rows, 8 labels of 2 classes")
+    assert "written to" in text and "ok?" in text
+    written = pd.read_csv(out, dtype=str)
+    assert next(iter(written)) == "row" and list(written)[-2:] == ["prediction", "probability"]
+    table = pd.read_csv(folder / "some.csv", dtype=str)
+    for _, row in written.iterrows():
+        assert f" {row['row']} " in text
+        same = table.iloc[int(row["row"]) - 1].drop("ok")
+        assert row[same.index].tolist() == same.tolist()
+    assert call("suggest", str(folder / "none.csv"), "-t", "ok", "-k", "2", "-o", "-") == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[0] == "row,buying,maint,doors,persons,lug_boot,safety,ok"
+    assert "no labels yet" in captured.err
+
+
+def test_quiet_and_parquet_and_a_column_named_row(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pd.read_csv(folder / "none.csv").rename(columns={"doors": "row"})
+    frame["ok"] = frame["ok"].astype(object)
+    frame.to_parquet(tmp_path / "t.parquet")
+    arguments = ("suggest", str(tmp_path / "t.parquet"), "-t", "ok", "-q", "--drop", "safety")
+    assert call(*arguments, "-o", str(tmp_path / "out.parquet")) == 0
+    assert capsys.readouterr() == ("", "")
+    written = pd.read_parquet(tmp_path / "out.parquet")
+    assert list(written)[:2] == ["row_", "buying"] and len(written) == 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("some.csv", "--target", "price"), "target: expected a column of the table, got 'price'"),
+        (("some.csv",), "Missing option '--target'"),
+        (("some.csv", "-t", "ok", "-k", "0"), "-k"),
+        (("some.csv", "-t", "ok", "-k", "425"), "has 424 rows without a label, fewer than 425"),
+        (("all.csv", "-t", "ok"), "has 0 rows without a label"),
+        (("missing.csv", "-t", "ok"), "No such file"),
+        (("some.csv", "-t", "ok", "--graph", "knn"), "numbers only"),
+        (("some.csv", "-t", "ok", "--drop", "bying"), "did you mean 'buying'?"),
+        (("some.csv", "-t", "ok", "-o", "no/such/folder.csv"), "there is no folder"),
+    ],
+)
+def test_bad_input_is_told_in_one_line(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder)
+    assert call("suggest", *arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and len(captured.err.splitlines()) == 1
+    assert message in captured.err
+
+
+def test_installed_command_reads_standard_input(folder: Path) -> None:
+    with open(folder / "none.csv", "rb") as table:
+        command = [*installed(), "suggest", "-", "--target", "ok", "-k", "2", "--json"]
+        done = subprocess.run(command, stdin=table, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stderr == ""
+    assert len(json.loads(done.stdout)["rows"]) == 2

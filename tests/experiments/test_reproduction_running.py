@@ -1,0 +1,208 @@
+"""Cases are computed as described, stored whole, and never twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lowrankgcn.datasets import load_spiral
+from lowrankgcn.experiments.reproduction import (
+    Case,
+    Job,
+    Settings,
+    Store,
+    compute,
+    reproduce,
+    runner,
+)
+from lowrankgcn.experiments.reproduction.naive import linear_kernel, naive_training
+from lowrankgcn.experiments.reproduction.setting import Setting, other_basis
+from lowrankgcn.graphs import GaussianGraph
+from lowrankgcn.kernels import kernel, low_rank_kernels
+from lowrankgcn.nn import GCN, ReducedOrderGCN
+from lowrankgcn.training import train
+
+QUICK = Settings(iterations=5)
+CASE = Case("cars", "R-GCN", "pseudoinverse", 15)
+
+
+def small_spiral() -> Setting:
+    spiral = load_spiral(60)
+    graph = GaussianGraph(spiral.data, bandwidth=3.5)
+    return Setting("few", graph, spiral.data, spiral.target, spiral.training, (3, 4, 5))
+
+
+@pytest.mark.parametrize("data", ["spiral", "cars"])
+@pytest.mark.parametrize("filter", ["linear", "quadratic"])
+def test_exact_algebra_is_the_naive_computation(data: str, filter: str) -> None:
+    setting = small_spiral() if data == "spiral" else Setting.load("cars")
+    K = linear_kernel(setting, torch.float64, rows=64)
+    K = K @ K if filter == "quadratic" else K
+    fast = kernel(setting.laplacian(None, full=True), filter)
+    network = GCN(fast, setting.widths, dtype=torch.float64)
+    rows, labels = setting.training, setting.classes[setting.training]
+    record = train(network, setting.X, rows, labels, seeds=[7], max_iter=40)
+    network.reset_parameters(torch.Generator().manual_seed(7))
+    weights = [conv.weight.detach()[0] for conv in network.convs]
+    X = torch.tensor(np.array(setting.X))
+    expected = naive_training(K, X, weights, rows, labels, iterations=40)
+    found = record.logits(network, setting.X)[0]
+    # Sums over points are exact to 1e-6 only; those over a table to rounding.
+    tolerance = 1e-4 if data == "spiral" else 1e-10
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * abs(expected).max())
+
+
+def test_other_bases_span_the_same_spaces() -> None:
+    setting = Setting.load("cars")
+    first, second = (setting.network(replace(CASE, basis=k))[0] for k in (0, 1))
+    assert isinstance(first, ReducedOrderGCN)
+    assert isinstance(second, ReducedOrderGCN)
+    assert first.rank == second.rank == 15
+    U, V = first.eigenvectors.double(), second.eigenvectors.double()
+    assert not np.allclose(U, V, atol=1e-3)
+    np.testing.assert_allclose(U @ U.T, V @ V.T, atol=1e-6)
+
+
+def test_l_gcn_does_not_mind_the_basis() -> None:
+    setting = Setting.load("cars")
+    laplacian = setting.laplacian(None)
+    K = kernel(laplacian, "pseudoinverse", rank=15)
+    assert K.eigenpairs is not None
+    other = low_rank_kernels(laplacian, [K.filter], other_basis(K.eigenpairs, 1))[0]
+    networks = [GCN(each, setting.widths, dtype=torch.float64) for each in (K, other)]
+    labels = setting.classes[setting.training]
+    logits = [
+        train(n, setting.X, setting.training, labels, seeds=[0], max_iter=50).logits(n, setting.X)
+        for n in networks
+    ]
+    np.testing.assert_allclose(logits[0], logits[1], rtol=0, atol=1e-9)
+
+
+def test_random_training_sets_have_the_papers_sizes() -> None:
+    setting = Setting.load("cars")
+    drawn = [setting.labelled(Case("cars", "GCN", "linear", split=k), 0) for k in (1, 2)]
+    for rows in drawn:
+        np.testing.assert_array_equal(np.bincount(setting.classes[rows]), [5, 5, 5, 5])
+    assert not np.array_equal(*drawn)
+
+
+class TestStore:
+    def test_runs_are_added_to(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        computed: list[list[int]] = []
+        measure = runner.measure
+
+        def watched(setting, case, runs, **options):  # type: ignore[no-untyped-def]
+            computed.append(list(runs))
+            return measure(setting, case, runs, **options)
+
+        monkeypatch.setattr(runner, "measure", watched)
+        monkeypatch.setattr(runner, "_chunk", lambda case: 2)
+        store = Store(tmp_path, QUICK)
+        first = compute([Job(CASE, 3)], store).entries[CASE].accuracies
+        assert computed == [[0, 1], [2]]
+        again = compute([Job(CASE, 3)], store).entries[CASE].accuracies
+        more = compute([Job(CASE, 5)], store).entries[CASE].accuracies
+        assert computed == [[0, 1], [2], [3, 4]]
+        fewer = compute([Job(CASE, 2)], store).entries[CASE].accuracies
+        assert first == again == more[:3]
+        assert fewer == first[:2]
+        assert len(more) == 5
+        assert len(list(tmp_path.iterdir())) == 1
+
+    def test_settings_are_kept_apart(self, tmp_path: Path) -> None:
+        stores = [Store(tmp_path, Settings(seed, 5)) for seed in (0, 1)]
+        found = [compute([Job(CASE, 2)], store).entries[CASE].accuracies for store in stores]
+        assert found[0] != found[1]
+        assert len(list(tmp_path.iterdir())) == 2
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda text: "",
+            lambda text: text[: len(text) // 2],
+            lambda text: "[" * 100_000,
+            lambda text: "[1, 2]",
+            lambda text: text.replace('"seed": 0', '"seed": 1'),
+            lambda text: text.replace('"setup"', '"other"'),
+            lambda text: text.replace('"accuracies": [', '"accuracies": [7.5, '),
+            lambda text: text.replace('"accuracies": [', '"accuracies": ["x", '),
+            lambda text: text.replace('"accuracies": [', '"accuracies": [NaN, '),
+        ],
+    )
+    def test_damage_is_told_and_mended(self, tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
+        complaints: list[str] = []
+        store = Store(tmp_path, QUICK, complaints.append)
+        first = compute([Job(CASE, 2)], store).entries[CASE]
+        (path,) = tmp_path.iterdir()
+        path.write_text(damage(path.read_text()))
+        again = compute([Job(CASE, 2)], store).entries[CASE]
+        assert again.accuracies == first.accuracies
+        (message,) = complaints
+        assert message.startswith(f"{path} is damaged (")
+        assert "\n" not in message
+        assert json.loads(path.read_text())["results"]["accuracies"] == list(first.accuracies)
+        assert store.load(CASE, "cars") == again
+
+    def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
+        complaints: list[str] = []
+        store = Store(tmp_path, QUICK, complaints.append)
+        store.path(CASE, "cars").write_bytes(b"\xff\xfe\x00")
+        assert store.load(CASE, "cars").accuracies == ()
+        assert len(complaints) == 1
+
+
+def test_killed_at_any_moment_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from lowrankgcn.experiments.reproduction import reproduce\n"
+        "reproduce(('cars',), runs=2, iterations=5, folder=Path(sys.argv[1]))\n"
+    )
+    state = tmp_path / "state"
+    process = subprocess.Popen([sys.executable, "-c", script, str(state)])
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if state.is_dir() and len(list(state.glob("cars*.json"))) >= 9:
+            break
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    finished = {path: path.stat().st_mtime_ns for path in state.glob("cars*.json")}
+    assert 9 <= len(finished) < 34
+    whole = {path for path in finished if len(_accuracies(path)) == 2}
+    assert len(whole) >= 8
+
+    computed: list[Case] = []
+    measure = runner.measure
+
+    def watched(setting, case, runs, **options):  # type: ignore[no-untyped-def]
+        computed.append(case)
+        return measure(setting, case, runs, **options)
+
+    monkeypatch.setattr(runner, "measure", watched)
+    complaints: list[str] = []
+    results = reproduce(("cars",), runs=2, iterations=5, folder=state, complain=complaints.append)
+    assert complaints == []
+    assert len(computed) <= 34 - len(whole)
+    assert len(computed) == len(set(computed))
+    untouched = [path for path in whole if path.stat().st_mtime_ns == finished[path]]
+    # The case that was being timed when the end came is written once more.
+    assert len(untouched) >= len(whole) - 1
+    alone = reproduce(("cars",), runs=2, iterations=5)
+    for one, two in zip(results.rows, alone.rows, strict=True):
+        assert one.entry.accuracies == two.entry.accuracies
+        assert one.verdict == two.verdict
+
+
+def _accuracies(path: Path) -> list[float]:
+    found: list[float] = json.loads(path.read_text())["results"]["accuracies"]
+    return found

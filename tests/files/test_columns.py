@@ -1,0 +1,228 @@
+"""What columns mean, and which are learned from."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from lowrankgcn.files import Columns, choose_columns
+from lowrankgcn.files.cells import Cells
+
+
+def meaning(*values: Any, decimal: str = ".") -> str:
+    return Cells.of(pd.Series(values, name="x"), decimal).meaning
+
+
+class TestMeaning:
+    @pytest.mark.parametrize(
+        "values",
+        [
+            ("1", "2"),
+            ("1.5", "-2e3", None),
+            (" 1", "2 "),
+            ("+1", ".5", "5."),
+            ("0", "0.5", "-0.5"),
+            ("12", "NA", "?", "-", "null"),
+            ("9" * 40, "1"),
+            (1, 2),
+            (1.5, None),
+            (Decimal("1.5"), Decimal("2")),
+        ],
+    )
+    def test_numbers(self, values: tuple[Any, ...]) -> None:
+        assert meaning(*values) == "number"
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            ("a", "b"),
+            ("007", "123"),
+            ("+049", "1"),
+            ("1", "two"),
+            ("1,5", "2,5"),
+            ("1.2.3", "4"),
+            ("NA", "?"),
+            ("true", "false"),
+            (True, False),
+            (None, None),
+            ("31.12.2024", "1.1.2025"),
+            ("2024-02-30", "2024-01-01"),
+        ],
+    )
+    def test_categories(self, values: tuple[Any, ...]) -> None:
+        assert meaning(*values) == "category"
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            ("2024-01-31", "2024-02-01", None),
+            ("2024-01-31T10:00", "2024-01-31 11:00:00.5"),
+            ("2024-01-31T10:00:00Z", "2024-01-31T10:00:00+02:00"),
+            (datetime.date(2024, 1, 31), None),
+            (pd.Timestamp("2024-01-31", tz="UTC"), None),
+        ],
+    )
+    def test_dates(self, values: tuple[Any, ...]) -> None:
+        assert meaning(*values) == "date"
+
+    def test_decimal_commas_where_cells_are_apart_by_semicolons(self) -> None:
+        cells = Cells.of(pd.Series(["1,5", "2", None]), ",")
+        assert cells.meaning == "number"
+        np.testing.assert_array_equal(cells.as_numbers(), [1.5, 2.0, np.nan])
+
+    def test_whole_numbers(self) -> None:
+        assert Cells.of(pd.Series(["3", "1"])).as_numbers().dtype == np.int64
+        assert Cells.of(pd.Series(["3", None])).as_numbers().tolist()[0] == 3.0
+        assert Cells.of(pd.Series(["9" * 40, "1"])).as_numbers().dtype == np.float64
+
+    def test_times_are_in_utc(self) -> None:
+        cells = Cells.of(pd.Series(["2024-01-31T10:00:00+02:00", None]))
+        times = cells.as_dates()
+        assert times[0] == np.datetime64("2024-01-31T08:00:00")
+        assert np.isnat(times[1])
+
+    def test_categories_are_sorted(self) -> None:
+        categories = Cells.of(pd.Series(["b", None, "a", "b"])).as_categories()
+        assert categories.categories.tolist() == ["a", "b"]
+        assert categories.codes.tolist() == [1, -1, 0, 1]
+
+    def test_numbers_as_categories(self) -> None:
+        categories = Cells.of(pd.Series([2.5, 1.0, 2.5, np.nan])).as_categories()
+        assert categories.categories.tolist() == ["1", "2.5"]
+        assert categories.codes.tolist() == [1, 0, 1, -1]
+
+    def test_unlike_cells(self) -> None:
+        with pytest.raises(ValueError, match="values of one kind"):
+            Cells.of(pd.Series([1, "x"], dtype=object))
+
+
+def table(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame({**columns, "kind": ["a", "b"] + [None] * 8})
+
+
+class TestChoice:
+    def test_left_out(self) -> None:
+        frame = table(
+            name=[f"x{i}" for i in range(10)],
+            nearly=["same", "same", *(f"x{i}" for i in range(8))],
+            number=range(10),
+            measure=[i / 8 for i in range(10)],
+            unit=["m"] * 10,
+            zero=[0.0] * 10,
+            nothing=[None] * 10,
+            some=["m", None] * 5,
+            colour=["red", "blue"] * 5,
+            day=[f"2024-01-{i + 10}" for i in range(10)],
+        )
+        columns = choose_columns(frame, "kind")
+        assert columns.used == {
+            "nearly": "category",
+            "measure": "number",
+            "some": "category",
+            "colour": "category",
+            "day": "date",
+        }
+        assert columns.left_out == {
+            "name": "identifier",
+            "number": "identifier",
+            "unit": "constant",
+            "zero": "constant",
+            "nothing": "empty",
+        }
+
+    def test_named_columns_are_kept(self) -> None:
+        frame = table(
+            number=[str(i) for i in range(10)], year=[1990 + i for i in range(10)], unit=["m"] * 10
+        )
+        columns = choose_columns(
+            frame, "kind", drop=["unit"], categorical=["number"], numeric=["year"]
+        )
+        assert columns.used == {"number": "category", "year": "number"}
+        assert columns.left_out == {"unit": "dropped"}
+        assert columns.features(frame)["number"].dtype == "category"
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (
+                {"target": "Kind"},
+                "target: expected a column of the table, got 'Kind'; did you mean",
+            ),
+            ({"target": "kind", "drop": ["x"]}, "drop: expected a column of the table, got 'x'"),
+            ({"target": "kind", "drop": ["kind"]}, "drop: expected columns that are not in target"),
+            (
+                {"target": "kind", "drop": ["size"], "numeric": ["size"]},
+                "numeric: expected columns that are not in drop, got 'size'",
+            ),
+            ({"target": "kind", "numeric": ["colour"]}, "'colour': expected numbers, got 'red'"),
+            ({"target": "kind", "drop": ["size", "colour"]}, "'size' is left out"),
+        ],
+    )
+    def test_wrong_names(self, options: dict[str, Any], said: str) -> None:
+        frame = table(size=[i / 8 for i in range(10)], colour=["red", "blue"] * 5)
+        with pytest.raises(ValueError) as caught:
+            choose_columns(frame, **options)
+        assert said in str(caught.value)
+
+    def test_as_json_and_back(self) -> None:
+        columns = choose_columns(table(size=[i / 8 for i in range(10)], m=["m"] * 10), "kind")
+        again = Columns.from_dict(columns.to_dict())
+        assert (again.target, again.used, again.left_out) == (
+            columns.target,
+            columns.used,
+            columns.left_out,
+        )
+
+    @pytest.mark.parametrize(
+        "data", [None, {}, {"target": 1, "used": [], "left_out": []}, {"target": "a", "used": 3}]
+    )
+    def test_other_json(self, data: Any) -> None:
+        with pytest.raises(ValueError, match="columns: expected"):
+            Columns.from_dict(data)
+
+
+class TestFeatures:
+    def test_of_another_table(self) -> None:
+        frame = table(size=[i / 8 for i in range(10)], colour=["red", "blue"] * 5)
+        columns = choose_columns(frame, "kind")
+        other = pd.DataFrame({"colour": ["green"], "size": ["7"], "more": ["?"]})
+        features = columns.features(other)
+        assert features.columns.tolist() == ["size", "colour"]
+        assert features["size"].tolist() == [7]
+
+    def test_missing_columns_are_named(self) -> None:
+        columns = Columns("kind", {"size": "number", "colour": "category"}, {})
+        with pytest.raises(ValueError, match="expected columns 'size', 'colour', got 'x'"):
+            columns.features(pd.DataFrame({"x": [1]}))
+
+    def test_texts_where_numbers_were(self) -> None:
+        columns = Columns("kind", {"size": "number"}, {})
+        with pytest.raises(ValueError, match="column 'size': expected numbers, got 'large'"):
+            columns.features(pd.DataFrame({"size": ["1", "large"]}))
+
+    def test_arrow_dictionaries(self) -> None:
+        values = pa.array(["x", "y", None, "x"]).dictionary_encode()
+        frame = pa.table({"a": values}).to_pandas(types_mapper=pd.ArrowDtype)
+        features = Columns("kind", {"a": "category"}, {}).features(frame)
+        assert features["a"].cat.codes.tolist() == [0, 1, -1, 0]
+
+
+class TestLabels:
+    def test_only_empty_cells_are_unlabelled(self) -> None:
+        frame = pd.DataFrame({"kind": ["NA", "-1", None, " ", "null", "a "]})
+        labels = Columns("kind", {}, {}).labels(frame)
+        assert labels.tolist() == ["NA", "-1", None, None, "null", "a "]
+
+    def test_integers_are_spelled_as_they_are(self) -> None:
+        frame = pd.DataFrame({"kind": pd.array([-1, 3, None], dtype="Int64")})
+        assert Columns("kind", {}, {}).labels(frame).tolist() == ["-1", "3", None]
+
+    def test_many_whole_numbers_are_classes(self) -> None:
+        frame = pd.DataFrame({"kind": [*map(str, range(50)), None]})
+        assert Columns("kind", {}, {}).labels(frame).nunique() == 50

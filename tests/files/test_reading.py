@@ -1,0 +1,170 @@
+"""Reading tables as people have them, and refusing what is none."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from decimal import Decimal
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lowrankgcn.files import read_file, write_file
+from tests.files.malformed import GOOD, UNREADABLE, parquet
+
+
+def frame_of(path: Path, data: bytes | str, **options: str) -> pd.DataFrame:
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    return read_file(path, **options).frame
+
+
+class TestMalformed:
+    @pytest.mark.parametrize("case", UNREADABLE)
+    def test_one_line_that_names_the_file(self, tmp_path: Path, case: str) -> None:
+        name, data, said = UNREADABLE[case]
+        path = tmp_path / name
+        path.write_bytes(data)
+        with pytest.raises(ValueError) as caught:
+            read_file(path)
+        message = str(caught.value)
+        assert message.startswith(f"{path}: ")
+        assert said in message
+        assert len(message.splitlines()) == 1
+
+    def test_what_the_system_says(self, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError):
+            read_file(tmp_path / "nothing.csv")
+        with pytest.raises(IsADirectoryError):
+            read_file(tmp_path)
+
+    @pytest.mark.parametrize("encoding", ["nothing-like-it", "hex", "rot13"])
+    def test_encoding(self, tmp_path: Path, encoding: str) -> None:
+        with pytest.raises(ValueError, match="encoding: expected one that Python knows"):
+            frame_of(tmp_path / "t.csv", GOOD, encoding=encoding)
+
+    def test_format(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="format: expected one of"):
+            read_file(tmp_path / "t.csv", "xlsx")  # type: ignore[arg-type]
+
+
+class TestText:
+    @pytest.mark.parametrize(
+        ("name", "data", "delimiter"),
+        [
+            ("t.csv", b"size,kind\n1.5,a\n2.5,\n", ","),
+            ("t.csv", b"size;kind\n1.5;a\n2.5;\n", ";"),
+            ("t.csv", b"size\tkind\n1.5\ta\n2.5\t\n", "\t"),
+            ("t.tsv", b"size\tkind\n1.5\ta\n2.5\t\n", "\t"),
+            ("t.txt", b"size|kind\n1.5|a\n2.5|\n", "|"),
+            ("t", b"size,kind\r\n1.5,a\r\n2.5,\r\n", ","),
+            ("t.csv", b"size,kind\r1.5,a\r2.5,\r", ","),
+            ("t.csv", b"\xef\xbb\xbfsize,kind\n1.5,a\n2.5,", ","),
+            ("t.csv", b'"size","kind"\n"1.5","a"\n"2.5",""\n', ","),
+            ("t.csv", b"\nsize,kind\n\n1.5,a\n2.5,\n\n", ","),
+            ("t.csv", "size,kind\n1.5,a\n2.5,\n".encode("utf-16"), ","),
+            ("t.csv", "size,kind\n1.5,a\n2.5,\n".encode("utf-32"), ","),
+        ],
+    )
+    def test_spellings_of_one_table(
+        self, tmp_path: Path, name: str, data: bytes, delimiter: str
+    ) -> None:
+        path = tmp_path / name
+        path.write_bytes(data)
+        table = read_file(path)
+        assert table.delimiter == delimiter
+        assert table.frame["size"].tolist() == ["1.5", "2.5"]
+        assert table.frame["kind"].fillna("none").tolist() == ["a", "none"]
+
+    def test_cells_stay_as_they_are(self, tmp_path: Path) -> None:
+        cells = ["007", "1.50", "NA", "null", "1e3", " x ", "TRUE", "2024-02-30", "9" * 40, "-0"]
+        data = "cell,more\n" + "".join(f"{cell},x\n" for cell in cells)
+        frame = frame_of(tmp_path / "t.csv", data)
+        assert frame["cell"].tolist() == cells
+        write_file(frame, tmp_path / "again.csv", "csv")
+        assert (tmp_path / "again.csv").read_text() == data
+
+    def test_delimiters_quotes_and_newlines_in_cells(self, tmp_path: Path) -> None:
+        data = 'a,b\n"x,y","say ""hi"""\n"two\nlines",5" pipe\n'
+        frame = frame_of(tmp_path / "t.csv", data)
+        assert frame["a"].tolist() == ["x,y", "two\nlines"]
+        assert frame["b"].tolist() == ['say "hi"', '5" pipe']
+        write_file(frame, tmp_path / "again.csv", "csv")
+        pd.testing.assert_frame_equal(read_file(tmp_path / "again.csv").frame, frame)
+
+    def test_a_delimiter_in_a_quoted_name(self, tmp_path: Path) -> None:
+        frame = frame_of(tmp_path / "t.csv", '"a,b,c";d\n1;2\n')
+        assert frame.columns.tolist() == ["a,b,c", "d"]
+
+    def test_another_encoding(self, tmp_path: Path) -> None:
+        frame = frame_of(
+            tmp_path / "t.csv", "farbe;x\ngrün;1\n".encode("cp1252"), encoding="cp1252"
+        )
+        assert frame["farbe"].tolist() == ["grün"]
+
+    def test_a_long_cell(self, tmp_path: Path) -> None:
+        frame = frame_of(tmp_path / "t.csv", f"a,b\n{'x' * 2_000_000},1\n")
+        assert len(frame["a"][0]) == 2_000_000
+
+    def test_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for data, format in [(GOOD.encode(), "csv"), (parquet({"a": [1]}), "parquet")]:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+            table = read_file("-")
+            assert (table.format, table.name) == (format, "standard input")
+
+
+class TestParquet:
+    def test_types_survive(self, tmp_path: Path) -> None:
+        columns = {
+            "integers": pa.array([1, None], pa.int64()),
+            "small": pa.array([1, None], pa.uint8()),
+            "texts": ["007", None],
+            "truths": [True, None],
+            "dates": [datetime.date(2024, 1, 31), None],
+            "times": pa.array(
+                [datetime.datetime(2024, 1, 31, 12), None], pa.timestamp("us", "UTC")
+            ),
+            "prices": [Decimal("1.50"), None],
+            "categories": pa.array(["x", None]).dictionary_encode(),
+            "numbers": [0.1, None],
+            "nothing": pa.nulls(2),
+        }
+        path, again = tmp_path / "t.parquet", tmp_path / "again.parquet"
+        pq.write_table(pa.table(columns), path)
+        write_file(read_file(path).frame, again, "parquet")
+        assert pq.read_table(again).equals(pq.read_table(path))
+
+    def test_an_index_is_a_column(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.parquet"
+        pd.DataFrame({"a": [1, 2]}, index=["x", "y"]).to_parquet(path)
+        assert read_file(path).frame.columns.tolist() == ["a", "__index_level_0__"]
+
+    def test_by_content_whatever_the_name(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.csv"
+        path.write_bytes(parquet({"a": [1]}))
+        assert read_file(path).format == "parquet"
+
+
+class TestWriting:
+    def test_formats(self, tmp_path: Path) -> None:
+        frame = pd.DataFrame({"a": ["x", None], "b": [0.5, 1.0]})
+        write_file(frame, tmp_path / "t.tsv", "tsv")
+        assert (tmp_path / "t.tsv").read_bytes() == b"a\tb\nx\t0.5\n\t1.0\n"
+        write_file(frame, tmp_path / "t.csv", "csv", delimiter=";")
+        assert (tmp_path / "t.csv").read_bytes() == b"a;b\nx;0.5\n;1.0\n"
+
+    def test_parquet_to_standard_output(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        write_file(pd.DataFrame({"a": [1, 2]}), "-", "parquet")
+        table = pq.read_table(io.BytesIO(capfdbinary.readouterr().out))
+        assert table.to_pydict() == {"a": [1, 2]}
+
+    def test_a_failure_leaves_the_old_file(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.parquet"
+        path.write_text("old")
+        frame = pd.DataFrame({"a": [1, "x", object()]})
+        with pytest.raises((pa.ArrowException, TypeError)):
+            write_file(frame, path, "parquet")
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,205 @@
+"""What a classification holds: counts that add up, rows that are the right ones, plain values."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lowrankgcn as lg
+from lowrankgcn.estimators import cross_validate
+from lowrankgcn.files import choose_columns
+from lowrankgcn.report import Classification
+from lowrankgcn.report.certainty import Certainty, extremes
+from lowrankgcn.report.embedding import Embedding, class_plane
+from lowrankgcn.report.marks import MOST_MARKS, legend, marks_of
+from lowrankgcn.report.table_rows import cells_of
+from lowrankgcn.report.text import short
+from tests.report.classified import KINDS, blobs, classified, of_kind, quick
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_add_up_and_numbers_are_plain(kind: str) -> None:
+    result = of_kind(kind)
+    assert result.n_given + result.n_predicted + result.n_unplaced == result.n_rows
+    assert sum(result.certainty.counts) == result.certainty.n_rows == result.n_predicted
+    document = json.loads(json.dumps(result.numbers(), allow_nan=False))
+    assert document["rows"] == result.n_rows
+    assert sum(entry["share"] for entry in document["selection"]) == pytest.approx(1)
+    assert (result.embedding is None) == (kind == "full rank") == (result.eigenvalues is None)
+
+
+def test_rows_are_the_most_and_least_certain() -> None:
+    points, labels = blobs()
+    classifier = quick().fit(points, labels)
+    result = Classification.of(classifier, None, labels)
+    own = classifier.label_distributions_.max(axis=1)
+    asked = np.flatnonzero(labels < 0)
+    most = [row.number - 1 for row in result.most_certain]
+    least = [row.number - 1 for row in result.least_certain]
+    assert np.array_equal(own[most], -np.sort(-own[asked])[:5])
+    assert np.array_equal(own[least], np.sort(own[asked])[:5])
+    assert result.least_certain[0].guesses[0][1] == own[least[0]]
+    assert set(most) | set(least) <= set(asked.tolist())
+
+
+def test_unplaced_rows_are_counted_apart() -> None:
+    result = of_kind("in parts")
+    assert result.n_unplaced == 185
+    assert [row.number for row in result.unplaced] == [16, 17, 18, 19, 20]
+    assert all(row.guesses == () for row in result.unplaced)
+    assert result.predicted == (3, 3, 4)
+    assert result.embedding is not None
+    assert result.embedding.n_rows == len(result.embedding.codes) == 15
+    assert "belong to parts of the graph without any label" in result.warnings[0]
+
+
+def test_columns_and_validation() -> None:
+    frame = pd.DataFrame(
+        {
+            "name": [f"n{i}" for i in range(60)],
+            "colour": ["red", "blue"] * 30,
+            "grade": ["low", "high"] * 30,
+            "unit": "kg",
+            "kind": [("a", "b")[i % 2] if i < 12 else None for i in range(60)],
+        }
+    )
+    columns = choose_columns(frame, "kind")
+    X, y = columns.features(frame), columns.labels(frame)
+    validation = cross_validate(quick(), X, y)
+    result = classified(quick(), X, y, frame, columns=columns, validation=validation)
+    assert result.target == "kind"
+    assert result.used == {"colour": "category", "grade": "category"}
+    assert result.left_out == {"name": "identifier", "unit": "constant"}
+    assert result.shown_columns == ("name", "colour", "grade")
+    assert result.most_certain[0].cells[0] == f"n{result.most_certain[0].number - 1}"
+    assert result.numbers()["validation"]["accuracy"] == validation.accuracy == 1
+    assert sum(rows for _, _, rows in validation.confusions) == pytest.approx(validation.n_rows)
+
+
+def test_confusions_agree_with_the_shares_found() -> None:
+    points, _ = blobs()
+    labels = np.random.default_rng(0).integers(0, 2, len(points))  # nothing to be learned
+    labels[40:] = -1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = cross_validate(quick(), points, labels)
+    right = sum(rows for own, put, rows in found.confusions if own == put)
+    assert right == pytest.approx(found.accuracy * found.n_rows)
+    for name, (share, rows) in found.recalls.items():
+        mine = {put: value for own, put, value in found.confusions if own == name}
+        assert mine[name] == pytest.approx(share * rows)
+        assert sum(mine.values()) == pytest.approx(rows)
+
+
+@pytest.mark.parametrize(
+    ("argument", "labels", "frame"),
+    [
+        ("labels", [0, 1], None),
+        ("frame", np.full(120, -1), pd.DataFrame({"x": [1, 2]})),
+    ],
+)
+def test_wrong_number_of_rows(argument: str, labels: Any, frame: Any) -> None:
+    points, given = blobs()
+    classifier = quick().fit(points, given)
+    with pytest.raises(ValueError, match=f"{argument}: expected 120 rows, as many as were fitted"):
+        Classification.of(classifier, frame, labels)
+
+
+class TestEmbedding:
+    @staticmethod
+    def pairs(vectors: Any, values: Any) -> lg.Eigenpairs:
+        residuals = np.zeros(len(values))
+        return lg.Eigenpairs(np.array(values), vectors, residuals, "dense", 0, 1)
+
+    def test_draws_a_choice_of_many_that_repeats_with_the_seed(self) -> None:
+        n = 20_000
+        generator = np.random.default_rng(0)
+        pairs = self.pairs(generator.normal(size=(n, 4)).astype("float32"), [0.0, 0.1, 0.2, 0.3])
+        codes, given = np.arange(n) % 3, np.arange(n) < 900
+        drawn = [Embedding.of(pairs, codes, given, np.ones(n), seed=seed) for seed in (3, 3, 4)]
+        assert drawn[0].coordinates.shape == (4000, 2)
+        assert drawn[0].given.sum() == 400
+        assert drawn[0].n_rows == n
+        assert np.array_equal(drawn[0].coordinates, drawn[1].coordinates)
+        assert not np.array_equal(drawn[0].coordinates, drawn[2].coordinates)
+
+    def test_keeps_parts_of_the_graph_apart(self) -> None:
+        codes = np.repeat([0, 1], 50)
+        halves = np.eye(2)[codes] / np.sqrt(50)
+        pairs = self.pairs(halves, [0.0, 0.0])
+        drawn = Embedding.of(pairs, codes, np.arange(100) % 25 == 0, np.ones(100))
+        means = [drawn.coordinates[codes == code].mean(axis=0) for code in (0, 1)]
+        assert np.linalg.norm(means[0] - means[1]) > 3
+
+    def test_points_far_away_are_drawn_at_the_edge(self) -> None:
+        points = np.random.default_rng(0).normal(size=(500, 3))
+        points[7] = 1e4
+        pairs = self.pairs(points / np.sqrt(500), [0.0, 0.1, 0.1])
+        codes = (points[:, 1] > 0).astype(int)
+        given = np.arange(500) % 9 == 3  # not the one far away
+        drawn = Embedding.of(pairs, codes, given, np.ones(500))
+        assert drawn.n_outside == 1
+        assert np.abs(drawn.coordinates).max() < 20
+
+    def test_one_eigenvector_is_drawn_against_the_probability(self) -> None:
+        vectors = np.linspace(-1, 1, 10)[:, None]
+        certainty = np.linspace(0.5, 1, 10)
+        drawn = Embedding.of(
+            self.pairs(vectors, [0.4]), np.arange(10) % 2, np.arange(10) < 4, certainty
+        )
+        assert np.array_equal(drawn.coordinates[:, 1], certainty)
+        assert drawn.axes[1] == "probability of the class"
+
+    def test_plane_of_two_classes_shows_where_nodes_differ_most(self) -> None:
+        generator = np.random.default_rng(0)
+        points = generator.normal(size=(300, 4)) * [1.0, 5.0, 1.0, 1.0]
+        classes = np.arange(300) % 2
+        points[:, 0] += 20 * classes
+        plane = class_plane(points, classes, np.arange(300))
+        assert abs(np.corrcoef(plane[:, 0], points[:, 0])[0, 1]) > 0.99
+        assert abs(np.corrcoef(plane[:, 1], points[:, 1])[0, 1]) > 0.95
+
+
+class TestCertainty:
+    def test_no_rows(self) -> None:
+        certainty = Certainty.of(np.zeros(0), n_classes=3)
+        assert certainty.n_rows == sum(certainty.counts) == 0
+        assert certainty.numbers()["median"] is None
+
+    def test_probabilities_at_the_ends_are_counted(self) -> None:
+        certainty = Certainty.of(np.array([1 / 3 - 1e-16, 1.0 + 1e-16, 1.0]), n_classes=3)
+        assert sum(certainty.counts) == 3
+        assert certainty.edges[0] == 0.3
+
+    @pytest.mark.parametrize("largest", [True, False])
+    @pytest.mark.parametrize("count", [1, 3, 10])
+    def test_extremes_as_a_stable_sort_has_them(self, count: int, largest: bool) -> None:
+        values = np.random.default_rng(0).integers(0, 4, 40) / 4
+        expected = np.argsort(-values if largest else values, kind="stable")[:count]
+        assert extremes(values, count, largest=largest).tolist() == expected.tolist()
+
+
+class TestMarks:
+    def test_every_class_has_its_own_look_while_there_are_few(self) -> None:
+        marks = marks_of([str(i) for i in range(MOST_MARKS)], np.ones(MOST_MARKS))
+        assert len({(mark.colour, mark.shape) for mark in marks}) == MOST_MARKS
+
+    def test_rare_ones_of_many_share_a_grey_dot(self) -> None:
+        marks = marks_of([f"class {i}" for i in range(60)], np.arange(60))
+        own = [mark.name for mark in marks if mark.shape != "."]
+        assert own == [f"class {i}" for i in range(60 - MOST_MARKS + 1, 60)]
+        assert "49 other classes" in legend(marks)
+
+
+def test_cells_become_short_texts() -> None:
+    frame = pd.DataFrame(
+        {"a": ["x" * 10_000], "b": [None], "c": [0.123456789], "d": ["\x00\u2028"]}
+    )
+    assert cells_of(frame, 0, ["a", "b", "c", "d"]) == ("x" * 39 + "…", "", "0.123457", "")
+    assert short("  two\twords ") == "two words"
+    assert len(short("é" * 41)) == 40

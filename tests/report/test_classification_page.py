@@ -1,0 +1,207 @@
+"""The page of a classified table: whole and safe whatever the table, and legible in a browser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lowrankgcn.estimators import cross_validate
+from lowrankgcn.files import choose_columns
+from lowrankgcn.report import Classification, render_classification
+from lowrankgcn.report.certainty import Certainty
+from tests.browser import measure, needs_browser
+from tests.report.classified import KINDS, classified, of_kind, quick
+from tests.report.page import Page, check
+
+_HOSTILE = [
+    "<script>alert(1)</script>",
+    "</td></table><h1>",
+    "\u202eright to left",
+    "שלום עולם",
+    "🚗🚗🚗",
+    "&amp; \"quoted\" 'text'",
+    "-1",
+    "7",
+    "$\\alpha_{$",
+    "W" * 10_000,
+    "Donaudampfschifffahrtsgesellschaft",
+    "{braces} %s %(x)d",
+]
+
+
+def _hostile(n_classes: int) -> Classification:
+    """A table whose cells, columns, classes and everything else are not to be trusted."""
+    names = (_HOSTILE + [f"class {i:02d}" for i in range(n_classes)])[:n_classes]
+    n = 8 * n_classes
+    codes = np.arange(n) % n_classes
+    labels = np.array(names, dtype=object)[codes]
+    labels[2 * n_classes :] = None
+    frame = pd.DataFrame(
+        {
+            "<b>id</b>": [f"{_HOSTILE[i % 12]}{i}" for i in range(n)],
+            "<img src=x onerror=alert(1)>": [f"{_HOSTILE[code % 12]} {code}" for code in codes],
+            "W" * 500: [f"{code % 5}" * 300 for code in codes],
+            "שורה": np.arange(n) % 7 / 7,
+            "class </h2>": labels,
+        }
+    )
+    columns = choose_columns(frame, "class </h2>", categorical=["W" * 500])
+    X = columns.features(frame)
+    classifier = quick(graph="hypergraph")
+    return classified(
+        classifier,
+        X,
+        labels,
+        frame,
+        columns=columns,
+        validation=cross_validate(classifier, X, labels, n_folds=2, n_repeats=1),
+        source="<i>a folder</i>/" + "very-long-name-" * 20 + ".csv",
+        command="lowrankgcn classify '<x>' " + "y" * 300,
+    )
+
+
+@pytest.fixture(scope="module", params=[2, 60])
+def hostile(request: Any) -> Classification:
+    return _hostile(request.param)
+
+
+@pytest.fixture(scope="module")
+def hostile_html(hostile: Classification) -> str:
+    return render_classification(hostile)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_page_of_every_kind(kind: str) -> None:
+    result = of_kind(kind)
+    page = check(render_classification(result))
+    assert [text for level, text in page.headings if level == "h2"] == [
+        "The answer",
+        "How far to trust it",
+        "Rows to look at",
+        "Where the rows lie",
+        "What was read",
+        "How it was computed",
+        "How to repeat it",
+    ]
+    n_figures = sum(
+        [
+            result.n_predicted > 0,
+            result.embedding is not None,
+            result.eigenvalues is not None,
+            result.eigenvalues is not None and bool(result.filters),
+        ]
+    )
+    assert page.tags.count("figure") == n_figures
+    assert all(f"Warning: {text}" in page.text for text in result.warnings)
+    assert ("could not be placed: nothing joins them" in page.words) == (result.n_unplaced > 0)
+    for name, value in result.graph.facts.items():
+        assert name in page.text, value
+
+
+class TestHostileTable:
+    def test_is_shown_as_text(self, hostile: Classification, hostile_html: str) -> None:
+        page = check(hostile_html)
+        assert page.tags.count("b") == [own.get("class") for _, own in page.attributes].count(
+            "card"
+        )
+        assert "img" not in page.tags
+        assert page.tags.count("h2") == 7
+        assert "<script>alert(1)</script>" in page.text
+        assert "<img src=x onerror=alert(1)>" in page.words
+
+    def test_nothing_is_long(self, hostile_html: str) -> None:
+        assert len(hostile_html) < 500_000
+        assert "W" * 41 not in hostile_html
+
+    def test_repeats_to_the_byte(self, hostile: Classification, hostile_html: str) -> None:
+        assert render_classification(hostile) == hostile_html
+
+    @needs_browser
+    @pytest.mark.parametrize("width", [1200, 420])
+    def test_text_lies_well(self, hostile_html: str, width: int) -> None:
+        layout = measure(hostile_html, width=width)
+        assert layout.n_texts > 100
+        assert layout.scroll_width == width
+        assert (layout.overflowing, layout.overlapping) == ([], [])
+
+
+@pytest.fixture(scope="module")
+def result() -> Classification:
+    return of_kind("table")
+
+
+class TestWords:
+    def page(self, result: Classification, **changes: Any) -> Page:
+        return Page(render_classification(replace(result, **changes)))
+
+    def test_answer(self, result: Classification) -> None:
+        words = self.page(result, source="toys.csv", target="kind").words
+        assert "toys.csv: kind of 170 rows" in words
+        assert "In 30 of 200 rows “ kind ” was filled in; from these, the other 170 were" in words
+        for name, count in zip(result.classes, result.predicted, strict=True):
+            assert f"{name} {count} " in words
+
+    def test_accuracy_not_measured(self, result: Classification) -> None:
+        assert "was not measured" in self.page(result).words
+
+    @pytest.mark.parametrize(
+        ("low", "high", "largest", "text"),
+        [
+            (
+                0.7,
+                0.97,
+                0.25,
+                "Always naming the most frequent label would have been right for 25 %",
+            ),
+            (0.7, 0.97, 0.8, "right for 80 %, which lies within this interval"),
+            (0.2, 0.4, 0.5, "right for 50 %, which lies above this interval"),
+        ],
+    )
+    def test_accuracy(
+        self, result: Classification, low: float, high: float, largest: float, text: str
+    ) -> None:
+        X = pd.DataFrame({"a": ["x", "y"] * 10})
+        y = ["p", "q"] * 4 + [""] * 12
+        found = cross_validate(quick(), X, y)
+        found = replace(found, accuracy=0.9, low=low, high=high, largest_class=largest)
+        words = self.page(result, validation=found, classes=("p", "q", "r")).words
+        assert "90 % of 8 labels came out right" in words
+        assert text in words
+        assert "hidden label p q r p 100 % – – q – 100 % –" in words
+
+    def test_how_to_repeat(self, result: Classification) -> None:
+        words = self.page(result, command="lowrankgcn classify t.csv", seed=5).words
+        assert "lowrankgcn classify t.csv" in words
+        assert "seed 5" in words
+        assert all(version in words for version in result.versions)
+
+    def test_sure_of_nothing(self, result: Classification) -> None:
+        nobody = Certainty.of(np.zeros(0), n_classes=3)
+        page = self.page(result, predicted=(0, 0, 0), certainty=nobody, least_certain=())
+        assert "How sure it is" not in page.words
+
+
+@pytest.mark.slow
+def test_page_of_a_million_rows_is_small() -> None:
+    n = 1_000_000
+    generator = np.random.default_rng(0)
+    truth = generator.integers(0, 3, n)
+    frame = pd.DataFrame(
+        {
+            name: pd.Categorical.from_codes(
+                np.where(generator.random(n) < 0.7, truth, 2 - truth), ["a", "b", "c"]
+            )
+            for name in "xyz"
+        }
+    )
+    labels = np.where(np.arange(n) < 3000, truth, -1)
+    classifier = quick(architecture="reduced", filter="pseudoinverse", rank=6)
+    result = classified(classifier, frame, labels, frame)
+    html = render_classification(result)
+    assert len(html.encode()) < 2_000_000
+    assert "Drawn are 4000 of the 1\N{NO-BREAK SPACE}000\N{NO-BREAK SPACE}000 rows" in html
+    check(html)
