@@ -40,8 +40,9 @@ SHORT_HEADER = ("row", "accuracy, %", "published", "time", "published", "verdict
 HOW = (
     "Accuracy: mean of the runs with its 95 % interval, on the nodes without a label. Verdict: a "
     "row agrees if the difference is no larger than chance allows (the paper prints no spread, so "
-    f"its runs are taken to scatter as ours do) or than {TOLERANCE:g} points; * marks a difference "
-    "beyond chance, however small. Times: set-up, and the training of one run by itself with one "
+    "its runs are taken to scatter as ours do; the limit is such that in 95 of 100 reproductions "
+    f"chance alone makes no row differ) or than {TOLERANCE:g} points; * marks a difference beyond "
+    "chance, however small. Times: set-up, and the training of one run by itself with one "
     "thread; ≈ is the naive way with stored n×n matrices, scaled up from a few measured "
     "iterations. The accuracy of those rows is computed by the exact algebra, which gives the same "
     "numbers."
