@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["replacing", "write_bytes", "write_text"]
+__all__ = ["new_folder", "replacing", "write_bytes", "write_text"]
 
 
 @contextmanager
@@ -63,3 +63,37 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Put `text`, in UTF-8 with plain newlines, in place of a file."""
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write to, which gets the name `path` when the block ends well.
+
+    Until then it has a name with a dot before and a mark behind; an exception, Ctrl-C too, removes
+    it with all that is in it.
+
+    Raises
+    ------
+    OSError
+        If there is something of that name already, or the folder cannot be made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as there:
+    ...     with new_folder(Path(there) / "parts") as beside:
+    ...         _ = (beside / "first.txt").write_text("one")
+    ...     [file.name for file in (Path(there) / "parts").iterdir()]
+    ['first.txt']
+    """
+    target = Path(os.path.abspath(path))
+    if target.exists() or target.is_symlink():
+        raise FileExistsError(17, os.strerror(17), os.fspath(path))
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+    beside.mkdir()
+    try:
+        yield beside
+        os.rename(beside, target)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise

@@ -35,6 +35,7 @@ __all__ = [
     "available_threads",
     "blas_for",
     "chunks",
+    "inline_chunks",
     "map_chunks",
     "single_threaded_blas",
     "threads_for",
@@ -133,6 +134,24 @@ def map_chunks(
         return [function(start, stop) for start, stop in spans]
     with single_threaded_blas():
         return _run(function, spans, min(threads, len(spans)))
+
+
+@contextmanager
+def inline_chunks() -> Iterator[None]:
+    """Run all chunks of this thread in this thread, where others look after parallel work.
+
+    Examples
+    --------
+    >>> with inline_chunks():
+    ...     map_chunks(lambda start, stop: threading.current_thread().name, 2, 1)
+    ['MainThread', 'MainThread']
+    """
+    before = getattr(_in_worker, "active", False)
+    _in_worker.active = True
+    try:
+        yield
+    finally:
+        _in_worker.active = before
 
 
 def _run(

@@ -35,11 +35,15 @@ __all__ = [
     "Request",
     "accurate_pairs",
     "assemble",
+    "count_smallest",
     "direct_pairs",
     "direct_solution",
     "iterate",
     "largest_eigenvalue",
+    "look_at_cut",
+    "next_smallest",
     "smallest_pairs",
+    "whole_spectrum",
 ]
 
 _LAPACK_LIMIT = 512  # nodes up to which a full dense decomposition is fastest
@@ -111,14 +115,7 @@ def smallest_pairs(laplacian: Laplacian, k: int, request: Request) -> Eigenpairs
     zeros = min(dimension, k)
     direct = direct_solution(laplacian, request.method)
     if direct is not None:
-        count = min(k - zeros, len(direct.values))
-        if count < k - zeros:
-            warn_caller(
-                f"{k} eigenpairs were asked for but only {zeros + count} are determined: all other "
-                f"eigenvalues equal {direct.bulk_value:g} ({direct.bulk_count}-fold) and their "
-                "eigenvectors are arbitrary",
-                RankWarning,
-            )
+        count = count_smallest(direct, dimension, k)
         return direct_pairs(laplacian, direct, zeros, np.arange(count), request)
     count = k - zeros
     if count == 0:
@@ -141,6 +138,20 @@ def smallest_pairs(laplacian: Laplacian, k: int, request: Request) -> Eigenpairs
     )
 
 
+def count_smallest(direct: DirectSolution, dimension: int, k: int) -> int:
+    """How many pairs of a direct solution follow the null space among the k smallest."""
+    zeros = min(dimension, k)
+    count = min(k - zeros, len(direct.values))
+    if count < k - zeros:
+        warn_caller(
+            f"{k} eigenpairs were asked for but only {zeros + count} are determined: all other "
+            f"eigenvalues equal {direct.bulk_value:g} ({direct.bulk_count}-fold) and their "
+            "eigenvectors are arbitrary",
+            RankWarning,
+        )
+    return count
+
+
 def direct_pairs(
     laplacian: Laplacian,
     direct: DirectSolution,
@@ -152,14 +163,8 @@ def direct_pairs(
     """Null vectors and the eigenpairs number `index` of a direct solution."""
     vectors, residuals = direct.build(index, zeros, request.dtype)
     dimension = laplacian.null_space.dimension
-    values = np.concatenate([[0.0], direct.values, [direct.bulk_value]])
-    counts = np.array([dimension, *[1] * len(direct.values), direct.bulk_count], np.int64)
-    listed = counts > 0
-    order = np.argsort(values[listed], kind="stable")
-    spectrum = WholeSpectrum(values[listed][order], counts[listed][order])
     if following is None:
-        rest = values[listed][1 + len(index) :] if zeros == dimension else np.zeros(1)
-        following = float(rest[0]) if len(rest) else math.nan
+        following = next_smallest(direct, dimension, zeros, len(index))
     pairs = assemble(
         laplacian,
         zeros,
@@ -170,7 +175,25 @@ def direct_pairs(
         laplacian.n if direct.method == "dense" else 0,
         following,
     )
-    return replace(pairs, spectrum=spectrum)
+    return replace(pairs, spectrum=whole_spectrum(direct, dimension))
+
+
+def whole_spectrum(direct: DirectSolution, dimension: int) -> WholeSpectrum:
+    """All eigenvalues of a direct solution beside a null space of the given dimension."""
+    values = np.concatenate([[0.0], direct.values, [direct.bulk_value]])
+    counts = np.array([dimension, *[1] * len(direct.values), direct.bulk_count], np.int64)
+    listed = counts > 0
+    order = np.argsort(values[listed], kind="stable")
+    return WholeSpectrum(values[listed][order], counts[listed][order])
+
+
+def next_smallest(direct: DirectSolution, dimension: int, zeros: int, count: int) -> float:
+    """The eigenvalue after `zeros` null vectors and the `count` smallest pairs; NaN if none."""
+    if zeros < dimension:
+        return 0.0
+    bulk = [direct.bulk_value] * bool(direct.bulk_count)
+    rest = [*direct.values[count : count + 1], *bulk]
+    return float(rest[0]) if rest else math.nan
 
 
 def assemble(
@@ -193,10 +216,7 @@ def assemble(
         residuals = np.hypot(residuals, np.finfo(np.float32).eps)  # the rounding that stores them
     fix_signs(vectors[:, zeros:])
     eigenvalues = np.concatenate([np.zeros(zeros), values])
-    alike = np.flatnonzero((eigenvalues == 0) == (following == 0))  # the null space is exact
-    if not math.isnan(following) and len(alike):
-        twin = alike[np.abs(eigenvalues[alike] - following).argmin()]
-        warn_degenerate_cut(float(eigenvalues[twin]), following, float(residuals[twin]))
+    look_at_cut(eigenvalues, residuals, following)
     return Eigenpairs(
         eigenvalues,
         vectors,
@@ -206,6 +226,14 @@ def assemble(
         null.dimension,
         next_eigenvalue=following,
     )
+
+
+def look_at_cut(eigenvalues: FloatArray, residuals: FloatArray, following: float) -> None:
+    """Warn if the first eigenvalue left out is a copy of one that is kept."""
+    alike = np.flatnonzero((eigenvalues == 0) == (following == 0))  # the null space is exact
+    if not math.isnan(following) and len(alike):
+        twin = alike[np.abs(eigenvalues[alike] - following).argmin()]
+        warn_degenerate_cut(float(eigenvalues[twin]), following, float(residuals[twin]))
 
 
 def _null_residuals(laplacian: Laplacian, block: FloatArray) -> FloatArray:

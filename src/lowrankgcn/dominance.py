@@ -37,7 +37,7 @@ from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectrum import Eigenpairs, first_left_out
 
-__all__ = ["bind_filters", "dominant_pairs", "eigenpairs"]
+__all__ = ["bind_direct", "bind_filters", "choose_dominant", "dominant_pairs", "eigenpairs"]
 
 _METHODS = ("auto", "dense", "svd", "lanczos", "krylov")
 _GRID = 4001  # points at which a filter is looked at between the eigenvalues
@@ -160,8 +160,10 @@ def dominant_pairs(
         if direct is None:
             pairs, bound = _dominant_iterative(sharp, k, filters, how)
         else:
-            bound = _bind_direct(filters, direct)
-            pairs = _dominant_direct(sharp, direct, k, bound, how)
+            bound = bind_direct(filters, direct)
+            dimension = sharp.null_space.dimension
+            lead, index, following = choose_dominant(direct, dimension, k, bound)
+            pairs = direct_pairs(sharp, direct, lead, index, how, following)
         return pairs
 
     return accurate_pairs(laplacian, request, run), bound
@@ -175,7 +177,7 @@ def bind_filters(
         return tuple(filters)
     direct = direct_solution(laplacian, request.method)
     if direct is not None:
-        return _bind_direct(filters, direct)
+        return bind_direct(filters, direct)
     second = math.nan
     if any("smallest_nonzero" in filter.needs for filter in filters):
         if laplacian.null_space.dimension < laplacian.n:
@@ -183,7 +185,8 @@ def bind_filters(
     return _bind(filters, second, lambda: largest_eigenvalue(laplacian, request))
 
 
-def _bind_direct(filters: Sequence[Filter], direct: DirectSolution) -> tuple[Filter, ...]:
+def bind_direct(filters: Sequence[Filter], direct: DirectSolution) -> tuple[Filter, ...]:
+    """Replace every "auto" of the filters by λ₂ and λ_n of a direct solution."""
     every = [*direct.values, *[direct.bulk_value] * bool(direct.bulk_count)]
     return _bind(filters, min(every, default=math.nan), lambda: max(every, default=0.0))
 
@@ -205,14 +208,14 @@ def _strength(filters: Sequence[Filter], values: FloatArray) -> FloatArray:
     return strength
 
 
-def _dominant_direct(
-    laplacian: Laplacian,
-    direct: DirectSolution,
-    k: int,
-    filters: Sequence[Filter],
-    request: Request,
-) -> Eigenpairs:
-    dimension = laplacian.null_space.dimension
+def choose_dominant(
+    direct: DirectSolution, dimension: int, k: int, filters: Sequence[Filter]
+) -> tuple[int, NDArray[np.intp], float]:
+    """Which pairs of a direct solution `filters` weigh most, beside a null space of `dimension`.
+
+    Returns the number of null vectors, the numbers of the other pairs, and the first eigenvalue
+    left out.
+    """
     zeros = min(dimension, k)
     # Listed as zeros, simple eigenvalues, bulk: equal strengths go to the smaller eigenvalue.
     values = np.concatenate([np.zeros(zeros), direct.values])
@@ -244,7 +247,7 @@ def _dominant_direct(
     lead = int((taken < zeros).sum())
     if lead == zeros < dimension:
         following = 0.0
-    return direct_pairs(laplacian, direct, lead, taken[lead:] - zeros, request, following)
+    return lead, taken[lead:] - zeros, following
 
 
 def _dominant_iterative(

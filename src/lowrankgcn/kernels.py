@@ -244,7 +244,7 @@ def low_rank_kernels(
     >>> [K.response.tolist() for K in low_rank_kernels(L, [lg.filters.Constant()], pairs)]
     [[1.0, 1.0]]
     """
-    factor, nothing = DenseFactor(pairs.eigenvectors), np.zeros(laplacian.n)
+    factor, nothing = DenseFactor(pairs.eigenvectors), np.zeros(len(pairs.eigenvectors))
     return tuple(
         Kernel(
             DiagonalPlusLowRank(nothing, factor, phi(pairs.eigenvalues)),

@@ -28,7 +28,7 @@ from lowrankgcn.operators import FloatArray
 
 __all__ = ["Eigenpairs", "WholeSpectrum", "first_left_out", "fix_signs", "warn_degenerate_cut"]
 
-_SIGN_TOL = 1e-6
+SIGN_TOL = 1e-6
 _ROWS = 16384
 _CUT_TOL = 1e-8
 
@@ -109,7 +109,7 @@ def fix_signs(vectors: NDArray[Any]) -> None:
     extremes = map_chunks(lambda start, stop: _extremes(vectors[start:stop]), n, _ROWS)
     high = np.max([pair[0] for pair in extremes], axis=0)
     low = np.min([pair[1] for pair in extremes], axis=0)
-    threshold = (1 - _SIGN_TOL) * np.maximum(high, -low)
+    threshold = (1 - SIGN_TOL) * np.maximum(high, -low)
     signs = np.ones(count, vectors.dtype)
     # Only columns whose largest positive and negative entries tie need a look at who comes first.
     signs[high < threshold] = -1

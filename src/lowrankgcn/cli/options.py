@@ -31,7 +31,8 @@ TableArgument = Annotated[
     typer.Argument(
         metavar="TABLE",
         allow_dash=True,
-        help="CSV, TSV or Parquet file, or - for standard input.",
+        help="CSV, TSV or Parquet file, or - for standard input; classify also takes a folder of "
+        "Parquet files.",
         show_default=False,
     ),
 ]

@@ -37,6 +37,8 @@ class Request:
     rank: int | str = "auto"
     bandwidth: float | str = "auto"
     encoding: str | None = None
+    scheduler: str | None = None
+    workers: int | None = None
     seed: int = 0
     as_json: bool = False
     quiet: bool = False
@@ -51,7 +53,7 @@ class Request:
     def command(self) -> str:
         """The command line of this request."""
         words = ["lowrankgcn", "classify", str(self.table), "--target", self.target]
-        for option in ("out", "report", "save", "encoding"):
+        for option in ("out", "report", "save", "encoding", "scheduler", "workers"):
             value = getattr(self, option)
             words += [] if value is None else [f"--{option}", str(value)]
         words += [

@@ -19,7 +19,15 @@ array([0.5, 0.5, 1.5, 1.5, 2. ])
 """
 
 from lowrankgcn.eigensolvers.base import DirectSolution, Solution
-from lowrankgcn.eigensolvers.direct import DenseEigh, ThinSVD
+from lowrankgcn.eigensolvers.direct import DenseEigh, ThinSVD, gram_solution
 from lowrankgcn.eigensolvers.iterative import BlockKrylov, Lanczos
 
-__all__ = ["BlockKrylov", "DenseEigh", "DirectSolution", "Lanczos", "Solution", "ThinSVD"]
+__all__ = [
+    "BlockKrylov",
+    "DenseEigh",
+    "DirectSolution",
+    "Lanczos",
+    "Solution",
+    "ThinSVD",
+    "gram_solution",
+]

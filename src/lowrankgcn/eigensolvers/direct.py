@@ -22,7 +22,7 @@ from lowrankgcn.eigensolvers.base import (
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import Factor, FloatArray
 
-__all__ = ["DenseEigh", "ThinSVD"]
+__all__ = ["DenseEigh", "ThinSVD", "gram_solution"]
 
 _ROWS = 8192
 _SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
@@ -64,23 +64,12 @@ class ThinSVD:
         isolated nodes are zero in Z and belong to the null space.
         """
         factor = _factor(laplacian)
-        gram = _deflated_gram(laplacian, factor)
-        squares, right = _eigh(gram)
-        # Eigenvalues of a Gram matrix are known to rounding of its norm, which is at most one.
-        rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
-        squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
-        bulk = laplacian.n - laplacian.null_space.dimension - rank
 
-        def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
-            mu, v = squares[index], right[:, index]
-            vectors = factor.matmul(_behind(_reorthogonalized(gram, v, mu), lead), dtype=dtype)
-            # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
-            defect = (gram @ v - v * mu) / np.sqrt(mu)
-            norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
-            # The Gram matrix itself is known to rounding only.
-            return vectors, np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
+        def product(coefficients: FloatArray, lead: int, dtype: Any) -> NDArray[Any]:
+            return factor.matmul(_behind(coefficients, lead), dtype=dtype)
 
-        return DirectSolution(np.clip(1.0 - squares, SMALLEST, 1.0), 1.0, bulk, "svd", build)
+        outside = laplacian.n - laplacian.null_space.dimension
+        return gram_solution(_deflated_gram(laplacian, factor), outside, product)
 
     @staticmethod
     def approximate(laplacian: Laplacian, count: int, lead: int, dtype: Any) -> Solution | None:
@@ -138,6 +127,45 @@ class ThinSVD:
 
         squared = _sum_rows(rotate, laplacian.n)
         return Solution(values, U[:, : lead + count], np.sqrt(squared), len(mu), "svd")
+
+
+def gram_solution(
+    gram: FloatArray, dimension: int, product: Callable[[FloatArray, int, Any], NDArray[Any]]
+) -> DirectSolution:
+    """All eigenpairs of 𝓛 = I − Z Zᵀ outside the null space, from the deflated Gram matrix of Z.
+
+    Parameters
+    ----------
+    gram : (m, m) array
+        ZᵀZ, the singular vectors of the null space moved to eigenvalues of at most 0.
+    dimension : int
+        That of the space outside the null space.
+    product : callable
+        ``product(C, lead, dtype)`` gives Z C behind `lead` columns of zeros, or whatever stands for
+        eigenvectors.
+
+    Examples
+    --------
+    >>> direct = gram_solution(np.diag([0.25, -1.0]), 3, lambda C, lead, dtype: C)
+    >>> direct.values.tolist(), direct.bulk_count, abs(direct.build([0], 0, float)[0][0, 0])
+    ([0.75], 2, np.float64(2.0))
+    """
+    squares, right = _eigh(gram)
+    # Eigenvalues of a Gram matrix are known to rounding of its norm, which is at most one.
+    rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
+    squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
+
+    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
+        mu, v = squares[index], right[:, index]
+        vectors = product(_reorthogonalized(gram, v, mu), lead, dtype)
+        # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
+        defect = (gram @ v - v * mu) / np.sqrt(mu)
+        norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
+        # The Gram matrix itself is known to rounding only.
+        return vectors, np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
+
+    values = np.clip(1.0 - squares, SMALLEST, 1.0)
+    return DirectSolution(values, 1.0, dimension - rank, "svd", build)
 
 
 def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:

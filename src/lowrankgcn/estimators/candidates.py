@@ -31,7 +31,14 @@ from lowrankgcn.operators import FloatArray, IdentityOperator, SymmetricOperator
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import Features
 
-__all__ = ["Architecture", "Candidate", "Prepared", "prepare", "truncated"]
+__all__ = [
+    "Architecture",
+    "Candidate",
+    "Prepared",
+    "overlap_signs",
+    "prepare",
+    "truncated",
+]
 
 Architecture = Literal["full", "low-rank", "reduced"]
 
@@ -137,6 +144,8 @@ def prepare(
     inner: FloatArray | None = None,
     *,
     scaled: bool = True,
+    n_rows: int | None = None,
+    square_sum: float | None = None,
 ) -> Prepared:
     """Build the kernels' scaling and the features' scaling of a candidate.
 
@@ -151,13 +160,17 @@ def prepare(
         UᵀX of all eigenvectors, of which kernels of given rank have the first.
     scaled : bool
         False leaves kernels and features as they are, as in the paper.
+    n_rows, square_sum : int and float, optional
+        Number of rows and sum of the squares of their features, if `features` and the eigenvectors
+        of `kernels` stand for more rows than they have.
     """
-    n = laplacian.n
+    n = laplacian.n if n_rows is None else n_rows
     if candidate.ignores_graph:
-        scale = _inverse_rms(features.square_sum(), math.prod(features.shape))
+        total = features.square_sum() if square_sum is None else square_sum
+        scale = _inverse_rms(total, n * features.shape[1])
         # Without a hidden layer the model is convex and its penalty is one on standardised columns.
         keep = not scaled or not candidate.hidden_widths
-        return Prepared(candidate, (IdentityOperator(n),), 1.0 if keep else scale)
+        return Prepared(candidate, (IdentityOperator(features.shape[0]),), 1.0 if keep else scale)
     pairs = kernels[0].eigenpairs
     if pairs is None:
         scale = _full_scale(kernels, features) if scaled else 1.0
@@ -185,11 +198,16 @@ def _oriented(pairs: Eigenpairs, inner: FloatArray) -> tuple[Eigenpairs, FloatAr
     Reduced networks depend on signs. Those of :func:`lowrankgcn.eigenpairs` hang on the largest
     entry of each vector, which a few more rows may change; a sum over all rows hardly changes.
     """
-    mixed = inner @ np.random.default_rng(0).normal(size=inner.shape[1])
-    negligible = _COMMON * float(np.abs(mixed).max(initial=0.0))  # rounding must not decide
-    signs = np.where(mixed < -negligible, -1.0, 1.0)
+    signs = overlap_signs(inner)
     vectors = pairs.eigenvectors * signs.astype(pairs.eigenvectors.dtype)
     return replace(pairs, eigenvectors=vectors), inner * signs[:, None]
+
+
+def overlap_signs(inner: FloatArray) -> FloatArray:
+    """Signs that make a fixed mixture of the columns of UᵀX (r, N_0) positive, shape (r,)."""
+    mixed = inner @ np.random.default_rng(0).normal(size=inner.shape[1])
+    negligible = _COMMON * float(np.abs(mixed).max(initial=0.0))  # rounding must not decide
+    return np.where(mixed < -negligible, -1.0, 1.0)
 
 
 def _full_scale(kernels: Sequence[Kernel], features: Features) -> float:

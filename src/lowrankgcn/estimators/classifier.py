@@ -21,11 +21,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
-from lowrankgcn.estimators.evidence import gather
-from lowrankgcn.estimators.fitting import fit
-from lowrankgcn.estimators.labels import known_labels, read_labels
+from lowrankgcn.estimators.evidence import Evidence, gather
+from lowrankgcn.estimators.fitting import Fitted, fit
+from lowrankgcn.estimators.labels import Labels, known_labels, read_labels
+from lowrankgcn.estimators.lazy import lazy_rows
 from lowrankgcn.estimators.questions import QuestionsMixin
-from lowrankgcn.estimators.reading import check_new_rows, read_rows
+from lowrankgcn.estimators.reading import Kind, check_new_rows, read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 
@@ -204,7 +205,8 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
         Parameters
         ----------
         X : array, DataFrame, sparse array or Graph
-            All rows, labelled or not.
+            All rows, labelled or not. A Dask DataFrame or array is read block by block, see
+            :mod:`lowrankgcn.distributed`; what concerns its rows is then lazy.
         y : (n,) array
             Labels; −1, None, NaN and "" mark unlabelled rows.
         sample_weight : (n,) array, optional
@@ -227,6 +229,9 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
         ConvergenceWarning
             If training did not converge.
         """
+        if (lazy := lazy_rows(X, y, sample_weight)) is not None:
+            lazy.fit(self, X, y, sample_weight)
+            return self
         settings = read_settings(self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph)
         labels = read_labels(y)
@@ -243,9 +248,27 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
                 raise invalid("sample_weight", expected, "zero weights only")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fitted = fit(rows, labels, settings, weights, seed)
+        transduction = labels.classes[fitted.distributions.argmax(axis=1)]
+        evidence = None
+        if fitted.model is not None:
+            evidence = gather(fitted.model, fitted.members, fitted.graph, rows.data, labels)
+        n_unplaced = int(fitted.unplaced.sum())
+        self._keep(labels, fitted, transduction, rows.later, n_unplaced, evidence)
+        return self
+
+    def _keep(
+        self,
+        labels: Labels,
+        fitted: Fitted,
+        transduction: Any,
+        kind: Kind,
+        n_unplaced: int,
+        evidence: Evidence | None,
+    ) -> None:
+        """Take over what fitting found out."""
         self.classes_ = labels.classes
         self.label_distributions_ = fitted.distributions
-        self.transduction_ = labels.classes[fitted.distributions.argmax(axis=1)]
+        self.transduction_ = transduction
         self.graph_, self.laplacian_ = fitted.graph, fitted.laplacian
         self.eigenpairs_ = fitted.pairs
         self.selection_ = fitted.selection
@@ -255,18 +278,14 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.n_iter_ = max(int(record.n_iter.max()) for record in records)
         self.timings_ = fitted.timings
         self.unplaced_ = fitted.unplaced
-        self._kind, self._model = rows.later, fitted.model
-        self._labelled, self._evidence = labels.index, None
-        if fitted.model is not None:
-            self._evidence = gather(fitted.model, fitted.members, fitted.graph, rows.data, labels)
-        count = int(fitted.unplaced.sum())
-        if count:
+        self._kind, self._model = kind, fitted.model
+        self._labelled, self._evidence = labels.index, evidence
+        if n_unplaced:
             warn_caller(
-                f"{count} of {rows.n_rows} rows belong to parts of the graph without any label; "
-                "their class distribution is uniform",
+                f"{n_unplaced} of {labels.n_rows} rows belong to parts of the graph without any "
+                "label; their class distribution is uniform",
                 UnlabelledComponentWarning,
             )
-        return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class distributions of any rows, shape (q, C), in the order of ``classes_``.
@@ -276,7 +295,8 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
         X : array, DataFrame or sparse array
             Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
             rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
-            X, rows of whatever the graph was made of.
+            X, rows of whatever the graph was made of. Of a Dask collection the result is a lazy
+            Dask array.
 
         Raises
         ------
@@ -285,6 +305,9 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
             not made of the same X: nothing says how it would join them.
         """
         check_is_fitted(self)
+        if (lazy := lazy_rows(X)) is not None:
+            distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
+            return distributions
         data = check_new_rows(self, X, self._kind)
         if self._model is None:
             expected = "the fitted rows: see label_distributions_"
@@ -300,6 +323,10 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of any rows, shape (q,)."""
+        if (lazy := lazy_rows(X)) is not None:
+            check_is_fitted(self)
+            lazily: NDArray[Any] = lazy.predict(self, X)
+            return lazily
         shares = self.predict_proba(X)
         classes: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
         return classes
@@ -315,6 +342,9 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
             Their classes; rows marked as unlabelled are left out.
         sample_weight : (q,) array, optional
         """
+        if (lazy := lazy_rows(X, y, sample_weight)) is not None:
+            check_is_fitted(self)
+            return float(lazy.score(self, X, y, sample_weight))
         index, values, count = known_labels(y)
         predicted = self.predict(X)
         if len(predicted) != count:

@@ -23,7 +23,7 @@ from lowrankgcn.extension.base import row_scale
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.kernels import Kernel
 
-__all__ = ["Evidence", "LabelledRows", "gather", "spread_over"]
+__all__ = ["MOST_ROWS", "Evidence", "LabelledRows", "gather", "response_of", "spread_over"]
 
 FloatArray = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
@@ -139,7 +139,7 @@ def gather(
     extended, seen = _placed(model, graph, X, index)
     codes = labels.codes[chosen].astype(np.int64)
     rows = LabelledRows(index.astype(np.int64), codes, extended, seen)
-    return Evidence(tuple(map(_response_of, members)), _average(model, graph), rows)
+    return Evidence(tuple(map(response_of, members)), _average(model, graph), rows)
 
 
 def _placed(
@@ -173,7 +173,8 @@ def spread_over(codes: NDArray[Any], most: int) -> NDArray[np.intp]:
     return np.sort(by_class[places])
 
 
-def _response_of(member: Member) -> FloatArray | None:
+def response_of(member: Member) -> FloatArray | None:
+    """Σ_k |φ_k(Λ)| of a network's kernels; None without eigenvectors."""
     if member.prepared.pairs is None:
         return None
     kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]

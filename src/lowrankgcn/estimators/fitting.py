@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -31,7 +31,16 @@ from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import Features, TensorFeatures, threads_for
 
-__all__ = ["Fitted", "SetUp", "fit", "predict_without", "read", "set_up"]
+__all__ = [
+    "Clock",
+    "Fitted",
+    "SetUp",
+    "fit",
+    "predict_without",
+    "read",
+    "set_up",
+    "without_rounding",
+]
 
 _WORK_OF_A_ROW = 1000
 _ORTHOGONAL = 1e-8
@@ -40,15 +49,18 @@ _ORTHOGONAL = 1e-8
 @final
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """All that fitting finds out."""
+    """All that fitting finds out.
 
-    graph: Graph
+    Of rows in blocks, the graph is known without its rows, and what concerns each row is lazy.
+    """
+
+    graph: Any
     laplacian: Laplacian
     pairs: Eigenpairs | None
     members: tuple[Member, ...]
     selection: Selection
-    distributions: FloatArray
-    unplaced: NDArray[np.bool_]
+    distributions: Any  # (n, C)
+    unplaced: Any  # (n,)
     model: Model | None
     timings: dict[str, float]
 
@@ -71,7 +83,7 @@ def fit(
 ) -> Fitted:
     """Fit networks to the labelled rows; small problems on one thread, which is faster."""
     with threads_for(labels.n_rows * _WORK_OF_A_ROW):
-        clock = _Clock()
+        clock = Clock()
         tell("building the graph")
         ready = set_up(rows, labels, settings, seed)
         clock.note("set-up")
@@ -127,7 +139,7 @@ def _fit(
     settings: Settings,
     sample_weight: FloatArray | None,
     seed: int,
-    clock: _Clock,
+    clock: Clock,
 ) -> Fitted:
     laplacian, proposals, inputs = ready.laplacian, ready.proposals, ready.inputs
     graph = laplacian.graph
@@ -171,12 +183,15 @@ def _distributions(
     return distributions
 
 
-class _Clock:
+class Clock:
+    """Seconds that each step took."""
+
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def note(self, step: str) -> None:
+        """The step ends now."""
         now = time.perf_counter()
         self.seconds[step] = now - self._last
         self._last = now
@@ -220,12 +235,17 @@ def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs
 
 
 def _inner(features: Features, pairs: Eigenpairs) -> FloatArray:
-    """UᵀX, once for all candidates; what is rounding becomes zero.
+    """UᵀX, once for all candidates."""
+    inner: FloatArray = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
+    return without_rounding(inner, features.square_sum())
+
+
+def without_rounding(inner: FloatArray, square_sum: float) -> FloatArray:
+    """UᵀX with zeros in place of rounding errors, for features of the given sum of squares.
 
     Nothing else may decide on which side of its kink an activation begins.
     """
-    inner: FloatArray = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
-    length = math.sqrt(features.square_sum() / features.shape[1])  # of a column, about
+    length = math.sqrt(square_sum / inner.shape[1])  # of a column, about
     return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
 
 

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from lowrankgcn._validation import invalid
 
-__all__ = ["Labels", "known_labels", "read_labels"]
+__all__ = ["Labels", "known_labels", "labelled_cells", "read_labels"]
 
 
 @final
@@ -109,6 +109,17 @@ def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     if not len(index):
         raise invalid("y", "a labelled row", "no label at all")
     return index, _of_one_kind(values[index]), len(values)
+
+
+def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Which rows of a part of a column are labelled, and the labels; there may be none.
+
+    >>> labelled_cells(["", "red"])
+    (array([1]), array(['red'], dtype=object))
+    """
+    values = _column(y)
+    index = np.flatnonzero(~_unlabelled(values))
+    return index, values[index]
 
 
 def _categories(y: Any) -> list[Any] | None:

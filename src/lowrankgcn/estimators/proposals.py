@@ -34,14 +34,23 @@ from lowrankgcn.kernels import Kernel, kernel, low_rank_kernels
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.spectrum import Eigenpairs
 
-__all__ = ["Proposals", "eigengap", "propose"]
+__all__ = [
+    "MANY_ROWS",
+    "Proposals",
+    "eigengap",
+    "filter_choices",
+    "list_candidates",
+    "propose",
+    "quiet_cuts",
+    "rank_for",
+]
 
 DEFAULT_RANK = 30
 
 # Odds before any label is seen: the graph is there because it is believed to matter.
 _PRIORS = {"full": 10.0, "low-rank": 10.0, "reduced": 3.0}
-# Beyond so many rows a low-rank network, whose training touches all of them, is not tried unasked.
-_MANY_ROWS = 50_000
+#: Beyond so many rows a low-rank network, whose training touches all of them, is not tried unasked.
+MANY_ROWS = 50_000
 _STORED_SINGLE = 200_000
 
 
@@ -66,30 +75,47 @@ class Proposals:
 
 def propose(laplacian: Laplacian, settings: Settings, n_classes: int, seed: int) -> Proposals:
     """Decompose the Laplacian and list what may be trained on it."""
-    rank = _rank(laplacian, settings)
+    graph = laplacian.graph
+    edges = graph.n_hyperedges if isinstance(graph, Hypergraph) else None
+    rank = rank_for(laplacian.n, edges, settings)
     if settings.architecture == "full":
         return _full(laplacian, settings)
-    pairs: Eigenpairs | None
-    with _quiet(settings.rank is not None):
+    with quiet_cuts(settings):
         if settings.filters is None:
             pairs = eigenpairs(
                 laplacian, rank, tol=settings.tol, random_state=seed, dtype=_dtype(laplacian)
             )
-            choices = [(pairs, filters) for filters in _filters(pairs, settings, n_classes)]
-            gap = eigengap(pairs.eigenvalues, n_classes)
-            if settings.rank is None and gap is not None:
-                choices.append((truncated(pairs, gap), choices[0][1]))
+            choices = filter_choices(pairs, settings, n_classes)
         else:
             kernels = kernel(
                 laplacian, list(settings.filters), rank, tol=settings.tol, random_state=seed
             )
+            assert kernels[0].eigenpairs is not None
             pairs = kernels[0].eigenpairs
-            assert pairs is not None
             choices = [(pairs, tuple(made.filter for made in kernels))]
+    return list_candidates(laplacian, settings, pairs, choices, laplacian.n)
+
+
+Choices = list[tuple[Eigenpairs, tuple[Filter, ...]]]
+
+
+def filter_choices(pairs: Eigenpairs, settings: Settings, n_classes: int) -> Choices:
+    """Filters worth comparing on the pairs, and on those before an eigengap."""
+    choices = [(pairs, filters) for filters in _filters(pairs, settings, n_classes)]
+    gap = eigengap(pairs.eigenvalues, n_classes)
+    if settings.rank is None and gap is not None:
+        choices.append((truncated(pairs, gap), choices[0][1]))
+    return choices
+
+
+def list_candidates(
+    laplacian: Laplacian, settings: Settings, pairs: Eigenpairs, choices: Choices, n_rows: int
+) -> Proposals:
+    """The networks that may be trained on chosen pairs and filters, for so many rows."""
     found: list[tuple[Candidate, tuple[Kernel, ...]]] = []
     if settings.architecture == "auto" and settings.filters is None:
         found += [(candidate, ()) for candidate in _without_graph(settings)]
-    for architecture in _architectures(laplacian, settings):
+    for architecture in _architectures(n_rows, settings):
         for kept, filters in choices:
             candidate = Candidate(
                 architecture,
@@ -124,14 +150,13 @@ def eigengap(eigenvalues: Any, n_classes: int) -> int | None:
     return first + best if ratio[best] > 1.5 else None
 
 
-def _rank(laplacian: Laplacian, settings: Settings) -> int:
+def rank_for(n_rows: int, n_hyperedges: int | None, settings: Settings) -> int:
+    """Number of eigenpairs: as given, or 30 if there are so many rows and hyperedges."""
     if settings.rank is not None:
-        if settings.rank > laplacian.n:
-            raise invalid("rank", f"at most {laplacian.n}, the number of rows", settings.rank)
+        if settings.rank > n_rows:
+            raise invalid("rank", f"at most {n_rows}, the number of rows", settings.rank)
         return settings.rank
-    limit = laplacian.n
-    if isinstance(laplacian.graph, Hypergraph):
-        limit = min(limit, laplacian.graph.n_hyperedges)
+    limit = n_rows if n_hyperedges is None else min(n_rows, n_hyperedges)
     return max(1, min(DEFAULT_RANK, limit))
 
 
@@ -152,10 +177,10 @@ def _filters(pairs: Eigenpairs, settings: Settings, n_classes: int) -> list[tupl
     return [(inverse,), *others]
 
 
-def _architectures(laplacian: Laplacian, settings: Settings) -> tuple[Any, ...]:
+def _architectures(n_rows: int, settings: Settings) -> tuple[Any, ...]:
     if settings.architecture != "auto":
         return (settings.architecture,)
-    return ("reduced",) if laplacian.n > _MANY_ROWS else ("reduced", "low-rank")
+    return ("reduced",) if n_rows > MANY_ROWS else ("reduced", "low-rank")
 
 
 def _without_graph(settings: Settings) -> list[Candidate]:
@@ -179,11 +204,11 @@ def _full(laplacian: Laplacian, settings: Settings) -> Proposals:
 
 
 @contextmanager
-def _quiet(rank_given: bool) -> Iterator[None]:
+def quiet_cuts(settings: Settings) -> Iterator[None]:
     """Several components are no news here, nor is the cut of a rank that nobody asked for."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        if not rank_given:
+        if settings.rank is None:
             warnings.simplefilter("ignore", RankWarning)
             warnings.simplefilter("ignore", DegenerateCutWarning)
         yield

@@ -114,8 +114,8 @@ class QuestionsMixin:
         Raises
         ------
         ValueError
-            If fewer than `k` rows have no label, or the classifier was loaded from a file, which
-            does not keep the graph.
+            If fewer than `k` rows have no label, the classifier was loaded from a file, which
+            does not keep the graph, or the rows given to fit were a Dask collection.
 
         Notes
         -----
@@ -137,6 +137,8 @@ class QuestionsMixin:
         check_is_fitted(self)
         if not hasattr(self, "laplacian_"):
             raise invalid("classifier", "one fitted here, with its graph", "one from a file")
+        if not isinstance(self.label_distributions_, np.ndarray):
+            raise invalid("classifier", "one fitted to rows in memory", "rows in blocks")
         return suggest(
             self.laplacian_,
             self.eigenpairs_,

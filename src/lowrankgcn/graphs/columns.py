@@ -37,6 +37,9 @@ __all__ = [
     "ColumnEncoding",
     "column_from_dict",
     "fit_column",
+    "inner_edges",
+    "quantile_ranks",
+    "separating_edges",
 ]
 
 Binning = Literal["quantile", "uniform"]
@@ -304,15 +307,36 @@ def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...]
         else:
             edges = low * (1 - number / bins) + high * (number / bins)
     elif distinct is not None:
-        # Quantiles would merge rare values with frequent ones: separate all values half-way.
-        middle = distinct[:-1] / 2 + distinct[1:] / 2
-        edges = np.where(middle < distinct[1:], middle, distinct[:-1])
+        edges = separating_edges(distinct)
     else:
-        last = -(-np.arange(1, bins) * present.size // bins) - 1  # of the rows that a bin ends with
+        last = quantile_ranks(present.size, bins)
         ranked = present.copy()
         _place(ranked, last.tolist())
         edges = ranked[last]
-    return tuple(np.unique(edges[(edges >= present.min()) & (edges < present.max())]).tolist())
+    return inner_edges(edges, present.min(), present.max())
+
+
+def separating_edges(distinct: NDArray[Any]) -> NDArray[Any]:
+    """Edges half-way between few distinct numbers, ascending.
+
+    Quantiles would merge rare values with frequent ones.
+    """
+    middle = distinct[:-1] / 2 + distinct[1:] / 2
+    return np.where(middle < distinct[1:], middle, distinct[:-1])
+
+
+def quantile_ranks(size: int, bins: int) -> NDArray[np.intp]:
+    """Ranks, from 0, of the last number of every bin but the last among `size` sorted ones.
+
+    >>> quantile_ranks(10, 5).tolist()
+    [1, 3, 5, 7]
+    """
+    return -(-np.arange(1, bins) * size // bins) - 1
+
+
+def inner_edges(edges: NDArray[Any], low: Any, high: Any) -> tuple[float, ...]:
+    """Distinct edges from the smallest number `low` to below the largest one."""
+    return tuple(np.unique(edges[(edges >= low) & (edges < high)]).tolist())
 
 
 def _place(values: NDArray[Any], ranks: list[int]) -> None:

@@ -31,11 +31,12 @@ from lowrankgcn._validation import choice, finite_array, finite_total, invalid, 
 from lowrankgcn.graphs.cells import Name, plain_name, read_cells, read_table
 from lowrankgcn.graphs.columns import Binning, ColumnEncoding, column_from_dict, fit_column
 
-__all__ = ["TableEncoder"]
+__all__ = ["DEFAULT_BINS", "TableEncoder"]
 
 Missing = Literal["ignore", "edge", "drop-column"]
 
-_DEFAULT_BINS = 5
+#: Bins of a column of numbers.
+DEFAULT_BINS = 5
 _MOST_UNIFORM_BINS = 2**20  # their edges are listed, however few hold a row
 
 
@@ -77,7 +78,7 @@ class TableEncoder:
         cls,
         frame: Any,
         *,
-        bins: int | Mapping[Any, int | None] | None = _DEFAULT_BINS,
+        bins: int | Mapping[Any, int | None] | None = DEFAULT_BINS,
         binning: Binning = "quantile",
         missing: Missing = "ignore",
         min_count: int = 1,
@@ -124,7 +125,7 @@ class TableEncoder:
         cls,
         frame: Any,
         *,
-        bins: int | Mapping[Any, int | None] | None = _DEFAULT_BINS,
+        bins: int | Mapping[Any, int | None] | None = DEFAULT_BINS,
         binning: Binning = "quantile",
         missing: Missing = "ignore",
         min_count: int = 1,
@@ -318,7 +319,7 @@ def _bins_of_columns(bins: Any, names: Iterable[Name], most: int | None) -> dict
         _check_known(given, names, "bins")
     else:
         given = dict.fromkeys(names, bins)
-    chosen = {name: given.get(name, _DEFAULT_BINS) for name in names}
+    chosen = {name: given.get(name, DEFAULT_BINS) for name in names}
     for name, number in chosen.items():
         if number is not None:
             argument = f"bins[{name!r}]" if isinstance(bins, Mapping) else "bins"

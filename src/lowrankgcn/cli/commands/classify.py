@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -30,10 +31,13 @@ lowrankgcn classify cars.csv --target price --out classified.csv
 lowrankgcn classify cars.csv --target price --validate --report report.html --save cars.model
 
 lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-rows.csv
+
+lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
 """
 
 _CHOICES = "What is compared"
 _COLUMNS = "Columns"
+_FOLDERS = "Tables larger than memory"
 
 
 def _file(name: str, text: str) -> typer.models.OptionInfo:
@@ -115,6 +119,27 @@ def classify(
         ),
     ] = None,
     encoding: Encoding = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="For a folder: the Dask cluster that works, as tcp://host:8786.",
+            show_default=False,
+            rich_help_panel=_FOLDERS,
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            metavar="N",
+            help="For a folder: start so many processes of Dask here.",
+            show_default=False,
+            rich_help_panel=_FOLDERS,
+        ),
+    ] = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -128,34 +153,50 @@ def classify(
     given one where there is one; and **probability**, what the model gives to that class. Without
     **--out**, **--report**, **--save** and **--json**, the rows that had no class go to standard
     output as CSV.
+
+    A folder of Parquet files is read block by block with Dask, and **--out** names a new folder.
     """
     from lowrankgcn.cli.progress import status
     from lowrankgcn.cli.request import Request
     from lowrankgcn.cli.tasks import read_task
 
-    task = read_task(
-        Request(
-            table=table,
-            target=target,
-            out=out,
-            report=report,
-            save=save,
-            validate=validate,
-            probabilities=probabilities,
-            drop=tuple(drop or ()),
-            categorical=tuple(categorical or ()),
-            numeric=tuple(numeric or ()),
-            graph=graph.value,
-            architecture=architecture.value,
-            filter=filter,
-            rank="auto" if rank is None else rank,
-            bandwidth="auto" if bandwidth is None else bandwidth,
-            encoding=encoding,
-            seed=seed,
-            as_json=as_json,
-            quiet=quiet,
-        )
+    if scheduler is not None and workers is not None:
+        raise typer.BadParameter("either this or --workers", param_hint="--scheduler")
+    request = Request(
+        table=table,
+        target=target,
+        out=out,
+        report=report,
+        save=save,
+        validate=validate,
+        probabilities=probabilities,
+        drop=tuple(drop or ()),
+        categorical=tuple(categorical or ()),
+        numeric=tuple(numeric or ()),
+        graph=graph.value,
+        architecture=architecture.value,
+        filter=filter,
+        rank="auto" if rank is None else rank,
+        bandwidth="auto" if bandwidth is None else bandwidth,
+        encoding=encoding,
+        scheduler=scheduler,
+        workers=workers,
+        seed=seed,
+        as_json=as_json,
+        quiet=quiet,
     )
+    if table.is_dir():
+        if find_spec("dask") is None or find_spec("distributed") is None:
+            message = "a folder needs Dask: pip install lowrankgcn[distributed]"
+            raise typer.BadParameter(message, param_hint="TABLE")
+        from lowrankgcn.cli.folder import run as run_folder
+
+        run_folder(request)
+        return
+    if scheduler is not None or workers is not None:
+        option = "--scheduler" if workers is None else "--workers"
+        raise typer.BadParameter("only for a folder of Parquet files", param_hint=option)
+    task = read_task(request)
     # Torch takes seconds to import, for which a bad table need not wait.
     with status("starting torch", shown=not quiet):
         from lowrankgcn.cli.classify import run

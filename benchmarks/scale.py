@@ -1,0 +1,232 @@
+"""Large tables and clouds, each in a process of its own: ``python -m benchmarks.scale NAME ROWS``.
+
+======== =========================================================================================
+NAME     what is measured
+======== =========================================================================================
+table    a table of 21 columns and 112 hyperedges in memory: set-up, R-GCN, all predictions
+points   points in three dimensions in memory: set-up, R-GCN, all predictions
+files    write Parquet files of such a table: ``files ROWS FOLDER``
+dask     the files on a LocalCluster of two processes of one thread: ``dask ROWS FOLDER``
+passes   each pass over the files by itself, and what would travel: ``passes ROWS FOLDER``
+======== =========================================================================================
+
+Each prints one JSON object with seconds for each step, seconds of processors, which other programs
+on the machine do not lengthen, and peak memory in MB, for workers the largest of theirs. Linux
+only.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import resource
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import lowrankgcn as lg
+
+COLUMNS = 21
+HYPEREDGES = 112
+LABELLED = 200
+BLOCK = 500_000
+
+# 21 columns with 112 values: 14 columns of 5 and 7 columns of 6.
+LEVELS = [5 + (j % 3 == 0) for j in range(COLUMNS)]
+assert sum(LEVELS) == HYPEREDGES
+
+
+def table(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Categories that follow one of three hidden classes more often than not, and the class."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 3, n, dtype=np.int8)
+    columns = {}
+    for j, levels in enumerate(LEVELS):
+        codes = (hidden * (j + 1)) % levels
+        noise = rng.random(n, dtype=np.float32) < 0.6
+        codes[noise] = rng.integers(0, levels, int(noise.sum()), dtype=np.int8)
+        columns[f"c{j:02d}"] = pd.Categorical.from_codes(codes, [f"v{k}" for k in range(levels)])
+    return pd.DataFrame(columns), hidden
+
+
+def labels(hidden: np.ndarray) -> np.ndarray:
+    """Two hundred of them, −1 for the rest."""
+    y = np.full(len(hidden), -1, np.int8)
+    chosen = np.random.default_rng(1).choice(len(hidden), LABELLED, replace=False)
+    y[chosen] = hidden[chosen]
+    return y
+
+
+def peak_megabytes() -> float:
+    """Largest memory of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def classifier() -> lg.GCNClassifier:
+    return lg.GCNClassifier(architecture="reduced", random_state=0)
+
+
+def in_memory(X: Any, hidden: np.ndarray) -> dict[str, Any]:
+    """Fit and classify all rows."""
+    before = peak_megabytes()
+    begin, busy = time.perf_counter(), time.process_time()
+    fitted = classifier().fit(X, labels(hidden))
+    whole, busy = time.perf_counter() - begin, time.process_time() - busy
+    return {
+        "rows": len(hidden),
+        "seconds": fitted.timings_ | {"all": whole},
+        "processor seconds": busy,
+        "accuracy": float((fitted.transduction_ == hidden).mean()),
+        "input MB": before,
+        "peak MB": peak_megabytes(),
+    }
+
+
+def run_table(n: int) -> dict[str, Any]:
+    return in_memory(*table(n))
+
+
+def run_points(n: int) -> dict[str, Any]:
+    spiral = lg.datasets.load_spiral(n // 5, random_state=0)
+    return in_memory(spiral.data, spiral.target)
+
+
+def run_files(n: int, folder: Path) -> dict[str, Any]:
+    """Write blocks of half a million rows, the labels of the first of them in a column "class"."""
+    folder.mkdir()
+    begin = time.perf_counter()
+    for number, start in enumerate(range(0, n, BLOCK)):
+        frame, hidden = table(min(BLOCK, n - start), seed=number)
+        y = labels(hidden) if number == 0 else np.full(len(hidden), -1, np.int8)
+        frame["hidden"], frame["class"] = hidden, y
+        frame.to_parquet(folder / f"part-{number:04d}.parquet", index=False)
+    size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+    return {"rows": n, "seconds": {"writing": time.perf_counter() - begin}, "files MB": size}
+
+
+def run_dask(n: int, folder: Path) -> dict[str, Any]:
+    """Fit to the files and classify all rows, and read them once with nothing else to do."""
+    import dask.dataframe as dd
+
+    from distributed import Client, LocalCluster
+
+    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "3GB"}
+    with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster) as client:
+        frame = dd.read_parquet(sorted(map(str, folder.glob("*.parquet"))))
+        X = frame.drop(columns=["hidden", "class"])
+        client.run(_warm)
+        watch = _Watch(client)
+        sizes = X.map_partitions(_touch, meta=("bytes", "i8")).compute()
+        watch.note("reading once")
+        fitted = classifier().fit(X, frame["class"])
+        watch.note("fit")
+        found = fitted.transduction_.compute()
+        watch.note("predictions")
+        accuracy = float((found == frame["hidden"].compute().to_numpy()).mean())
+        workers = client.run(peak_megabytes)
+    seconds = watch.seconds
+    seconds |= {f"fit: {step}": value for step, value in fitted.timings_.items()}
+    return {
+        "rows": n,
+        "seconds": seconds,
+        "processor seconds": watch.busy,
+        "MB of a block": float(sizes.max()) / 1e6,
+        "accuracy": accuracy,
+        "worker peak MB": max(workers.values()),
+        "client peak MB": peak_megabytes(),
+    }
+
+
+def run_passes(n: int, folder: Path) -> dict[str, Any]:
+    """Processor seconds of each pass in this process, and bytes of what a block gives."""
+    import dask
+    import dask.dataframe as dd
+
+    from lowrankgcn.distributed.blocks import Blocks
+    from lowrankgcn.distributed.counts import count_block, count_table
+    from lowrankgcn.distributed.encoding import fit_table
+    from lowrankgcn.distributed.vocabulary import sketch_block
+
+    frame = dd.read_parquet(sorted(map(str, folder.glob("*.parquet"))))
+    X = frame.drop(columns=["hidden", "class"])
+    seconds: dict[str, float] = {}
+    with dask.config.set(scheduler="synchronous"):
+        blocks = Blocks.of(X)
+        fit = classifier().fit(X.partitions[[0]], frame["class"].partitions[[0]])  # warm
+
+        def timed(step: str, run: Any) -> Any:
+            begin = time.process_time()
+            result = run()
+            seconds[step] = time.process_time() - begin
+            return result
+
+        timed("reading", lambda: blocks.collect(len))
+        fitted = timed("reading and values", lambda: fit_table(blocks))
+        _, counting = timed("reading and counts", lambda: count_table(blocks, fitted))
+        fit = timed("fit as a whole", lambda: classifier().fit(X, frame["class"]))
+        timed("reading and predictions", fit.transduction_.compute)
+        block = blocks.tasks[0].compute()
+    travelling = {
+        "values of a block": sketch_block(block),
+        "counts of a block": count_block(block, counting),
+        "model": fit._model,
+        "encoder": counting.encoder,
+    }
+    return {
+        "rows": n,
+        "rows of a block": len(block),
+        "labelled": int((frame["class"] >= 0).sum().compute()),
+        "processor seconds": seconds,
+        "training seconds": fit.timings_["selection"] + fit.timings_["training"],
+        "bytes": {name: len(pickle.dumps(value)) for name, value in travelling.items()},
+        "bytes of a row": float(block.memory_usage(deep=True).sum()) / len(block),
+        "bytes of a row in files": sum(f.stat().st_size for f in folder.iterdir()) / n,
+        "peak MB": peak_megabytes(),
+    }
+
+
+def _warm() -> None:
+    """Import what tasks need, so that no pass has to."""
+    import lowrankgcn.distributed  # noqa: F401
+
+
+def _touch(block: pd.DataFrame) -> pd.Series:
+    """Bytes of a block, which has to be read for it."""
+    return pd.Series([int(block.memory_usage(deep=True).sum())])
+
+
+class _Watch:
+    """Seconds on the clock, and of the processors of this process and all workers."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.seconds: dict[str, float] = {}
+        self.busy: dict[str, float] = {}
+        self._clock, self._used = time.perf_counter(), self._all()
+
+    def _all(self) -> float:
+        return float(time.process_time() + sum(self.client.run(time.process_time).values()))
+
+    def note(self, step: str) -> None:
+        clock, used = time.perf_counter(), self._all()
+        self.seconds[step], self.busy[step] = clock - self._clock, used - self._used
+        self._clock, self._used = clock, used
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    name, count, *rest = sys.argv[1:]
+    runs = {
+        "table": run_table,
+        "points": run_points,
+        "files": run_files,
+        "dask": run_dask,
+        "passes": run_passes,
+    }
+    result = runs[name](int(float(count)), *map(Path, rest))
+    print(json.dumps({"name": name, **result}, indent=2))

@@ -1,0 +1,184 @@
+"""``lowrankgcn classify FOLDER``: a table in Parquet files, on a Dask cluster or on this host."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+
+from lowrankgcn.cli.answers import Answers
+from lowrankgcn.cli.failures import bad_input, noted_warnings, writing
+from lowrankgcn.cli.progress import Stopwatch, progress
+from lowrankgcn.cli.request import Request, column_names
+from lowrankgcn.cli.telling import line
+from lowrankgcn.estimators import GCNClassifier, save
+from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.report.text import percent
+
+__all__ = ["run"]
+
+# Options that need the table in memory.
+_IN_MEMORY = ("report", "validate", "categorical", "numeric", "encoding")
+
+
+def run(request: Request) -> None:
+    """Classify the rows of a folder as asked."""
+    _check(request)
+    shown, watch = not request.quiet, Stopwatch()
+    console = Console(highlight=False, quiet=request.quiet or request.as_json)
+    with ExitStack() as stack:
+        stack.enter_context(_client(request))
+        with bad_input():
+            frame, features = _read(request)
+        classifier = GCNClassifier(
+            graph=request.graph,
+            architecture=request.architecture,
+            filter=request.filter,
+            rank=request.rank,
+            bandwidth=request.bandwidth,
+            random_state=request.seed,
+        )
+        with progress("fitting", shown=shown), bad_input(), noted_warnings() as warned:
+            classifier.fit(features, frame[request.target])
+        if shown:
+            for text in warned:
+                typer.echo(f"warning: {text}", err=True)
+        watch.seconds |= classifier.timings_
+        files: dict[str, str] = {}
+        with progress("writing", shown=shown), watch.timing("writing"):
+            if request.out is not None:
+                with writing(request.out):
+                    _write(request, frame, classifier)
+                files["written"] = str(request.out)
+            if request.save is not None:
+                with writing(request.save, "--save"), bad_input("--save"):
+                    save(classifier, request.save, fitted_rows=False)
+                files["model"] = str(request.save)
+    _tell(request, console, classifier, files, watch.seconds, warned)
+
+
+def _check(request: Request) -> None:
+    for option in _IN_MEMORY:
+        if getattr(request, option):
+            message = "a folder is not read into memory: leave this option out"
+            raise typer.BadParameter(message, param_hint=f"--{option}")
+    if request.out is None and request.save is None:
+        raise typer.BadParameter("say where the rows go", param_hint="--out")
+    if request.out is not None and request.out.exists():
+        raise typer.BadParameter(f"{request.out} is there already", param_hint="--out")
+
+
+@contextmanager
+def _client(request: Request) -> Iterator[None]:
+    """Connect to a cluster, start one here, or leave it to the threads of this process."""
+    if request.scheduler is None and request.workers is None:
+        yield
+        return
+    from distributed import Client, LocalCluster
+
+    with ExitStack() as stack:
+        if request.scheduler is not None:
+            try:
+                stack.enter_context(Client(request.scheduler, timeout=10))
+            except (OSError, TimeoutError, ValueError) as error:
+                first = " ".join(str(error).split())
+                message = f"no Dask scheduler at {request.scheduler}: {first}"
+                raise typer.BadParameter(message, param_hint="--scheduler") from None
+        else:
+            cluster = LocalCluster(
+                n_workers=request.workers, threads_per_worker=1, dashboard_address=None
+            )
+            stack.enter_context(cluster)
+            stack.enter_context(Client(cluster))
+        yield
+
+
+def _read(request: Request) -> tuple[Any, Any]:
+    """The table, and its columns without the target and those left out."""
+    from lowrankgcn.distributed.parquet import read_folder
+
+    frame = read_folder(request.table)
+    columns = list(frame.columns)
+    if request.target not in columns:
+        raise ValueError(
+            f"{request.table}: expected a column {request.target!r}, got {', '.join(columns)}"
+        )
+    dropped = column_names(request.drop, columns)
+    unknown = [name for name in dropped if name not in columns]
+    if unknown:
+        raise ValueError(f"{request.table}: expected a column {unknown[0]!r} to drop, got none")
+    return frame, frame[[name for name in columns if name not in {*dropped, request.target}]]
+
+
+def _write(request: Request, frame: Any, classifier: GCNClassifier) -> None:
+    from dask.delayed import delayed
+
+    from lowrankgcn.distributed.blocks import Blocks
+    from lowrankgcn.distributed.parquet import write_folder
+
+    assert request.out is not None
+    dtype = frame.dtypes[request.target]
+    kept = str(dtype).lower() if dtype.kind in "iub" else None
+    task = delayed(_answered, pure=False)
+    distributions: Any = classifier.label_distributions_  # a Dask array
+    shares = distributions.to_delayed().ravel()
+    blocks = [
+        task(block, share, classifier.classes_, request.target, kept, request.probabilities)
+        for block, share in zip(Blocks.of(frame).tasks, shares, strict=True)
+    ]
+    write_folder(blocks, request.out)
+
+
+def _answered(
+    block: pd.DataFrame,
+    shares: NDArray[np.float64],
+    classes: NDArray[Any],
+    target: str,
+    kind: str | None,
+    each_class: bool,
+) -> pd.DataFrame:
+    """The rows with their classes."""
+    index, given = labelled_cells(block[target])
+    labels = np.full(len(block), None, dtype=object)
+    labels[index] = [str(label) for label in given.tolist()]
+    answers = Answers.of(classes, shares, pd.Series(labels), kind)
+    return answers.added_to(block.reset_index(drop=True), each_class=each_class)
+
+
+def _tell(
+    request: Request,
+    console: Console,
+    classifier: GCNClassifier,
+    files: dict[str, str],
+    seconds: dict[str, float],
+    warned: list[str],
+) -> None:
+    shares = [
+        f"{row['architecture']} {percent(row['share'])}"
+        for row in classifier.selection_
+        if row["share"] > 0
+    ]
+    facts: dict[str, Any] = {
+        "table": str(Path(request.table)),
+        "target": request.target,
+        "rows": int(classifier.graph_.n_nodes),
+        "graph": repr(classifier.graph_),
+        "networks": ", ".join(shares),
+        **files,
+    }
+    if request.as_json:
+        document = {**facts, "seed": request.seed, "seconds": seconds, "warnings": warned}
+        typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+        return
+    for name, value in facts.items():
+        line(console, f"{name:<12}{value}")
+    spent = ", ".join(f"{step} {value:.1f} s" for step, value in seconds.items())
+    line(console, f"{'time':<12}{spent}")

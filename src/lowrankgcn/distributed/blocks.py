@@ -1,0 +1,170 @@
+"""Row blocks of Dask collections: one task per block and pass, small results added up in a tree.
+
+Every step of the package over many rows has one form: a pure function of one block of rows gives a
+small result, and results are joined two by two. Tasks hold no state, so a scheduler may repeat any
+of them elsewhere; joining is exact (integers) or ordered, so that the result does not depend on how
+the rows are cut into blocks.
+
+>>> import dask.dataframe as dd, pandas as pd
+>>> frame = dd.from_pandas(pd.DataFrame({"x": range(10)}), npartitions=3)
+>>> blocks = Blocks.of(frame)
+>>> blocks.lengths()
+(4, 3, 3)
+>>> blocks.reduce(lambda block: int(block["x"].sum()), lambda a, b: a + b)
+45
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, final
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from lowrankgcn._parallel import inline_chunks
+from lowrankgcn._validation import invalid
+
+__all__ = ["Blocks", "compute", "is_collection", "joined_rows", "run_task"]
+
+Result = TypeVar("Result")
+
+_FAN_IN = 8
+# Of dask.distributed, when whoever holds the results is gone; named because it may not be loaded.
+_LOST = ("CommClosedError", "FutureCancelledError", "FuturesCancelledError", "CancelledError")
+
+
+def is_collection(value: Any) -> bool:
+    """Whether a value is a Dask DataFrame, Series or array.
+
+    >>> is_collection(np.zeros(3)), is_collection(da.zeros(3))
+    (False, True)
+    """
+    return isinstance(value, (da.Array, dd.DataFrame, dd.Series))
+
+
+def compute(*tasks: Delayed) -> tuple[Any, ...]:
+    """Run tasks on the active Dask client, or on threads of this process if there is none.
+
+    Raises
+    ------
+    ConnectionError
+        If the scheduler is lost meanwhile.
+    """
+    try:
+        results: tuple[Any, ...] = dask.compute(*tasks)
+    except Exception as error:
+        if type(error).__name__ in _LOST:
+            raise ConnectionError(
+                f"the Dask scheduler was lost and with it all intermediate results: {error}"
+            ) from error
+        raise
+    return results
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks of consecutive rows.
+
+    Attributes
+    ----------
+    tasks : tuple of Delayed
+        Each gives a DataFrame, a Series or an array.
+    empty : DataFrame, Series or array
+        A block without rows, for types and names.
+    """
+
+    tasks: tuple[Delayed, ...]
+    empty: Any
+
+    @classmethod
+    def of(cls, collection: Any) -> Blocks:
+        """The blocks of a Dask DataFrame, Series or array; arrays are cut along rows only."""
+        if isinstance(collection, da.Array):
+            if collection.ndim > 1:
+                collection = collection.rechunk({axis: -1 for axis in range(1, collection.ndim)})
+            tasks = tuple(collection.to_delayed().ravel().tolist())
+            return cls(tasks, np.empty((0, *collection.shape[1:]), collection.dtype))
+        if isinstance(collection, (dd.DataFrame, dd.Series)):
+            # Columns that are not asked for are not read. Further tuning would put several Parquet
+            # files into one block, and then not the same ones for all columns.
+            lean = collection.simplify()
+            return cls(tuple(lean.to_delayed(optimize_graph=False)), collection._meta)
+        raise invalid("X", "a Dask DataFrame or array", type(collection).__name__)
+
+    def map(self, function: Callable[..., Any], *shared: Any) -> list[Delayed]:
+        """One task per block: ``function(block, *shared)``.
+
+        What is shared travels once, whatever the number of blocks.
+        """
+        once = [delayed(value, traverse=False) for value in shared]
+        task = delayed(run_task, pure=False)
+        return [task(function, block, *once) for block in self.tasks]
+
+    def reduce(
+        self,
+        function: Callable[..., Result],
+        join: Callable[[Result, Result], Result],
+        *shared: Any,
+    ) -> Result:
+        """``function(block, *shared)`` of all blocks, joined in their order."""
+        level = self.map(function, *shared)
+        joined = delayed(_join, pure=False)
+        while len(level) > 1:
+            starts = range(0, len(level), _FAN_IN)
+            level = [joined(join, level[start : start + _FAN_IN]) for start in starts]
+        (result,) = compute(*level)
+        return result  # type: ignore[no-any-return]  # Dask is untyped
+
+    def collect(self, function: Callable[..., Result], *shared: Any) -> list[Result]:
+        """``function(block, *shared)`` of every block."""
+        return list(compute(*self.map(function, *shared)))
+
+    def lengths(self) -> tuple[int, ...]:
+        """Number of rows of every block."""
+        return tuple(self.collect(len))
+
+    def take(self, index: NDArray[np.intp], lengths: Sequence[int]) -> Any:
+        """Rows of the given numbers, ascending, as one table or array in memory."""
+        tasks = []
+        task = delayed(_take, pure=False)
+        start = 0
+        for block, length in zip(self.tasks, lengths, strict=True):
+            first, last = np.searchsorted(index, [start, start + length])
+            if last > first:
+                tasks.append(task(block, index[first:last] - start))
+            start += length
+        return joined_rows(compute(*tasks), self.empty)
+
+
+def joined_rows(parts: Sequence[Any], empty: Any) -> Any:
+    """Pieces of a collection one after the other; `empty` if there is none."""
+    if not parts:
+        return empty
+    if isinstance(parts[0], (pd.DataFrame, pd.Series)):
+        return pd.concat(parts) if len(parts) > 1 else parts[0]
+    return np.concatenate(parts)
+
+
+def run_task(function: Callable[..., Any], block: Any, *shared: Any) -> Any:
+    """``function(block, *shared)`` in this thread alone."""
+    with inline_chunks():  # one task is one thread: the scheduler runs several
+        return function(block, *shared)
+
+
+def _join(join: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
+    total = parts[0]
+    for part in parts[1:]:
+        total = join(total, part)
+    return total
+
+
+def _take(block: Any, rows: NDArray[np.intp]) -> Any:
+    return block.iloc[rows] if hasattr(block, "iloc") else block[rows]

@@ -1,0 +1,291 @@
+"""Fitting a classifier to a Dask collection: passes over blocks, then training on a few rows.
+
+=============== ============================= ===================================================
+step            passes over the rows          what travels
+=============== ============================= ===================================================
+labels          one over y                    labelled rows
+vocabulary      one, six more with bins       values of every column; counts in 4096 parts
+counts          one                           |E|² integers for each number of cells in a row
+training        none                          nothing
+prediction      one, when asked for           the model to the workers, results to nobody
+=============== ============================= ===================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import dask.array as da
+import numpy as np
+from dask.delayed import delayed
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.distributed.blocks import Blocks, is_collection, joined_rows, run_task
+from lowrankgcn.distributed.graph import BlockHypergraph
+from lowrankgcn.distributed.labels import read_lazy_labels, read_weights
+from lowrankgcn.distributed.model import Reach, evidence, fitted_rows, models
+from lowrankgcn.distributed.prediction import chosen_classes, lazy_array
+from lowrankgcn.distributed.setup import SetUp, set_up
+from lowrankgcn.distributed.spectrum import HyperedgePairs
+from lowrankgcn.distributed.standin import (
+    StandIn,
+    eigenvector_rows,
+    stand_in,
+)
+from lowrankgcn.estimators.candidates import Prepared, prepare
+from lowrankgcn.estimators.classifier import GCNClassifier
+from lowrankgcn.estimators.fitting import Clock, Fitted
+from lowrankgcn.estimators.labels import Labels
+from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.proposals import (
+    MANY_ROWS,
+    Proposals,
+    filter_choices,
+    list_candidates,
+)
+from lowrankgcn.estimators.reading import has_categories
+from lowrankgcn.estimators.selection import Selection
+from lowrankgcn.estimators.settings import Settings, read_settings
+from lowrankgcn.estimators.task import Task
+from lowrankgcn.graphs import TableEncoder
+from lowrankgcn.operators import FloatArray
+
+__all__ = ["fit"]
+
+
+def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) -> None:
+    """Fit a classifier to a Dask DataFrame or array.
+
+    Parameters
+    ----------
+    classifier : GCNClassifier
+    X : Dask DataFrame or array
+        All rows. Up to 50 000 of them are fitted in memory; more must be a table (texts, or
+        ``graph="hypergraph"``) for a reduced-order network, the hypergraph with its own loops.
+    y : (n,) Dask Series or array, or anything in memory
+    sample_weight : (n,) array, optional
+
+    Raises
+    ------
+    ValueError
+        If an argument is wrong, or asks for what is done in memory only.
+    ConnectionError
+        If the scheduler is lost.
+    """
+    settings = read_settings(classifier.get_params(deep=False))
+    if not is_collection(X):
+        raise invalid("X", "a Dask DataFrame or array, as y is", type(X).__name__)
+    lengths = _lengths(X)
+    labels = read_lazy_labels(y)
+    if labels.n_rows != sum(lengths):
+        raise invalid("y", f"{sum(lengths)} labels, as many as X has rows", labels.n_rows)
+    refusal = _refusal(X, settings)
+    if refusal is not None and labels.n_rows > MANY_ROWS:
+        parameter, expected, got = refusal
+        what = f"{expected} with more than {MANY_ROWS} rows of a Dask collection"
+        raise invalid(parameter, what, got)
+    if refusal is not None or (settings.architecture == "auto" and labels.n_rows <= MANY_ROWS):
+        _fit_in_memory(classifier, X, labels, sample_weight, lengths)
+        return
+    weights = read_weights(sample_weight, labels)
+    blocks = Blocks.of(X)
+    validate_data(classifier, blocks.empty, reset=True, skip_check_array=True)
+    seed = int(check_random_state(classifier.random_state).randint(2**31 - 1))
+    _fit_table(classifier, blocks, labels, settings, weights, seed)
+
+
+def _lengths(X: Any) -> tuple[int, ...]:
+    if isinstance(X, da.Array):
+        if X.ndim != 2:
+            raise invalid("X", "a table with rows and columns", f"{X.ndim}-D")
+        if not np.isnan(X.shape[0]):
+            return tuple(map(int, X.chunks[0]))
+        return Blocks.of(X).lengths()
+    if not len(X.columns):
+        raise invalid("X", "at least one column", "none")
+    return Blocks.of(X[[X.columns[0]]]).lengths()  # Parquet reads one column only
+
+
+def _refusal(X: Any, settings: Settings) -> tuple[str, str, Any] | None:
+    """Parameter, expectation and value of what needs all rows in memory."""
+    empty = Blocks.of(X).empty
+    table = has_categories(empty) or getattr(empty, "dtype", None) == np.dtype(object)
+    if settings.graph != "hypergraph" and not (settings.graph == "auto" and table):
+        named = settings.graph if isinstance(settings.graph, str) else "a graph object"
+        got = "numbers" if settings.graph == "auto" else repr(named)
+        return ("graph", "'hypergraph' (or 'auto' and a column of texts)", got)
+    if settings.architecture not in ("auto", "reduced"):
+        return ("architecture", "'auto' or 'reduced'", repr(settings.architecture))
+    if settings.smoother is not None and not (
+        isinstance(settings.smoother, str) and settings.smoother == "hypergraph"
+    ):
+        return ("smoother", "None or 'hypergraph'", repr(settings.smoother))
+    return None
+
+
+def _fit_in_memory(
+    classifier: GCNClassifier, X: Any, labels: Labels, sample_weight: Any, lengths: Sequence[int]
+) -> None:
+    """Bring the rows here, and give what concerns them back in their blocks."""
+    blocks = Blocks.of(X)
+    rows = joined_rows(blocks.collect(_itself), blocks.empty)
+    y = np.full(labels.n_rows, None, dtype=object)
+    y[labels.index] = labels.classes[labels.codes]
+    weights = None
+    if sample_weight is not None:
+        weights = np.zeros(labels.n_rows)
+        weights[labels.index] = read_weights(sample_weight, labels)
+    classifier.fit(rows, y, weights)
+    for name in ("label_distributions_", "transduction_", "unplaced_"):
+        values = getattr(classifier, name)
+        chunks = (tuple(lengths), *((size,) for size in values.shape[1:]))
+        setattr(classifier, name, da.from_array(values, chunks=chunks))
+
+
+def _itself(block: Any) -> Any:
+    return block
+
+
+def _fit_table(
+    classifier: GCNClassifier,
+    blocks: Blocks,
+    labels: Labels,
+    settings: Settings,
+    weights: NDArray[np.float64] | None,
+    seed: int,
+) -> None:
+    clock = Clock()
+    known = set_up(blocks, settings)
+    labelled = blocks.take(labels.index, known.table.lengths)
+    rows = stand_in(known.inputs, known.pairs, known.inner, labelled, labels.index)
+    proposals = _propose(known, rows, settings, labels.n_classes)
+    clock.note("set-up")
+    standing = Labels(
+        labels.classes, np.arange(len(labels.index)), labels.codes, rows.features.shape[0]
+    )
+    task = Task(standing, settings, weights, seed, rows.features)
+    prepared = _prepare(known, rows, proposals, settings)
+    scores, shares = task.compare(prepared)
+    clock.note("selection")
+    members = task.train(prepared, shares)
+    clock.note("training")
+    reach = Reach.of(known.spectrum, known.table.encoder.transform(labelled))
+    arguments = (members, rows.features, standing, reach.hyperedges)
+    model, own = models(known.inputs, known.spectrum, known.pairs, *arguments)
+    results = _fitted_rows(blocks, own, labels, reach.alone, known.table.lengths)
+    clock.note("prediction")
+    fitted = Fitted(
+        _graph(known),
+        known.spectrum.laplacian,
+        known.pairs.with_vectors(_eigenvectors(blocks, known)),
+        members,
+        Selection.of(proposals.candidates, scores, shares),
+        results.distributions,
+        results.unplaced,
+        model,
+        clock.seconds,
+    )
+    known_rows = evidence(known.spectrum, model, members, labelled, labels)
+    classifier._keep(labels, fitted, results.transduction, "table", reach.n_unplaced, known_rows)
+
+
+def _propose(known: SetUp, rows: StandIn, settings: Settings, n_classes: int) -> Proposals:
+    if known.filters is None:
+        choices = filter_choices(rows.pairs, settings, n_classes)
+    else:
+        choices = [(rows.pairs, known.filters)]
+    laplacian = known.spectrum.laplacian
+    return list_candidates(laplacian, settings, rows.pairs, choices, known.table.n_rows)
+
+
+def _prepare(
+    known: SetUp, rows: StandIn, proposals: Proposals, settings: Settings
+) -> list[Prepared]:
+    return [
+        prepare(
+            candidate,
+            known.spectrum.laplacian,
+            rows.features,
+            kernels,
+            known.inner,
+            scaled=settings.scaling,
+            n_rows=known.table.n_rows,
+            square_sum=known.square_sum,
+        )
+        for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
+    ]
+
+
+def _graph(known: SetUp) -> BlockHypergraph:
+    spectrum = known.spectrum
+    encoder = known.table.encoder
+    return BlockHypergraph(spectrum.n_rows, spectrum.n_components, spectrum.sizes, encoder)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Results:
+    """Lazy arrays of all rows."""
+
+    distributions: Any
+    transduction: Any
+    unplaced: Any
+
+
+def _fitted_rows(
+    blocks: Blocks,
+    model: Model,
+    labels: Labels,
+    alone: NDArray[np.bool_],
+    lengths: Sequence[int],
+) -> _Results:
+    """One task per block, from which all three arrays take their part."""
+    shared = delayed(model, traverse=False)
+    task, pick, choose = delayed(run_task), delayed(getattr), delayed(chosen_classes)
+    index, codes = labels.index[alone], labels.codes[alone]
+    shares, classes, unplaced = [], [], []
+    start = 0
+    for block, length in zip(blocks.tasks, lengths, strict=True):
+        first, last = np.searchsorted(index, [start, start + length])
+        own = (index[first:last] - start, codes[first:last])
+        result = task(fitted_rows, block, shared, own)
+        shares.append(pick(result, "distributions"))
+        classes.append(choose(shares[-1], labels.classes))
+        unplaced.append(pick(result, "unplaced"))
+        start += length
+    return _Results(
+        lazy_array(shares, lengths, (labels.n_classes,), np.float64),
+        lazy_array(classes, lengths, (), labels.classes.dtype),
+        lazy_array(unplaced, lengths, (), np.bool_),
+    )
+
+
+def _eigenvectors(blocks: Blocks, known: SetUp) -> Any:
+    """U, a lazy array (n, r)."""
+    tasks = []
+    shared = delayed((known.table.encoder, known.pairs), traverse=False)
+    task = delayed(run_task)
+    start = 0
+    for block, length in zip(blocks.tasks, known.table.lengths, strict=True):
+        bare = {
+            row - start: column
+            for row, column in known.pairs.bare.items()
+            if start <= row < start + length
+        }
+        tasks.append(task(_vectors, block, shared, bare))
+        start += length
+    return lazy_array(tasks, known.table.lengths, (known.pairs.rank,), np.float64)
+
+
+def _vectors(
+    block: Any, known: tuple[TableEncoder, HyperedgePairs], bare: dict[int, int]
+) -> FloatArray:
+    vectors = eigenvector_rows(*known, block)
+    for row, column in bare.items():
+        vectors[row, column] = 1.0
+    return vectors

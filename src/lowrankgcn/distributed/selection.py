@@ -1,0 +1,96 @@
+"""Exact order statistics of a column that lies in many blocks.
+
+Numbers are mapped to unsigned integers in the same order. A rank is known to lie in an interval of
+these; every pass over the blocks counts the numbers in 4096 equal parts of the interval and goes on
+with one of them, until it holds a single number or few enough to look at.
+
+>>> import numpy as np
+>>> keys = ordered_keys(np.array([-1.5, -0.0, 0.0, 2.0]), "f")
+>>> bool((np.diff(keys.astype(object)) >= 0).all()), numbers_of(keys, "f").tolist()
+(True, [-1.5, 0.0, 0.0, 2.0])
+>>> search = Search.start(rank=2, low=keys[0], high=keys[-1])
+>>> while not search.done:
+...     search = search.narrowed(search.count(keys))
+>>> numbers_of(np.array([search.low], np.uint64), "f")[0]
+np.float64(0.0)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Search", "numbers_of", "ordered_keys"]
+
+KeyKind = Literal["f", "i", "u"]
+
+_PARTS = 4096
+_SIGN = np.uint64(1 << 63)
+
+
+def ordered_keys(numbers: NDArray[Any], kind: KeyKind) -> NDArray[np.uint64]:
+    """Unsigned integers in the order of the numbers: floats ("f"), signed ("i") or unsigned."""
+    if kind == "u":
+        return numbers.astype(np.uint64)
+    if kind == "i":
+        return numbers.astype(np.int64).view(np.uint64) ^ _SIGN
+    bits = (numbers.astype(np.float64) + 0.0).view(np.uint64)  # −0 becomes 0
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN)
+
+
+def numbers_of(keys: NDArray[np.uint64], kind: KeyKind) -> NDArray[Any]:
+    """The numbers that :func:`ordered_keys` mapped to the keys."""
+    if kind == "u":
+        return keys
+    if kind == "i":
+        return (keys ^ _SIGN).view(np.int64)
+    return np.where(keys & _SIGN, keys ^ _SIGN, ~keys).view(np.float64)
+
+
+@final
+@dataclass(frozen=True)
+class Search:
+    """Where the number of some rank may be.
+
+    Attributes
+    ----------
+    rank : int
+        From 0, among the numbers of the interval.
+    low, high : int
+        Smallest and largest key of the interval.
+    """
+
+    rank: int
+    low: int
+    high: int
+
+    @classmethod
+    def start(cls, rank: int, low: Any, high: Any) -> Search:
+        """Look between two keys for the number of rank `rank` of all that lie there."""
+        return cls(int(rank), int(low), int(high))
+
+    @property
+    def done(self) -> bool:
+        """Whether a single number is left."""
+        return self.low == self.high
+
+    @property
+    def _shift(self) -> int:
+        return max(0, (self.high - self.low).bit_length() - (_PARTS.bit_length() - 1))
+
+    def count(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Numbers in each part of the interval, shape (4096,)."""
+        inside = keys[(keys >= np.uint64(self.low)) & (keys <= np.uint64(self.high))]
+        parts = (inside - np.uint64(self.low)) >> np.uint64(self._shift)
+        return np.bincount(parts.astype(np.intp), minlength=_PARTS)
+
+    def narrowed(self, counts: NDArray[np.int64]) -> Search:
+        """The part that the rank lies in, from the counts of all blocks together."""
+        ends = np.cumsum(counts)
+        part = int(np.searchsorted(ends, self.rank, side="right"))
+        rank = self.rank - int(ends[part] - counts[part])
+        low = self.low + (part << self._shift)
+        return Search(rank, low, min(self.high, low + (1 << self._shift) - 1))

@@ -1,0 +1,64 @@
+"""The sign rule of eigenvectors over rows in blocks.
+
+Among the entries of a vector whose magnitude is within a millionth of the largest, the first is
+positive (:mod:`lowrankgcn.spectrum`). One pass finds the largest magnitudes, a second one, only
+where positive and negative entries tie, who comes first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn.distributed.blocks import Blocks
+from lowrankgcn.distributed.spectrum import HyperedgePairs
+from lowrankgcn.distributed.standin import eigenvector_rows
+from lowrankgcn.graphs import TableEncoder
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectrum import SIGN_TOL
+
+__all__ = ["rule_signs"]
+
+Extremes = tuple[FloatArray, FloatArray]
+
+
+def rule_signs(blocks: Blocks, encoder: TableEncoder, pairs: HyperedgePairs) -> FloatArray:
+    """Signs by the rule, shape (r,)."""
+    high, low = blocks.reduce(_extremes, _join, encoder, pairs)
+    threshold = (1 - SIGN_TOL) * np.maximum(high, -low)
+    signs = np.where(high < threshold, -1.0, 1.0)
+    tied = np.flatnonzero((high >= threshold) & (-low >= threshold) & (threshold > 0))
+    if len(tied):
+        signs[tied] = blocks.reduce(_first_signs, _first, encoder, pairs, threshold, tied)
+    return signs
+
+
+def _extremes(block: Any, encoder: TableEncoder, pairs: HyperedgePairs) -> Extremes:
+    vectors = eigenvector_rows(encoder, pairs, block)
+    return vectors.max(axis=0, initial=0.0), vectors.min(axis=0, initial=0.0)
+
+
+def _join(one: Extremes, other: Extremes) -> Extremes:
+    return np.maximum(one[0], other[0]), np.minimum(one[1], other[1])
+
+
+def _first_signs(
+    block: Any,
+    encoder: TableEncoder,
+    pairs: HyperedgePairs,
+    threshold: FloatArray,
+    tied: NDArray[np.intp],
+) -> FloatArray:
+    """Sign of the first large entry of each tied column, 0 if the block has none."""
+    vectors = eigenvector_rows(encoder, pairs, block)[:, tied]
+    large = np.abs(vectors) >= threshold[tied]
+    if not len(large):
+        return np.zeros(len(tied))
+    signs: FloatArray = np.sign(vectors[large.argmax(axis=0), np.arange(len(tied))])
+    return np.where(large.any(axis=0), signs, 0.0)
+
+
+def _first(one: FloatArray, other: FloatArray) -> FloatArray:
+    return np.where(one != 0, one, other)

@@ -1,0 +1,94 @@
+"""``lowrankgcn classify`` on a folder of Parquet files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lowrankgcn as lg
+from tests.cli.commands import call
+
+pytest.importorskip("dask", reason="Dask is not installed")
+pytest.importorskip("distributed", reason="dask.distributed is not installed")
+
+from tests.distributed.tables import some_labels, texts  # isort: skip
+
+# Of Dask's reader about itself, with newer pandas.
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
+
+NAMES = np.array(["ant", "bee", "cat"], object)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three files, one of them without rows; the column "kind" is known of thirty rows."""
+    table, hidden = texts(200, 0)
+    y = some_labels(hidden, 30, 0)
+    table["kind"] = np.where(y >= 0, NAMES[np.maximum(y, 0)], None)
+    source = tmp_path / "source"
+    source.mkdir()
+    for number, (start, stop) in enumerate([(0, 90), (90, 90), (90, 200)]):
+        table.iloc[start:stop].to_parquet(source / f"{number}.parquet", index=False)
+    return source
+
+
+def test_folders_are_classified_file_by_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, model = tmp_path / "out", tmp_path / "model"
+    options = ["--architecture", "reduced", "--rank", "9", "--json"]
+    arguments = [folder, "--target", "kind", "--out", out, "--save", model, *options]
+    assert call("classify", *map(str, arguments)) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == 200 and told["graph"].startswith("BlockHypergraph(200 nodes")
+    written = [pd.read_parquet(file) for file in sorted(out.iterdir())]
+    assert [len(part) for part in written] == [90, 0, 110]
+    whole = pd.concat(written, ignore_index=True)
+    table = pd.concat([pd.read_parquet(file) for file in sorted(folder.iterdir())])
+    features = table.drop(columns="kind").astype("string[pyarrow]")
+    classifier = lg.GCNClassifier(architecture="reduced", rank=9, random_state=0)
+    classifier.fit(features, table["kind"])
+    expected = np.where(table["kind"].isna(), classifier.transduction_, table["kind"])
+    assert whole["prediction"].tolist() == expected.tolist()
+    assert whole["probability"].between(1 / 3, 1).mean() > 0.9
+    assert lg.load(model).predict(features).tolist() == classifier.predict(features).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "nothing", "--out", "new"], "expected a column 'nothing'"),
+        (["--target", "kind"], "say where the rows go"),
+        (["--target", "kind", "--out", "there"], "there is there already"),
+        (["--target", "kind", "--out", "new", "--validate"], "not read into memory"),
+        (["--target", "kind", "--out", "new", "--drop", "c77"], "a column 'c77' to drop"),
+        (["--target", "c0", "--out", "new", "--rank", "999"], "rank: expected at most 200"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    (folder.parent / "there").mkdir()
+    assert call("classify", str(folder), *arguments) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+    assert sorted(path.name for path in folder.parent.iterdir()) == ["source", "there"]
+
+
+def test_a_cluster_is_for_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "table.csv").write_text("a,b\n1,x\n2,\n")
+    table, new = str(tmp_path / "table.csv"), str(tmp_path / "new")
+    assert call("classify", table, "--target", "b", "--workers", "2") == 2
+    assert "only for a folder of Parquet files" in capsys.readouterr().err
+    assert call("classify", str(tmp_path), "--target", "b", "--out", new) == 2
+    assert "expected Parquet files (*.parquet), got none in" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

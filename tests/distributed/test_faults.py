@@ -1,0 +1,95 @@
+"""A worker killed in the middle, a scheduler lost: the same result, or a clear error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from numpy.testing import assert_array_equal
+
+import lowrankgcn as lg
+from tests.distributed.tables import in_blocks, some_labels, texts
+
+import dask  # isort: skip
+from distributed import Client, LocalCluster  # isort: skip
+
+TEXTS, HIDDEN = texts(400, 0)
+LABELS = some_labels(HIDDEN, 30, 0)
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask, about what is done to it here
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Here the client decides who works."""
+    with dask.config.set({"dataframe.convert-string": False}):
+        yield
+
+
+def slowly(block: Any) -> Any:
+    """The block itself, after a while in which its worker may die."""
+    time.sleep(0.2)
+    return block
+
+
+def slow_table() -> Any:
+    return in_blocks(TEXTS, range(50, 400, 50)).map_partitions(slowly, meta=TEXTS.iloc[:0])
+
+
+def fit(X: Any) -> lg.GCNClassifier:
+    options: dict[str, Any] = {"architecture": "reduced", "filter": "heat", "max_iter": 20}
+    return lg.GCNClassifier(random_state=0, **options).fit(X, LABELS)
+
+
+@pytest.fixture(scope="module")
+def expected() -> tuple[Any, Any]:
+    classifier = fit(in_blocks(TEXTS, [100]))
+    return classifier.eigenpairs_.eigenvalues, classifier.transduction_.compute()
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster) as client:
+        yield client
+
+
+def kill_one_worker(client: Client, after: float) -> threading.Thread:
+    """End the process of a worker while others work; its supervisor starts another."""
+    pids = list(client.run(os.getpid).values())
+    timer = threading.Timer(after, os.kill, (pids[0], signal.SIGKILL))
+    timer.start()
+    return timer
+
+
+def test_killed_workers_change_nothing(client: Client, expected: tuple[Any, Any]) -> None:
+    eigenvalues, transduction = expected
+    killed = kill_one_worker(client, after=0.6)  # in one of the passes of the set-up
+    classifier = fit(slow_table())
+    killed.join()
+    assert_array_equal(classifier.eigenpairs_.eigenvalues, eigenvalues)
+    client.wait_for_workers(2, timeout=60)
+    killed = kill_one_worker(client, after=0.5)  # while all rows are classified
+    result = classifier.transduction_.compute()
+    killed.join()
+    assert_array_equal(result, transduction)
+
+
+def test_a_lost_scheduler_is_an_error_of_its_own() -> None:
+    options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    cluster = LocalCluster(**options, dashboard_address=None)
+    client = Client(cluster, set_as_default=True)
+    try:
+        timer = threading.Timer(0.5, cluster.close)
+        timer.start()
+        with pytest.raises(ConnectionError, match="Dask scheduler was lost"):
+            fit(slow_table())
+        timer.join()
+    finally:
+        client.close()
+        cluster.close()
