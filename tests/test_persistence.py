@@ -60,6 +60,20 @@ def test_files_do_not_change_by_going_round(tmp_path: Path) -> None:
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_a_description_is_kept(tmp_path: Path) -> None:
+    classifier, path = example("table"), tmp_path / "model"
+    lg.save(classifier, path)
+    assert lg.load(path).description_ == {}
+    lg.save(classifier, path, description={"source": "Käse.csv", "columns": [["a", 1]]})
+    loaded = lg.load(path)
+    assert loaded.description_ == {"source": "Käse.csv", "columns": [["a", 1]]}
+    lg.save(loaded, tmp_path / "again")
+    assert lg.load(tmp_path / "again").description_ == loaded.description_
+    for wrong in ({"a": object()}, {"a": float("nan")}, {1, 2}):
+        with pytest.raises(ValueError, match="description: expected what JSON can hold"):
+            lg.save(classifier, path, description=wrong)  # type: ignore[arg-type]
+
+
 def test_fitted_rows_can_be_left_out(tmp_path: Path) -> None:
     lg.save(example("table"), tmp_path / "all")
     lg.save(example("table"), tmp_path / "model", fitted_rows=False)
