@@ -1,7 +1,8 @@
 """Peak memory of one set-up, in a process of its own: ``python -m benchmarks.memory points 10000``.
 
-Prints the megabytes that the set-up adds to its input, and those of the whole process. Linux only:
-the peak is read from, and reset through, the proc file system.
+Prints the megabytes that the set-up ("points", "table"), or fitting a classifier with 40 labels to
+the table ("fit"), adds to its input, and those of the whole process. Linux only: the peak is read
+from, and reset through, the proc file system.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import lowrankgcn as lg
 from benchmarks import peers, setup_time
@@ -37,6 +40,11 @@ def _megabytes(field: str) -> float:
 def _work(kind: str, n: int) -> Callable[[], Any]:
     if kind == "points":
         return partial(setup_time.point_pairs, peers.spiral(n), "float32")
+    if kind == "fit":
+        table = setup_time.table(n)
+        labels = np.full(n, -1)
+        labels[:: n // 40] = table["column0"].cat.codes.to_numpy()[:: n // 40] % 2
+        return partial(lg.GCNClassifier(random_state=0).fit, table, labels)
     return partial(setup_time.table_pairs, lg.Hypergraph.from_table(setup_time.table(n)), "float32")
 
 

@@ -1,11 +1,12 @@
 """Labels that ``GCNClassifier.suggest`` asks for beside labels of random rows: the accuracies.
 
-    python -m benchmarks.suggestion [--repeats 10] [--first 0] [--only cars ...] [--markdown FILE]
+    python -m benchmarks.suggestion [--repeats 6] [--first 100] [--only cars ...] [--markdown FILE]
 
 In every repeat a random half of the rows is set apart to measure accuracy on, and never labelled.
 Both ways start with the label of one random row of each class; then labels are added up to 10, 20,
 30, 40, 60, 80 and 100, each time after a fit with default arguments, by suggestion or at random.
-Of the mushrooms each repeat draws 2000 rows.
+Of the mushrooms each repeat draws 2000 rows. Seeds below 100 were used to choose the rule: what it
+gains there is no evidence.
 """
 
 from __future__ import annotations
@@ -135,8 +136,8 @@ def needed_table(found: list[Curves]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--first", type=int, default=0, help="seed of the first repeat")
+    parser.add_argument("--repeats", type=int, default=6)
+    parser.add_argument("--first", type=int, default=100, help="seed of the first repeat")
     parser.add_argument("--only", nargs="*", default=NAMES, choices=NAMES)
     parser.add_argument("--markdown", type=Path, help="file for the tables")
     arguments = parser.parse_args()

@@ -113,3 +113,10 @@ def test_steps_are_told(spiral: tuple[np.ndarray, np.ndarray]) -> None:
     ]
     assert all(0 <= done <= total or not total for _, done, total in told)
     assert [done == total for step, done, total in told if step == "training"][-1]
+
+
+def test_folds_are_told_and_nothing_else(spiral: tuple[np.ndarray, np.ndarray]) -> None:
+    told: list[tuple[str, int, int]] = []
+    with listening(lambda *step: told.append(step)):
+        cross_validate(quick(architecture="reduced", filter="constant"), *spiral, n_repeats=1)
+    assert told == [("cross-validation", done, 5) for done in range(6)]

@@ -81,7 +81,9 @@ def test_later_format(tmp_path: Path) -> None:
         lg.load(tmp_path / "model")
 
 
-NECESSARY = st.sampled_from(["default", "neighbours", "full", "reduced", "table"])
+NECESSARY = st.sampled_from(
+    ["default", "neighbours", "full", "reduced", "table", "weights", "incidence"]
+)
 OTHERS = st.sampled_from(
     [
         lambda a: None,
@@ -164,7 +166,7 @@ def loads_or_refuses(path: Path, name: str, *, same: bool = False) -> None:
             shares = loaded.predict_proba(new)
         except ValueError:  # a changed description of the rows refuses these
             return
-    assert shares.shape == (len(new), len(loaded.classes_)) and np.isfinite(shares).all()
+    assert shares.shape == (new.shape[0], len(loaded.classes_)) and np.isfinite(shares).all()
 
 
 @given(st.sampled_from(["default", "table"]), st.data())

@@ -191,6 +191,15 @@ def test_spectrum_without_residuals() -> None:
     rendered(plot_spectrum([0.0, 0.0]))
 
 
+@pytest.mark.parametrize(("eigenvalues", "top"), [([0.0], 1.0), ([0.0, 0.0], 1.0), ([0.4], 0.4)])
+def test_spectrum_of_one_value(eigenvalues: list[float], top: float) -> None:
+    ax = plot_spectrum(eigenvalues)
+    assert ax.get_ylim()[0] < 0 < top < ax.get_ylim()[1]
+    low, high = ax.get_xlim()
+    ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
+    assert ticks == list(range(1, len(eigenvalues) + 1))
+
+
 @pytest.mark.parametrize(
     ("residuals", "message"),
     [

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["Listener", "listener", "listening", "tell"]
+__all__ = ["Listener", "listener", "listening", "tell", "unheard"]
 
 #: Called with the name of a step, how much of it is done, and how much there is (0: not known).
 Listener = Callable[[str, int, int], None]
@@ -40,5 +40,22 @@ def listening(heard: Listener) -> Iterator[None]:
     token = _LISTENER.set(heard)
     try:
         yield
+    finally:
+        _LISTENER.reset(token)
+
+
+@contextmanager
+def unheard() -> Iterator[Listener]:
+    """Keep the steps within the block to itself; what it gives still reaches the listener.
+
+    >>> with listening(lambda *step: print(*step)), unheard() as outside:
+    ...     tell("training", 1, 3)
+    ...     outside("part", 1, 5)
+    part 1 5
+    """
+    outer = _LISTENER.get()
+    token = _LISTENER.set(None)
+    try:
+        yield outer if outer is not None else lambda step, done, total: None
     finally:
         _LISTENER.reset(token)

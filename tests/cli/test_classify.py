@@ -238,6 +238,19 @@ class TestOutput:
         assert json.loads(captured.out)["without_prediction"] == 2
         assert read_file(out).frame["prediction"].isna().tolist() == [False] * 4 + [True] * 2
 
+    def test_progress_on_a_terminal(
+        self, flowers: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FORCE_COLOR", "1")  # as if standard error were one
+        monkeypatch.setenv("TERM", "xterm")
+        assert call("classify", str(flowers), "-t", "kind", "--json", *QUICK) == 0
+        captured = capsys.readouterr()
+        for step in ("reading", "fitting", "predicting", "writing"):
+            assert step in captured.err
+        json.loads(captured.out)
+        assert call("classify", str(flowers), "-t", "kind", "--quiet", *QUICK) == 0
+        assert capsys.readouterr().err == ""
+
 
 class TestOptions:
     def test_columns(self, flowers: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -332,9 +345,7 @@ class TestHelp:
         ("words", "expected"),
         [
             ("lowrankgcn cla", "classify"),
-            ("lowrankgcn classify t.csv --prob", "--probabilities"),
             ("lowrankgcn classify t.csv --graph hy", "hypergraph"),
-            ("lowrankgcn classify t.csv --architecture re", "reduced"),
         ],
     )
     def test_completion(self, words: str, expected: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +117,7 @@ def long_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A table that takes a while to write, and a model for it."""
     folder = tmp_path_factory.mktemp("long")
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.random(400_000).round(3), "y": rng.random(400_000).round(3)})
+    frame = pd.DataFrame({"x": rng.random(200_000).round(3), "y": rng.random(200_000).round(3)})
     frame.to_csv(folder / "long.csv", index=False)
     few = frame.head(100)
     classifier = lg.GCNClassifier(
@@ -125,15 +128,27 @@ def long_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "long.model", folder / "long.csv"
 
 
-def limit_files() -> None:
-    """Files longer than a megabyte cannot be written, as if the disk were full."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, 2**20))
+@contextmanager
+def small_disk() -> Iterator[None]:
+    """Files longer than 64 kilobytes cannot be written, as if the disk were full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits, no signals")
 class TestStopped:
     @pytest.mark.parametrize("format", ["csv", "parquet"])
-    def test_full_disk(self, long_table: tuple[Path, Path], tmp_path: Path, format: str) -> None:
+    def test_full_disk(
+        self,
+        long_table: tuple[Path, Path],
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        format: str,
+    ) -> None:
         model, table = long_table
         if format == "parquet":
             frame = pd.read_csv(table)
@@ -143,20 +158,30 @@ class TestStopped:
         out.mkdir()
         path = out / "old"
         path.write_text("old")
-        done = subprocess.run(
-            [*MODULE, "predict", str(model), str(table), "--out", str(path)],
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-            preexec_fn=limit_files,
-        )
-        assert done.returncode == 2
-        assert done.stdout == ""
-        assert len(done.stderr.splitlines()) == 1
-        assert f"cannot write to {path}" in done.stderr
+        with small_disk():
+            assert call("predict", str(model), str(table), "--out", str(path)) == 2
+        assert f"cannot write to {path}" in one_line(capsys)
         assert path.read_text() == "old"
         assert list(out.iterdir()) == [path]
+
+    def test_full_disk_for_report_and_model(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        table = tmp_path / "t.csv"
+        table.write_text(GOOD)
+        monkeypatch.setattr(os, "fsync", full)
+        for option in ("--report", "--save"):
+            path = tmp_path / "old"
+            path.write_text("old")
+            assert call("classify", str(table), "-t", "kind", option, str(path)) == 2
+            message = one_line(capsys)
+            assert option in message
+            assert "No space left" in message
+            assert path.read_text() == "old"
+            assert set(tmp_path.iterdir()) == {table, path}
 
     def test_killed_while_writing(self, long_table: tuple[Path, Path], tmp_path: Path) -> None:
         path = tmp_path / "out.csv"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import typer
 
+from lowrankgcn.exceptions import EigensolverError, FastSumError
+
 __all__ = ["bad_input", "check_writable", "noted_warnings", "writing"]
 
 
@@ -17,8 +19,8 @@ __all__ = ["bad_input", "check_writable", "noted_warnings", "writing"]
 def bad_input(option: str | None = None) -> Iterator[None]:
     """Turn a ValueError, or a file that cannot be read, into one line and exit code 2.
 
-    Only around calls that check what the user gave: elsewhere a ValueError is a defect, and its
-    traceback is wanted.
+    So are numbers that no solver can handle, and too many of them. Only around calls that check
+    what the user gave: elsewhere a ValueError is a defect, and its traceback is wanted.
     """
     try:
         yield
@@ -26,8 +28,10 @@ def bad_input(option: str | None = None) -> Iterator[None]:
         name = "" if error.filename is None else f"{error.filename}: "
         message = f"{name}{error.strerror or error}"
         raise typer.BadParameter(message, param_hint=option) from None
-    except ValueError as error:
+    except (ValueError, EigensolverError, FastSumError) as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
+    except MemoryError as error:
+        raise typer.BadParameter(f"not enough memory: {error}", param_hint=option) from None
 
 
 @contextmanager

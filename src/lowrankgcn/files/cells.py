@@ -29,6 +29,7 @@ Meaning = Literal["number", "date", "category"]
 #: Texts that stand for a missing number in a column whose other cells are numbers.
 MISSING_NUMBERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
+_LONG = 2**31  # bytes that the texts of one Arrow array can have
 _CODE = r"^[+-]?0[0-9]"  # leading zeros, as of codes
 
 
@@ -64,7 +65,10 @@ class Cells:
             array = pa.array(column, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError):
             raise ValueError("expected values of one kind, got several") from None
-        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        if isinstance(array, pa.ChunkedArray):
+            if pa.types.is_string(array.type) and array.nbytes >= _LONG:
+                array = array.cast(pa.large_string())
+            array = array.combine_chunks()
         kind = array.type
         if pa.types.is_dictionary(kind):
             array, kind = array.dictionary_decode(), kind.value_type

@@ -70,11 +70,14 @@ def plot_spectrum(
             }
             ax.plot(index[mask], spectrum[mask], markersize=size, **style)
             handles.append(Line2D([], [], label=label, **style))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_xlabel("index")
     ax.set_ylabel("eigenvalue")
-    if 0 <= spectrum.min() < spectrum.max():
-        ax.set_ylim(bottom=-0.04 * spectrum.max())  # heights are compared with zero
+    margin = max(0.5, 0.03 * spectrum.size)
+    ax.set_xlim(1 - margin, spectrum.size + margin)
+    if spectrum.min() >= 0:
+        top = spectrum.max() or 1.0  # zeros only: the eigenvalues to come lie below two
+        ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
     if errors is not None:
         right = ax.twinx()
         style = {"marker": "x", "linestyle": "none", "color": COLOURS[1]}

@@ -207,7 +207,10 @@ def table(
         return f"<{tag}{kind}>{_inside(text)}</{tag.split()[0]}>"
 
     first = 'th scope="row"' if named else "td"
-    head = "".join(cell('th scope="col"', j, text) for j, text in enumerate(header))
+    # A column without a name has no header to read out.
+    head = "".join(
+        cell('th scope="col"' if text else "td", j, text) for j, text in enumerate(header)
+    )
     body = "".join(
         "<tr>"
         + "".join(cell(first if j == 0 else "td", j, text) for j, text in enumerate(row))

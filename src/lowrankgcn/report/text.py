@@ -33,16 +33,18 @@ def percent(share: float) -> str:
 
 
 def rough(share: float) -> str:
-    """A share as a percentage without decimals, but never 0 or 100 where it is not.
+    r"""A share as a percentage without decimals, but never 0 or 100 where it is not.
 
     >>> rough(0.934), rough(0.9991), rough(1.0), rough(0.0004)
-    ('93 %', 'over 99 %', '100 %', 'under 1 %')
+    ('93\xa0%', 'over 99\xa0%', '100\xa0%', 'under 1\xa0%')
     """
-    if share > 0.995 and share < 1:
-        return "over 99 %"
-    if 0 < share < 0.005:
-        return "under 1 %"
-    return f"{100 * share:.0f} %"
+    if 0.995 < share < 1:
+        text = "over 99"
+    elif 0 < share < 0.005:
+        text = "under 1"
+    else:
+        text = f"{100 * share:.0f}"
+    return f"{text}\N{NO-BREAK SPACE}%"
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

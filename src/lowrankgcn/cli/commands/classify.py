@@ -156,6 +156,7 @@ def classify(
 
     A folder of Parquet files is read block by block with Dask, and **--out** names a new folder.
     """
+    from lowrankgcn.cli.progress import status
     from lowrankgcn.cli.request import Request
     from lowrankgcn.cli.tasks import read_task
 
@@ -196,6 +197,8 @@ def classify(
         option = "--scheduler" if workers is None else "--workers"
         raise typer.BadParameter("only for a folder of Parquet files", param_hint=option)
     task = read_task(request)
-    from lowrankgcn.cli.classify import run  # imports torch, which a bad table need not wait for
+    # Torch takes seconds to import, for which a bad table need not wait.
+    with status("starting torch", shown=not quiet):
+        from lowrankgcn.cli.classify import run
 
     run(task)

@@ -22,18 +22,18 @@ from lowrankgcn.report.svg import INK, svg
 
 __all__ = ["EXAMPLE_RANK", "draw_filters", "draw_ranks", "draw_spiral"]
 
-# The example spectrum of figure A2, with λ₂ = 0.3, λ_r = 0.7 and λₙ = 1.5.
+# The example spectrum of figure 3, with λ₂ = 0.3, λ_r = 0.7 and λₙ = 1.5.
 _EIGENVALUES = (
     *(0.0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.87, 0.9),
     *(0.92, 0.94, 0.97, 1.0, 1.03, 1.06, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5),
 )
 EXAMPLE_RANK = 7
 
-_FROM = np.deg2rad([130.0, 25.0])  # azimuth and elevation of figure A3
+_FROM = np.deg2rad([130.0, 25.0])  # azimuth and elevation of figure 4
 
 
 def draw_filters(rank: int | None) -> str:
-    """Figure A2: the filters on an example spectrum, of full rank or cut to a rank."""
+    """Figure 3: the filters on an example spectrum, of full rank or cut to a rank."""
     filters: tuple[Filter, ...] = (Linear("auto"), Quadratic("auto"), Pseudoinverse())
 
     def draw(ax: Axes) -> None:
@@ -44,7 +44,7 @@ def draw_filters(rank: int | None) -> str:
 
 
 def draw_spiral() -> str:
-    """Figure A3: the spiral with 400 points per orb, seen from the paper's angle."""
+    """Figure 4: the spiral with 400 points per orb, seen from the paper's angle."""
     spiral = load_spiral(400)
     azimuth, elevation = _FROM
     right = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
@@ -66,10 +66,10 @@ def draw_spiral() -> str:
             ax.scatter(x, y, s=3, color=COLOURS[orb], linewidths=0)
         origin = flat.min(axis=0) + np.array([-3.0, 1.5])  # beside the points
         for axis, label in enumerate("xyz"):
-            arrow = seen(np.eye(3)[axis])
-            style = {"arrowstyle": "->", "color": INK}
-            ax.annotate("", origin + 2.0 * arrow, origin, arrowprops=style)
-            x, y = origin + 2.6 * arrow
+            direction = seen(np.eye(3)[axis])
+            ends = np.array([origin, origin + 2.0 * direction])
+            ax.plot(*ends.T, color=INK, linewidth=1.2)
+            x, y = origin + 2.7 * direction
             ax.text(x, y, label, ha="center", va="center")
         ax.set_aspect("equal")
         ax.set_axis_off()
@@ -83,7 +83,7 @@ def draw_spiral() -> str:
 
 
 def draw_ranks(results: Sequence[RowResult], *, times: bool) -> str:
-    """Figure A4: accuracy, or set-up and training time, over the rank; ours and published."""
+    """Figure 5: accuracy, or set-up and training time, over the rank; ours and published."""
 
     def draw(ax: Axes) -> None:
         handles = []

@@ -47,7 +47,7 @@ def render_reproduction(
             rows = results.tables[table.name]
             blocks.append((table.name, table.title, _table(table.about, rows, table.name)))
     if filters:
-        blocks.append(("filters", "Figures A2 and A3: filters and points", [_pictures()]))
+        blocks.append(("filters", "Figures 3 and 4: filters and points", [_pictures()]))
     if results.rows:
         blocks.append(("errata", "What the paper gets wrong", _errata(results)))
     blocks.append(("repeat", "How to repeat this", _repeat(machine, command)))

@@ -29,6 +29,9 @@ from lowrankgcn.experiments.reproduction.store import Entry, Settings, Store
 __all__ = ["Advance", "Found", "Job", "compute", "merged"]
 
 
+_NAIVE_COST = 10.0
+
+
 @final
 @dataclass(frozen=True)
 class Job:
@@ -42,7 +45,7 @@ class Job:
     @property
     def cost(self) -> float:
         """Seconds on one core, roughly: what a progress bar needs to know."""
-        return self.runs * run_cost(self.case) + (10.0 if self.naive else 0.0)
+        return self.runs * run_cost(self.case) + (_NAIVE_COST if self.naive else 0.0)
 
 
 @final
@@ -118,24 +121,31 @@ def compute(
             found.sources[data] = settings[data].source
         except DataUnavailableError as error:
             found.missing[data] = str(error)
+    for job in jobs:  # before the work, so that the time left is that of the work
+        case, data = job.case, job.case.data
+        if data in found.missing:
+            advance(job, job.cost, False)
+            continue
+        entry = found.entries[case] = store.load(case, settings[data].source)
+        advance(job, run_cost(case) * min(len(entry.accuracies), job.runs), False)
+        if job.naive and entry.naive_training is not None:
+            advance(job, _NAIVE_COST, False)
     stopped = Event()
 
     def finish(job: Job) -> None:
-        data = job.case.data
-        if data in found.missing:
-            advance(job, job.cost, False)
-            return
+        entry, setting = found.entries[job.case], settings[job.case.data]
         try:
-            found.entries[job.case] = _finish(job, settings[data], store, advance, stopped)
+            found.entries[job.case] = _finish(job, entry, setting, store, advance, stopped)
         except BaseException:
             stopped.set()  # the other threads need not finish theirs
             raise
 
     # Large networks in a thread each; small ones would only wait for each other's interpreter.
-    large = [job for job in jobs if job.case.network != "R-GCN"]
+    possible = [job for job in jobs if job.case in found.entries]
+    large = [job for job in possible if job.case.network != "R-GCN"]
     with one_thread():
         map_chunks(lambda start, stop: finish(large[start]), len(large), 1)
-        for job in jobs:
+        for job in possible:
             if job.case.network == "R-GCN":
                 finish(job)
     return found
@@ -143,6 +153,7 @@ def compute(
 
 def _finish(
     job: Job,
+    entry: Entry,
     setting: Setting,
     store: Store,
     advance: Advance,
@@ -150,8 +161,6 @@ def _finish(
 ) -> Entry:
     """Compute the runs of a job that are missing."""
     case, source, price = job.case, setting.source, run_cost(job.case)
-    entry = store.load(case, source)
-    advance(job, price * min(len(entry.accuracies), job.runs), False)
     while len(entry.accuracies) < job.runs and not stopped.is_set():
         start = len(entry.accuracies)
         runs = range(start, min(start + _chunk(case), job.runs))
@@ -164,13 +173,11 @@ def _finish(
         again = measure(setting, case, [0], alone=True, **vars(store.settings))
         entry = replace(entry, alone=again.alone)
         store.save(case, source, entry)
-    if job.naive:
-        fresh = entry.naive_training is None
-        if fresh:
-            times = naive_times(setting, case, iterations=store.settings.iterations)
-            entry = replace(entry, naive_setup=times.setup, naive_training=times.training)
-            store.save(case, source, entry)
-        advance(job, job.cost - price * job.runs, fresh)
+    if job.naive and entry.naive_training is None:
+        times = naive_times(setting, case, iterations=store.settings.iterations)
+        entry = replace(entry, naive_setup=times.setup, naive_training=times.training)
+        store.save(case, source, entry)
+        advance(job, _NAIVE_COST, True)
     return replace(entry, accuracies=entry.accuracies[: job.runs])
 
 
