@@ -130,6 +130,9 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
     R-GCN is independent of n, an L-GCN O(n r N) per iteration. Memory is O(n (r + p)) for p
     columns: the indicators of a table's categories are not stored, except at full rank.
 
+    Of Dask collections (:mod:`lowrankgcn.distributed`) what concerns each row is a lazy Dask array,
+    and the graph is known without its rows.
+
     New rows are placed by the Nyström formula through the cross-kernel (points), the hyperedges
     (tables) or the weights that they come with, each row independently of the others.
 

@@ -1,0 +1,38 @@
+"""Folders of Parquet files: whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.distributed.tables import delayed, texts
+
+from lowrankgcn.distributed.parquet import read_folder, write_folder  # isort: skip
+
+
+def broken() -> pd.DataFrame:
+    raise ConnectionError("gone")
+
+
+def test_a_block_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
+    good = delayed(texts(10, 0)[0])
+    with pytest.raises(ConnectionError, match="gone"):
+        write_folder([good, delayed(broken)(), good], tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(FileExistsError):
+        write_folder([delayed(texts(10, 0)[0])], tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_files_that_are_none_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected Parquet files \(\*\.parquet\), got none in"):
+        read_folder(tmp_path)
+    (tmp_path / "a.parquet").write_bytes(b"no Parquet at all")
+    with pytest.raises(ValueError, match="cannot be read as one table"):
+        read_folder(tmp_path).compute()
