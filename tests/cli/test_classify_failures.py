@@ -73,7 +73,7 @@ class TestOptions:
         ("arguments", "said"),
         [
             (["classify", "{folder}/none.csv", "-t", "kind"], "No such file"),
-            (["classify", "{folder}", "-t", "kind"], "Is a directory"),
+            (["classify", "{folder}", "-t", "kind"], "is a folder without Parquet files"),
             (["classify", "{table}"], "--target"),
             (["classify", "{table}", "-t", "knd"], "did you mean 'kind'"),
             (["classify", "{table}", "-t", "kind", "--out", "{folder}"], "--out"),

@@ -186,6 +186,9 @@ def classify(
         quiet=quiet,
     )
     if table.is_dir():
+        if next(table.glob("*.parquet"), None) is None:
+            message = f"{table} is a folder without Parquet files"
+            raise typer.BadParameter(message, param_hint="TABLE")
         if find_spec("dask") is None or find_spec("distributed") is None:
             message = "a folder needs Dask: pip install lowrankgcn[distributed]"
             raise typer.BadParameter(message, param_hint="TABLE")
