@@ -90,5 +90,5 @@ def test_a_cluster_is_for_folders(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert call("classify", table, "--target", "b", "--workers", "2") == 2
     assert "only for a folder of Parquet files" in capsys.readouterr().err
     assert call("classify", str(tmp_path), "--target", "b", "--out", new) == 2
-    assert "expected Parquet files (*.parquet), got none in" in capsys.readouterr().err
+    assert "is a folder without Parquet files" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
