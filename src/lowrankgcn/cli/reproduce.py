@@ -30,6 +30,7 @@ from lowrankgcn.experiments.reproduction import (
     render_reproduction,
     reproduce,
 )
+from lowrankgcn.experiments.reproduction.machine import load
 from lowrankgcn.experiments.reproduction.text import (
     HEADER,
     HOW,
@@ -76,7 +77,7 @@ def run(
             write_text(out / _ROWS, _csv(results))
     if markdown is not None:
         with writing(markdown, "--markdown"):
-            write_text(markdown, as_markdown(results, machine=machine(), command=command))
+            write_text(markdown, as_markdown(results, machine=machine() + load(), command=command))
     # Said also when nothing else is: rows are missing from what was asked for.
     for message in dict.fromkeys(results.missing.values()):
         tables = ", ".join(name for name, said in results.missing.items() if said == message)

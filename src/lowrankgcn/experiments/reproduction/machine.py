@@ -6,6 +6,7 @@ True
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 from importlib.metadata import version
@@ -13,7 +14,14 @@ from pathlib import Path
 
 from lowrankgcn._parallel import available_threads
 
-__all__ = ["machine"]
+__all__ = ["load", "machine"]
+
+
+def load() -> str:
+    """How busy the machine has been in the last minutes, where the system tells."""
+    if not hasattr(os, "getloadavg"):
+        return ""
+    return f"; load average {os.getloadavg()[2]:.1f} when this was written"
 
 
 def machine() -> str:

@@ -117,8 +117,8 @@ def summary(results: Results) -> str:
     if unexplained:
         parts.append(f"{unexplained} differ without one")
     few = (
-        " With so few runs the spread is hardly known: where starts seldom succeed, as with the "
-        "quadratic filter, a row may differ for that reason alone."
+        " So few runs tell little apart: their spread is hardly known, and where starts seldom "
+        "succeed, as with the quadratic filter, a mean is mostly luck."
         if results.runs < _FEW
         else ""
     )
