@@ -94,7 +94,7 @@ def train(
     random_state : None, int or Generator
         Source of the seeds.
     seeds : sequence of int, optional
-        Seed of each copy, instead of `n_restarts` and `random_state`. A seed means the same
+        Seed of each copy below 2³², instead of `n_restarts` and `random_state`. A seed means the same
         training in every batch, to rounding.
     optimizer : {"gd", "adam", "lbfgs"} or Optimizer
     learning_rate : float, optional
@@ -213,7 +213,8 @@ def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
     if seeds is None:
         count = positive_int(n_restarts, "n_restarts")
         return tuple(random_generator(random_state).integers(2**31, size=count).tolist())
-    given = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**63 - 1) for seed in seeds)
+    # Torch's generators look at 32 bits of a seed: larger ones would be others again.
+    given = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**32 - 1) for seed in seeds)
     if not given:
         raise invalid("seeds", "at least one", "none")
     return given
