@@ -94,8 +94,8 @@ def train(
     random_state : None, int or Generator
         Source of the seeds.
     seeds : sequence of int, optional
-        Seed of each copy below 2³², instead of `n_restarts` and `random_state`. A seed means the same
-        training in every batch, to rounding.
+        Seed of each copy, less than 2³², instead of `n_restarts` and `random_state`. A seed means
+        the same training in every batch, to rounding.
     optimizer : {"gd", "adam", "lbfgs"} or Optimizer
     learning_rate : float, optional
         0.2 for gradient descent and 0.01 for Adam when omitted; L-BFGS searches its steps.
