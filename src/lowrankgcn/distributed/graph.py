@@ -23,7 +23,7 @@ class BlockHypergraph:
     n_nodes : int
         Number of rows.
     n_components : int
-    hyperedge_sizes : (|E|,) int array
+    hyperedge_sizes : (n_hyperedges,) int array
     encoder : TableEncoder
         Which value of which column is which hyperedge.
 

@@ -19,8 +19,8 @@ Networks of a graph without features see √n u(x) in their place, which is line
 the mean over the fitted rows and features have mean zero: amounts tell how the row's values
 differ from those of an average row, for which the baseline stands.
 
-*By rows.* A network that reads eigenvectors has the kernel 𝒦(x, i) = u(x)ᵀ |φ(Λ)| u_i between x and
-a labelled row i; for others h(x)ᵀh_i takes its place, h being the input of the last layer. With
+*By rows.* A network that reads eigenvectors has the kernel 𝒦(x, i) = u(x)ᵀ abs φ(Λ) u_i between x
+and a labelled row i; for others h(x)ᵀh_i takes its place, h being the input of the last layer. With
 the logits Z − b of the labelled rows,
 
 .. math:: z(x) = b + \sum_i \mathcal{K}(x, i)\, \alpha_i + \text{remainder}(x), \qquad
