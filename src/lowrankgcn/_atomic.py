@@ -63,8 +63,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a device, a pipe or a socket, which nothing can take the place of."""
-    path = Path(path)
-    return path.exists() and not (path.is_file() or path.is_dir())
+    return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def _beside(target: Path) -> Path:

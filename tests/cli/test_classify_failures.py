@@ -96,6 +96,7 @@ class TestOptions:
                 "place of --out",
             ),
             (["classify", "{table}", "-t", "kind", "--report", "-"], "expected a file"),
+            (["classify", "{table}", "-t", "kind", "--save", 300 * "a"], "name too long"),
             (["predict", "{table}", "{table}", "--out", "{table}"], "place of the model"),
             (["classify", "{table}", "-t", "kind", "--drop", "colr"], "did you mean 'colour'"),
             (["classify", "{table}", "-t", "kind", "--numeric", "colour"], "'colour'"),
