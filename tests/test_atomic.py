@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,26 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="is a folder"):
         write_text(tmp_path, "text")
+
+
+def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:
+    write_text(tmp_path / "page", os.fsdecode(b"\xff.csv"))
+    assert (tmp_path / "page").read_bytes() == b"\\udcff.csv"
+
+
+def test_a_name_as_long_as_names_may_be(tmp_path: Path) -> None:
+    path = tmp_path / ("\N{BLACK STAR}" * 85)
+    write_text(path, "text")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes with names")
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor(1) as pool:
+        read = pool.submit(path.read_text)
+        write_text(path, "text")
+        assert read.result(timeout=60) == "text"
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [path]

@@ -80,6 +80,24 @@ class TestOptions:
             (["classify", "{table}", "-t", "kind", "--out", "{folder}/x/y.csv"], "no folder"),
             (["classify", "{table}", "-t", "kind", "--report", "{folder}/x/y"], "--report"),
             (["classify", "{table}", "-t", "kind", "--save", "{folder}"], "--save"),
+            (["classify", "{table}", "-t", "kind", "--save", "{table}"], "place of the table"),
+            (["classify", "{table}", "-t", "kind", "--report", "{table}"], "place of the table"),
+            (
+                [
+                    "classify",
+                    "{table}",
+                    "-t",
+                    "kind",
+                    "--out",
+                    "{folder}/a",
+                    "--save",
+                    "{folder}/a",
+                ],
+                "place of --out",
+            ),
+            (["classify", "{table}", "-t", "kind", "--report", "-"], "expected a file"),
+            (["classify", "{table}", "-t", "kind", "--save", 300 * "a"], "name too long"),
+            (["predict", "{table}", "{table}", "--out", "{table}"], "place of the model"),
             (["classify", "{table}", "-t", "kind", "--drop", "colr"], "did you mean 'colour'"),
             (["classify", "{table}", "-t", "kind", "--numeric", "colour"], "'colour'"),
             (["classify", "{table}", "-t", "kind", "--drop", "kind"], "drop"),
@@ -224,6 +242,17 @@ class TestStopped:
         assert first == "x,y,prediction,probability\n"
         assert said == ""
         assert process.returncode == 0
+
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+    def test_standard_output_is_full(self) -> None:
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [*MODULE, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 2
+        assert done.stderr.splitlines() == [
+            "lowrankgcn: cannot write to standard output: No space left on device"
+        ]
 
 
 def _predicting(files: tuple[Path, Path], out: Path) -> subprocess.Popen[str]:

@@ -182,3 +182,15 @@ class TestModelsFromPython:
         captured = capsys.readouterr()
         assert len(captured.err.splitlines()) == 1
         assert "damaged" in captured.err
+
+    def test_a_target_column_of_other_things(
+        self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        frame = cars(5, 3).assign(kind=np.inf)
+        path, out = tmp_path / "new.parquet", tmp_path / "out.parquet"
+        frame.to_parquet(path, index=False)
+        assert call("predict", str(model), str(path), "--out", str(out)) == 2
+        captured = capsys.readouterr()
+        assert len(captured.err.splitlines()) == 1
+        assert "'kind'" in captured.err
+        assert not out.exists()

@@ -143,8 +143,11 @@ def test_all_goes_on_without_them(
         (["reproduce", "cars", "--seed", "-1"], "--seed"),
         (["reproduce", "cars", "--out", "FILE"], "is a file, not a folder"),
         (["reproduce", "cars", "--out", "FILE/below"], "cannot write to"),
-        (["reproduce", "cars", "--out", "OUT", "--markdown", "OUT"], "is a folder"),
-        (["reproduce", "cars", "--markdown", "no/such/place.md"], "is no folder to write to"),
+        (["reproduce", "cars", "--out", "OUT", "--markdown", "OUT"], "the place of OUT"),
+        (["reproduce", "cars", "--out", ".", "--markdown", "rows.csv"], "the place of rows.csv"),
+        (["reproduce", "cars", "--out", "OUT", "--markdown", "-"], "expected a file"),
+        (["reproduce", "cars", "--out", "OUT", "--markdown", "."], "Is a directory"),
+        (["reproduce", "cars", "--markdown", "no/such/place.md"], "there is no folder"),
     ],
 )
 def test_bad_input(
@@ -162,6 +165,14 @@ def test_bad_input(
     assert len(said.splitlines()) == 1
     assert message in said
     assert (tmp_path / "FILE").read_text() == "kept"
+    assert list(tmp_path.iterdir()) == [tmp_path / "FILE"]
+
+
+def test_a_page_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "reproduction.html").mkdir()
+    assert call("reproduce", "cars", "--out", str(tmp_path)) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "Is a directory" in line
 
 
 def test_a_damaged_state_is_told(

@@ -88,6 +88,7 @@ def test_quiet_and_parquet_and_a_column_named_row(
         (("some.csv", "-t", "ok", "--graph", "knn"), "numbers only"),
         (("some.csv", "-t", "ok", "--drop", "bying"), "did you mean 'buying'?"),
         (("some.csv", "-t", "ok", "-o", "no/such/folder.csv"), "there is no folder"),
+        (("some.csv", "-t", "ok", "-o", "./some.csv"), "would take the place of the table"),
     ],
 )
 def test_bad_input_is_told_in_one_line(

@@ -72,6 +72,11 @@ class TestClasses:
         with pytest.raises(ValueError, match="target: expected at least two classes"):
             make_task("t", table(), target)
 
+    def test_numbers_too_large_for_means(self) -> None:
+        frame = pd.DataFrame({"x": [1.0, -1e308, 1e308, np.nan]})
+        with pytest.raises(ValueError, match=r"column 'x': expected numbers up to 1e\+150"):
+            make_task("t", frame, ["a", "b", "a", "b"])
+
     def test_numbers_in_their_order(self) -> None:
         task = make_task("t", pd.DataFrame({"x": range(4)}), [10, 9, 10, 9])
         assert task.class_names == ("9", "10")

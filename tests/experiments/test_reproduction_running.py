@@ -137,6 +137,7 @@ class TestStore:
             lambda text: text.replace('"accuracies": [', '"accuracies": [7.5, '),
             lambda text: text.replace('"accuracies": [', '"accuracies": ["x", '),
             lambda text: text.replace('"accuracies": [', '"accuracies": [NaN, '),
+            lambda text: text.replace('"accuracies": [', '"accuracies": [1' + 400 * "0" + ", "),
         ],
     )
     def test_damage_is_told_and_mended(self, tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]

@@ -87,6 +87,12 @@ class TestMeaning:
         assert times[0] == np.datetime64("2024-01-31T08:00:00")
         assert np.isnat(times[1])
 
+    @pytest.mark.parametrize("seconds", [10**12, -(10**12), 10**15])
+    def test_times_without_a_date(self, seconds: int) -> None:
+        times = pa.array([0, seconds], pa.timestamp("s"))
+        with pytest.raises(ValueError, match="years 1 to 9999"):
+            Cells.of(pd.Series(times, dtype=pd.ArrowDtype(times.type)))
+
     def test_categories_are_sorted(self) -> None:
         categories = Cells.of(pd.Series(["b", None, "a", "b"])).as_categories()
         assert categories.categories.tolist() == ["a", "b"]
@@ -180,7 +186,15 @@ class TestChoice:
         )
 
     @pytest.mark.parametrize(
-        "data", [None, {}, {"target": 1, "used": [], "left_out": []}, {"target": "a", "used": 3}]
+        "data",
+        [
+            None,
+            {},
+            {"target": 1, "used": [], "left_out": []},
+            {"target": "a", "used": 3},
+            {"target": "a", "used": [["b", []]], "left_out": []},
+            {"target": "a", "used": [], "left_out": [["b", {}]]},
+        ],
     )
     def test_other_json(self, data: Any) -> None:
         with pytest.raises(ValueError, match="columns: expected"):
@@ -222,6 +236,11 @@ class TestLabels:
     def test_integers_are_spelled_as_they_are(self) -> None:
         frame = pd.DataFrame({"kind": pd.array([-1, 3, None], dtype="Int64")})
         assert Columns("kind", {}, {}).labels(frame).tolist() == ["-1", "3", None]
+
+    def test_names_of_rows_are_no_classes(self) -> None:
+        frame = pd.DataFrame({"kind": [*(f"row {i}" for i in range(1500)), None]})
+        with pytest.raises(ValueError, match="expected classes, got 1500 different values"):
+            Columns("kind", {}, {}).labels(frame)
 
     def test_many_whole_numbers_are_classes(self) -> None:
         frame = pd.DataFrame({"kind": [*map(str, range(50)), None]})

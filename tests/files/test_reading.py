@@ -108,6 +108,10 @@ class TestText:
         frame = frame_of(tmp_path / "t.csv", f"a,b\n{'x' * 2_000_000},1\n")
         assert len(frame["a"][0]) == 2_000_000
 
+    def test_a_long_name(self, tmp_path: Path) -> None:
+        frame = frame_of(tmp_path / "t.csv", f"{'x' * 200_000},b\n007,1\n")
+        assert frame.iloc[0].tolist() == ["007", "1"]
+
     def test_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for data, format in [(GOOD.encode(), "csv"), (parquet({"a": [1]}), "parquet")]:
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
@@ -159,6 +163,14 @@ class TestWriting:
         write_file(pd.DataFrame({"a": [1, 2]}), "-", "parquet")
         table = pq.read_table(io.BytesIO(capfdbinary.readouterr().out))
         assert table.to_pydict() == {"a": [1, 2]}
+
+    def test_text_to_standard_output_of_another_encoding(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sink = io.BytesIO()
+        monkeypatch.setattr("sys.stdout", io.TextIOWrapper(sink, "ascii", newline="\r\n"))
+        write_file(pd.DataFrame({"a": ["grün"]}), "-", "csv")
+        assert sink.getvalue() == "a\ngrün\n".encode()
 
     def test_a_failure_leaves_the_old_file(self, tmp_path: Path) -> None:
         path = tmp_path / "t.parquet"

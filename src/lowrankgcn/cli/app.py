@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -11,6 +13,7 @@ from typer.core import TyperGroup
 
 __all__ = ["app"]
 
+_OUTPUT_ENDS = (errno.EPIPE, errno.ENOSPC)
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
@@ -48,10 +51,22 @@ class _OneLineErrors(TyperGroup):
 
         if not standalone_mode:
             return run()
+        if hasattr(sys.stdout, "reconfigure"):  # names of files may be no text
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             code = run()
+            sys.stdout.flush()  # at the end of the process nobody could tell of a failure
         except (typer.Abort, KeyboardInterrupt):
             code = _INTERRUPTED
+        except OSError as error:
+            if error.errno not in _OUTPUT_ENDS:
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still to be flushed
+            code = 0
+            if error.errno != errno.EPIPE:  # else who reads has seen enough
+                said = f"cannot write to standard output: {error.strerror}"
+                typer.echo(f"{prog_name or 'lowrankgcn'}: {said}", err=True)
+                code = 2
         except Exception as error:
             # Typer has these from Click or, in newer versions, from a copy of its own.
             if not (hasattr(error, "format_message") and hasattr(error, "exit_code")):

@@ -14,7 +14,7 @@ from rich.table import Table
 
 import lowrankgcn
 from lowrankgcn._atomic import write_text
-from lowrankgcn.cli.failures import bad_input, check_writable, writing
+from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, writing
 from lowrankgcn.cli.progress import bar, status
 from lowrankgcn.cli.request import column_names
 from lowrankgcn.experiments.comparison import (
@@ -64,6 +64,8 @@ def run(
         check_counts(task.classes, counts)
     for option, path in (("--csv", csv), ("--markdown", markdown)):
         check_writable(path, option)
+    kept = {} if table in NAMES else {"the table": Path(table)}
+    check_apart({"--csv": csv, "--markdown": markdown}, kept)
     running = [method for method in chosen if method.obstacle(task) is None]
     if not running:
         reasons = "; ".join(f"{method.key}: {method.obstacle(task)}" for method in chosen)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import typer
 
+from lowrankgcn._atomic import is_stream
 from lowrankgcn.exceptions import EigensolverError, FastSumError
 
-__all__ = ["bad_input", "check_writable", "noted_warnings", "writing"]
+__all__ = ["bad_input", "check_apart", "check_writable", "noted_warnings", "writing"]
 
 
 @contextmanager
@@ -47,15 +48,22 @@ def writing(path: str | os.PathLike[str], option: str = "--out") -> Iterator[Non
         raise typer.BadParameter(message, param_hint=option) from None
 
 
-def check_writable(path: Path | None, option: str) -> None:
-    """Find out before the work whether a file can be written.
+def check_writable(path: Path | None, option: str, *, dash: bool = False) -> None:
+    """Find out before the work whether a file can be written; with `dash`, "-" can.
 
     Raises
     ------
     typer.BadParameter
         If it is a folder, or its folder is missing or may not be written to.
     """
-    if path is None or str(path) == "-":
+    if path is None or (dash and str(path) == "-"):
+        return
+    if str(path) == "-":
+        raise typer.BadParameter("expected a file, got '-'", param_hint=option)
+    if is_stream(path):
+        with writing(path, option):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(13, os.strerror(13))
         return
     folder = Path(os.path.realpath(path)).parent
     with writing(path, option):
@@ -65,6 +73,32 @@ def check_writable(path: Path | None, option: str) -> None:
             raise FileNotFoundError(2, f"there is no folder {folder}")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(13, os.strerror(13))
+
+
+def check_apart(files: Mapping[str, Path | None], kept: Mapping[str, Path]) -> None:
+    """Find out before the work whether a file would take the place of another.
+
+    Parameters
+    ----------
+    files : mapping from option to path
+        What is written; None is not wanted, "-" is standard output.
+    kept : mapping from name to path
+        What is read and has to stay.
+
+    Raises
+    ------
+    typer.BadParameter
+        If two of them are the same file.
+    """
+    taken = {os.path.realpath(path): name for name, path in kept.items() if str(path) != "-"}
+    for option, path in files.items():
+        if path is None or str(path) == "-" or is_stream(path):
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            message = f"{path} would take the place of {taken[place]}"
+            raise typer.BadParameter(message, param_hint=option)
+        taken[place] = option
 
 
 @contextmanager

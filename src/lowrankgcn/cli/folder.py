@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from lowrankgcn.cli.answers import Answers
-from lowrankgcn.cli.failures import bad_input, noted_warnings, writing
+from lowrankgcn.cli.failures import bad_input, check_writable, noted_warnings, writing
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.request import Request, column_names
 from lowrankgcn.cli.telling import line
@@ -70,6 +70,7 @@ def _check(request: Request) -> None:
         if getattr(request, option):
             message = "a folder is not read into memory: leave this option out"
             raise typer.BadParameter(message, param_hint=f"--{option}")
+    check_writable(request.save, "--save")
     if request.out is None and request.save is None:
         raise typer.BadParameter("say where the rows go", param_hint="--out")
     if request.out is not None and request.out.exists():

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from lowrankgcn.cli.answers import Answers
-from lowrankgcn.cli.failures import bad_input, check_writable, noted_warnings, writing
+from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, noted_warnings, writing
 from lowrankgcn.cli.models import load_model, unknown_values
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.telling import Told
@@ -37,7 +37,8 @@ def run(
     quiet: bool,
 ) -> None:
     """Classify the rows of a table with a saved model."""
-    check_writable(out, "--out")
+    check_writable(out, "--out", dash=True)
+    check_apart({"--out": out}, {"the model": model})
     to_stdout = str(out) == "-" or not (out or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
@@ -45,6 +46,7 @@ def run(
         classifier, columns = load_model(model)
         file = read_file(table, encoding=encoding)
         features = _features(file, columns)
+        given = _given(file, columns)
     with progress("predicting", shown=shown), watch.timing("prediction"), bad_input():
         with noted_warnings() as warned:
             shares = classifier.predict_proba(features)
@@ -61,7 +63,7 @@ def run(
     if shown:
         for text in warned:
             typer.echo(f"warning: {text}", err=True)
-    told = _told(model, classifier, columns, file, features, answers, warned, watch, files)
+    told = _told(model, classifier, columns, file, features, given, answers, warned, watch, files)
     if as_json:
         text = json.dumps(told.document(), ensure_ascii=False, indent=2, allow_nan=False)
         typer.echo(text, err=to_stdout)
@@ -76,12 +78,23 @@ def _features(file: TableFile, columns: Columns) -> pd.DataFrame:
         raise ValueError(f"{file.name}: {error}") from None
 
 
+def _given(file: TableFile, columns: Columns) -> pd.Series | None:
+    """The classes that rows have already, None if the table has no such column."""
+    if columns.target not in file.frame.columns:
+        return None
+    try:
+        return texts_of(file.frame, columns.target)
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from None
+
+
 def _told(
     model: Path,
     classifier: GCNClassifier,
     columns: Columns,
     file: TableFile,
     features: pd.DataFrame,
+    given: pd.Series | None,
     answers: Answers,
     warned: list[str],
     watch: Stopwatch,
@@ -106,7 +119,7 @@ def _told(
         + ", ".join(map(str, answers.classes)),
         "table": f"{file.name}: {len(file.frame)} rows",
     }
-    agreed = _agreement(columns, file, answers)
+    agreed = None if given is None else _agreement(given, answers)
     if agreed is not None:
         right, count = agreed
         facts["agreement"] = f"{percent(right / count)} of {count} rows that have a class already"
@@ -121,11 +134,8 @@ def _told(
     return Told(facts, answers, notes, files, watch.seconds, warned, more)
 
 
-def _agreement(columns: Columns, file: TableFile, answers: Answers) -> tuple[int, int] | None:
+def _agreement(labels: pd.Series, answers: Answers) -> tuple[int, int] | None:
     """How many rows have the predicted class in the target column, of how many that have any."""
-    if columns.target not in file.frame.columns:
-        return None
-    labels = texts_of(file.frame, columns.target)
     present = labels.notna().to_numpy()
     found = np.array([*answers.classes, None], dtype=object)[answers.codes]
     count = int(present.sum())

@@ -16,7 +16,7 @@ from rich.table import Table
 
 import lowrankgcn
 from lowrankgcn._atomic import write_text
-from lowrankgcn.cli.failures import bad_input, writing
+from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, writing
 from lowrankgcn.cli.progress import measured_bar
 from lowrankgcn.experiments.reproduction import (
     ERRATA,
@@ -92,16 +92,19 @@ def _prepare(out: Path, markdown: Path | None) -> None:
     """Find out before the work whether everything can be written."""
     if out.exists() and not out.is_dir():
         raise typer.BadParameter(f"{out} is a file, not a folder", param_hint="--out")
+    if markdown is not None:
+        taken = {f"{out / name}": out / name for name in ("", _STATE, _PAGE, _ROWS)}
+        check_apart({"--markdown": markdown}, taken)
+        inside = os.path.realpath(markdown.absolute().parent) == os.path.realpath(out)
+        if out.exists() or not inside or str(markdown) == "-":  # else the folder comes just now
+            check_writable(markdown, "--markdown")
     with writing(out):
         (out / _STATE).mkdir(parents=True, exist_ok=True)
         for folder in (out, out / _STATE):
             if not os.access(folder, os.W_OK | os.X_OK):
                 raise PermissionError(13, os.strerror(13), str(folder))
-    if markdown is not None:
-        folder = markdown.absolute().parent
-        if markdown.is_dir() or not os.access(folder, os.W_OK):
-            what = "is a folder" if markdown.is_dir() else f"{folder} is no folder to write to"
-            raise typer.BadParameter(f"cannot write to {markdown}: {what}", param_hint="--markdown")
+    for name in (_PAGE, _ROWS):
+        check_writable(out / name, "--out")
 
 
 def _computed(names: tuple[str, ...], *, runs: int, seed: int, state: Path, shown: bool) -> Results:

@@ -18,7 +18,7 @@ from rich.table import Table
 
 import lowrankgcn
 from lowrankgcn.cli.answers import Answers, arrow_type
-from lowrankgcn.cli.failures import bad_input, check_writable, noted_warnings, writing
+from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, noted_warnings, writing
 from lowrankgcn.cli.progress import progress
 from lowrankgcn.cli.request import column_names
 from lowrankgcn.cli.telling import line
@@ -86,7 +86,8 @@ class _Found:
 
 def run(request: Request) -> None:
     """Suggest rows of a table."""
-    check_writable(request.out, "--out")
+    check_writable(request.out, "--out", dash=True)
+    check_apart({"--out": request.out}, {"the table": request.table})
     shown, to_stdout = not request.quiet, str(request.out) == "-"
     with progress("reading", shown=shown), bad_input():
         task = _read(request)

@@ -11,7 +11,7 @@ from typing import final
 import pandas as pd
 
 from lowrankgcn._progress import tell
-from lowrankgcn.cli.failures import bad_input, check_writable
+from lowrankgcn.cli.failures import bad_input, check_apart, check_writable
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.request import Request, column_names
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file
@@ -59,7 +59,10 @@ def read_task(request: Request) -> Task:
         If the table is none, or has nothing to learn from or nothing to classify.
     """
     for option in ("out", "report", "save"):
-        check_writable(getattr(request, option), f"--{option}")
+        check_writable(getattr(request, option), f"--{option}", dash=option == "out")
+    # The rows may go into the table that they come from, nothing else may.
+    check_apart({"--report": request.report, "--save": request.save}, {"the table": request.table})
+    check_apart({"--out": request.out, "--report": request.report, "--save": request.save}, {})
     watch = Stopwatch()
     with progress("reading", shown=not request.quiet), watch.timing("reading"), bad_input():
         return _read(request, watch)

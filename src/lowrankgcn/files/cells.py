@@ -30,6 +30,7 @@ Meaning = Literal["number", "date", "category"]
 MISSING_NUMBERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
 _LONG = 2**31  # bytes that the texts of one Arrow array can have
+_YEAR_1, _YEAR_10000 = np.array(["0001", "10000"], "datetime64[us]").astype(np.int64).tolist()
 _CODE = r"^[+-]?0[0-9]"  # leading zeros, as of codes
 
 
@@ -74,6 +75,8 @@ class Cells:
             array, kind = array.dictionary_decode(), kind.value_type
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             array = _finite(array.cast(pa.float64()))
+        elif pa.types.is_timestamp(kind):
+            array = _in_calendar(array)
         elif not _is_text(kind) and not _is_plain(kind):
             try:
                 array = array.cast(pa.string())
@@ -218,6 +221,21 @@ def _finite(numbers: Any) -> Any:
     if pc.any(infinite).as_py():
         raise ValueError(f"expected finite numbers, got {numbers.filter(infinite)[0]}")
     return pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
+
+
+def _in_calendar(times: Any) -> Any:
+    """Timestamps in microseconds; refused are years that have no four digits."""
+    zone = times.type.tz
+    try:
+        exact = times.type.unit != "ns"
+        found = times.cast(pa.timestamp("us", zone), safe=exact)
+        limits = pc.min_max(found.cast(pa.int64())).as_py()
+        right = limits["min"] is None or (_YEAR_1 <= limits["min"] and limits["max"] < _YEAR_10000)
+    except pa.ArrowInvalid:
+        right = False
+    if not right:
+        raise ValueError("expected dates of the years 1 to 9999, got others")
+    return found
 
 
 def _times(values: Any) -> Any:

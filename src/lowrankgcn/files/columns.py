@@ -39,7 +39,8 @@ Reason = Literal["identifier", "constant", "empty", "dropped"]
 
 # Texts of which more than this share are different name the rows rather than describe them.
 _MOST_DISTINCT = 0.9
-_MOST_CLASSES = 20
+_MOST_CLASSES = 20  # of measurements
+_MOST_FEW_CLASSES = 1000  # with a row or two each; names of the rows would fill the memory
 _LISTED = 8  # names in a message
 
 
@@ -113,8 +114,8 @@ class Columns:
             raise invalid("columns", "target, used and left_out", repr(data)[:100]) from None
         right = (
             isinstance(target, str)
-            and set(used.values()) <= set(get_args(Meaning))
-            and set(left_out.values()) <= set(get_args(Reason))
+            and all(meaning in get_args(Meaning) for meaning in used.values())
+            and all(reason in get_args(Reason) for reason in left_out.values())
             and all(isinstance(name, str) for name in (*used, *left_out))
         )
         if not right:
@@ -204,7 +205,8 @@ def choose_columns(
 
 def texts_of(frame: pd.DataFrame, column: str) -> Any:
     """A column as a Series of texts, None in cells that are empty or blank."""
-    cells = Cells.of(frame[column])
+    with _naming(column):
+        cells = Cells.of(frame[column])
     texts = [text if text and text.strip() else None for text in cells.texts]
     values = np.array([*texts, None], dtype=object)[cells.codes]
     return pd.Series(values, index=frame.index, name=column, dtype=object)
@@ -219,7 +221,7 @@ def read_labels_of(frame: pd.DataFrame, target: str) -> Any:
     ------
     ValueError
         If the column is not there, no row is labelled, all labels are of one class, or they are
-        measurements rather than classes.
+        measurements or names of the rows rather than classes.
     """
     if target not in frame.columns:
         raise _unknown("target", target, frame.columns)
@@ -234,6 +236,9 @@ def read_labels_of(frame: pd.DataFrame, target: str) -> Any:
         if len(counts) > max(_MOST_CLASSES, total / 2):
             got = f"{len(counts)} different numbers in {total} rows"
             raise ValueError(f"column {target!r}: expected classes, got {got}")
+    if len(counts) > max(_MOST_FEW_CLASSES, counts.sum() / 2):
+        got = f"{len(counts)} different values in {counts.sum()} rows"
+        raise ValueError(f"column {target!r}: expected classes, got {got}")
     return labels
 
 

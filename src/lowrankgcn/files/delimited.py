@@ -33,16 +33,9 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     """
     delimiter, names = _header(data, delimiter)
     try:
-        table = arrow_csv.read_csv(
-            pa.BufferReader(data),
-            read_options=arrow_csv.ReadOptions(block_size=_BLOCK),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                null_values=[""],
-                strings_can_be_null=True,
-            ),
-        )
+        table = _texts(data, delimiter, names)
+        if table.column_names != names:  # Arrow takes odd quotes in the header in another way
+            table = _texts(data, delimiter, table.column_names)
     except pa.ArrowInvalid as error:
         _locate(data, delimiter)
         if data.count(b"\n") + data.count(b"\r") <= 1:  # Arrow wants the header's line to end
@@ -51,6 +44,20 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     if _may_be_open(table, data):
         _locate(data, delimiter)
     return table, delimiter
+
+
+def _texts(data: bytes, delimiter: str, names: list[str]) -> Any:
+    """All cells as texts; columns that are not in `names` as what they look like."""
+    return arrow_csv.read_csv(
+        pa.BufferReader(data),
+        read_options=arrow_csv.ReadOptions(block_size=_BLOCK),
+        parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+        ),
+    )
 
 
 def _header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:

@@ -85,5 +85,7 @@ def _write_out(frame: pd.DataFrame, format: Format, delimiter: str) -> None:
         sys.stdout.buffer.write(sink.getvalue())
         sys.stdout.buffer.flush()
         return
-    _write(frame, sys.stdout, format, delimiter)
+    sys.stdout.flush()
+    # Bytes, as the terminal may have another encoding and other newlines.
+    _write(frame, getattr(sys.stdout, "buffer", sys.stdout), format, delimiter)
     sys.stdout.flush()

@@ -45,7 +45,10 @@ def compare(
         ),
     ] = "5,10,20",
     splits: Annotated[
-        int, typer.Option("--splits", min=1, metavar="N", help="Random choices of these rows.")
+        int,
+        typer.Option(
+            "--splits", min=1, max=100_000, metavar="N", help="Random choices of these rows."
+        ),
     ] = 20,
     methods: Annotated[
         str | None,

@@ -25,6 +25,8 @@ from lowrankgcn._validation import invalid
 
 __all__ = ["Task", "make_task"]
 
+_LARGEST = 1e150  # variances are sums of squares
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -89,12 +91,18 @@ def make_task(name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, .
     Raises
     ------
     ValueError
-        If there are no columns or fewer than two classes of two rows.
+        If there are no columns, numbers whose squares are infinite, or fewer than two classes of
+        two rows.
     """
     if rows.shape[1] == 0:
         raise invalid("columns", "at least one column beside the target", "none")
     classes, names, said = _read_classes(target)
     numeric = [column for column in rows if is_numeric(rows[column])]
+    for column in numeric:
+        values = _values(rows[column])
+        largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+        if largest > _LARGEST:
+            raise invalid(f"column {column!r}", f"numbers up to {_LARGEST:g}", f"{largest:g}")
     if len(numeric) == rows.shape[1]:
         missing = int(rows.isna().to_numpy().sum())
         if missing:

@@ -92,7 +92,7 @@ class Store:
             return _entry(document, self._identity(case, source))
         except FileNotFoundError:
             return Entry()
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, OverflowError) as error:
             reason = " ".join(str(error).split())
             self.complain(f"{path} is damaged ({reason}): computed anew")
             return Entry()
