@@ -412,6 +412,8 @@ def test_prints_and_frames(cars: Any) -> None:
     assert len(lines) == 2 * (1 + 6 + 1)
     few = explanation[0].lines(explanation.by, top=2, first=1)
     assert few[0].startswith("row 1: ") and "4 others" in few[3]
+    one_left = explanation[0].lines(explanation.by, top=5)
+    assert one_left[6].endswith("  1 other")
     frame = explanation.to_frame()
     assert list(frame.columns) == [
         "row", "predicted", "probability", "runner_up", "margin", "kind", "name", "value", "amount",
@@ -419,6 +421,19 @@ def test_prints_and_frames(cars: Any) -> None:
     assert len(frame) == 2 * 8 and set(frame["kind"]) == {"value", "baseline", "remainder"}
     with pytest.raises(AttributeError):
         explanation[0].margin = 0.0
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [("2024-05-01", "2024-05-01 in "), ("2024-05-01 06:30", "2024-05-01 06:30:00")],
+)
+def test_days_are_told_without_a_time(first: str, said: str) -> None:
+    days = pd.date_range(first, periods=40)
+    frame = pd.DataFrame({"seen": days, "colour": ["red"] * 20 + ["blue"] * 20})
+    classifier = lg.GCNClassifier(architecture="reduced", filter="linear", random_state=0)
+    classifier.fit(frame, ["a", *[None] * 38, "b"])
+    values = {part.name: part.value for part in classifier.explain(frame.head(1))[0].contributions}
+    assert values["seen"].startswith(said)
 
 
 def test_at_most_a_thousand_labelled_rows_are_kept() -> None:

@@ -85,8 +85,15 @@ class TestPredict:
         assert call("predict", str(model), str(path), "--out", str(tmp_path / "out.csv")) == 0
         text = capsys.readouterr().out
         assert "passes over: 'more'" in text
-        assert "column 'colour': 3 cells have values unknown to the model ('grey', 'pink')" in text
-        assert "of 20 rows that have a class already" in text
+        assert "column 'colour': 3 cells with values unknown to the model ('grey', 'pink')" in text
+        assert "of 20 rows with a class already" in text
+
+    def test_one_row(self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / "new.csv"
+        cars(20, 3).head(1).to_csv(path, index=False)
+        assert call("predict", str(model), str(path), "--out", str(tmp_path / "out.csv")) == 0
+        text = capsys.readouterr().out
+        assert "new.csv: 1 row\n" in text and "of 1 row with a class already" in text
 
     def test_json(self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         new = cars(20, 3).drop(columns="kind")

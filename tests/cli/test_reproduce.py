@@ -250,6 +250,6 @@ def test_in_a_browser(html: str, width: int) -> None:
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("reproduce", "--help") == 0
     text = capsys.readouterr().out
-    assert "Examples: lowrankgcn reproduce" in text
+    assert "Examples:" in text and "lowrankgcn reproduce spiral --runs 10" in text
     for option in ("--runs", "--seed", "--out", "--json", "--markdown", "--quiet"):
         assert option in text

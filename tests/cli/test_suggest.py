@@ -63,6 +63,24 @@ def test_table_and_file(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "no labels yet" in captured.err
 
 
+def test_singular_and_columns_left_out_and_whole_cells(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    frame = pd.read_csv(folder / "none.csv", dtype=str).head(40).assign(same="x")
+    frame["maint"] = ["a rather long value of a cell", "another long value of a cell"] * 20
+    frame.loc[0, "ok"] = "yes"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert call("suggest", str(tmp_path / "t.csv"), "-t", "ok", "-k", "2") == 0
+    text = capsys.readouterr().out
+    assert "40 rows, 1 label of 1 class\n" in text
+    assert "column 'same' is left out: all its values are equal" in text
+    assert "…" not in text
+
+
 def test_quiet_and_parquet_and_a_column_named_row(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -147,6 +147,9 @@ class TestWords:
 
     def test_accuracy_not_measured(self, result: Classification) -> None:
         assert "was not measured" in self.page(result).words
+        for command in ("", "lowrankgcn classify table.csv --target class"):
+            told = self.page(result, command=command).words
+            assert ("add --validate" in told) == bool(command)
 
     @pytest.mark.parametrize(
         ("low", "high", "largest", "text"),

@@ -23,7 +23,7 @@ from lowrankgcn.estimators import GCNClassifier, Validation, cross_validate, sav
 from lowrankgcn.files import write_file
 from lowrankgcn.report import Classification, render_classification
 from lowrankgcn.report.graph_note import GraphNote
-from lowrankgcn.report.text import number, percent
+from lowrankgcn.report.text import count, number, percent, plural
 
 __all__ = ["run"]
 
@@ -140,15 +140,17 @@ def _told(result: _Result, files: dict[str, str]) -> Told:
     columns, n_asked = task.columns, int(answers.asked.sum())
     n_rows = len(answers.codes)
     kinds = Counter(columns.used.values())
-    kinds_text = ", ".join(f"{count} of {_PLURALS[kind]}" for kind, count in kinds.items())
+    kinds_text = ", ".join(f"{n} of {_PLURALS[kind]}" for kind, n in kinds.items())
     shares: Counter[str] = Counter()
     for row in classifier.selection_:
         shares[row["architecture"]] += row["share"]
     networks = [f"{name} {percent(share)}" for name, share in shares.most_common() if share > 0]
     facts = {
-        "table": f"{task.table.name}: {n_rows} rows, {len(columns.used)} columns used "
+        "table": f"{task.table.name}: {plural(n_rows, 'row')}, "
+        f"{plural(len(columns.used), 'column')} used "
         f"({kinds_text})",
-        "target": f"{columns.target}: {n_rows - n_asked} rows labelled, {n_asked} to classify",
+        "target": f"{columns.target}: {plural(n_rows - n_asked, 'row')} labelled, "
+        f"{count(n_asked)} to classify",
         "graph": _graph_line(classifier),
         "networks": ", ".join(networks),
     }

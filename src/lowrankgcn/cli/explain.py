@@ -18,6 +18,7 @@ from lowrankgcn.cli.progress import progress
 from lowrankgcn.cli.telling import line
 from lowrankgcn.estimators import ExplainedRow, Explanation
 from lowrankgcn.files import TableFile, read_file
+from lowrankgcn.report.text import plural
 
 __all__ = ["run"]
 
@@ -74,7 +75,7 @@ def _check(rows: Sequence[int], file: TableFile) -> None:
     count = len(file.frame)
     for row in rows:
         if row > count:
-            message = f"{file.name} has {count} rows, there is no row {row}"
+            message = f"{file.name} has {plural(count, 'row')}, there is no row {row}"
             raise typer.BadParameter(message, param_hint="--row")
 
 

@@ -31,8 +31,7 @@ TableArgument = Annotated[
     typer.Argument(
         metavar="TABLE",
         allow_dash=True,
-        help="CSV, TSV or Parquet file, or - for standard input; classify also takes a folder of "
-        "Parquet files.",
+        help="CSV, TSV or Parquet file, or - for standard input.",
         show_default=False,
     ),
 ]

@@ -19,7 +19,7 @@ from lowrankgcn.cli.telling import Told
 from lowrankgcn.estimators import GCNClassifier
 from lowrankgcn.files import Columns, TableFile, read_file, write_file
 from lowrankgcn.files.columns import texts_of
-from lowrankgcn.report.text import percent
+from lowrankgcn.report.text import percent, plural
 
 __all__ = ["run"]
 
@@ -108,21 +108,25 @@ def _told(
         notes.append("the model does not know and passes over: " + ", ".join(map(repr, extra)))
     for name, (count, values) in unknown.items():
         listed = ", ".join(map(repr, values[:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
-        notes.append(f"column {name!r}: {count} cells have values unknown to the model ({listed})")
+        notes.append(
+            f"column {name!r}: {plural(count, 'cell')} with values unknown to the model ({listed})"
+        )
     notes += [
         f"the table has a column {name!r}; the new one is {free!r}"
         for name, free in answers.names(file.frame.columns).items()
         if free != name
     ]
     facts = {
-        "model": f"{model}, {len(columns.used)} columns, classes "
+        "model": f"{model}, {plural(len(columns.used), 'column')}, classes "
         + ", ".join(map(str, answers.classes)),
-        "table": f"{file.name}: {len(file.frame)} rows",
+        "table": f"{file.name}: {plural(len(file.frame), 'row')}",
     }
     agreed = None if given is None else _agreement(given, answers)
     if agreed is not None:
         right, count = agreed
-        facts["agreement"] = f"{percent(right / count)} of {count} rows that have a class already"
+        facts["agreement"] = (
+            f"{percent(right / count)} of {plural(count, 'row')} with a class already"
+        )
     more: dict[str, Any] = {
         "model": str(model),
         "table": file.name,

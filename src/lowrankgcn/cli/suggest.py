@@ -21,11 +21,12 @@ from lowrankgcn.cli.answers import Answers, arrow_type
 from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, noted_warnings, writing
 from lowrankgcn.cli.progress import progress
 from lowrankgcn.cli.request import column_names
+from lowrankgcn.cli.tasks import left_out_notes
 from lowrankgcn.cli.telling import line
 from lowrankgcn.estimators import GCNClassifier, first_rows
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, write_file
 from lowrankgcn.files.columns import texts_of
-from lowrankgcn.report.text import percent
+from lowrankgcn.report.text import percent, plural
 
 __all__ = ["Request", "run"]
 
@@ -138,7 +139,7 @@ def _read(request: Request) -> _Task:
 def _check(request: Request, task: _Task) -> None:
     free = int(task.labels.isna().sum())
     if free < request.count:
-        rows = f"{task.table.name} has {free} rows without a label"
+        rows = f"{task.table.name} has {plural(free, 'row')} without a label"
         raise typer.BadParameter(f"{rows}, fewer than {request.count}", param_hint="-k")
 
 
@@ -204,16 +205,19 @@ def _text(task: _Task, row: int, name: str) -> str | None:
 
 def _show(console: Console, task: _Task, found: _Found) -> None:
     labelled = int(task.labels.notna().sum())
-    of = f"of {task.n_classes} classes" if labelled else "yet"
-    line(console, f"{task.table.name}: {len(task.labels)} rows, {labelled or 'no'} labels {of}")
+    labels = plural(labelled, "label") if labelled else "no labels"
+    of = f"of {plural(task.n_classes, 'class', 'classes')}" if labelled else "yet"
+    line(console, f"{task.table.name}: {plural(len(task.labels), 'row')}, {labels} {of}")
+    for text in left_out_notes(task.columns):
+        line(console, text)
     names = list(task.columns.used)[:_SHOWN]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("row", justify="right")
+    table.add_column("row", justify="right", no_wrap=True)
     if found.answers is not None:
-        table.add_column(f"{escape(task.columns.target)}?")
-        table.add_column("probability", justify="right")
+        table.add_column(f"{escape(task.columns.target)}?", overflow="fold")
+        table.add_column("probability", justify="right", min_width=len("probability"))
     for name in names:
-        table.add_column(escape(name))
+        table.add_column(escape(name), overflow="fold")
     for row in found.rows.tolist():
         cells = [str(row + 1)]
         guess = found.guess(row)

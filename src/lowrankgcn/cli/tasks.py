@@ -16,13 +16,22 @@ from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.request import Request, column_names
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file
 
-__all__ = ["Task", "read_task"]
+__all__ = ["Task", "left_out_notes", "read_task"]
 
 _REASONS = {
     "identifier": "its values name the rows (--categorical or --numeric keeps it)",
     "constant": "all its values are equal",
     "empty": "all its cells are empty",
 }
+
+
+def left_out_notes(columns: Columns) -> list[str]:
+    """Why columns are left out that the user did not drop."""
+    return [
+        f"column {name!r} is left out: {_REASONS[reason]}"
+        for name, reason in columns.left_out.items()
+        if reason != "dropped"
+    ]
 
 
 @final
@@ -40,11 +49,7 @@ class Task:
 
     def notes(self) -> list[str]:
         """What the user should know of the columns."""
-        notes = [
-            f"column {name!r} is left out: {_REASONS[reason]}"
-            for name, reason in self.columns.left_out.items()
-            if reason != "dropped"
-        ]
+        notes = left_out_notes(self.columns)
         if self.binned:
             notes.append("numbers are binned, as some of their cells are empty")
         return notes

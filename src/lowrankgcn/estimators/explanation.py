@@ -3,7 +3,7 @@
 >>> pulls = (Contribution("value", "colour", "red", 1.5), Contribution("value", "size", "XL", -0.2))
 >>> row = ExplainedRow(0, "apple", 0.9, "pear", 0.1, True, 1.4, 0.1, pulls, 0.0)
 >>> print(Explanation((row,), "values"))
-row 0: apple (90%) rather than pear (10%), margin +1.40
+row 0: apple (90.0 %) rather than pear (10.0 %), margin +1.40
   +1.50  colour = red
   -0.20  size = XL
   +0.10  what an average row has
@@ -90,19 +90,24 @@ class ExplainedRow:
         if not self.placed:
             return [f"row {number}: no affinity to any labelled part of the graph, no class"]
         lines = [
-            f"row {number}: {self.predicted} ({self.probability:.0%}) rather than "
-            f"{self.runner_up} ({self.runner_up_probability:.0%}), margin {self.margin:+.2f}"
+            f"row {number}: {self.predicted} ({100 * self.probability:.1f} %) rather than "
+            f"{self.runner_up} ({100 * self.runner_up_probability:.1f} %), "
+            f"margin {self.margin:+.2f}"
         ]
         shown = self.contributions[:top]
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
         rest = self.contributions[len(shown) :]
         if rest:
-            lines.append(f"  {sum(one.amount for one in rest):+.2f}  {len(rest)} others")
+            lines.append(f"  {sum(one.amount for one in rest):+.2f}  {_others(len(rest))}")
         base = "what an average row has" if by == "values" else "bias, whatever the labelled rows"
         lines.append(f"  {self.baseline:+.2f}  {base}")
         if by == "rows":
             lines.append(f"  {self.remainder:+.2f}  what labelled rows do not explain")
         return lines
+
+
+def _others(count: int) -> str:
+    return "1 other" if count == 1 else f"{count} others"
 
 
 def _reason(one: Contribution, first: int) -> str:

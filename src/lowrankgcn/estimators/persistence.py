@@ -168,7 +168,10 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
     try:
         arrays, document = _read(path)
         return _classifier(arrays, _contents(arrays, document))
-    except (ValueError, SafetensorError, RecursionError, OverflowError, OSError) as error:
+    except SafetensorError as error:
+        found = f"not a saved classifier, or a damaged one ({error})"
+        raise ValueError(f"{os.fspath(path)}: cannot be loaded: {found}") from error
+    except (ValueError, RecursionError, OverflowError, OSError) as error:
         raise ValueError(f"{os.fspath(path)}: cannot be loaded: {error}") from error
 
 

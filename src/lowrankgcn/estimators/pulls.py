@@ -148,6 +148,8 @@ def _cell_texts(encoder: TableEncoder, X: Any) -> Callable[[int, int], str]:
         code = int(codes[row, column])
         if bool(pd.isna(cell)):
             return "missing"
+        if isinstance(cell, pd.Timestamp) and cell == cell.normalize():
+            cell = cell.date()  # midnight is how a day without a time is stored
         if code == encoder.n_hyperedges:
             return f"{cell} (not seen at fitting)"
         label = encoding.labels[code - encoder.offsets[column]]

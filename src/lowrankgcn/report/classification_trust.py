@@ -48,8 +48,8 @@ def _accuracy(result: Classification) -> list[str]:
     if found is None:
         text = (
             "How often the answer is right was not measured. Cross-validation would hide some of "
-            "the given labels and see whether they come out right."
-        )
+            "the given labels and see whether they come out right"
+        ) + (": add --validate to the command." if result.command else ".")
         return [layout.paragraph(text)]
     texts = [
         f"Given labels were hidden in turn and predicted from the others: "

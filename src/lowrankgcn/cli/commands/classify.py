@@ -18,7 +18,6 @@ from lowrankgcn.cli.options import (
     Probabilities,
     Quiet,
     Seed,
-    TableArgument,
     Target,
 )
 
@@ -56,7 +55,15 @@ def _names(name: str, text: str) -> typer.models.OptionInfo:
 
 @app.command(epilog=_EXAMPLES)
 def classify(
-    table: TableArgument,
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE",
+            allow_dash=True,
+            help="CSV, TSV or Parquet file, - for standard input, or a folder of Parquet files.",
+            show_default=False,
+        ),
+    ],
     target: Target,
     out: Out = None,
     report: Annotated[

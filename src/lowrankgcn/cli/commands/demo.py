@@ -12,11 +12,19 @@ from lowrankgcn.cli.options import AsJson, Quiet, Seed
 
 __all__ = ["demo"]
 
+_EXAMPLES = """Examples:
 
-@app.command(epilog="Example: lowrankgcn demo --out tour --seed 1")
+lowrankgcn demo
+
+lowrankgcn demo --out tour --seed 1
+"""
+
+
+@app.command(epilog=_EXAMPLES)
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", readable=False, help="Folder for the report.")
+        Path,
+        typer.Option("--out", "-o", metavar="DIR", readable=False, help="Folder for the report."),
     ] = Path("demo-output"),
     seed: Seed = 0,
     as_json: AsJson = False,

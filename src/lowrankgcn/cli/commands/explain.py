@@ -58,9 +58,10 @@ def explain(
 ) -> None:
     """Say what pulls rows of a table to the classes that a model predicts for them.
 
-    The **margin** of a row is how far its class is ahead of the runner-up, as a logarithm of odds.
-    Every value of the row, or every labelled row, adds its part to it: those above zero pull to the
-    class, those below to the runner-up, and together they are the margin.
+    The **margin** of a row is how far its class is ahead of the runner-up: a logarithm of odds, the
+    mean over the networks. Every value of the row, or every labelled row, adds its part to it:
+    those above zero pull to the class, those below to the runner-up, and together they are the
+    margin.
     """
     from lowrankgcn.cli.explain import run
 

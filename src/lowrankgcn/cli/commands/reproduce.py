@@ -13,6 +13,13 @@ from lowrankgcn.cli.options import AsJson, Quiet, Seed
 
 __all__ = ["reproduce"]
 
+_EXAMPLES = """Examples:
+
+lowrankgcn reproduce spiral --runs 10
+
+lowrankgcn reproduce all --runs 100 --out paper
+"""
+
 
 class PaperTable(StrEnum):
     """What can be reproduced."""
@@ -26,10 +33,7 @@ class PaperTable(StrEnum):
     ALL = "all"
 
 
-@app.command(
-    epilog="Examples: lowrankgcn reproduce spiral --runs 10; "
-    "lowrankgcn reproduce all --runs 100 --out paper"
-)
+@app.command(epilog=_EXAMPLES)
 def reproduce(
     what: Annotated[PaperTable, typer.Argument(help="A table or figure of the paper.")] = (
         PaperTable.ALL
@@ -41,7 +45,7 @@ def reproduce(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", metavar="DIR", readable=False, help="Folder for the page and the state."
+            "--out", "-o", metavar="DIR", readable=False, help="Folder for the page and the state."
         ),
     ] = Path("reproduction"),
     as_json: AsJson = False,
