@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import csv
 import os
+import signal
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +27,13 @@ settings.register_profile(
     "thorough", deadline=None, max_examples=500, print_blob=True, suppress_health_check=_CALM
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# A shell that starts the tests in the background has them, and all that they start, ignore Ctrl-C.
+if (
+    threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
