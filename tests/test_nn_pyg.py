@@ -224,7 +224,7 @@ def test_two_layer_gcn() -> None:
     with torch.no_grad():
         for own, other in zip(network.convs, theirs.convs, strict=True):
             own.weight.copy_(weights_of(other.lin))  # type: ignore[operator]
-            own.bias.copy_(other.bias.normal_(generator=cases.generator()))  # type: ignore
+            own.bias.copy_(other.bias.normal_(generator=cases.generator()))  # type: ignore[operator]
     agree(network(X), theirs(X, edges))
 
 

@@ -11,9 +11,12 @@ import typer
 __all__ = [
     "ArchitectureName",
     "AsJson",
+    "Categorical",
+    "Drop",
     "Encoding",
     "GraphName",
     "ModelFile",
+    "Numeric",
     "Out",
     "Probabilities",
     "Quiet",
@@ -73,6 +76,22 @@ Encoding = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _columns(name: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        name, metavar="COLUMN", help=text, show_default=False, rich_help_panel="Columns"
+    )
+    return option
+
+
+Drop = Annotated[
+    list[str] | None, _columns("--drop", "Leave a column out (repeat, or separate by commas).")
+]
+Categorical = Annotated[
+    list[str] | None, _columns("--categorical", "Take its values as categories.")
+]
+Numeric = Annotated[list[str] | None, _columns("--numeric", "Take its values as numbers.")]
 
 
 class GraphName(StrEnum):

@@ -12,8 +12,11 @@ from lowrankgcn.cli.app import app
 from lowrankgcn.cli.options import (
     ArchitectureName,
     AsJson,
+    Categorical,
+    Drop,
     Encoding,
     GraphName,
+    Numeric,
     Out,
     Probabilities,
     Quiet,
@@ -35,20 +38,12 @@ lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
 """
 
 _CHOICES = "What is compared"
-_COLUMNS = "Columns"
 _FOLDERS = "Tables larger than memory"
 
 
 def _file(name: str, text: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(
         name, metavar="FILE", help=text, show_default=False
-    )
-    return option
-
-
-def _names(name: str, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(
-        name, metavar="COLUMN", help=text, show_default=False, rich_help_panel=_COLUMNS
     )
     return option
 
@@ -80,13 +75,9 @@ def classify(
         ),
     ] = False,
     probabilities: Probabilities = False,
-    drop: Annotated[
-        list[str] | None, _names("--drop", "Leave a column out (repeat, or separate by commas).")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, _names("--categorical", "Take its values as categories.")
-    ] = None,
-    numeric: Annotated[list[str] | None, _names("--numeric", "Take its values as numbers.")] = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
     graph: Annotated[
         GraphName, typer.Option("--graph", help="How rows are joined.", rich_help_panel=_CHOICES)
     ] = GraphName.AUTO,

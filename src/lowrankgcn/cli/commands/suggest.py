@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 
 from lowrankgcn.cli.app import app
-from lowrankgcn.cli.options import AsJson, Encoding, GraphName, Quiet, Seed, TableArgument, Target
+from lowrankgcn.cli.options import (
+    AsJson,
+    Categorical,
+    Drop,
+    Encoding,
+    GraphName,
+    Numeric,
+    Quiet,
+    Seed,
+    TableArgument,
+    Target,
+)
 
 __all__ = ["suggest"]
 
@@ -18,13 +29,6 @@ lowrankgcn suggest cars.csv --target price
 
 lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
 """
-
-
-def _names(name: str, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(
-        name, metavar="COLUMN", help=text, show_default=False
-    )
-    return option
 
 
 @app.command(epilog=_EXAMPLES)
@@ -45,13 +49,9 @@ def suggest(
             show_default=False,
         ),
     ] = None,
-    drop: Annotated[
-        list[str] | None, _names("--drop", "Leave a column out (repeat, or separate by commas).")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, _names("--categorical", "Take its values as categories.")
-    ] = None,
-    numeric: Annotated[list[str] | None, _names("--numeric", "Take its values as numbers.")] = None,
+    drop: Drop = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
     graph: Annotated[
         GraphName, typer.Option("--graph", help="How rows are joined.")
     ] = GraphName.AUTO,
