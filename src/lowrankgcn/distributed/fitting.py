@@ -31,12 +31,8 @@ from lowrankgcn.distributed.labels import read_lazy_labels, read_weights
 from lowrankgcn.distributed.model import Reach, evidence, fitted_rows, models
 from lowrankgcn.distributed.prediction import chosen_classes, lazy_array
 from lowrankgcn.distributed.setup import SetUp, set_up
-from lowrankgcn.distributed.spectrum import HyperedgePairs
-from lowrankgcn.distributed.standin import (
-    StandIn,
-    eigenvector_rows,
-    stand_in,
-)
+from lowrankgcn.distributed.standin import StandIn, stand_in
+from lowrankgcn.distributed.vectors import TableVectors, vector_blocks
 from lowrankgcn.estimators.candidates import Prepared, prepare
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.fitting import Clock, Fitted
@@ -52,8 +48,6 @@ from lowrankgcn.estimators.reading import has_categories
 from lowrankgcn.estimators.selection import Selection
 from lowrankgcn.estimators.settings import Settings, read_settings
 from lowrankgcn.estimators.task import Task
-from lowrankgcn.graphs import TableEncoder
-from lowrankgcn.operators import FloatArray
 
 __all__ = ["fit"]
 
@@ -267,25 +261,7 @@ def _fitted_rows(
 
 def _eigenvectors(blocks: Blocks, known: SetUp) -> Any:
     """U, a lazy array (n, r)."""
-    tasks = []
-    shared = delayed((known.table.encoder, known.pairs), traverse=False)
-    task = delayed(run_task)
-    start = 0
-    for block, length in zip(blocks.tasks, known.table.lengths, strict=True):
-        bare = {
-            row - start: column
-            for row, column in known.pairs.bare.items()
-            if start <= row < start + length
-        }
-        tasks.append(task(_vectors, block, shared, bare))
-        start += length
-    return lazy_array(tasks, known.table.lengths, (known.pairs.rank,), np.float64)
-
-
-def _vectors(
-    block: Any, known: tuple[TableEncoder, HyperedgePairs], bare: dict[int, int]
-) -> FloatArray:
-    vectors = eigenvector_rows(*known, block)
-    for row, column in bare.items():
-        vectors[row, column] = 1.0
-    return vectors
+    lengths, pairs = known.table.lengths, known.pairs
+    vectors = TableVectors(known.table.encoder, pairs)
+    tasks = vector_blocks(blocks, vectors, lengths, pairs.bare)
+    return lazy_array(tasks, lengths, (pairs.rank,), np.float64)
