@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.distributed.blocks import Blocks
-from lowrankgcn.distributed.encoding import FittedTable, Units
+from lowrankgcn.distributed.encoding import FittedTable
+from lowrankgcn.distributed.survey import Units
 from lowrankgcn.graphs import TableEncoder
 from lowrankgcn.graphs.cells import Name, Numbers, read_cells, read_table
 from lowrankgcn.operators import FloatArray

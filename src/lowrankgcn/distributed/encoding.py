@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks
-from lowrankgcn.distributed.fixed_point import FixedSum, exponent_of
-from lowrankgcn.distributed.selection import KeyKind, Search, numbers_of, ordered_keys
+from lowrankgcn.distributed.survey import Spread, Units, survey
 from lowrankgcn.distributed.vocabulary import (
     MOST_HYPEREDGES,
     ColumnSketch,
@@ -41,30 +41,7 @@ from lowrankgcn.graphs.columns import (
 )
 from lowrankgcn.graphs.table import DEFAULT_BINS
 
-__all__ = ["FittedTable", "Units", "fit_table"]
-
-_CONSTANT = 1e-12  # columns vary if their spread is more than rounding of their size
-
-
-@final
-@dataclass(frozen=True)
-class Units:
-    """Mean and standard deviation of a column of numbers.
-
-    Attributes
-    ----------
-    centre, scale : float
-        The scale is infinite for a constant column.
-    largest : float
-        Largest magnitude of (x − centre)/scale.
-    present : int
-        Number of cells that are not missing.
-    """
-
-    centre: float
-    scale: float
-    largest: float
-    present: int
+__all__ = ["FittedTable", "fit_table"]
 
 
 @final
@@ -159,104 +136,34 @@ def _binned(name: Name, column: ColumnSketch, edges: Any) -> ColumnEncoding:
     return BinnedColumn(name, inner, tuple(range(len(inner) + 1)), column.unit)
 
 
-@final
-@dataclass(frozen=True)
-class _Query:
-    """What a pass asks of a column: counts for searches, and a sum of x or of (x − centre)²."""
-
-    kind: KeyKind
-    searches: tuple[Search, ...]
-    exponent: int | None = None
-    centre: float | None = None
-
-
-Answer = tuple[tuple[Any, ...], FixedSum | None]
-
-
 def _survey(
     blocks: Blocks, columns: Mapping[Name, ColumnSketch]
 ) -> tuple[dict[Name, Any], dict[Name, Units]]:
     """Edges of the bins and units of the columns."""
-    searches = {name: _searches(column) for name, column in columns.items()}
-    centre: dict[Name, float] = {}
-    units: dict[Name, Units] = {}
-    while len(units) < len(columns) or any(not s.done for one in searches.values() for s in one):
-        queries = {}
-        for name, column in columns.items():
-            unfinished = tuple(dict.fromkeys(s for s in searches[name] if not s.done))
-            if name in units and not unfinished:
-                continue
-            exponent = None if name in units else _exponent(column, centre.get(name))
-            queries[name] = _Query(column.number_kind, unfinished, exponent, centre.get(name))
-        answers = blocks.reduce(_ask, _join_answers, queries)
-        for name, query in queries.items():
-            counts, total = answers[name]
-            found = dict(zip(query.searches, counts, strict=True))
-            searches[name] = tuple(
-                s.narrowed(found[s]) if s in found else s for s in searches[name]
-            )
-            if total is None:
-                continue
-            if query.centre is None:
-                centre[name] = total.mean()
-            else:
-                units[name] = _units(columns[name], query, total)
-    return {name: _edges(columns[name], found) for name, found in searches.items()}, units
+    spreads = {
+        name: Spread(column.number_kind, column.low, column.high, column.present)
+        for name, column in columns.items()
+    }
+    ranks = {name: _ranks(column) for name, column in columns.items()}
+    found, units = survey(blocks, spreads, ranks, _numbers)
+    edges = {
+        name: found[name]
+        if column.many
+        else separating_edges(np.array(sorted(column.counts or {})))
+        for name, column in columns.items()
+    }
+    return edges, units
 
 
-def _searches(column: ColumnSketch) -> tuple[Search, ...]:
-    if not column.many:
-        return ()
-    ends = np.array([column.low, column.high])
-    low, high = ordered_keys(ends, column.number_kind)
-    ranks = quantile_ranks(column.present, DEFAULT_BINS)
-    return tuple(Search.start(rank, low, high) for rank in ranks.tolist())
+def _ranks(column: ColumnSketch) -> tuple[int, ...]:
+    return tuple(quantile_ranks(column.present, DEFAULT_BINS).tolist()) if column.many else ()
 
 
-def _edges(column: ColumnSketch, searches: tuple[Search, ...]) -> Any:
-    if not column.many:
-        return separating_edges(np.array(sorted(column.counts or {})))
-    return numbers_of(np.array([s.low for s in searches], np.uint64), column.number_kind)
-
-
-def _exponent(column: ColumnSketch, centre: float | None) -> int:
-    if centre is None:
-        return exponent_of(max(abs(float(column.low)), abs(float(column.high))))
-    return exponent_of(max(float(column.high) - centre, centre - float(column.low)))
-
-
-def _units(column: ColumnSketch, query: _Query, total: FixedSum) -> Units:
-    assert query.centre is not None and query.exponent is not None
-    scale = float(np.ldexp(np.sqrt(total.mean()), query.exponent))
-    if scale <= _CONSTANT * max(abs(float(column.low)), abs(float(column.high))):
-        return Units(query.centre, float("inf"), 0.0, column.present)
-    offset = max(float(column.high) - query.centre, query.centre - float(column.low))
-    return Units(query.centre, scale, offset / scale, column.present)
-
-
-def _ask(block: Any, queries: Mapping[Name, _Query]) -> dict[Name, Answer]:
+def _numbers(block: Any, names: tuple[Name, ...]) -> dict[Name, NDArray[Any]]:
+    """The numbers of some columns of a block that are not missing."""
     table = read_table(block)
-    return {name: _answer(table.columns[name], name, query) for name, query in queries.items()}
-
-
-def _answer(column: Any, name: Name, query: _Query) -> Answer:
-    cells = read_cells(column, name)
-    present = cells.present() if isinstance(cells, Numbers) else np.zeros(0)
-    keys = ordered_keys(present, query.kind) if query.searches else np.zeros(0, np.uint64)
-    counts = tuple(search.count(keys) for search in query.searches)
-    if query.exponent is None:
-        return counts, None
-    numbers = present.astype(np.float64)
-    if query.centre is None:
-        return counts, FixedSum.of(numbers, query.exponent)
-    offsets = np.ldexp(numbers - query.centre, -query.exponent)
-    return counts, FixedSum.of(np.square(offsets), 1)
-
-
-def _join_answers(one: dict[Name, Answer], other: dict[Name, Answer]) -> dict[Name, Answer]:
-    joined = {}
-    for name, (counts, total) in one.items():
-        more, further = other[name]
-        added = None if total is None or further is None else total + further
-        joined[name] = tuple(a + b for a, b in zip(counts, more, strict=True)), added
-    return joined
+    cells = {name: read_cells(table.columns[name], name) for name in names}
+    return {
+        name: found.present() if isinstance(found, Numbers) else np.zeros(0)
+        for name, found in cells.items()
+    }

@@ -19,10 +19,17 @@ from scipy.spatial import cKDTree
 
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph
 from lowrankgcn.operators.fourier import fourier_modes
-from lowrankgcn.operators.gaussian import PointCloud
+from lowrankgcn.operators.gaussian import PointCloud, SomePoints
 from lowrankgcn.operators.landmarks import greedy_landmarks
 
-__all__ = ["NEIGHBOURS", "local_bandwidth", "point_graph"]
+__all__ = [
+    "NEIGHBOURS",
+    "bandwidth_of",
+    "bandwidth_rows",
+    "carried",
+    "local_bandwidth",
+    "point_graph",
+]
 
 NEIGHBOURS = 10
 
@@ -48,8 +55,9 @@ def point_graph(
     if kind == "knn":
         return AdjacencyGraph.knn(points, NEIGHBOURS)
     width = local_bandwidth(points, random_state) if bandwidth == "auto" else bandwidth
-    if kind == "auto" and bandwidth == "auto" and not _carried(points, width, random_state):
-        return AdjacencyGraph.knn(points, NEIGHBOURS)
+    if kind == "auto" and bandwidth == "auto":
+        if not carried(PointCloud.from_points(points, width), random_state):
+            return AdjacencyGraph.knn(points, NEIGHBOURS)
     return GaussianGraph(points, width, random_state=random_state)
 
 
@@ -65,10 +73,18 @@ def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
     >>> local_bandwidth(np.linspace(0, 1, 101)[:, None], random_state=0)
     0.1
     """
-    sample = points
-    if len(points) > _SAMPLE:
-        generator = np.random.default_rng(random_state)
-        sample = points[np.sort(generator.choice(len(points), _SAMPLE, replace=False))]
+    return bandwidth_of(points[bandwidth_rows(len(points), random_state)])
+
+
+def bandwidth_rows(n: int, random_state: int) -> NDArray[np.intp]:
+    """Rows among which neighbours are looked for: at most 2000, ascending."""
+    if n <= _SAMPLE:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(random_state).choice(n, _SAMPLE, replace=False))
+
+
+def bandwidth_of(sample: NDArray[np.float64]) -> float:
+    """Twice the median distance to the tenth neighbour, of all the points given."""
     count = min(NEIGHBOURS, len(sample) - 1)
     if count < 1:
         return 1.0
@@ -80,8 +96,8 @@ def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
     return _BANDWIDTHS * float(positive.mean()) if len(positive) else 1.0
 
 
-def _carried(points: NDArray[np.float64], bandwidth: float, random_state: int) -> bool:
-    cloud = PointCloud.from_points(points, bandwidth)
+def carried(cloud: SomePoints, random_state: int) -> bool:
+    """Whether fast sums are a better bargain than nearest neighbours."""
     if cloud.dimension <= 3:
         _, half = fourier_modes(cloud.extent, _ACCURACY)
         return bool(math.prod((2 * half + 1).tolist()) <= _MODES)

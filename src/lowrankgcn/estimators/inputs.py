@@ -35,6 +35,7 @@ __all__ = [
     "TableInputs",
     "indicator_rows",
     "inputs_from_state",
+    "point_units",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -108,12 +109,8 @@ class PointInputs(Inputs):
             centre, scale = standard_units(X)
         if raw_points:
             return cls(centre, scale, None, None)
-        low, middle, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
-        spread = np.ptp(X, axis=0)
-        robust = _QUARTILE_RANGES * (high - low)
-        unit = np.where((robust > 0) & (robust < spread), robust, spread)
-        unit[unit <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
-        return cls(centre, scale, middle, unit)
+        quartiles = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+        return cls(centre, scale, *point_units(quartiles, X.min(axis=0), X.max(axis=0)))
 
     def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
         """Columns minus mean, over standard deviation."""
@@ -137,6 +134,22 @@ class PointInputs(Inputs):
     def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> PointInputs:
         """Restore what :meth:`state` gave."""
         return cls(arrays["centre"], arrays["scale"], arrays.get("origin"), arrays.get("unit"))
+
+
+def point_units(
+    quartiles: FloatArray, smallest: FloatArray, largest: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Origin and unit of columns for the graph, from their quartiles (3, d) and ranges.
+
+    >>> quartiles = np.array([[1.0], [2.0], [3.0]])
+    >>> point_units(quartiles, np.array([0.0]), np.array([1e9]))
+    (array([2.]), array([20.]))
+    """
+    spread = largest - smallest
+    robust = _QUARTILE_RANGES * (quartiles[2] - quartiles[0])
+    unit = np.where((robust > 0) & (robust < spread), robust, spread)
+    unit[unit <= _CONSTANT * np.maximum(np.abs(smallest), np.abs(largest))] = np.inf
+    return quartiles[1], unit
 
 
 @final

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from lowrankgcn._parallel import blas_for, chunks
 from lowrankgcn._validation import choice, invalid, positive_float
@@ -246,10 +247,18 @@ def extend_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs, X: Any) -> Floa
 def _misfit(factor: LandmarkFactor) -> float:
     """Sum of √(1 − ‖F_i‖²) over all points, from a sample."""
     n = factor.shape[0]
-    index = np.arange(n)
-    if n > _SAMPLE:
-        index = np.sort(np.random.default_rng(0).choice(n, _SAMPLE, replace=False))
-    rows = factor.take(index)
+    return misfit_of(factor.take(misfit_rows(n)), n)
+
+
+def misfit_rows(n: int) -> NDArray[np.intp]:
+    """Rows on which the misfit of landmarks is estimated, ascending."""
+    if n <= _SAMPLE:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, _SAMPLE, replace=False))
+
+
+def misfit_of(rows: FloatArray, n: int) -> float:
+    """Sum of √(1 − ‖F_i‖²) over n points, from some rows of F."""
     rest = np.maximum(1.0 - np.einsum("ij,ij->i", rows, rows), 0.0)
     return n * float(np.sqrt(rest).mean())
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.gaussian import GaussianBlocks, GaussianRows
 
-__all__ = ["Affinity", "ExactRows", "extrapolate", "sample_rows"]
+__all__ = ["Affinity", "ExactRows", "drawn_rows", "extrapolate", "sample_rows"]
 
-_LOWEST_DEGREES = 8
+LOWEST_DEGREES = 8
 
 
 @final
@@ -94,13 +94,16 @@ class Affinity:
 
 
 def sample_rows(scale: FloatArray, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows of the largest scale, and random others: enough to see an error, few enough to pay."""
-    n = len(scale)
-    low = min(_LOWEST_DEGREES, n)
+    """Rows of the largest scale, and random others."""
+    low = min(LOWEST_DEGREES, len(scale))
     risky = np.sort(np.argpartition(-scale, low - 1)[:low])
+    return risky, np.setdiff1d(drawn_rows(len(scale), random_state), risky)
+
+
+def drawn_rows(n: int, random_state: int) -> NDArray[np.intp]:
+    """Random rows: enough to see an error, few enough to pay."""
     count = min(n, int(np.clip(1.6e5 / n, 8, 16)))
-    drawn = np.random.default_rng(random_state).choice(n, count, replace=False)
-    return risky, np.setdiff1d(drawn, risky)
+    return np.random.default_rng(random_state).choice(n, count, replace=False)
 
 
 def extrapolate(squares: FloatArray, certain: int, n: int) -> FloatArray:

@@ -37,27 +37,35 @@ from scipy.spatial import cKDTree
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
+from lowrankgcn.operators.accuracy import Waves, sampled_error, worst_missing
 from lowrankgcn.operators.affinity import Affinity, ExactRows
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
-from lowrankgcn.operators.gaussian import EDGE_RADIUS, GaussianBlocks, PointCloud
+from lowrankgcn.operators.gaussian import EDGE_RADIUS, GaussianBlocks, PointCloud, SomePoints
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
 from lowrankgcn.operators.structured import DenseOperator, DiagonalPlusLowRank, SparseOperator
 
-__all__ = ["DENSE_LIMIT", "METHODS", "gaussian_sum"]
+__all__ = [
+    "DENSE_LIMIT",
+    "METHODS",
+    "SHARPENINGS",
+    "gaussian_sum",
+    "landmark_choice",
+    "mode_accuracy",
+    "random_choice",
+]
 
 METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "blocks")
 
 DENSE_LIMIT = 2048  # points up to which n×n is the cheapest way (32 MB)
 _GREEDY_LIMIT = {1: 200, 2: 200, 3: 350}  # landmarks worth taking, by dimension
-_RANDOM_LANDMARKS = 500
+RANDOM_LANDMARKS = 500
 _MODES_LIMIT = 2**22
 _PAIRS_LIMIT = 4 * 10**7
 _PAIRS_PER_POINT = 1000
-_SHARPENINGS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
-_WORST_DEGREE_ERROR = 0.1
-_LONELY_POINTS = 512
+SHARPENINGS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
+LONELY_POINTS = 512  # points of lowest degree that are looked at closely
 _ROWS = 16384
 _SINGLE_PRECISION_TOL = 1e-4  # errors down to here can be measured with weights in float32
 _LOW_DEGREE = 1000  # times the tolerance: degrees that the dropped weights would change
@@ -137,19 +145,12 @@ def _assess(
 ) -> Affinity | None:
     """Degrees and measured error of a candidate; None when a degree is unusable."""
     cloud = blocks.cloud
-    # 1 and cos(ωᵀu), times √d: the kernel's leading eigenvectors are smooth functions of the
-    # points. The product with 1 gives the degrees.
-    generator = np.random.default_rng(random_state)
-    frequencies = 2 * generator.normal(size=(cloud.dimension, 3)) / math.sqrt(cloud.dimension)
-    tests = np.ones((cloud.n, 4))
-    # Any smooth vectors will do, and in single precision they cost a sixth.
-    dtype = np.float32 if cloud.squared_radius < 1e6 else np.float64
+    tests, waves = np.empty((cloud.n, 4)), Waves.of(cloud, random_state)
 
-    def wave(start: int, stop: int) -> None:
-        phases = (cloud.coordinates[start:stop] @ frequencies).astype(dtype)
-        tests[start:stop, 1:] = np.cos(phases)
+    def rows(start: int, stop: int) -> None:
+        tests[start:stop] = waves.rows(cloud.coordinates[start:stop])
 
-    map_chunks(wave, cloud.n, _ROWS)
+    map_chunks(rows, cloud.n, _ROWS)
     product = operator @ tests
     unit_diagonal = method != "sparse"
     degrees = np.where(isolated, 0.0, product[:, 0] - unit_diagonal)
@@ -161,13 +162,10 @@ def _assess(
     index = yardstick.index
     exact = yardstick.rows.product(tests)
     difference = product[index] - unit_diagonal * tests[index] - exact
-    wrong = np.abs(difference[:, 0]) > _WORST_DEGREE_ERROR * exact[:, 0]
-    if bool(wrong[~isolated[index]].any()):
-        return None
     norms = np.einsum("i,ij,ij->j", degrees, tests, tests)
-    norms[norms == 0] = 1.0  # no edge at all, and nothing wrong with that
-    squares = (scale[index][:, None] * difference) ** 2 / norms
-    error = float(np.sqrt(yardstick.sum(squares)).max())
+    error = sampled_error(difference, exact, scale[index], norms, yardstick.sum)
+    if error is None:
+        return None
     if isinstance(operator, DiagonalPlusLowRank):
         error = max(error, _worst_represented(operator.factor, scale))
     diagonal = np.full(cloud.n, float(unit_diagonal))
@@ -175,54 +173,68 @@ def _assess(
 
 
 def _worst_represented(factor: Factor, scale: FloatArray) -> float:
-    """Largest diagonal entry of D^{-1/2}(K − F Fᵀ)D^{-1/2} among the points of lowest degree.
-
-    A group of points far from every landmark is missing from F altogether. If it is small, sampled
-    rows do not meet it; but its degrees are low, and the diagonal of K is known to be one.
-    """
-    count = min(_LONELY_POINTS, len(scale))
+    count = min(LONELY_POINTS, len(scale))
     index = np.argpartition(-scale, count - 1)[:count]
-    rows = factor.take(index)
-    missing = 1.0 - np.einsum("ij,ij->i", rows, rows)
-    return float((missing * scale[index] ** 2).max())
+    return worst_missing(factor.take(index), scale[index])
 
 
 def _low_rank(
     cloud: PointCloud, tol: float, random_state: int, forced: bool
 ) -> SymmetricOperator | None:
-    limit = _GREEDY_LIMIT.get(cloud.dimension, _RANDOM_LANDMARKS)
-    # Measured: the residuals stay an order of magnitude below the pivot tolerance.
-    pivot_tol = min(5 * tol, 1e-2)
-    landmarks = greedy_landmarks(
-        cloud, tol=pivot_tol, limit=4 * limit if forced else limit, random_state=random_state
-    )
+    landmarks, pivot_tol = landmark_choice(cloud, tol, random_state, forced=forced)
     if landmarks is None:
         return None
     factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=pivot_tol)
     return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
 
 
+def landmark_choice(
+    cloud: SomePoints, tol: float, random_state: int, *, forced: bool = False
+) -> tuple[FloatArray | None, float]:
+    """Greedy landmarks for an error `tol` if they are worth it, and the tolerance of pivots."""
+    limit = _GREEDY_LIMIT.get(cloud.dimension, RANDOM_LANDMARKS)
+    # Measured: the residuals stay an order of magnitude below the pivot tolerance.
+    pivot_tol = min(5 * tol, 1e-2)
+    limit = 4 * limit if forced else limit
+    landmarks = greedy_landmarks(cloud, tol=pivot_tol, limit=limit, random_state=random_state)
+    return landmarks, pivot_tol
+
+
 def _random_low_rank(
     cloud: PointCloud, tol: float, random_state: int, forced: bool
 ) -> SymmetricOperator | None:
-    if cloud.dimension <= 3 and not forced:
+    landmarks, pivot_tol = random_choice(cloud, tol, random_state, forced=forced)
+    if landmarks is None:
         return None
-    landmarks = random_landmarks(cloud, _RANDOM_LANDMARKS, random_state=random_state)
-    factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=10 * tol)
+    factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=pivot_tol)
     return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
+
+
+def random_choice(
+    cloud: SomePoints, tol: float, random_state: int, *, forced: bool = False
+) -> tuple[FloatArray | None, float]:
+    """Random landmarks in many dimensions, and the tolerance of their factor."""
+    if cloud.dimension <= 3 and not forced:
+        return None, 10 * tol
+    landmarks = random_landmarks(cloud, RANDOM_LANDMARKS, random_state=random_state)
+    return landmarks, 10 * tol
 
 
 def _fourier(
     cloud: PointCloud, tol: float, random_state: int, forced: bool
 ) -> SymmetricOperator | None:
+    eps = mode_accuracy(cloud, tol)
+    return None if eps is None else GaussianFourier.from_cloud(cloud, eps=eps)
+
+
+def mode_accuracy(cloud: SomePoints, tol: float) -> float | None:
+    """Error of the kernel's Fourier series for an error `tol` of sums; None if it is too long."""
     # Measured: Fourier sums are two orders of magnitude better than their kernel error.
     eps = max(min(100 * tol, 1e-2), 1e-14)
     if cloud.dimension > 3:
         return None
     _, half = fourier_modes(cloud.extent, eps)
-    if math.prod((2 * half + 1).tolist()) > _MODES_LIMIT:
-        return None
-    return GaussianFourier.from_cloud(cloud, eps=eps)
+    return eps if math.prod((2 * half + 1).tolist()) <= _MODES_LIMIT else None
 
 
 def _sparse(
@@ -270,10 +282,10 @@ def _neighbours(
 
 _Way = Callable[[PointCloud, float, int, bool], SymmetricOperator | None]
 _WAYS: tuple[tuple[str, _Way, tuple[float, ...]], ...] = (
-    ("low-rank", _low_rank, _SHARPENINGS),
+    ("low-rank", _low_rank, SHARPENINGS),
     ("low-rank", _random_low_rank, (1.0,)),  # a number of landmarks, whatever the tolerance
-    ("fourier", _fourier, _SHARPENINGS),
-    ("sparse", _sparse, _SHARPENINGS),
+    ("fourier", _fourier, SHARPENINGS),
+    ("sparse", _sparse, SHARPENINGS),
 )
 # What a way may need too much of, and the bandwidth that would need less.
 _TROUBLE = {

@@ -15,7 +15,7 @@ array([[0.    , 0.7788, 0.1054],
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -24,7 +24,7 @@ from scipy.spatial.distance import cdist
 from lowrankgcn._parallel import chunks, map_chunks, threads_for
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 
-__all__ = ["GaussianBlocks", "GaussianRows", "PointCloud", "gaussian_kernel"]
+__all__ = ["GaussianBlocks", "GaussianRows", "PointCloud", "SomePoints", "frame", "gaussian_kernel"]
 
 # exp(-x) is zero in double precision beyond x = 745.14: no edge at a greater scaled distance.
 EDGE_RADIUS = float(np.sqrt(745.13))
@@ -39,6 +39,29 @@ _WIDE_BOX = 1000.0
 _TILE_ROWS = 512
 _TILE_COLUMNS = 2048
 _KEPT_ENTRIES = 2**24
+
+
+class SomePoints(Protocol):
+    """Points in units of the bandwidth of which a few can be looked at, wherever they are."""
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a point."""
+
+    @property
+    def extent(self) -> FloatArray:
+        """Side lengths of the bounding box in bandwidths, shape (d,)."""
+
+    @property
+    def squared_radius(self) -> float:
+        """Largest squared norm of a coordinate row."""
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Coordinates of some of the points, shape (len(index), d)."""
 
 
 @final
@@ -64,15 +87,7 @@ class PointCloud:
     @classmethod
     def from_points(cls, points: FloatArray, bandwidth: float) -> PointCloud:
         """Shift the points and divide by the bandwidth."""
-        low, high = _corners(points)
-        half = float((high / 2 - low / 2).max())
-        # Distinct points differ by more than 1e-16 of the extent, so below 1e-140 of it every
-        # bandwidth gives the same kernel (0 or 1) and the squares stay within double precision.
-        effective = max(bandwidth, half * 1e-140)
-        # The middle of the box keeps coordinates small. In a wide box it would cost points near
-        # the origin their last digits; there the least shift into the box costs none.
-        wide = half / effective > _WIDE_BOX
-        centre = np.clip(0.0, low, high) if wide else low / 2 + high / 2
+        centre, effective = frame(*_corners(points), bandwidth)
         coordinates = (points - centre) / effective
         radius = float(np.einsum("ij,ij->i", coordinates, coordinates).max())
         return cls(coordinates, radius, centre, effective)
@@ -92,6 +107,26 @@ class PointCloud:
         """Side lengths of the bounding box in bandwidths, shape (d,)."""
         low, high = _corners(self.coordinates)
         return high - low
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Coordinates of some of the points, shape (len(index), d)."""
+        return self.coordinates[index]
+
+
+def frame(low: FloatArray, high: FloatArray, bandwidth: float) -> tuple[FloatArray, float]:
+    """Centre and bandwidth in effect, for points between two corners of a box.
+
+    >>> frame(np.array([2.0]), np.array([4.0]), 0.5)
+    (array([3.]), 0.5)
+    """
+    half = float((high / 2 - low / 2).max())
+    # Distinct points differ by more than 1e-16 of the extent, so below 1e-140 of it every
+    # bandwidth gives the same kernel (0 or 1) and the squares stay within double precision.
+    effective = max(bandwidth, half * 1e-140)
+    # The middle of the box keeps coordinates small. In a wide box it would cost points near
+    # the origin their last digits; there the least shift into the box costs none.
+    wide = half / effective > _WIDE_BOX
+    return np.clip(0.0, low, high) if wide else low / 2 + high / 2, effective
 
 
 def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -31,9 +31,15 @@ from lowrankgcn._parallel import map_chunks, threads_for
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 from lowrankgcn.operators.factors import Factor
-from lowrankgcn.operators.gaussian import PointCloud, gaussian_kernel
+from lowrankgcn.operators.gaussian import PointCloud, SomePoints, gaussian_kernel
 
-__all__ = ["LandmarkFactor", "greedy_landmarks", "random_landmarks"]
+__all__ = [
+    "LandmarkFactor",
+    "greedy_landmarks",
+    "random_landmarks",
+    "random_rows",
+    "tried_rows",
+]
 
 # Points among which the greedy pivots are sought.
 _SUBSAMPLE = 1000
@@ -57,7 +63,7 @@ _GEMM_RADIUS_SQUARED = {np.float32: 50.0, np.float64: 1e6}
 
 
 def greedy_landmarks(
-    cloud: PointCloud, *, tol: float, limit: int, random_state: int = 0
+    cloud: SomePoints, *, tol: float, limit: int, random_state: int = 0
 ) -> FloatArray | None:
     """Landmarks by pivoted Cholesky on a subsample, or None if `limit` of them do not suffice.
 
@@ -66,7 +72,7 @@ def greedy_landmarks(
     are tried then, and those represented worse join the subsample. Cost O(s m²) for s subsampled
     and tried points and m landmarks.
     """
-    points, others = _subsample(cloud, random_state)
+    points, others = map(cloud.take, tried_rows(cloud.n, random_state))
     # Pivots of a loose factorisation are as good from float32, at half the time.
     single = tol >= _SINGLE_PIVOT_TOL and cloud.squared_radius <= _GEMM_RADIUS_SQUARED[np.float32]
     dtype = np.float32 if single else np.float64
@@ -125,14 +131,32 @@ def _kernel_columns(points: FloatArray, single: bool) -> Callable[[int], NDArray
     return by_product
 
 
-def random_landmarks(cloud: PointCloud, count: int, *, random_state: int = 0) -> FloatArray:
+def random_landmarks(cloud: SomePoints, count: int, *, random_state: int = 0) -> FloatArray:
     """Landmarks drawn from the points without replacement.
 
     In high dimension, where no affordable number of pivots represents every point, these represent
     the average point better than pivots, which chase outliers.
     """
+    return cloud.take(random_rows(cloud.n, count, random_state))
+
+
+def random_rows(n: int, count: int, random_state: int) -> NDArray[np.intp]:
+    """Rows that random landmarks are, in the order of the draw."""
     generator = np.random.default_rng(random_state)
-    return cloud.coordinates[generator.choice(cloud.n, min(count, cloud.n), replace=False)]
+    return generator.choice(n, min(count, n), replace=False)
+
+
+def tried_rows(n: int, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows that landmarks are chosen from, and the others if there are few enough to try them.
+
+    >>> [len(rows) for rows in tried_rows(5000, random_state=0)]
+    [1000, 4000]
+    """
+    if n <= _SUBSAMPLE:
+        return np.arange(n), np.arange(0)
+    generator = np.random.default_rng(random_state)
+    chosen = np.sort(generator.choice(n, _SUBSAMPLE, replace=False))
+    return chosen, np.setdiff1d(np.arange(n if n <= _TRIED_POINTS else 0), chosen)
 
 
 @final
@@ -170,6 +194,11 @@ class LandmarkFactor(Factor):
         affordable = math.prod(shape) * dtype.itemsize <= _CACHE_BYTES
         kept = np.empty(shape, dtype) if affordable else None
         return cls(cloud, landmarks, inverse, single, kept)
+
+    def on(self, cloud: PointCloud) -> LandmarkFactor:
+        """The same landmarks with other points, in the same units."""
+        kept = np.empty((cloud.n, len(self.landmarks)), self._dtype)
+        return replace(self, cloud=cloud, _kept=kept, _known=set())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -290,17 +319,6 @@ class LandmarkFactor(Factor):
             map_chunks(span, self.cloud.n, self._span, n_threads=self._threads), axis=0
         )
         return total
-
-
-def _subsample(cloud: PointCloud, random_state: int) -> tuple[FloatArray, FloatArray]:
-    """Points to choose from, and the others if there are few enough to try them all."""
-    if cloud.n <= _SUBSAMPLE:
-        return cloud.coordinates, cloud.coordinates[:0]
-    generator = np.random.default_rng(random_state)
-    chosen = np.sort(generator.choice(cloud.n, _SUBSAMPLE, replace=False))
-    few = cloud.n <= _TRIED_POINTS
-    others = np.delete(cloud.coordinates, chosen, axis=0) if few else cloud.coordinates[:0]
-    return cloud.coordinates[chosen], others
 
 
 def _columns(
