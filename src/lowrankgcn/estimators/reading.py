@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 
-__all__ = ["Rows", "check_new_rows", "read_rows"]
+__all__ = ["Rows", "check_new_rows", "check_size", "read_rows"]
 
 # Sums and differences of a column's numbers have to be finite as well.
 _LARGEST = 1e295
@@ -138,9 +138,8 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
         points: NDArray[np.float64] = validate_data(
             estimator, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=fewest
         )
-        largest = float(np.abs(points).max())
-        if reset and largest > _LARGEST:
-            raise invalid("X", f"numbers up to {_LARGEST:g}", f"{largest:g}")
+        if reset:
+            check_size(points)
         return points
     if kind in ("incidence", "affinities"):
         checked: NDArray[Any] | sp.csr_array = validate_data(
@@ -160,6 +159,13 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
         raise invalid("X", expected, f"{len(table)} sample(s)")
     validate_data(estimator, table, reset=reset, skip_check_array=True)
     return table
+
+
+def check_size(points: NDArray[np.float64]) -> None:
+    """Refuse numbers whose differences might not be finite."""
+    largest = float(np.abs(points).max())
+    if largest > _LARGEST:
+        raise invalid("X", f"numbers up to {_LARGEST:g}", f"{largest:g}")
 
 
 def _without_sparse_columns(X: Any) -> Any:

@@ -31,7 +31,14 @@ from lowrankgcn.operators import (
 from lowrankgcn.operators.landmarks import LandmarkFactor
 from lowrankgcn.spectrum import Eigenpairs
 
-__all__ = ["compress_eigenvectors", "cross_affinity", "cross_from_state", "extend_eigenvectors"]
+__all__ = [
+    "compress_eigenvectors",
+    "cross_affinity",
+    "cross_from_state",
+    "extend_eigenvectors",
+    "misfit_of",
+    "misfit_rows",
+]
 
 _KINDS: dict[str, type[CrossAffinity]] = {
     cross.kind: cross

@@ -48,7 +48,9 @@ from lowrankgcn.operators.structured import DenseOperator, DiagonalPlusLowRank, 
 
 __all__ = [
     "DENSE_LIMIT",
+    "LONELY_POINTS",
     "METHODS",
+    "RANDOM_LANDMARKS",
     "SHARPENINGS",
     "gaussian_sum",
     "landmark_choice",

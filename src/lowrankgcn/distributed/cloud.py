@@ -1,0 +1,246 @@
+"""Points in many blocks: what networks see of them, the bandwidth, and a few of them to look at.
+
+Everything here is exact and the same as in memory: extremes, order statistics, sums of integers,
+and rows drawn by their numbers. None of it depends on how the rows are cut into blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn.distributed.blocks import Blocks
+from lowrankgcn.distributed.survey import Spread, survey
+from lowrankgcn.estimators.classifier import GCNClassifier
+from lowrankgcn.estimators.graph_choice import bandwidth_of, bandwidth_rows
+from lowrankgcn.estimators.inputs import PointInputs, point_units
+from lowrankgcn.estimators.reading import check_new_rows, check_size
+from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.extension.build import misfit_rows
+from lowrankgcn.graphs.cells import Name
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.operators.affinity import drawn_rows
+from lowrankgcn.operators.fastsum import RANDOM_LANDMARKS
+from lowrankgcn.operators.gaussian import PointCloud, frame
+from lowrankgcn.operators.landmarks import random_rows, tried_rows
+
+__all__ = ["BlockCloud", "PointReader", "SampledCloud", "fit_cloud"]
+
+# Within this squared radius every way of evaluating kernels is open: no need to know more exactly.
+_NEAR = 50.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointReader:
+    """Reads blocks as scikit-learn checks them.
+
+    Attributes
+    ----------
+    estimator : GCNClassifier
+        That knows number and names of the columns.
+    """
+
+    estimator: GCNClassifier
+
+    @classmethod
+    def of(cls, classifier: GCNClassifier) -> PointReader:
+        """With the columns that a classifier was given, and nothing else of it."""
+        estimator = GCNClassifier()
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(classifier, name):
+                setattr(estimator, name, getattr(classifier, name))
+        return cls(estimator)
+
+    def points(self, block: Any) -> FloatArray:
+        """Rows of a block as numbers, shape (n_b, d); ValueError if some are missing."""
+        if not len(block):
+            return np.zeros((0, self.estimator.n_features_in_))
+        points: FloatArray = check_new_rows(self.estimator, block, "points")
+        return points
+
+    def columns(self, block: Any, names: tuple[Name, ...]) -> dict[Name, FloatArray]:
+        """Some columns of a block, by position."""
+        points = self.points(block)
+        return {name: points[:, name] for name in names}  # type: ignore[call-overload]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BlockCloud:
+    """How a block's rows become points in units of the bandwidth.
+
+    Attributes
+    ----------
+    reader : PointReader
+    inputs : PointInputs
+        What networks see of the rows, and the units of the graph.
+    centre, bandwidth
+        As in :class:`PointCloud`.
+    squared_radius : float
+        Of all points; an upper bound where it is small.
+    low, high : (d,) arrays
+        Corners of the bounding box in bandwidths.
+    lengths : tuple of int
+        Number of rows of each block.
+    """
+
+    reader: PointReader
+    inputs: PointInputs
+    centre: FloatArray
+    bandwidth: float
+    squared_radius: float
+    low: FloatArray
+    high: FloatArray
+    lengths: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return sum(self.lengths)
+
+    def place(self, points: FloatArray) -> FloatArray:
+        """Coordinates of rows that were read."""
+        coordinates: FloatArray = (self.inputs.rows(points) - self.centre) / self.bandwidth
+        return coordinates
+
+    def coordinates(self, block: Any) -> FloatArray:
+        """Coordinates of a block, shape (n_b, d)."""
+        return self.place(self.reader.points(block))
+
+    def part(self, coordinates: FloatArray) -> PointCloud:
+        """Some of the points, that know how far away others are."""
+        return PointCloud(coordinates, self.squared_radius, self.centre, self.bandwidth)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SampledCloud:
+    """A cloud of which some points are in memory: :class:`~lowrankgcn.operators.SomePoints`.
+
+    Attributes
+    ----------
+    cloud : BlockCloud
+    index : (q,) int array
+        Numbers of the rows in memory, ascending.
+    coordinates : (q, d) array
+    """
+
+    cloud: BlockCloud
+    index: NDArray[np.intp]
+    coordinates: FloatArray
+
+    @property
+    def n(self) -> int:
+        """Number of all points."""
+        return self.cloud.n
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of a point."""
+        return len(self.cloud.low)
+
+    @property
+    def extent(self) -> FloatArray:
+        """Side lengths of the bounding box in bandwidths, shape (d,)."""
+        return self.cloud.high - self.cloud.low
+
+    @property
+    def squared_radius(self) -> float:
+        """Largest squared norm of a coordinate row."""
+        return self.cloud.squared_radius
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Coordinates of some of the points, shape (len(index), d)."""
+        return self.coordinates[np.searchsorted(self.index, index)]
+
+
+def fit_cloud(
+    blocks: Blocks, reader: PointReader, settings: Settings, lengths: Sequence[int], seed: int
+) -> SampledCloud:
+    """Units, bandwidth and a sample of the points.
+
+    Raises
+    ------
+    ValueError
+        If a number is missing, infinite or too large.
+
+    Notes
+    -----
+    A pass for the extremes, two to six for mean, standard deviation and quartiles, one for the
+    sample, and one for the radius of wide clouds.
+    """
+    n = sum(lengths)
+    inputs, corners = _fit_inputs(blocks, reader, settings, n)
+    index = _sampled_rows(n, seed)
+    sample = inputs.rows(reader.points(blocks.take(index, lengths)))
+    width = settings.bandwidth
+    if width == "auto":
+        width = bandwidth_of(sample[np.searchsorted(index, bandwidth_rows(n, seed))])
+    low, high = inputs.rows(corners)  # monotone in every column
+    centre, effective = frame(low, high, float(width))
+    low, high = (low - centre) / effective, (high - centre) / effective
+    radius = float(np.square(np.maximum(np.abs(low), np.abs(high))).sum())
+    cloud = BlockCloud(reader, inputs, centre, effective, radius, low, high, tuple(lengths))
+    if radius > _NEAR:
+        radius = blocks.reduce(_squared_radius, max, cloud)
+        cloud = BlockCloud(reader, inputs, centre, effective, radius, low, high, tuple(lengths))
+    return SampledCloud(cloud, index, (sample - centre) / effective)
+
+
+def _fit_inputs(
+    blocks: Blocks, reader: PointReader, settings: Settings, n: int
+) -> tuple[PointInputs, FloatArray]:
+    """:meth:`PointInputs.fit` over blocks, and smallest and largest numbers, shape (2, d)."""
+    raw = not settings.scaling
+    corners = blocks.reduce(_corners, _outer, reader)
+    count = corners.shape[1]
+    spreads: dict[Name, Spread] = {j: Spread("f", *corners[:, j].tolist(), n) for j in range(count)}
+    as_given = settings.bandwidth != "auto" or raw
+    # A quantile lies between two numbers that follow each other in order.
+    places = [] if as_given else [(n - 1) * share for share in (0.25, 0.5, 0.75)]
+    ranks = tuple(rank for place in places for rank in (int(place), min(int(place) + 1, n - 1)))
+    numbers: dict[Name, NDArray[Any]] = {}
+    centre, scale = np.zeros(count), np.ones(count)
+    if not (raw and as_given):
+        numbers, units = survey(blocks, spreads, {j: ranks for j in spreads}, reader.columns)
+        if not raw:
+            centre = np.array([units[j].centre for j in range(count)])
+            scale = np.array([units[j].scale for j in range(count)])
+    if as_given:
+        return PointInputs(centre, scale, None, None), corners
+    quartiles = np.array(
+        [
+            [np.quantile(numbers[j][2 * i : 2 * i + 2], places[i] % 1.0) for j in range(count)]
+            for i in range(3)
+        ]
+    )
+    return PointInputs(centre, scale, *point_units(quartiles, *corners)), corners
+
+
+def _sampled_rows(n: int, seed: int) -> NDArray[np.intp]:
+    """Rows that anybody will ask for."""
+    random = random_rows(n, RANDOM_LANDMARKS, seed)
+    draws = (bandwidth_rows(n, seed), *tried_rows(n, seed), random, drawn_rows(n, seed))
+    return np.unique(np.concatenate([*draws, misfit_rows(n)]))
+
+
+def _corners(block: Any, reader: PointReader) -> FloatArray:
+    points = reader.points(block)
+    low, high = points.min(axis=0, initial=np.inf), points.max(axis=0, initial=-np.inf)
+    if len(points):
+        check_size(np.array([low, high]))
+    return np.stack([low, high])
+
+
+def _outer(one: FloatArray, other: FloatArray) -> FloatArray:
+    return np.stack([np.minimum(one[0], other[0]), np.maximum(one[1], other[1])])
+
+
+def _squared_radius(block: Any, cloud: BlockCloud) -> float:
+    coordinates = cloud.coordinates(block)
+    return float(np.einsum("ij,ij->i", coordinates, coordinates).max(initial=0.0))

@@ -1,0 +1,319 @@
+"""Passes over points in blocks: column sums, Gram matrices, and all that eigenvectors need of rows.
+
+Each pass is a pure function of a block and small values; results are added up in the order of the
+blocks. Sums of floating-point numbers depend on the cut into blocks by rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+
+from lowrankgcn.distributed.blocks import Blocks
+from lowrankgcn.distributed.cloud import BlockCloud
+from lowrankgcn.distributed.kernel_rows import KernelRows, Normaliser
+from lowrankgcn.distributed.voxels import Components
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.operators.accuracy import Waves
+from lowrankgcn.operators.fastsum import LONELY_POINTS
+from lowrankgcn.operators.gaussian import gaussian_kernel
+
+__all__ = [
+    "Basis",
+    "ColumnSums",
+    "GramSums",
+    "RitzSums",
+    "gram_sums",
+    "kernel_sums",
+    "ritz_sums",
+    "weighted_columns",
+]
+
+# ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: 2e-13 within this squared radius.
+_GEMM_RADIUS_SQUARED = 500.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """What column sums of F need.
+
+    Attributes
+    ----------
+    components : (m, c) array
+        Fᵀ times the indicators of all components of more than one point.
+    tests : (m, 4) array
+        Fᵀ times the test vectors, the first of which is 1.
+    exact : (q, 4) array
+        Exact kernel rows of the probes times the test vectors.
+    """
+
+    components: FloatArray
+    tests: FloatArray
+    exact: FloatArray
+
+    def __add__(self, other: ColumnSums) -> ColumnSums:
+        """Both together."""
+        return ColumnSums(
+            self.components + other.components, self.tests + other.tests, self.exact + other.exact
+        )
+
+
+def kernel_sums(
+    blocks: Blocks,
+    cloud: BlockCloud,
+    kernel: KernelRows,
+    components: Components,
+    waves: Waves,
+    probes: FloatArray,
+) -> ColumnSums:
+    """Column sums over all points; `probes` (q, d) are points whose exact rows are wanted."""
+    return blocks.reduce(_column_sums, _add, cloud, kernel, components, waves, probes)
+
+
+def _column_sums(
+    block: Any,
+    cloud: BlockCloud,
+    kernel: KernelRows,
+    components: Components,
+    waves: Waves,
+    probes: FloatArray,
+) -> ColumnSums | None:
+    coordinates = cloud.coordinates(block)
+    joined, total = components.joined, None
+    for start, stop, factor in kernel.pieces(coordinates):
+        points = coordinates[start:stop]
+        tests = waves.rows(points)
+        weights = tests
+        if components.n_components > 1:
+            inside = components.of(points)[:, None] == joined
+            weights = np.hstack([inside.astype(np.float64), tests])
+        sums = factor.transpose_product(weights)
+        parts = sums[:, :-4] if components.n_components > 1 else sums[:, :1]
+        part = ColumnSums(parts, sums[:, -4:], _exact(cloud, probes, points) @ tests)
+        total = part if total is None else total + part
+    return total
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GramSums:
+    """What the second pass finds out.
+
+    Attributes
+    ----------
+    grams : (a, ...) array
+        Fᵀ T²/(1 + κ(σ − 1)) F for every κ.
+    squares : (c,) array
+        Sum of d + s over every component.
+    norms : (4,) array
+        Sums of d t² for the test vectors t.
+    unusable : int
+        Points whose degree is not positive though they are not isolated.
+    shift_sum, shift_low, shift_high : float
+        Of σ over all points that are not isolated.
+    degrees : (k,) array
+        The lowest ones, ascending.
+    lowest : (k, d) array
+        Points that have them.
+    """
+
+    grams: FloatArray
+    squares: FloatArray
+    norms: FloatArray
+    unusable: int
+    shift_sum: float
+    shift_low: float
+    shift_high: float
+    degrees: FloatArray
+    lowest: FloatArray
+
+    def __add__(self, other: GramSums) -> GramSums:
+        """Both together."""
+        degrees = np.concatenate([self.degrees, other.degrees])
+        order = np.argsort(degrees, kind="stable")[:LONELY_POINTS]
+        return GramSums(
+            self.grams + other.grams,
+            self.squares + other.squares,
+            self.norms + other.norms,
+            self.unusable + other.unusable,
+            self.shift_sum + other.shift_sum,
+            min(self.shift_low, other.shift_low),
+            max(self.shift_high, other.shift_high),
+            degrees[order],
+            np.concatenate([self.lowest, other.lowest])[order],
+        )
+
+
+def gram_sums(
+    blocks: Blocks, cloud: BlockCloud, rows: Normaliser, waves: Waves, kappas: FloatArray
+) -> GramSums:
+    """Gram matrices and degrees of all points."""
+    return blocks.reduce(_gram_sums, _add, cloud, rows, waves, kappas)
+
+
+def _gram_sums(
+    block: Any, cloud: BlockCloud, rows: Normaliser, waves: Waves, kappas: FloatArray
+) -> GramSums | None:
+    coordinates, total = cloud.coordinates(block), None
+    count = rows.components.n_components
+    for piece in rows.pieces(coordinates):
+        points = coordinates[piece.rows]
+        joined = piece.scale > 0
+        lonely = rows.components.sizes[piece.numbers] == 1
+        weights = np.stack([piece.scale**2 * piece.weights(k) for k in kappas], axis=1)
+        squares = np.where(lonely, 1.0, np.maximum(piece.degrees, 0.0) + rows.loop)
+        known = np.flatnonzero(joined)
+        order = known[np.argsort(piece.degrees[known], kind="stable")[:LONELY_POINTS]]
+        tests = waves.rows(points)
+        shift = piece.shift[joined]
+        part = GramSums(
+            rows.kernel.gram(piece.factor, weights),
+            np.bincount(piece.numbers, weights=squares, minlength=count),
+            np.maximum(piece.degrees, 0.0) @ tests**2,
+            int((~joined & ~lonely).sum()),
+            float(shift.sum()),
+            float(shift.min(initial=np.inf)),
+            float(shift.max(initial=-np.inf)),
+            piece.degrees[order],
+            points[order],
+        )
+        total = part if total is None else total + part
+    return total
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Vectors B = T/(1 + κ(σ − 1)) F V in which eigenvectors are looked for, and their products.
+
+    Attributes
+    ----------
+    kappas : (a,) array
+    coefficients : (m, a·q) array
+        V, for one κ after the other.
+    middle : float
+        What is subtracted of σ.
+    """
+
+    kappas: FloatArray
+    coefficients: FloatArray
+    middle: float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RitzSums:
+    """Products of all rows, with σ' = σ − middle and the null vectors N.
+
+    Attributes
+    ----------
+    inner, image, square : (N, N) arrays
+        BᵀB, Bᵀσ'B and Bᵀσ'²B.
+    overlap, shifted : (c, N) arrays
+        NᵀB and Nᵀσ'B.
+    features : (N, d) array
+        BᵀX.
+    null_features : (c, d) array
+        NᵀX.
+    square_sum : float
+        ‖X‖²_F.
+    exact : (q, 4) array
+        Exact kernel rows of the probes times the test vectors.
+    cross : (q, N) array
+        Exact kernel rows of the probes times T B.
+    """
+
+    inner: FloatArray
+    image: FloatArray
+    square: FloatArray
+    overlap: FloatArray
+    shifted: FloatArray
+    features: FloatArray
+    null_features: FloatArray
+    square_sum: float
+    exact: FloatArray
+    cross: FloatArray
+
+    def __add__(self, other: RitzSums) -> RitzSums:
+        """Both together."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return RitzSums(*(one + another for one, another in pairs))
+
+
+def ritz_sums(
+    blocks: Blocks,
+    cloud: BlockCloud,
+    rows: Normaliser,
+    waves: Waves,
+    basis: Basis,
+    probes: FloatArray,
+) -> RitzSums:
+    """All that eigenvectors in the span of a basis need of the rows."""
+    return blocks.reduce(_ritz_sums, _add, cloud, rows, waves, basis, probes)
+
+
+def _ritz_sums(
+    block: Any,
+    cloud: BlockCloud,
+    rows: Normaliser,
+    waves: Waves,
+    basis: Basis,
+    probes: FloatArray,
+) -> RitzSums | None:
+    points = cloud.reader.points(block)
+    coordinates, total = cloud.place(points), None
+    count = rows.components.n_components
+    for piece in rows.pieces(coordinates, basis.coefficients):
+        B = weighted_columns(piece.product, basis.kappas, piece)
+        shift = np.where(piece.scale > 0, piece.shift - basis.middle, 0.0)
+        shifted = shift[:, None] * B
+        X = cloud.inputs.features(points[piece.rows])
+        own = coordinates[piece.rows]
+        exact = _exact(cloud, probes, own)
+        part = RitzSums(
+            B.T @ B,
+            B.T @ shifted,
+            shifted.T @ shifted,
+            _by_component(piece.numbers, piece.profile[:, None] * B, count),
+            _by_component(piece.numbers, piece.profile[:, None] * shifted, count),
+            B.T @ X,
+            _by_component(piece.numbers, piece.profile[:, None] * X, count),
+            float(np.vdot(X, X)),
+            exact @ waves.rows(own),
+            exact @ (piece.scale[:, None] * B),
+        )
+        total = part if total is None else total + part
+    return total
+
+
+def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Any) -> FloatArray:
+    """T/(1 + κ(σ − 1)) F V from F V, whose columns belong to one κ after the other."""
+    weights = [piece.scale * piece.weights(k) for k in kappas]
+    width = product.shape[1] // len(kappas)
+    return product * np.repeat(np.stack(weights, axis=1), width, axis=1)
+
+
+def _by_component(numbers: Any, values: FloatArray, count: int) -> FloatArray:
+    if count == 1:
+        return values.sum(axis=0)[None]
+    ones, rows = np.ones(len(numbers)), np.arange(len(numbers))
+    inside = sp.csr_array((ones, (numbers, rows)), shape=(count, len(numbers)))
+    total: FloatArray = inside @ values
+    return total
+
+
+def _exact(cloud: BlockCloud, probes: FloatArray, points: FloatArray) -> FloatArray:
+    """Kernel values between probes and points, a point's own 1 included."""
+    cancel = cloud.squared_radius <= _GEMM_RADIUS_SQUARED
+    return gaussian_kernel(probes, points, cancel=cancel)
+
+
+def _add(one: Any, other: Any) -> Any:
+    """The sum of two results; None for blocks without rows."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other

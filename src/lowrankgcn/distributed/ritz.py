@@ -1,0 +1,153 @@
+r"""Eigenpairs of 𝓛 = diag(σ) − T F Fᵀ T from sums over rows: small matrices only.
+
+An eigenvector satisfies (σ − λ) u = T F w with w = FᵀT u. With κ = 1/(1 − λ) and δ = σ − 1 it is
+therefore
+
+.. math:: u = \frac{T F v}{1 + \kappa\delta}, \qquad
+          H(\kappa) v = v / \kappa, \quad H(\kappa) = F^T \frac{T^2}{1 + \kappa\delta} F.
+
+H depends on κ little where degrees are large, as δ is 1/degree without loops. Eigenvectors of H at
+one or a few fixed κ give vectors B = T F V/(1 + κδ) with
+
+.. math:: \mathcal{L} B = \sigma B - (1 + \kappa\delta)\, B\, \theta,
+
+θ the eigenvalues of H(κ), in whose span the Rayleigh–Ritz method finds eigenpairs. All that it
+needs are products of B, σB and the null vectors, sums over rows; residuals follow from them too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+import scipy.linalg as la
+
+from lowrankgcn.distributed.kernel_passes import Basis, GramSums, RitzSums
+from lowrankgcn.distributed.kernel_rows import KernelRows
+from lowrankgcn.eigensolvers.base import EXTRA, SMALLEST
+from lowrankgcn.operators import FloatArray
+
+__all__ = ["Ritz", "Trial", "rayleigh_ritz", "trial_basis"]
+
+_RANK = 1e-10
+_INDEPENDENT = 1e-11
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A basis, and the products of 𝓛 with it: 𝓛B = B diag(own) + σ'B diag(beside).
+
+    Attributes
+    ----------
+    basis : Basis
+    own, beside, theta : (N,) arrays
+    off : float
+        No eigenvalue below this belongs to a vector off the basis.
+    """
+
+    basis: Basis
+    own: FloatArray
+    beside: FloatArray
+    theta: FloatArray
+    off: float
+
+    def compressed(self, coefficients: FloatArray) -> FloatArray:
+        """FᵀT B c = V θ c, shape (m, k)."""
+        product: FloatArray = self.basis.coefficients @ (self.theta[:, None] * coefficients)
+        return product
+
+
+def trial_basis(
+    kernel: KernelRows, sums: GramSums, kappas: FloatArray, count: int, joined: int, n_joined: int
+) -> Trial:
+    """Eigenvectors of Gram matrices that span what `count` eigenvectors need.
+
+    Parameters
+    ----------
+    kernel : KernelRows
+    sums : GramSums
+        At `kappas`.
+    count : int
+        Pairs wanted outside of the null space.
+    joined : int
+        Null vectors of more than one point.
+    n_joined : int
+        Points that are not isolated.
+    """
+    middle = sums.shift_sum / max(n_joined, 1)
+    spectra = [kernel.leading(gram, 2 * count + joined + 32) for gram in sums.grams]
+    wanted = count + joined
+    rank = min(int((values > _RANK).sum()) for values, _ in spectra)
+    first = spectra[0][0]
+    reach = first[min(wanted, rank) - 1] - (middle - sums.shift_low)
+    width = max(wanted + EXTRA, min(int((first > reach).sum()), 2 * count + 32))
+    width = min(width, rank)
+    theta = np.stack([values[:width] for values, _ in spectra])
+    columns = [vectors[:, :width] / np.sqrt(values[:width]) for values, vectors in spectra]
+    nodes = kappas[:, None]
+    own = middle - (1.0 + nodes * (middle - 1.0)) * theta
+    rest = float(first[width]) if width < len(first) else 0.0
+    # Off the basis xᵀ𝓛x ≥ σ − xᵀZZᵀx. With loops below 1, σ ≥ 1 and H falls as κ grows.
+    off = 1.0 - rest if sums.shift_low >= 1.0 else sums.shift_low - sums.shift_high * rest
+    return Trial(
+        Basis(kappas, np.hstack(columns), middle),
+        own.ravel(),
+        (1.0 - nodes * theta).ravel(),
+        theta.ravel(),
+        off,
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Ritz:
+    """Eigenpairs u = B c − N o outside of the null space.
+
+    Attributes
+    ----------
+    values, residuals : (k,) arrays
+    coefficients : (N, k) array
+        c.
+    overlap : (components, k) array
+        o, what is taken off along the null vectors.
+    """
+
+    values: FloatArray
+    residuals: FloatArray
+    coefficients: FloatArray
+    overlap: FloatArray
+
+
+def rayleigh_ritz(trial: Trial, sums: RitzSums, count: int) -> Ritz:
+    """The `count` smallest Ritz pairs, or as many as there are below what lies off the basis."""
+    overlap = sums.overlap
+    image = sums.inner * trial.own + sums.image * trial.beside
+    lengths = 1.0 / np.sqrt(np.diagonal(sums.inner))
+    inner = sums.inner - overlap.T @ overlap
+    norms, directions = la.eigh(lengths[:, None] * inner * lengths)
+    outside = norms > _INDEPENDENT
+    basis = lengths[:, None] * directions[:, outside] / np.sqrt(norms[outside])
+    values, ritz = la.eigh(basis.T @ ((image + image.T) / 2) @ basis)
+    count = min(count, int((values <= trial.off).sum()))
+    values, chosen = np.maximum(values[:count], SMALLEST), basis @ ritz[:, :count]
+    along = overlap @ chosen
+    # 𝓛u − λu = σ'B(beside∘c) + B((own − λ)∘c) + λ N o
+    beside, own = trial.beside[:, None] * chosen, (trial.own[:, None] - values) * chosen
+    null = values * along
+    squares = (
+        _form(beside, sums.square, beside)
+        + _form(own, sums.inner, own)
+        + np.square(null).sum(axis=0)
+        + 2 * _form(beside, sums.image, own)
+        + 2 * _form(null, sums.shifted, beside)
+        + 2 * _form(null, overlap, own)
+    )
+    return Ritz(values, np.sqrt(np.maximum(squares, 0.0)), chosen, along)
+
+
+def _form(left: FloatArray, matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Diagonal of leftᵀ M right."""
+    form: FloatArray = np.einsum("ij,ij->j", left, matrix @ right)
+    return form
