@@ -26,7 +26,14 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["Eigenpairs", "WholeSpectrum", "first_left_out", "fix_signs", "turn", "warn_degenerate_cut"]
+__all__ = [
+    "Eigenpairs",
+    "WholeSpectrum",
+    "first_left_out",
+    "fix_signs",
+    "turn",
+    "warn_degenerate_cut",
+]
 
 SIGN_TOL = 1e-6
 _ROWS = 16384

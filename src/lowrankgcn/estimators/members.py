@@ -20,13 +20,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.estimators.candidates import Prepared
 from lowrankgcn.extension import CrossAffinity, compress_eigenvectors
 from lowrankgcn.filters import Filter, Polynomial
 from lowrankgcn.filters.library import Custom
 from lowrankgcn.kernels import Kernel, kernel
 from lowrankgcn.laplacian import Laplacian
-from lowrankgcn.nn import ACTIVATIONS, Network, Propagation
+from lowrankgcn.nn import ACTIVATIONS, Network, Propagation, ReducedOrderGCN
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import Features, TrainingRecord
 
@@ -41,6 +42,8 @@ __all__ = [
 
 Restarts = Literal["ensemble", "best"]
 FloatArray = NDArray[np.float64]
+
+_SOFTMAX_ROWS = 8192  # in the cache
 
 
 @final
@@ -69,10 +72,28 @@ class Member:
     def distributions(self, features: Features) -> FloatArray:
         """Class distributions of the fitted rows with such features, shape (n, C)."""
         seen = self.prepared.seen(features, self.record.weights[0])
+        if isinstance(self.network, ReducedOrderGCN):
+            return self._from_eigenvectors(self.network, seen)
         logits = self.record.logits(self.network, seen)
         shares = torch.softmax(logits[torch.as_tensor(self.restarts)], dim=2)
         mean: FloatArray = shares.mean(dim=0).double().cpu().numpy()
         return mean
+
+    def _from_eigenvectors(self, network: ReducedOrderGCN, seen: Features) -> FloatArray:
+        """The same for a reduced-order network, in chunks of rows."""
+        G = self.record.coefficients(network, seen)[torch.as_tensor(self.restarts)]
+        readout = G.permute(1, 0, 2).flatten(1).cpu().numpy()  # (r, s·C)
+        biases = self.record.biases
+        bias = biases[-1][torch.as_tensor(self.restarts)].cpu().numpy() if biases else None
+        U = network.eigenvectors.cpu().numpy()
+        shares = np.empty((len(U), G.shape[2]))
+
+        def classify(start: int, stop: int) -> None:
+            logits = (U[start:stop] @ readout).T.reshape(len(G), -1, stop - start)
+            shares[start:stop] = mean_softmax(logits, bias)
+
+        map_chunks(classify, len(U), _SOFTMAX_ROWS)
+        return shares
 
 
 def counting(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:
@@ -141,9 +162,31 @@ class ExtendedNetwork:
             H = self._layer(layer, extended, H)
             if number < len(self.layers) - 1:
                 H = activation(torch.from_numpy(H)).numpy()
-        shares = torch.softmax(torch.from_numpy(H), dim=2)
-        mean: FloatArray = shares.mean(dim=0).numpy()
-        return mean
+        return mean_softmax(H.transpose(0, 2, 1))
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether logits are linear in the extended vectors: a reduced-order network."""
+        return len(self.layers) == 1 and self.layers[0].own is None
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of logits of a row, of all restarts together."""
+        readout = self.layers[0].readout
+        return 0 if readout is None else int(readout.shape[1])
+
+    def folded(self, basis: FloatArray) -> FloatArray:
+        """Logits as vectors over the columns of the cross-affinity, shape (m, s·C)."""
+        layer = self.layers[0]
+        assert layer.readout is not None
+        place = slice(layer.first, layer.first + len(layer.readout))
+        return np.asarray(basis[:, place] @ layer.readout, np.float64)
+
+    def from_logits(self, logits: FloatArray) -> FloatArray:
+        """Class distributions (q, C) from logits (q, s·C), which have no bias yet."""
+        layer = self.layers[0]
+        by_restart = logits.T.reshape(layer.n_restarts, -1, len(logits))
+        return mean_softmax(by_restart, layer.bias)
 
     @staticmethod
     def _layer(layer: ExtendedLayer, vectors: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
@@ -210,6 +253,30 @@ def _begins_with(known: Eigenpairs, pairs: Eigenpairs) -> bool:
     if part.shape[1] > whole.shape[1] or part.strides != whole.strides:
         return False
     return bool(part.ctypes.data == whole.ctypes.data) and part.dtype == whole.dtype
+
+
+def mean_softmax(logits: NDArray[Any], bias: NDArray[Any] | None = None) -> FloatArray:
+    """Class distributions (q, C), averaged over restarts, from logits (s, C, q) and biases (s, C).
+
+    Few classes make short rows, along which reductions are slow: classes come before rows.
+
+    >>> mean_softmax(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).tolist()
+    [[0.375, 0.625]]
+    """
+    n_restarts, n_classes, count = logits.shape
+    shares = np.empty((count, n_classes))
+    for start, stop in chunks(count, _SOFTMAX_ROWS):
+        total = np.zeros((n_classes, stop - start))
+        for restart in range(n_restarts):
+            part = logits[restart, :, start:stop].copy(order="C")
+            if bias is not None:
+                part += bias[restart][:, None]
+            part -= part.max(axis=0)
+            np.exp(part, out=part)
+            part /= part.sum(axis=0)
+            total += part
+        shares[start:stop] = total.T / n_restarts
+    return shares
 
 
 @torch.no_grad()
