@@ -37,7 +37,14 @@ from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectrum import Eigenpairs, first_left_out
 
-__all__ = ["bind_direct", "bind_filters", "choose_dominant", "dominant_pairs", "eigenpairs"]
+__all__ = [
+    "bind_direct",
+    "bind_filters",
+    "choose_dominant",
+    "choose_smallest",
+    "dominant_pairs",
+    "eigenpairs",
+]
 
 _METHODS = ("auto", "dense", "svd", "lanczos", "krylov")
 _GRID = 4001  # points at which a filter is looked at between the eigenvalues
@@ -248,6 +255,55 @@ def choose_dominant(
     if lead == zeros < dimension:
         following = 0.0
     return lead, taken[lead:] - zeros, following
+
+
+def choose_smallest(
+    low: FloatArray,
+    dimension: int,
+    available: int,
+    k: int,
+    filters: Sequence[Filter],
+    edge: float,
+) -> tuple[tuple[Filter, ...], int, NDArray[np.intp], float]:
+    """Which of the smallest eigenvalues `filters` weigh most, if these are all that can matter.
+
+    Parameters
+    ----------
+    low : (q,) array
+        Smallest eigenvalues outside of a null space of `dimension`.
+    available : int
+        Number of all of these.
+    k : int
+        Number of pairs to choose.
+    filters : sequence of Filter
+    edge : float
+        Upper bound of the spectrum.
+
+    Returns
+    -------
+    The filters bound to the spectrum, the number of null vectors, the numbers of the other pairs,
+    and the first eigenvalue left out.
+
+    Raises
+    ------
+    ValueError
+        If a filter needs the largest eigenvalue, or larger ones than are known may matter.
+    """
+    if any("largest" in filter.needs for filter in filters):
+        expected = "filters with their parameters: the largest eigenvalue is not computed"
+        raise invalid("filter", expected, ", ".join(map(str, filters)))
+    bound = _bind(filters, float(low[0]) if len(low) else math.nan, lambda: 0.0)
+    zeros = min(dimension, k)
+    values = np.concatenate([np.zeros(zeros), low])
+    if len(low) < available and _hidden(bound, values, k, float(values[-1]), edge):
+        expected = "filters that fall with growing eigenvalues: larger ones are not computed"
+        raise invalid("filter", expected, ", ".join(map(str, filters)))
+    order = _ranking(_strength(bound, values))
+    taken = np.sort(order[:k])
+    lead = int((taken < zeros).sum())
+    following = first_left_out(values[order[k:]], values[taken])
+    following = 0.0 if lead == zeros < dimension else following
+    return bound, lead, taken[lead:] - zeros, following
 
 
 def _dominant_iterative(

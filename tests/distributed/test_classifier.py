@@ -149,8 +149,10 @@ def test_many_rows_are_compared_with_models_of_the_features() -> None:
     with pytest.raises(ValueError, match="smoother: expected None or 'hypergraph' with more than"):
         fitted(dd.from_pandas(table, npartitions=4), y, smoother="identity")
     numbers = da.zeros((60_000, 2), chunks=10_000)
-    with pytest.raises(ValueError, match=r"graph: expected 'hypergraph' .* got numbers"):
-        fitted(numbers, np.r_[0, 1, np.full(59_998, -1)])
+    with pytest.raises(
+        ValueError, match=r"graph: expected 'auto', 'hypergraph' or 'gaussian' with"
+    ):
+        fitted(numbers, np.r_[0, 1, np.full(59_998, -1)], graph="knn")
 
 
 def test_few_rows_are_fitted_in_memory_whatever_they_are() -> None:

@@ -66,7 +66,7 @@ class PointReader:
     def columns(self, block: Any, names: tuple[Name, ...]) -> dict[Name, FloatArray]:
         """Some columns of a block, by position."""
         points = self.points(block)
-        return {name: points[:, name] for name in names}  # type: ignore[call-overload]
+        return {name: points[:, int(name)] for name in names}
 
 
 @final
@@ -199,7 +199,9 @@ def _fit_inputs(
     raw = not settings.scaling
     corners = blocks.reduce(_corners, _outer, reader)
     count = corners.shape[1]
-    spreads: dict[Name, Spread] = {j: Spread("f", *corners[:, j].tolist(), n) for j in range(count)}
+    spreads: dict[Name, Spread] = {
+        j: Spread("f", low, high, n) for j, (low, high) in enumerate(corners.T.tolist())
+    }
     as_given = settings.bandwidth != "auto" or raw
     # A quantile lies between two numbers that follow each other in order.
     places = [] if as_given else [(n - 1) * share for share in (0.25, 0.5, 0.75)]

@@ -26,13 +26,14 @@ from sklearn.utils.validation import validate_data
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks, is_collection, joined_rows, run_task
-from lowrankgcn.distributed.graph import BlockHypergraph
+from lowrankgcn.distributed.known import Known
 from lowrankgcn.distributed.labels import read_lazy_labels, read_weights
-from lowrankgcn.distributed.model import Reach, evidence, fitted_rows, models
+from lowrankgcn.distributed.model import evidence, fitted_rows
+from lowrankgcn.distributed.points import loop_of, set_up_points
 from lowrankgcn.distributed.prediction import chosen_classes, lazy_array
-from lowrankgcn.distributed.setup import SetUp, set_up
+from lowrankgcn.distributed.setup import set_up
 from lowrankgcn.distributed.standin import StandIn, stand_in
-from lowrankgcn.distributed.vectors import TableVectors, vector_blocks
+from lowrankgcn.distributed.vectors import vector_blocks
 from lowrankgcn.estimators.candidates import Prepared, prepare
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.fitting import Clock, Fitted
@@ -60,7 +61,8 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
     classifier : GCNClassifier
     X : Dask DataFrame or array
         All rows. Up to 50 000 of them are fitted in memory; more must be a table (texts, or
-        ``graph="hypergraph"``) for a reduced-order network, the hypergraph with its own loops.
+        ``graph="hypergraph"``) with the hypergraph's own loops, or points whose Gaussian kernel
+        landmarks can carry, for a reduced-order network.
     y : (n,) Dask Series or array, or anything in memory
     sample_weight : (n,) array, optional
 
@@ -83,14 +85,15 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
         parameter, expected, got = refusal
         what = f"{expected} with more than {MANY_ROWS} rows of a Dask collection"
         raise invalid(parameter, what, got)
-    if refusal is not None or (settings.architecture == "auto" and labels.n_rows <= MANY_ROWS):
+    # Of few points any graph may be the best, and some graphs need to see all of them.
+    few = settings.architecture == "auto" or not _is_table(Blocks.of(X).empty, settings)
+    if refusal is not None or (few and labels.n_rows <= MANY_ROWS):
         _fit_in_memory(classifier, X, labels, sample_weight, lengths)
         return
     weights = read_weights(sample_weight, labels)
     blocks = Blocks.of(X)
     validate_data(classifier, blocks.empty, reset=True, skip_check_array=True)
-    seed = int(check_random_state(classifier.random_state).randint(2**31 - 1))
-    _fit_table(classifier, blocks, labels, settings, weights, seed)
+    _fit_blocks(classifier, blocks, lengths, labels, settings, weights)
 
 
 def _lengths(X: Any) -> tuple[int, ...]:
@@ -105,20 +108,25 @@ def _lengths(X: Any) -> tuple[int, ...]:
     return Blocks.of(X[[X.columns[0]]]).lengths()  # Parquet reads one column only
 
 
+def _is_table(empty: Any, settings: Settings) -> bool:
+    """Whether rows are joined by the values that they share."""
+    categories = has_categories(empty) or getattr(empty, "dtype", None) == np.dtype(object)
+    return settings.graph == "hypergraph" or (settings.graph == "auto" and categories)
+
+
 def _refusal(X: Any, settings: Settings) -> tuple[str, str, Any] | None:
     """Parameter, expectation and value of what needs all rows in memory."""
-    empty = Blocks.of(X).empty
-    table = has_categories(empty) or getattr(empty, "dtype", None) == np.dtype(object)
-    if settings.graph != "hypergraph" and not (settings.graph == "auto" and table):
+    if settings.graph not in ("auto", "hypergraph", "gaussian"):
         named = settings.graph if isinstance(settings.graph, str) else "a graph object"
-        got = "numbers" if settings.graph == "auto" else repr(named)
-        return ("graph", "'hypergraph' (or 'auto' and a column of texts)", got)
+        return ("graph", "'auto', 'hypergraph' or 'gaussian'", repr(named))
     if settings.architecture not in ("auto", "reduced"):
         return ("architecture", "'auto' or 'reduced'", repr(settings.architecture))
-    if settings.smoother is not None and not (
-        isinstance(settings.smoother, str) and settings.smoother == "hypergraph"
-    ):
-        return ("smoother", "None or 'hypergraph'", repr(settings.smoother))
+    smoother = settings.smoother
+    if _is_table(Blocks.of(X).empty, settings):
+        own = smoother is None or (isinstance(smoother, str) and smoother == "hypergraph")
+        return None if own else ("smoother", "None or 'hypergraph'", repr(smoother))
+    if loop_of(smoother) is None:
+        return ("smoother", "the same loop for all rows", f"{len(smoother)} numbers")
     return None
 
 
@@ -145,18 +153,23 @@ def _itself(block: Any) -> Any:
     return block
 
 
-def _fit_table(
+def _fit_blocks(
     classifier: GCNClassifier,
     blocks: Blocks,
+    lengths: Sequence[int],
     labels: Labels,
     settings: Settings,
     weights: NDArray[np.float64] | None,
-    seed: int,
 ) -> None:
+    seed = int(check_random_state(classifier.random_state).randint(2**31 - 1))
     clock = Clock()
-    known = set_up(blocks, settings)
-    labelled = blocks.take(labels.index, known.table.lengths)
-    rows = stand_in(known.inputs, known.pairs, known.inner, labelled, labels.index)
+    known: Known
+    if _is_table(blocks.empty, settings):
+        known = set_up(blocks, settings)
+    else:
+        known = set_up_points(blocks, classifier, settings, lengths, seed)
+    labelled = blocks.take(labels.index, lengths)
+    rows = stand_in(known, labelled, labels.index)
     proposals = _propose(known, rows, settings, labels.n_classes)
     clock.note("set-up")
     standing = Labels(
@@ -168,14 +181,14 @@ def _fit_table(
     clock.note("selection")
     members = task.train(prepared, shares)
     clock.note("training")
-    reach = Reach.of(known.spectrum, known.table.encoder.transform(labelled))
-    arguments = (members, rows.features, standing, reach.hyperedges)
-    model, own = models(known.inputs, known.spectrum, known.pairs, *arguments)
-    results = _fitted_rows(blocks, own, labels, reach.alone, known.table.lengths)
+    seen = known.read(labelled)
+    reach = known.reach(seen)
+    model, own = known.models(members, rows.features, standing, reach)
+    results = _fitted_rows(blocks, known, own, labels, reach.alone)
     clock.note("prediction")
     fitted = Fitted(
-        _graph(known),
-        known.spectrum.laplacian,
+        known.graph,
+        known.laplacian,
         known.pairs.with_vectors(_eigenvectors(blocks, known)),
         members,
         Selection.of(proposals.candidates, scores, shares),
@@ -184,41 +197,34 @@ def _fit_table(
         model,
         clock.seconds,
     )
-    known_rows = evidence(known.spectrum, model, members, labelled, labels)
-    classifier._keep(labels, fitted, results.transduction, "table", reach.n_unplaced, known_rows)
+    known_rows = evidence(known, model, members, seen, labels)
+    classifier._keep(labels, fitted, results.transduction, known.kind, reach.n_unplaced, known_rows)
 
 
-def _propose(known: SetUp, rows: StandIn, settings: Settings, n_classes: int) -> Proposals:
+def _propose(known: Known, rows: StandIn, settings: Settings, n_classes: int) -> Proposals:
     if known.filters is None:
         choices = filter_choices(rows.pairs, settings, n_classes)
     else:
         choices = [(rows.pairs, known.filters)]
-    laplacian = known.spectrum.laplacian
-    return list_candidates(laplacian, settings, rows.pairs, choices, known.table.n_rows)
+    return list_candidates(known.laplacian, settings, rows.pairs, choices, known.n_rows)
 
 
 def _prepare(
-    known: SetUp, rows: StandIn, proposals: Proposals, settings: Settings
+    known: Known, rows: StandIn, proposals: Proposals, settings: Settings
 ) -> list[Prepared]:
     return [
         prepare(
             candidate,
-            known.spectrum.laplacian,
+            known.laplacian,
             rows.features,
             kernels,
             known.inner,
             scaled=settings.scaling,
-            n_rows=known.table.n_rows,
+            n_rows=known.n_rows,
             square_sum=known.square_sum,
         )
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
     ]
-
-
-def _graph(known: SetUp) -> BlockHypergraph:
-    spectrum = known.spectrum
-    encoder = known.table.encoder
-    return BlockHypergraph(spectrum.n_rows, spectrum.n_components, spectrum.sizes, encoder)
 
 
 @final
@@ -233,13 +239,14 @@ class _Results:
 
 def _fitted_rows(
     blocks: Blocks,
+    known: Known,
     model: Model,
     labels: Labels,
     alone: NDArray[np.bool_],
-    lengths: Sequence[int],
 ) -> _Results:
     """One task per block, from which all three arrays take their part."""
-    shared = delayed(model, traverse=False)
+    shared, read = delayed(model, traverse=False), delayed(known.reader, traverse=False)
+    lengths = known.lengths
     task, pick, choose = delayed(run_task), delayed(getattr), delayed(chosen_classes)
     index, codes = labels.index[alone], labels.codes[alone]
     shares, classes, unplaced = [], [], []
@@ -247,7 +254,7 @@ def _fitted_rows(
     for block, length in zip(blocks.tasks, lengths, strict=True):
         first, last = np.searchsorted(index, [start, start + length])
         own = (index[first:last] - start, codes[first:last])
-        result = task(fitted_rows, block, shared, own)
+        result = task(fitted_rows, block, shared, read, own)
         shares.append(pick(result, "distributions"))
         classes.append(choose(shares[-1], labels.classes))
         unplaced.append(pick(result, "unplaced"))
@@ -259,9 +266,7 @@ def _fitted_rows(
     )
 
 
-def _eigenvectors(blocks: Blocks, known: SetUp) -> Any:
+def _eigenvectors(blocks: Blocks, known: Known) -> Any:
     """U, a lazy array (n, r)."""
-    lengths, pairs = known.table.lengths, known.pairs
-    vectors = TableVectors(known.table.encoder, pairs)
-    tasks = vector_blocks(blocks, vectors, lengths, pairs.bare)
-    return lazy_array(tasks, lengths, (pairs.rank,), np.float64)
+    tasks = vector_blocks(blocks, known.vectors, known.lengths, known.units)
+    return lazy_array(tasks, known.lengths, (known.pairs.rank,), np.float64)

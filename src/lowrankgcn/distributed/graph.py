@@ -1,4 +1,4 @@
-"""The graph of a table in blocks, as far as it is known without its rows."""
+"""Graphs of rows in blocks, as far as they are known without the rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn.graphs import TableEncoder
 
-__all__ = ["BlockHypergraph"]
+__all__ = ["BlockHypergraph", "BlockPoints"]
 
 
 @final
@@ -52,3 +52,40 @@ class BlockHypergraph:
 
     def __repr__(self) -> str:
         return f"BlockHypergraph({self.n_nodes} nodes, {self.n_hyperedges} hyperedges)"
+
+
+@final
+@dataclass(frozen=True)
+class BlockPoints:
+    """The Gaussian graph of points that stay where they are.
+
+    Attributes
+    ----------
+    n_nodes : int
+        Number of points.
+    dimension : int
+        Number of columns.
+    n_components : int
+    bandwidth : float
+        In the units of the graph: those of X if it was given, else of the columns' ranges.
+    method : {"low-rank", "fourier"}
+        How the kernel is summed.
+    error : float
+        Measured error of these sums, as `Affinity.error`.
+
+    Examples
+    --------
+    >>> BlockPoints(10**6, 3, 1, 0.5, "low-rank", 2e-5)
+    BlockPoints(1000000 points in 3 dimensions, bandwidth=0.5)
+    """
+
+    n_nodes: int
+    dimension: int
+    n_components: int
+    bandwidth: float
+    method: str
+    error: float
+
+    def __repr__(self) -> str:
+        size = f"{self.n_nodes} points in {self.dimension} dimensions"
+        return f"BlockPoints({size}, bandwidth={self.bandwidth:g})"

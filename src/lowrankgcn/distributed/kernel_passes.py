@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import BlockCloud
-from lowrankgcn.distributed.kernel_rows import KernelRows, Normaliser
+from lowrankgcn.distributed.kernel_rows import KernelRows, Normaliser, Piece
 from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.accuracy import Waves
@@ -71,7 +71,11 @@ def kernel_sums(
     probes: FloatArray,
 ) -> ColumnSums:
     """Column sums over all points; `probes` (q, d) are points whose exact rows are wanted."""
-    return blocks.reduce(_column_sums, _add, cloud, kernel, components, waves, probes)
+    total: ColumnSums | None = blocks.reduce(
+        _column_sums, _add, cloud, kernel, components, waves, probes
+    )
+    assert total is not None
+    return total
 
 
 def _column_sums(
@@ -152,7 +156,9 @@ def gram_sums(
     blocks: Blocks, cloud: BlockCloud, rows: Normaliser, waves: Waves, kappas: FloatArray
 ) -> GramSums:
     """Gram matrices and degrees of all points."""
-    return blocks.reduce(_gram_sums, _add, cloud, rows, waves, kappas)
+    total: GramSums | None = blocks.reduce(_gram_sums, _add, cloud, rows, waves, kappas)
+    assert total is not None
+    return total
 
 
 def _gram_sums(
@@ -172,7 +178,7 @@ def _gram_sums(
         shift = piece.shift[joined]
         part = GramSums(
             rows.kernel.gram(piece.factor, weights),
-            np.bincount(piece.numbers, weights=squares, minlength=count),
+            _by_component(piece.numbers, squares[:, None], count)[:, 0],
             np.maximum(piece.degrees, 0.0) @ tests**2,
             int((~joined & ~lonely).sum()),
             float(shift.sum()),
@@ -253,7 +259,9 @@ def ritz_sums(
     probes: FloatArray,
 ) -> RitzSums:
     """All that eigenvectors in the span of a basis need of the rows."""
-    return blocks.reduce(_ritz_sums, _add, cloud, rows, waves, basis, probes)
+    total: RitzSums | None = blocks.reduce(_ritz_sums, _add, cloud, rows, waves, basis, probes)
+    assert total is not None
+    return total
 
 
 def _ritz_sums(
@@ -290,16 +298,18 @@ def _ritz_sums(
     return total
 
 
-def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Any) -> FloatArray:
+def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Piece) -> FloatArray:
     """T/(1 + κ(σ − 1)) F V from F V, whose columns belong to one κ after the other."""
     weights = [piece.scale * piece.weights(k) for k in kappas]
     width = product.shape[1] // len(kappas)
-    return product * np.repeat(np.stack(weights, axis=1), width, axis=1)
+    columns: FloatArray = product * np.repeat(np.stack(weights, axis=1), width, axis=1)
+    return columns
 
 
 def _by_component(numbers: Any, values: FloatArray, count: int) -> FloatArray:
     if count == 1:
-        return values.sum(axis=0)[None]
+        whole: FloatArray = values.sum(axis=0, keepdims=True)
+        return whole
     ones, rows = np.ones(len(numbers)), np.arange(len(numbers))
     inside = sp.csr_array((ones, (numbers, rows)), shape=(count, len(numbers)))
     total: FloatArray = inside @ values
@@ -309,7 +319,8 @@ def _by_component(numbers: Any, values: FloatArray, count: int) -> FloatArray:
 def _exact(cloud: BlockCloud, probes: FloatArray, points: FloatArray) -> FloatArray:
     """Kernel values between probes and points, a point's own 1 included."""
     cancel = cloud.squared_radius <= _GEMM_RADIUS_SQUARED
-    return gaussian_kernel(probes, points, cancel=cancel)
+    kernel: FloatArray = gaussian_kernel(probes, points, cancel=cancel)
+    return kernel
 
 
 def _add(one: Any, other: Any) -> Any:

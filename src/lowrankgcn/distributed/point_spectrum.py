@@ -45,7 +45,7 @@ from lowrankgcn.operators.fastsum import SHARPENINGS, landmark_choice, random_ch
 __all__ = ["PointSpectrum", "solve"]
 
 _ROUNDS = 3
-_NODES = (2, 3, 5)  # numbers of κ after the first, tried in turn until residuals fit
+_NODES = (2, 4, 7)  # numbers of κ after the first, tried in turn until residuals fit
 _LARGEST_KAPPA = 1000.0
 
 
@@ -109,9 +109,11 @@ def solve(
         found = solver.first_that_fits(sharp)
         if found is None:
             break
-        best = found
-        if max(found.pair_error, float(found.ritz.residuals.max(initial=0.0))) <= tol:
+        best, residual = found, float(found.ritz.residuals.max(initial=0.0))
+        if max(found.pair_error, residual) <= tol:
             return found
+        if found.pair_error <= 2 * residual:  # sharper sums would not help
+            break
         sharp /= 10
     if best is None:
         raise invalid(
@@ -261,7 +263,8 @@ def _nodes(values: FloatArray, count: int, shift_low: float) -> FloatArray:
         ends = np.minimum(ends, 0.9 / (1.0 - shift_low))
     low, high = np.log(ends)
     places = np.cos(np.pi * (np.arange(count) + 0.5) / count)[::-1]
-    return np.exp(low + (high - low) * (places + 1.0) / 2.0)
+    nodes: FloatArray = np.exp(low + (high - low) * (places + 1.0) / 2.0)
+    return nodes
 
 
 def _pair_error(found: PointSpectrum, probes: FloatArray, certain: int) -> float:

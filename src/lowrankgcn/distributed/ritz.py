@@ -31,7 +31,7 @@ from lowrankgcn.operators import FloatArray
 __all__ = ["Ritz", "Trial", "rayleigh_ritz", "trial_basis"]
 
 _RANK = 1e-10
-_INDEPENDENT = 1e-11
+_INDEPENDENT = 1e-13
 
 
 @final

@@ -13,16 +13,19 @@ array([0.    , 0.8333, 0.8333])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 
 from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks
-from lowrankgcn.distributed.counts import count_table, first_rows
+from lowrankgcn.distributed.counts import count_table, first_rows, weighted
 from lowrankgcn.distributed.encoding import FittedTable, fit_table
+from lowrankgcn.distributed.graph import BlockHypergraph
+from lowrankgcn.distributed.known import Known, Reach
 from lowrankgcn.distributed.signs import rule_signs
 from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
 from lowrankgcn.distributed.standin import (
@@ -35,32 +38,30 @@ from lowrankgcn.distributed.vectors import TableVectors
 from lowrankgcn.estimators.candidates import overlap_signs
 from lowrankgcn.estimators.fitting import without_rounding
 from lowrankgcn.estimators.inputs import TableInputs
+from lowrankgcn.estimators.labels import Labels
+from lowrankgcn.estimators.members import ExtendedVectors, Member, extend
+from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
+from lowrankgcn.estimators.reading import Kind
 from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.extension.sparse import TableCross
 from lowrankgcn.filters import Filter
-from lowrankgcn.operators import FloatArray
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.operators import DenseFactor, FloatArray
+from lowrankgcn.training import Features
 
 __all__ = ["SetUp", "set_up"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class SetUp:
-    """What is known of all rows.
+class SetUp(Known):
+    """What is known of all rows of a table; see :class:`Known`.
 
     Attributes
     ----------
     table : FittedTable
     spectrum : HyperedgeSpectrum
-    inputs : TableInputs
-        What the network sees.
-    square_sum : float
-        ‖X‖²_F.
-    pairs : HyperedgePairs
-    inner : (r, N_0) array
-        UᵀX.
-    filters : tuple of Filter or None
-        Those given, bound to the spectrum.
     """
 
     table: FittedTable
@@ -70,6 +71,74 @@ class SetUp:
     pairs: HyperedgePairs
     inner: FloatArray
     filters: tuple[Filter, ...] | None
+
+    kind: Kind = "table"
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Number of rows of each block."""
+        return self.table.lengths
+
+    @property
+    def graph(self) -> BlockHypergraph:
+        """Sizes and names of the hyperedges."""
+        spectrum, encoder = self.spectrum, self.table.encoder
+        return BlockHypergraph(spectrum.n_rows, spectrum.n_components, spectrum.sizes, encoder)
+
+    @property
+    def laplacian(self) -> Laplacian:
+        """That of the graph of hyperedges, which has the same eigenvalues below one."""
+        return self.spectrum.laplacian
+
+    @property
+    def vectors(self) -> TableVectors:
+        """Rows of the eigenvectors."""
+        return TableVectors(self.table.encoder, self.pairs)
+
+    @property
+    def units(self) -> Mapping[int, int]:
+        """Eigenvectors that are unit vectors of rows without any cell."""
+        return self.pairs.bare
+
+    @property
+    def average(self) -> FloatArray:
+        """Mean of h(x)/√degree over all rows, shape (|E|,)."""
+        counts = self.spectrum.counts
+        sizes = {level: pairs.diagonal() for level, pairs in counts.pairs.items()}
+        return weighted(sizes, lambda level: level**-0.5) / self.n_rows
+
+    def reach(self, labelled: Any) -> Reach:
+        """How far the labels of some rows go."""
+        spectrum, codes = self.spectrum, self.table.encoder.transform(labelled)
+        bare = (codes == len(spectrum.sizes)).all(axis=1)
+        place = np.append(spectrum.component, -1)[codes].max(axis=1)  # of any of its hyperedges
+        reached = np.zeros(len(spectrum.component_rows), bool)
+        reached[place[~bare]] = True
+        alone = bare | (spectrum.component_rows[place] == 1)
+        out_of_reach = int(spectrum.component_rows[~reached].sum())
+        empty = spectrum.bare_rows - int(bare.sum())
+        return Reach(reached[spectrum.component], alone, out_of_reach + empty)
+
+    def models(
+        self, members: tuple[Member, ...], features: Features, labels: Labels, reach: Reach
+    ) -> tuple[Model, Model]:
+        """Models of new rows, and of the fitted rows themselves."""
+        inputs, spectrum, pairs = self.inputs, self.spectrum, self.pairs
+        encoder = inputs.encoder
+        weights = np.ones(encoder.n_hyperedges)
+        # Cᵀ U = D_E⁻¹ (HᵀD⁻¹H) Q; the identity among the rows that stand for all picks its columns.
+        compressed = (spectrum.weights @ pairs.coefficients) / spectrum.sizes[:, None]
+        p = len(labels.index)
+        rows = DenseFactor(np.vstack([np.zeros((p, len(weights))), compressed.T]))
+        cross = TableCross(loop_weight=0.0, columns=rows, encoder=encoder, weights=weights)
+        root = reach.parts.astype(np.float64)[:, None]
+        vectors = ExtendedVectors(cross, root)
+        networks = tuple(extend(member, self.laplacian, features, vectors) for member in members)
+        later = replace(cross, columns=None)
+        model = Model(inputs, later, vectors.basis(), networks, labels.n_classes)
+        # U itself, not its extension: Q with the signs that the networks use.
+        own = [pairs.coefficients @ np.asarray(used.eigenvectors[p:]) for used in vectors.pairs]
+        return model, replace(model, basis=np.hstack([root, *own]))
 
 
 def set_up(blocks: Blocks, settings: Settings) -> SetUp:

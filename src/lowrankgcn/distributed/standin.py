@@ -21,8 +21,8 @@ import torch
 
 from lowrankgcn.distributed.counts import Counting, weighted
 from lowrankgcn.distributed.encoding import FittedTable
+from lowrankgcn.distributed.known import Known
 from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
-from lowrankgcn.distributed.vectors import TableVectors
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.operators import FloatArray
@@ -37,6 +37,8 @@ __all__ = [
     "stand_in",
     "table_inputs",
 ]
+
+_NOTHING = np.zeros((0, 0))  # vectors that features of tables and points do not look at
 
 
 @final
@@ -116,25 +118,23 @@ def spectral_features(
     return inner
 
 
-def stand_in(
-    inputs: TableInputs, pairs: HyperedgePairs, inner: FloatArray, labelled: Any, index: Any
-) -> StandIn:
+def stand_in(known: Known, labelled: Any, index: Any) -> StandIn:
     """The rows that stand for all.
 
     Parameters
     ----------
-    inputs, pairs, inner
-        What is known of all rows, UᵀX among it.
-    labelled : table
+    known : Known
+    labelled : table or array
         The p labelled rows.
     index : (p,) int array
         Their numbers.
     """
-    features = inputs.features(labelled)
-    vectors = TableVectors(inputs.encoder, pairs).rows(labelled)
-    for row, column in pairs.bare.items():
+    pairs = known.pairs
+    features = known.inputs.features(known.read(labelled), _NOTHING)
+    vectors = known.vectors.rows(labelled)
+    for row, column in known.units.items():
         vectors[np.asarray(index) == row, column] = 1.0
-    rest = inner - vectors.T @ features
+    rest = known.inner - vectors.T @ features
     standing = pairs.with_vectors(np.vstack([vectors, np.eye(pairs.rank)]))
     tensor = torch.from_numpy(np.vstack([features, rest]))
     return StandIn(standing, TensorFeatures(tensor))

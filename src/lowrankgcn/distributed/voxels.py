@@ -144,7 +144,8 @@ class Grid:
         """Number of the cube of every point."""
         places = np.floor((coordinates - self.low) / self.side).astype(np.int64)
         np.clip(places, 0, np.array(self.shape) - 1, out=places)
-        return np.ravel_multi_index(tuple(places.T), self.shape).astype(np.int64)
+        numbers: NDArray[np.int64] = np.ravel_multi_index(tuple(places.T), self.shape)
+        return numbers
 
 
 def find_components(blocks: Blocks, cloud: BlockCloud) -> Components:

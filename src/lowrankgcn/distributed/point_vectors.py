@@ -1,0 +1,175 @@
+r"""Eigenvectors of a Gaussian graph at any of its points, from the point alone.
+
+.. math:: u(x) = \sum_\kappa \frac{t(x)}{1 + \kappa\delta(x)}\, f(x)^T C_\kappa
+          - \nu(x)\, o_{c(x)}
+
+with the row f(x) of the kernel's factor, t = (d + s)^{-1/2}, δ = σ − 1, and what the null vector
+ν of the point's component c takes off (:mod:`lowrankgcn.distributed.ritz`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.distributed.cloud import BlockCloud
+from lowrankgcn.distributed.kernel_passes import weighted_columns
+from lowrankgcn.distributed.kernel_rows import Normaliser
+from lowrankgcn.distributed.point_spectrum import PointSpectrum
+from lowrankgcn.extension.base import Arrays, CrossAffinity, Values
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectrum import Eigenpairs
+
+__all__ = ["FittedPoints", "PointPairs", "PointVectors"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointVectors:
+    """Rows of the eigenvectors, null vectors first.
+
+    Attributes
+    ----------
+    cloud : BlockCloud
+    rows_of : Normaliser
+    kappas : (a,) array
+    coefficients : (m, a·k) array
+        C, for one κ after the other.
+    overlap : (components, k) array
+    null : (z,) int array
+        Components whose null vectors come first.
+    """
+
+    cloud: BlockCloud
+    rows_of: Normaliser
+    kappas: FloatArray
+    coefficients: FloatArray
+    overlap: FloatArray
+    null: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, found: PointSpectrum, lead: int, index: NDArray[np.intp]) -> PointVectors:
+        """The first `lead` null vectors and the pairs number `index` of a spectrum."""
+        basis, ritz = found.trial.basis, found.ritz
+        chosen = ritz.coefficients[:, index]
+        pieces = zip(
+            np.hsplit(basis.coefficients, len(basis.kappas)),
+            np.vsplit(chosen, len(basis.kappas)),
+            strict=True,
+        )
+        coefficients = np.hstack([V @ c for V, c in pieces])
+        overlap = ritz.overlap[:, index]
+        null = np.arange(lead)
+        return cls(found.cloud.cloud, found.rows, basis.kappas, coefficients, overlap, null)
+
+    @property
+    def rank(self) -> int:
+        """Number of eigenvectors r."""
+        return len(self.null) + int(self.overlap.shape[1])
+
+    def rows(self, block: Any) -> FloatArray:
+        """U of the rows of a block, shape (n_b, r)."""
+        return self.at(self.cloud.coordinates(block))[0]
+
+    def at(self, coordinates: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+        """U at points in units of the bandwidth, shape (n, r), and their components."""
+        result = np.zeros((len(coordinates), self.rank))
+        numbers = np.zeros(len(coordinates), np.intp)
+        lead = len(self.null)
+        for piece in self.rows_of.pieces(coordinates, self.coefficients):
+            numbers[piece.rows] = piece.numbers
+            parts = weighted_columns(piece.product, self.kappas, piece)
+            vectors = sum(np.hsplit(parts, len(self.kappas)))
+            vectors = vectors - piece.profile[:, None] * self.overlap[piece.numbers]
+            result[piece.rows, lead:] = vectors
+            inside = piece.numbers[:, None] == self.null
+            result[piece.rows, :lead] = np.where(inside, piece.profile[:, None], 0.0)
+        return result, numbers
+
+    def signed(self, signs: FloatArray) -> PointVectors:
+        """With eigenvectors multiplied by signs; null vectors stay."""
+        own = signs[len(self.null) :]
+        every = np.tile(own, len(self.kappas))
+        coefficients, overlap = self.coefficients * every, self.overlap * own
+        return replace(self, coefficients=coefficients, overlap=overlap)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PointPairs:
+    """Eigenvalues of points in blocks, and their evidence.
+
+    Attributes
+    ----------
+    eigenvalues, residuals : (r,) arrays
+    n_components : int
+    fast_sum_error, next_eigenvalue : float
+        As in :class:`Eigenpairs`.
+    """
+
+    eigenvalues: FloatArray
+    residuals: FloatArray
+    n_components: int
+    fast_sum_error: float
+    next_eigenvalue: float
+
+    @property
+    def rank(self) -> int:
+        """Number of pairs."""
+        return len(self.eigenvalues)
+
+    def with_vectors(self, eigenvectors: Any) -> Eigenpairs:
+        """The same pairs with eigenvectors of given rows, which may be lazy."""
+        return Eigenpairs(
+            self.eigenvalues,
+            eigenvectors,
+            self.residuals,
+            "svd",
+            0,
+            self.n_components,
+            fast_sum_error=self.fast_sum_error,
+            next_eigenvalue=self.next_eigenvalue,
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedPoints(CrossAffinity):
+    """The fitted points themselves: a(x) is 1 if a label is in reach, then u(x).
+
+    For rows given to fit only; a new point is joined through landmarks.
+    """
+
+    kind = "fitted"
+
+    vectors: PointVectors
+    reached: NDArray[np.bool_]  # (components,)
+
+    @property
+    def n_columns(self) -> int:
+        """One, and the number of eigenvectors."""
+        return 1 + self.vectors.rank
+
+    def rows(self, X: Any) -> FloatArray:
+        """The rows a(x), shape (q, 1 + r), for points in the units of the graph."""
+        cloud = self.vectors.cloud
+        vectors, numbers = self.vectors.at((X - cloud.centre) / cloud.bandwidth)
+        return np.column_stack([self.reached[numbers], vectors])
+
+    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
+        product: FloatArray = self.rows(X) @ Q
+        return product
+
+    def state(self) -> tuple[Arrays, Values]:
+        """Not to be saved: models of new rows are."""
+        raise invalid("cross", "one of new rows", "one of fitted rows")
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
+        """Not to be restored."""
+        raise invalid("cross", "one of new rows", "one of fitted rows")

@@ -1,0 +1,302 @@
+"""Set-up of points in blocks: everything that training and prediction need, in a few passes.
+
+>>> import dask.array as da, numpy as np
+>>> import lowrankgcn as lg
+>>> from lowrankgcn.distributed.blocks import Blocks
+>>> from lowrankgcn.estimators.settings import read_settings
+>>> X = np.random.default_rng(0).normal(size=(3000, 2))
+>>> classifier = lg.GCNClassifier(rank=5, bandwidth=2.0)
+>>> classifier.n_features_in_ = 2
+>>> settings = read_settings(classifier.get_params())
+>>> blocks = Blocks.of(da.from_array(X, chunks=(1000, 2)))
+>>> known = set_up_points(blocks, classifier, settings, (1000,) * 3, seed=0)
+>>> known.graph
+BlockPoints(3000 points in 2 dimensions, bandwidth=2)
+>>> whole = lg.eigenpairs(lg.Laplacian(lg.GaussianGraph(X, 2.0)), 5, tol=1e-6)
+>>> bool(abs(known.pairs.eigenvalues - whole.eigenvalues).max() < 1e-4)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._progress import tell
+from lowrankgcn._validation import invalid, positive_float
+from lowrankgcn.decompose import look_at_cut
+from lowrankgcn.distributed.blocks import Blocks
+from lowrankgcn.distributed.cloud import PointReader, SampledCloud, fit_cloud
+from lowrankgcn.distributed.graph import BlockPoints
+from lowrankgcn.distributed.kernel_rows import LandmarkRows
+from lowrankgcn.distributed.known import Known, Reach
+from lowrankgcn.distributed.point_spectrum import PointSpectrum, solve
+from lowrankgcn.distributed.point_vectors import FittedPoints, PointPairs, PointVectors
+from lowrankgcn.distributed.signs import rule_signs
+from lowrankgcn.distributed.voxels import find_components
+from lowrankgcn.dominance import choose_smallest
+from lowrankgcn.estimators.candidates import overlap_signs
+from lowrankgcn.estimators.classifier import GCNClassifier
+from lowrankgcn.estimators.fitting import without_rounding
+from lowrankgcn.estimators.graph_choice import carried
+from lowrankgcn.estimators.inputs import PointInputs
+from lowrankgcn.estimators.labels import Labels
+from lowrankgcn.estimators.members import ExtendedVectors, Member, extend
+from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
+from lowrankgcn.estimators.reading import Kind
+from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.exceptions import RankWarning, warn_caller
+from lowrankgcn.extension.build import misfit_of, misfit_rows
+from lowrankgcn.extension.points import LandmarkCross
+from lowrankgcn.filters import Filter
+from lowrankgcn.graphs import GaussianGraph
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.operators import DenseFactor, FloatArray
+from lowrankgcn.training import Features
+
+__all__ = ["KnownPoints", "loop_of", "set_up_points"]
+
+_SOME = 500
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KnownPoints(Known):
+    """What is known of all points; see :class:`Known`.
+
+    Attributes
+    ----------
+    spectrum : PointSpectrum
+    point_vectors : PointVectors
+        Signed as in training.
+    compressed : (m, r) array
+        FᵀTU.
+    """
+
+    spectrum: PointSpectrum
+    point_vectors: PointVectors
+    compressed: FloatArray
+    square_sum: float
+    pairs: PointPairs
+    inner: FloatArray
+    filters: tuple[Filter, ...] | None
+
+    kind: Kind = "points"
+
+    @property
+    def cloud(self) -> SampledCloud:
+        """The points."""
+        return self.spectrum.cloud
+
+    @property
+    def inputs(self) -> PointInputs:  # type: ignore[override]  # read only
+        """What the network sees."""
+        return self.cloud.cloud.inputs
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Number of rows of each block."""
+        return self.cloud.cloud.lengths
+
+    @property
+    def graph(self) -> BlockPoints:
+        """Size, components, bandwidth and error."""
+        return BlockPoints(
+            self.n_rows,
+            self.cloud.dimension,
+            self.spectrum.rows.components.n_components,
+            self.cloud.cloud.bandwidth,
+            self.spectrum.rows.kernel.method,
+            self.spectrum.error,
+        )
+
+    @cached_property
+    def laplacian(self) -> Laplacian:
+        """That of some of the points, at most 500."""
+        some = self.cloud.coordinates[:: -(-len(self.cloud.index) // _SOME)]
+        return Laplacian(GaussianGraph(some, 1.0), self.spectrum.rows.loop)
+
+    @property
+    def vectors(self) -> PointVectors:
+        """Rows of the eigenvectors."""
+        return self.point_vectors
+
+    @property
+    def reader(self) -> Callable[[Any], FloatArray]:
+        """A small function that gives the numbers of a block."""
+        return self.cloud.cloud.reader.points
+
+    def reach(self, labelled: Any) -> Reach:
+        """How far the labels of some rows go."""
+        components = self.spectrum.rows.components
+        place = components.of(self.cloud.cloud.place(labelled))
+        reached = np.zeros(components.n_components, bool)
+        reached[place] = True
+        out_of_reach = int(components.sizes[~reached].sum())
+        return Reach(reached, components.sizes[place] == 1, out_of_reach)
+
+    def models(
+        self, members: tuple[Member, ...], features: Features, labels: Labels, reach: Reach
+    ) -> tuple[Model, Model]:
+        """Models of new rows, and of the fitted rows themselves."""
+        p = len(labels.index)
+        rows = np.vstack([np.zeros((p, len(self.compressed))), self.compressed.T])
+        cross = self._cross(DenseFactor(rows))
+        joined = self.spectrum.rows.components.joined
+        root = self.spectrum.columns.components[:, reach.parts[joined]].sum(axis=1, keepdims=True)
+        extended = ExtendedVectors(cross, root)
+        networks = tuple(extend(member, self.laplacian, features, extended) for member in members)
+        later = replace(cross, columns=None)
+        model = Model(self.inputs, later, extended.basis(), networks, labels.n_classes)
+        own = [np.asarray(used.eigenvectors[p:], np.float64) for used in extended.pairs]
+        picks = np.hstack([np.zeros((self.pairs.rank, 1)), *own])
+        first = np.eye(1, picks.shape[1])
+        fitted = FittedPoints(loop_weight=0.0, vectors=self.point_vectors, reached=reach.parts)
+        return model, replace(model, cross=fitted, basis=np.vstack([first, picks]))
+
+    def _cross(self, columns: DenseFactor) -> LandmarkCross:
+        kernel, cloud = self.spectrum.rows.kernel, self.cloud
+        assert isinstance(kernel, LandmarkRows)
+        sample = kernel.factor.evaluate(cloud.take(misfit_rows(cloud.n)))
+        return LandmarkCross(
+            loop_weight=self.spectrum.rows.loop,
+            columns=columns,
+            centre=cloud.cloud.centre,
+            bandwidth=cloud.cloud.bandwidth,
+            landmarks=np.ascontiguousarray(kernel.factor.landmarks),
+            inverse_root=np.ascontiguousarray(kernel.factor.inverse_root),
+            column_sums=self.spectrum.rows.column_sums,
+            misfit=misfit_of(sample, cloud.n),
+        )
+
+
+def loop_of(smoother: Any) -> float | None:
+    """The loop weight that a smoother gives every point; None if they differ.
+
+    >>> loop_of("identity"), loop_of(None), loop_of(0.5), loop_of([1.0, 2.0])
+    (1.0, 0.0, 0.5, None)
+    """
+    if smoother is None or isinstance(smoother, str):
+        return 1.0 if smoother in ("identity", "combined") else 0.0
+    return positive_float(smoother, "smoother", zero=True) if np.ndim(smoother) == 0 else None
+
+
+def set_up_points(
+    blocks: Blocks,
+    classifier: GCNClassifier,
+    settings: Settings,
+    lengths: Sequence[int],
+    seed: int,
+) -> KnownPoints:
+    """Read, measure, sum and decompose.
+
+    Raises
+    ------
+    ValueError
+        If a number is missing, or no way of summing carries the kernel.
+    """
+    tell("reading the points")
+    cloud = fit_cloud(blocks, PointReader.of(classifier), settings, lengths, seed)
+    free = settings.graph == "auto" and settings.bandwidth == "auto" and settings.scaling
+    if free and not carried(cloud, seed):
+        raise invalid(
+            "graph",
+            "'gaussian' with a bandwidth, or fewer rows or columns: nearest neighbours, which suit "
+            "these points better, are searched in memory only",
+            "'auto'",
+        )
+    components = find_components(blocks, cloud.cloud)
+    rank = rank_for(cloud.n, None, settings)
+    loop = loop_of(settings.smoother)
+    assert loop is not None
+    dimension = components.n_components
+    zeros = min(dimension, rank)
+    available = cloud.n - dimension
+    # One pair more than needed tells whether the cut goes through a multiple eigenvalue.
+    wanted = rank - zeros if settings.filters is None else rank
+    with quiet_cuts(settings):
+        found = solve(
+            blocks,
+            cloud,
+            components,
+            loop=loop,
+            count=min(wanted + 1, available),
+            tol=settings.tol,
+            seed=seed,
+        )
+        values = found.ritz.values
+        filters = None
+        if settings.filters is None:
+            lead, index = zeros, np.arange(min(rank - zeros, len(values)))
+            following = float("nan")
+            if len(values) > len(index):
+                following = float(values[len(index)])
+            following = 0.0 if zeros < dimension else following
+        else:
+            edge = min(2.0, found.bounds[1] + found.error)
+            filters, lead, index, following = choose_smallest(
+                values, dimension, available, rank, settings.filters, edge
+            )
+        if lead + len(index) < rank:
+            warn_caller(
+                f"{rank} eigenpairs were asked for but only {lead + len(index)} are determined by "
+                "the kernel; all other eigenvalues are near 1",
+                RankWarning,
+            )
+        pairs = _pairs(found, lead, index, following)
+        look_at_cut(pairs.eigenvalues, pairs.residuals, following)
+    return _known(blocks, found, lead, index, pairs, filters, settings)
+
+
+def _pairs(
+    found: PointSpectrum, lead: int, index: NDArray[np.intp], following: float
+) -> PointPairs:
+    # Null vectors are known by formula: what is left is rounding.
+    rounding = np.full(lead, np.finfo(np.float64).eps)
+    return PointPairs(
+        np.concatenate([np.zeros(lead), found.ritz.values[index]]),
+        np.concatenate([rounding, found.ritz.residuals[index]]),
+        found.rows.components.n_components,
+        found.pair_error,
+        following,
+    )
+
+
+def _known(
+    blocks: Blocks,
+    found: PointSpectrum,
+    lead: int,
+    index: NDArray[np.intp],
+    pairs: PointPairs,
+    filters: tuple[Filter, ...] | None,
+    settings: Settings,
+) -> KnownPoints:
+    sums, ritz = found.sums, found.ritz
+    chosen, overlap = ritz.coefficients[:, index], ritz.overlap[:, index]
+    own = chosen.T @ sums.features - overlap.T @ sums.null_features
+    inner = np.vstack([sums.null_features[:lead], own])
+    inner = without_rounding(inner, sums.square_sum)
+    vectors = PointVectors.of(found, lead, index)
+    signs = overlap_signs(inner) if settings.scaling else rule_signs(blocks, vectors)
+    signs[:lead] = 1.0
+    # FᵀT of the null vectors: those of isolated points have none.
+    null = np.zeros((len(found.rows.column_sums), pairs.n_components))
+    joined = found.rows.components.joined
+    assert found.rows.squares is not None
+    null[:, joined] = found.columns.components / np.sqrt(found.rows.squares[joined])
+    compressed = np.hstack([null[:, :lead], found.trial.compressed(chosen) - null @ overlap])
+    return KnownPoints(
+        found,
+        vectors.signed(signs),
+        compressed * signs,
+        sums.square_sum,
+        pairs,
+        inner * signs[:, None],
+        filters,
+    )
