@@ -7,21 +7,12 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-import scipy.linalg as la
 from numpy.typing import NDArray
 
-from lowrankgcn.laplacian import Laplacian, NullSpace
+from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
 
-__all__ = [
-    "EXTRA",
-    "SMALLEST",
-    "Built",
-    "DirectSolution",
-    "Solution",
-    "orthonormal",
-    "residual_norms",
-]
+__all__ = ["EXTRA", "SMALLEST", "Built", "DirectSolution", "Solution", "residual_norms"]
 
 Built = tuple[NDArray[Any], FloatArray]
 
@@ -69,21 +60,3 @@ def residual_norms(laplacian: Laplacian, values: FloatArray, vectors: FloatArray
     """‖𝓛u − λu‖ of every pair, shape (k,)."""
     norms: FloatArray = np.linalg.norm(laplacian @ vectors - vectors * values, axis=0)
     return norms
-
-
-def orthonormal(block: FloatArray, basis: FloatArray, null: NullSpace | None = None) -> FloatArray:
-    """Orthonormal basis of the block's part outside span(basis) and the null space.
-
-    Dependent columns are dropped.
-    """
-    for _ in range(2):
-        block = block - basis @ (basis.T @ block)
-        if null is not None:
-            block = null.project_out(block)
-        norms = np.linalg.norm(block, axis=0)
-        block = block[:, norms > 1e-14 * max(1.0, norms.max(initial=0.0))]
-        if not block.shape[1]:
-            return block
-        q, r, _ = la.qr(block / np.linalg.norm(block, axis=0), mode="economic", pivoting=True)
-        block = q[:, np.abs(np.diag(r)) > 1e-10]
-    return block

@@ -10,16 +10,9 @@ import scipy.linalg as la
 import scipy.sparse.linalg as spla
 from numpy.typing import NDArray
 
-from lowrankgcn.eigensolvers.base import (
-    EXTRA,
-    SMALLEST,
-    Built,
-    Solution,
-    orthonormal,
-    residual_norms,
-)
+from lowrankgcn.eigensolvers.base import EXTRA, SMALLEST, Built, Solution, residual_norms
 from lowrankgcn.exceptions import EigensolverError
-from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.laplacian import Laplacian, NullSpace
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["BlockKrylov", "Lanczos"]
@@ -146,7 +139,7 @@ class BlockKrylov:
         filling = np.random.default_rng(self.random_state).normal(size=(n, missing))
         start = np.hstack([known, filling])
         limit = min(size, 3 * max(start.shape[1], count + EXTRA) + 10)
-        basis = orthonormal(start.astype(np.float64), np.zeros((n, 0)), null)
+        basis = _orthonormal(start.astype(np.float64), np.zeros((n, 0)), null)
         image = laplacian @ basis
         products = basis.shape[1]
         floor = max(self.tol, 64 * np.finfo(float).eps)
@@ -166,7 +159,7 @@ class BlockKrylov:
             fresh = defect[:, residuals > floor]
             if chosen.shape[1] < count:  # dependent columns were dropped from the start
                 fresh = np.random.default_rng(products).normal(size=(n, count))
-            fresh = orthonormal(fresh, basis, null)
+            fresh = _orthonormal(fresh, basis, null)
             if not fresh.shape[1]:
                 break
             basis = np.hstack([basis, fresh])
@@ -182,3 +175,19 @@ class BlockKrylov:
         vectors = (basis @ chosen)[:, order]
         values = np.maximum(values[:count][order], SMALLEST)
         return Solution(values, vectors, residuals[order], products, "krylov")
+
+
+def _orthonormal(block: FloatArray, basis: FloatArray, null: NullSpace) -> FloatArray:
+    """Orthonormal basis of the block's part outside span(basis) and the null space.
+
+    Dependent columns are dropped.
+    """
+    for _ in range(2):
+        block = null.project_out(block - basis @ (basis.T @ block))
+        norms = np.linalg.norm(block, axis=0)
+        block = block[:, norms > 1e-14 * max(1.0, norms.max(initial=0.0))]
+        if not block.shape[1]:
+            return block
+        q, r, _ = la.qr(block / np.linalg.norm(block, axis=0), mode="economic", pivoting=True)
+        block = q[:, np.abs(np.diag(r)) > 1e-10]
+    return block

@@ -30,7 +30,7 @@ from typing import final
 import numpy as np
 import scipy.linalg as la
 
-from lowrankgcn.eigensolvers.base import EXTRA, orthonormal
+from lowrankgcn.eigensolvers.base import EXTRA
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.mode_gram import ModeGram
 
@@ -162,7 +162,7 @@ def _search(
     gram: ModeGram, nodes: FloatArray, count: int, width: int, tol: float, start: FloatArray
 ) -> ModePairs | None:
     """Rayleigh–Ritz on a growing space: the residuals of what has not converged are added to it."""
-    basis = orthonormal(start, np.zeros((gram.grid.size, 0)))
+    basis = _orthonormal(start, np.zeros((gram.grid.size, 0)))
     images = gram.products(basis)
     products = basis.shape[1]
     limit = min(3 * width + 10, gram.grid.size)
@@ -183,7 +183,7 @@ def _search(
         if basis.shape[1] + len(unsettled) > limit and basis.shape[1] > chosen.shape[1]:
             kept = la.qr(chosen, mode="economic")[0]
             basis, images = basis @ kept, images @ kept
-        fresh = orthonormal(defect[:, unsettled], basis)  # nothing, if only κ has to settle
+        fresh = _orthonormal(defect[:, unsettled], basis)  # nothing, if only κ has to settle
         basis = np.hstack([basis, fresh])
         images = np.concatenate([images, gram.products(fresh)], axis=2)
         products += fresh.shape[1]
@@ -222,3 +222,15 @@ def _ritz(
         improved[members] = np.clip(newton, centre / 2, 2 * centre)
         at[members], vectors[:, members] = improved[members].mean(), found
     return improved, at, vectors
+
+
+def _orthonormal(block: FloatArray, basis: FloatArray) -> FloatArray:
+    """Orthonormal basis of the block's part outside span(basis), by its Gram matrix: no QR pays."""
+    for _ in range(2):
+        block = block - basis @ (basis.T @ block)
+        lengths = np.linalg.norm(block, axis=0)
+        block = block[:, lengths > 1e-14] / lengths[lengths > 1e-14]
+        squares, directions = la.eigh(block.T @ block)
+        kept = squares > 1e-12
+        block = block @ (directions[:, kept] / np.sqrt(squares[kept]))
+    return block
