@@ -23,6 +23,7 @@ import resource
 import sys
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,7 @@ def classifier() -> lg.GCNClassifier:
 
 def in_memory(X: Any, hidden: np.ndarray) -> dict[str, Any]:
     """Fit and classify all rows."""
+    _warm()
     before = peak_megabytes()
     begin, busy = time.perf_counter(), time.process_time()
     fitted = classifier().fit(X, labels(hidden))
@@ -119,6 +121,7 @@ def run_dask(n: int, folder: Path) -> dict[str, Any]:
     with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster) as client:
         frame = dd.read_parquet(sorted(map(str, folder.glob("*.parquet"))))
         X = frame.drop(columns=["hidden", "class"])
+        _warm()
         client.run(_warm)
         watch = _Watch(client)
         sizes = X.map_partitions(_touch, meta=("bytes", "i8")).compute()
@@ -191,8 +194,11 @@ def run_passes(n: int, folder: Path) -> dict[str, Any]:
 
 
 def _warm() -> None:
-    """Import what tasks need, so that no pass has to."""
-    import lowrankgcn.distributed  # noqa: F401
+    """Import what is needed, so that no step has to."""
+    import lowrankgcn.estimators
+
+    if find_spec("dask") is not None:
+        import lowrankgcn.distributed  # noqa: F401
 
 
 def _touch(block: pd.DataFrame) -> pd.Series:
