@@ -14,17 +14,25 @@ True
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
+from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.gaussian import PointCloud
+from lowrankgcn.operators.mode_gram import ModeGram
 from lowrankgcn.operators.modes import ModeGrid, PlannedPoints, fourier_modes
 
-__all__ = ["GaussianFourier", "fourier_modes"]
+__all__ = ["FourierFactor", "GaussianFourier", "fourier_modes"]
+
+_ROWS = 1024  # of waves evaluated at once
 
 
 @final
@@ -67,3 +75,71 @@ class GaussianFourier(SymmetricOperator):
     def diagonal(self) -> FloatArray:
         """Diagonal, shape (n,): all ones, up to the error `eps`."""
         return np.ones(self.n)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FourierFactor(Factor):
+    """The tall factor F_ik = √c_k cas(ω_k·u_i) of the kernel K ≈ F Fᵀ, not stored.
+
+    Notes
+    -----
+    Products are transforms by FINUFFT, accurate to the grid's `eps`; rows are evaluated directly.
+
+    Examples
+    --------
+    >>> u = np.array([[0.0], [1.0]])
+    >>> F = FourierFactor(ModeGrid.for_box(np.zeros(1), np.ones(1), 1e-9), u)
+    >>> (F.to_dense() @ F.to_dense().T).round(6)
+    array([[1.      , 0.367879],
+           [0.367879, 1.      ]])
+    """
+
+    grid: ModeGrid
+    coordinates: FloatArray  # (n, d)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N)."""
+        return len(self.coordinates), self.grid.size
+
+    def __matmul__(self, V: Any) -> FloatArray:
+        """F V for V of shape (N,) or (N, k)."""
+        if not len(self.coordinates):
+            return np.zeros((0, *V.shape[1:]))
+        root = np.sqrt(self.grid.coefficients)
+        return self.grid.gather(self.coordinates, V * (root if V.ndim == 1 else root[:, None]))
+
+    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(scale) X for X of shape (n,) or (n, k) in any floating type."""
+        if len(X) != len(self.coordinates):
+            raise invalid("block", f"{len(self.coordinates)} rows", len(X))
+        sums = self.grid.plan(self.coordinates).spread(X, scale)
+        root = np.sqrt(self.grid.coefficients)
+        product: FloatArray = sums * (root if X.ndim == 1 else root[:, None])
+        return product
+
+    def gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(weights) F, shape (N, N): for few modes; `ModeGram` multiplies without it."""
+        ones = np.ones(len(self.coordinates)) if weights is None else weights
+        symbols = self.grid.doubled.spread(self.coordinates, ones[:, None])
+        gram = ModeGram.from_symbols(self.grid, symbols).products(np.eye(self.grid.size))[0]
+        return (gram + gram.T) / 2
+
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        ones = np.ones(self.grid.size) if weights is None else weights
+        squares = np.empty(len(self.coordinates))
+        for start, stop in chunks(len(squares), _ROWS):
+            squares[start:stop] = self.take(np.arange(start, stop)) ** 2 @ ones
+        return squares
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Selected rows as a dense array (len(index), N)."""
+        angles = (self.coordinates[index] - self.grid.middle) * (2 * math.pi / self.grid.period)
+        waves = np.ones((len(angles), 1), np.complex128)
+        for angle, M in zip(angles.T, self.grid.half, strict=True):
+            line = np.exp(1j * angle[:, None] * np.arange(-M, M + 1))
+            waves = (waves[:, :, None] * line[:, None, :]).reshape(len(angles), -1)
+        rows: FloatArray = np.sqrt(self.grid.coefficients) * (waves.real + waves.imag)
+        return rows

@@ -176,8 +176,12 @@ class PlannedPoints:
         """Number of points."""
         return len(self.angles[0])
 
-    def spread(self, values: FloatArray) -> FloatArray:
-        """Cᵀ x, shape (N,) or (N, k) for x (n,) or (n, k)."""
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Plans live in FINUFFT's memory: a copy or another process makes its own.
+        return PlannedPoints, (self.grid, self.angles, self.eps, self.span)
+
+    def spread(self, values: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Cᵀ diag(scale) x, shape (N,) or (N, k) for x (n,) or (n, k) in any floating type."""
         columns = values.reshape(self.n, -1)
         plans = self._planned(1, -1)
 
@@ -187,6 +191,8 @@ class PlannedPoints:
             # Two real columns travel as one complex vector.
             for j in range(0, columns.shape[1], 2):
                 pair = columns[start:stop, j : j + 2]
+                if scale is not None:
+                    pair = pair * scale[start:stop, None]
                 packed.real = pair[:, 0]
                 packed.imag = pair[:, 1] if pair.shape[1] == 2 else 0.0
                 modes = plans[start // self.span].execute(packed).ravel()
@@ -219,6 +225,8 @@ class PlannedPoints:
         """FINUFFT's plan of the given type for every span of points."""
         if kind not in self._plans:
             options = {"eps": self.eps, "dtype": "complex128", "nthreads": 1, "isign": sign}
+            # Chosen by FINUFFT from the number of points, it would change the bits of each of them.
+            options["upsampfac"] = 2.0
             plans = [finufft.Plan(kind, self.grid.shape, **options) for _ in self._spans]
             for plan, (start, stop) in zip(plans, self._spans, strict=True):
                 plan.setpts(*(angle[start:stop] for angle in self.angles))
