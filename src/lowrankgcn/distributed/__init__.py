@@ -39,7 +39,7 @@ BlockHypergraph(1728 nodes, 21 hyperedges)
 """
 
 from lowrankgcn.distributed.fitting import fit
-from lowrankgcn.distributed.graph import BlockHypergraph
+from lowrankgcn.distributed.graph import BlockHypergraph, BlockPoints
 from lowrankgcn.distributed.prediction import predict, predict_proba, score
 
-__all__ = ["BlockHypergraph", "fit", "predict", "predict_proba", "score"]
+__all__ = ["BlockHypergraph", "BlockPoints", "fit", "predict", "predict_proba", "score"]

@@ -46,6 +46,10 @@ class KernelRows(Protocol):
     def method(self) -> str:
         """How the kernel is represented, as `Affinity.method` has it."""
 
+    @property
+    def independent(self) -> float:
+        """Squared length of a combination of unit vectors F v below which it is rounding."""
+
     def pieces(self, coordinates: FloatArray) -> Iterator[tuple[int, int, RowFactor]]:
         """F of consecutive points: first, end, factor."""
 
@@ -76,6 +80,11 @@ class LandmarkRows:
         """Through landmarks of a cloud, of which no point is needed."""
         bare = replace(cloud, coordinates=cloud.coordinates[:0])
         return cls(LandmarkFactor.from_landmarks(bare, landmarks, tol=tol))
+
+    @property
+    def independent(self) -> float:
+        """Squared length of a combination of unit vectors F v below which it is rounding."""
+        return 1e-8 if self.factor.single else 1e-13
 
     def pieces(self, coordinates: FloatArray) -> Iterator[tuple[int, int, LandmarkFactor]]:
         """F of consecutive points: first, end, factor."""

@@ -31,7 +31,7 @@ from lowrankgcn.operators import FloatArray
 __all__ = ["Ritz", "Trial", "rayleigh_ritz", "trial_basis"]
 
 _RANK = 1e-10
-_INDEPENDENT = 1e-13
+_NULL = 10.0  # times that: squared sine of the angle with null vectors
 
 
 @final
@@ -45,6 +45,8 @@ class Trial:
     own, beside, theta : (N,) arrays
     off : float
         No eigenvalue below this belongs to a vector off the basis.
+    independent : float
+        Squared length, of unit columns, below which a combination is rounding.
     """
 
     basis: Basis
@@ -52,6 +54,7 @@ class Trial:
     beside: FloatArray
     theta: FloatArray
     off: float
+    independent: float
 
     def compressed(self, coefficients: FloatArray) -> FloatArray:
         """FᵀT B c = V θ c, shape (m, k)."""
@@ -97,6 +100,7 @@ def trial_basis(
         (1.0 - nodes * theta).ravel(),
         theta.ravel(),
         off,
+        kernel.independent,
     )
 
 
@@ -124,11 +128,7 @@ def rayleigh_ritz(trial: Trial, sums: RitzSums, count: int) -> Ritz:
     """The `count` smallest Ritz pairs, or as many as there are below what lies off the basis."""
     overlap = sums.overlap
     image = sums.inner * trial.own + sums.image * trial.beside
-    lengths = 1.0 / np.sqrt(np.diagonal(sums.inner))
-    inner = sums.inner - overlap.T @ overlap
-    norms, directions = la.eigh(lengths[:, None] * inner * lengths)
-    outside = norms > _INDEPENDENT
-    basis = lengths[:, None] * directions[:, outside] / np.sqrt(norms[outside])
+    basis = _off_null(sums.inner, overlap, trial.independent)
     values, ritz = la.eigh(basis.T @ ((image + image.T) / 2) @ basis)
     count = min(count, int((values <= trial.off).sum()))
     values, chosen = np.maximum(values[:count], SMALLEST), basis @ ritz[:, :count]
@@ -145,6 +145,29 @@ def rayleigh_ritz(trial: Trial, sums: RitzSums, count: int) -> Ritz:
         + 2 * _form(null, overlap, own)
     )
     return Ritz(values, np.sqrt(np.maximum(squares, 0.0)), chosen, along)
+
+
+def _off_null(inner: FloatArray, overlap: FloatArray, independent: float) -> FloatArray:
+    """Coefficients of an orthonormal basis of span(B) minus its null vectors, shape (N, k).
+
+    Parameters
+    ----------
+    inner : (N, N) array
+        BᵀB.
+    overlap : (c, N) array
+        NᵀB.
+    independent : float
+        Squared length, of unit columns, below which a combination is rounding.
+    """
+    # In this order: a rotation in between would spread the rounding of short combinations to all.
+    lengths = 1.0 / np.sqrt(np.diagonal(inner))
+    unit, along = lengths[:, None] * inner * lengths, overlap * lengths
+    norms, directions = la.eigh(unit - along.T @ along)
+    # What is left of a combination that is nearly a null vector is rounding as well.
+    whole = _form(directions, unit, directions)
+    kept = (norms > independent) & (norms > _NULL * independent * whole)
+    orthonormal: FloatArray = lengths[:, None] * directions[:, kept] / np.sqrt(norms[kept])
+    return orthonormal
 
 
 def _form(left: FloatArray, matrix: FloatArray, right: FloatArray) -> FloatArray:

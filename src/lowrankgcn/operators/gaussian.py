@@ -105,8 +105,13 @@ class PointCloud:
     @property
     def extent(self) -> FloatArray:
         """Side lengths of the bounding box in bandwidths, shape (d,)."""
-        low, high = _corners(self.coordinates)
+        low, high = self.corners
         return high - low
+
+    @property
+    def corners(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest corner of the bounding box, shape (d,) each."""
+        return _corners(self.coordinates)
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Coordinates of some of the points, shape (len(index), d)."""
