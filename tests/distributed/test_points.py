@@ -194,6 +194,25 @@ def test_many_dimensions_go_through_random_landmarks() -> None:
     assert (there.transduction_.compute() == here.transduction_).mean() > 0.98
 
 
+def test_narrow_kernels_go_through_fourier_modes(tmp_path: Any) -> None:
+    X, group = three_groups(3000, 4)
+    y = some_labels(group, 60, 0)
+    options = {"bandwidth": 0.8, "filter": "heat", "tol": 1e-5, "rank": 9}
+    here = fitted(X, y, **options)
+    there = fitted(in_chunks(X, [500, 500, 2100]), y, **options)
+    assert there.graph_.method == "fourier" and there.graph_.error <= 1e-5
+    mine, its = here.eigenpairs_, there.eigenpairs_
+    assert_allclose(its.eigenvalues, mine.eigenvalues, rtol=0, atol=1e-5)
+    assert its.fast_sum_error <= 2e-5
+    U: Any = its.eigenvectors
+    assert_allclose(U.T.compute() @ U.compute(), np.eye(9), atol=1e-9)
+    assert_array_equal(there.transduction_.compute(), here.transduction_)
+    new = three_groups(300, 5)[0]
+    assert (there.predict(new) == here.predict(new)).mean() > 0.98
+    lg.save(there, tmp_path / "model", fitted_rows=False)
+    assert_array_equal(lg.load(tmp_path / "model").predict_proba(new), there.predict_proba(new))
+
+
 def test_explanations_saving_and_scores(tmp_path: Any) -> None:
     here = fitted(POINTS, LABELS, filter="heat")
     there = fitted(in_chunks(POINTS, [99]), LABELS, filter="heat")

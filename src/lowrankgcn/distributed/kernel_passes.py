@@ -198,9 +198,10 @@ class Basis:
 
     Attributes
     ----------
-    kappas : (a,) array
-    coefficients : (m, a·q) array
-        V, for one κ after the other.
+    kappas : (N,) array
+        κ of every vector.
+    coefficients : (m, N) array
+        V.
     middle : float
         What is subtracted of σ.
     """
@@ -299,10 +300,10 @@ def _ritz_sums(
 
 
 def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Piece) -> FloatArray:
-    """T/(1 + κ(σ − 1)) F V from F V, whose columns belong to one κ after the other."""
-    weights = [piece.scale * piece.weights(k) for k in kappas]
-    width = product.shape[1] // len(kappas)
-    columns: FloatArray = product * np.repeat(np.stack(weights, axis=1), width, axis=1)
+    """T/(1 + κ(σ − 1)) F V from F V, for the κ of every column."""
+    distinct, place = np.unique(kappas, return_inverse=True)
+    weights = np.stack([piece.scale * piece.weights(k) for k in distinct], axis=1)
+    columns: FloatArray = product * weights[:, place]
     return columns
 
 

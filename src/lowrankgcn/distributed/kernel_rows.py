@@ -20,13 +20,27 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.distributed.voxels import Components
+from lowrankgcn.eigensolvers.mode_space import mode_pairs
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.operators.fourier import FourierFactor
 from lowrankgcn.operators.gaussian import PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor
+from lowrankgcn.operators.mode_gram import ModeGram
+from lowrankgcn.operators.modes import ModeGrid
 
-__all__ = ["KernelRows", "LandmarkRows", "Normaliser", "Piece", "RowFactor"]
+__all__ = [
+    "KernelRows",
+    "LandmarkRows",
+    "ModeRows",
+    "Normaliser",
+    "Piece",
+    "RowFactor",
+    "Solutions",
+]
 
 _ROWS = 16384  # whose kernel values are kept while they are used
+_PLANNED_ROWS = 2**18  # transformed at once
+_RANK = 1e-10
 
 
 class RowFactor(Protocol):
@@ -47,6 +61,13 @@ class KernelRows(Protocol):
         """How the kernel is represented, as `Affinity.method` has it."""
 
     @property
+    def first_nodes(self) -> tuple[float, ...]:
+        """κ to begin with."""
+
+    def nodes(self, ends: tuple[float, float], count: int) -> FloatArray:
+        """At least `count` κ for eigenvalues whose κ lie between two ends."""
+
+    @property
     def independent(self) -> float:
         """Squared length of a combination of unit vectors F v below which it is rounding."""
 
@@ -56,8 +77,33 @@ class KernelRows(Protocol):
     def gram(self, factor: Any, weights: FloatArray) -> FloatArray:
         """What FᵀWF of some points needs, for every column of `weights` (n, a); to be added up."""
 
-    def leading(self, gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-        """At least `count` largest eigenvalues of a matrix FᵀWF, falling, and its eigenvectors."""
+    def solutions(
+        self, grams: FloatArray, nodes: FloatArray, count: int, tol: float
+    ) -> Solutions | None:
+        """At least `count` leading eigenvectors of H(κ), at each node or somewhere in between.
+
+        None if there are not so many.
+        """
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """Solutions of H(κ) v = θ v with H(κ) = FᵀT²/(1 + κ(σ − 1))F.
+
+    Attributes
+    ----------
+    kappas, theta : (N,) arrays
+    vectors : (m, N) array
+        The v, scaled so that T/(1 + κ(σ − 1))F v has about unit length.
+    rest : float
+        Bound of all other eigenvalues, at the first κ.
+    """
+
+    kappas: FloatArray
+    theta: FloatArray
+    vectors: FloatArray
+    rest: float
 
 
 @final
@@ -74,6 +120,13 @@ class LandmarkRows:
     factor: LandmarkFactor
 
     method = "low-rank"
+    first_nodes = (1.0,)
+
+    def nodes(self, ends: tuple[float, float], count: int) -> FloatArray:
+        """Chebyshev points of the logarithm of κ."""
+        low, high = np.log(ends)
+        places = np.cos(np.pi * (np.arange(count) + 0.5) / count)[::-1]
+        return np.asarray(np.exp(low + (high - low) * (places + 1.0) / 2.0))
 
     @classmethod
     def of(cls, cloud: PointCloud, landmarks: FloatArray, tol: float) -> LandmarkRows:
@@ -96,10 +149,71 @@ class LandmarkRows:
         """FᵀWF, shape (a, m, m)."""
         return np.stack([factor.gram(column) for column in weights.T])
 
-    def leading(self, gram: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-        """All eigenvalues of FᵀWF, falling, and its eigenvectors."""
-        values, vectors = np.linalg.eigh(gram)
-        return values[::-1], vectors[:, ::-1]
+    def solutions(
+        self, grams: FloatArray, nodes: FloatArray, count: int, tol: float
+    ) -> Solutions | None:
+        """Leading eigenvectors at each node."""
+        spectra = [np.linalg.eigh(gram) for gram in grams]
+        rank = min(int((values > _RANK).sum()) for values, _ in spectra)
+        width = min(count, rank)
+        theta = np.stack([values[::-1][:width] for values, _ in spectra])
+        vectors = [v[:, ::-1][:, :width] for _, v in spectra]
+        rest = float(spectra[0][0][::-1][width]) if width < len(grams[0]) else 0.0
+        return Solutions(
+            np.repeat(nodes, width),
+            theta.ravel(),
+            np.hstack(vectors) / np.sqrt(theta.ravel()),
+            rest,
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ModeRows:
+    """F_ik = √c_k cas(ω_k·u_i) through Fourier modes.
+
+    Attributes
+    ----------
+    grid : ModeGrid
+    """
+
+    grid: ModeGrid
+
+    method = "fourier"
+    first_nodes = (1.0, 4.0)  # two sums are one transform
+
+    def nodes(self, ends: tuple[float, float], count: int) -> FloatArray:
+        """Chebyshev points with both ends; 1 is that of null vectors."""
+        places = np.cos(np.pi * np.arange(count + 1) / count)[::-1]
+        return 1.0 + (1.02 * ends[1] - 1.0) * (places + 1.0) / 2.0
+
+    @property
+    def independent(self) -> float:
+        """Squared length of a combination of unit vectors F v below which it is rounding."""
+        return float(np.clip((10 * self.grid.eps) ** 2, 1e-13, 1e-8))
+
+    def pieces(self, coordinates: FloatArray) -> Iterator[tuple[int, int, FourierFactor]]:
+        """F of consecutive points: first, end, factor."""
+        for start, stop in chunks(len(coordinates), _PLANNED_ROWS):
+            yield start, stop, FourierFactor(self.grid, coordinates[start:stop])
+
+    def gram(self, factor: FourierFactor, weights: FloatArray) -> FloatArray:
+        """The symbols of FᵀWF on the doubled grid, shape (a, N₂)."""
+        eps = self.grid.eps / 100
+        return self.grid.doubled.spread(factor.coordinates, weights, eps=eps).T
+
+    def solutions(
+        self, grams: FloatArray, nodes: FloatArray, count: int, tol: float
+    ) -> Solutions | None:
+        """Solutions with θ = 1/κ, between the nodes."""
+        gram = ModeGram.from_symbols(self.grid, grams.T)
+        found = mode_pairs(gram, nodes, count, tol=tol / 4)
+        if found is None:
+            return None
+        theta = 1.0 / found.kappas
+        kappas = np.clip(found.kappas, nodes.min(), nodes.max())
+        vectors = found.coefficients * np.sqrt(found.kappas)
+        return Solutions(kappas[:-1], theta[:-1], vectors[:, :-1], float(theta[-1]))
 
 
 @final

@@ -33,20 +33,27 @@ from lowrankgcn.distributed.kernel_passes import (
     ritz_sums,
     weighted_columns,
 )
-from lowrankgcn.distributed.kernel_rows import KernelRows, LandmarkRows, Normaliser
+from lowrankgcn.distributed.kernel_rows import KernelRows, LandmarkRows, ModeRows, Normaliser
 from lowrankgcn.distributed.ritz import Ritz, Trial, rayleigh_ritz, trial_basis
 from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.exceptions import AccuracyWarning, warn_caller
+from lowrankgcn.extension.fourier import wide_grid
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.accuracy import Waves, sampled_error, worst_missing
 from lowrankgcn.operators.affinity import LOWEST_DEGREES, drawn_rows, extrapolate
-from lowrankgcn.operators.fastsum import SHARPENINGS, landmark_choice, random_choice
+from lowrankgcn.operators.fastsum import (
+    SHARPENINGS,
+    landmark_choice,
+    mode_accuracy,
+    random_choice,
+)
 
 __all__ = ["PointSpectrum", "solve"]
 
 _ROUNDS = 3
 _NODES = (2, 4, 7)  # numbers of κ after the first, tried in turn until residuals fit
 _LARGEST_KAPPA = 1000.0
+_MOST_MODES = 2**19  # eigenvectors of so many numbers are found in the process that calls
 
 
 @final
@@ -62,8 +69,7 @@ class PointSpectrum:
     trial : Trial
     sums : RitzSums
     ritz : Ritz
-    bounds : (float, float)
-        Smallest and largest entry of σ.
+    grams : GramSums
     error : float
         Measured error of the sums, as `Affinity.error`.
     pair_error : float
@@ -76,9 +82,18 @@ class PointSpectrum:
     trial: Trial
     sums: RitzSums
     ritz: Ritz
-    bounds: tuple[float, float]
+    grams: GramSums
     error: float
     pair_error: float
+
+    @property
+    def residual(self) -> float:
+        """The largest residual."""
+        return float(self.ritz.residuals.max(initial=0.0))
+
+    def within(self, tol: float) -> bool:
+        """Whether pairs are as accurate as asked for, or as the sums are."""
+        return self.residual <= tol and self.pair_error <= max(tol, 2 * self.error)
 
 
 def solve(
@@ -109,22 +124,22 @@ def solve(
         found = solver.first_that_fits(sharp)
         if found is None:
             break
-        best, residual = found, float(found.ritz.residuals.max(initial=0.0))
-        if max(found.pair_error, residual) <= tol:
+        best = found
+        if max(found.pair_error, found.residual) <= tol:
             return found
-        if found.pair_error <= 2 * residual:  # sharper sums would not help
+        if found.pair_error <= 2 * found.residual:  # sharper sums would not help
             break
         sharp /= 10
     if best is None:
         raise invalid(
             "bandwidth",
-            "one that landmarks can carry, a larger one or 'auto', for rows in blocks",
+            "one that landmarks or Fourier modes can carry, a larger one, for rows in blocks",
             f"{cloud.cloud.bandwidth:g} for points that reach over "
             f"{float(cloud.extent.max()):.3g} of it",
         )
     warn_caller(
         f"the measured error {best.pair_error:.1e} of the fast sum, or the residual "
-        f"{float(best.ritz.residuals.max(initial=0.0)):.1e} of eigenpairs, stays above tol={tol:g}",
+        f"{best.residual:.1e} of eigenpairs, stays above tol={tol:g}",
         AccuracyWarning,
     )
     return best
@@ -145,11 +160,6 @@ class _Solver:
     def _points(self) -> BlockCloud:
         return self.cloud.cloud
 
-    @property
-    def _n_joined(self) -> int:
-        sizes = self.components.sizes
-        return int(sizes[sizes > 1].sum())
-
     def first_that_fits(self, tol: float) -> PointSpectrum | None:
         """The first kernel whose measured error is at most `tol`."""
         for kernel in self._kernels(tol):
@@ -169,102 +179,122 @@ class _Solver:
         landmarks, pivot_tol = random_choice(self.cloud, tol, self.seed)
         if landmarks is not None:
             yield LandmarkRows.of(nowhere, landmarks, pivot_tol)
+        for sharpening in SHARPENINGS:
+            eps = mode_accuracy(self.cloud, tol * sharpening)
+            grid = None if eps is None else wide_grid(self._points.low, self._points.high, eps)
+            if grid is None or grid.size > _MOST_MODES:
+                break
+            yield ModeRows(grid)
 
     def _try(self, kernel: KernelRows, tol: float) -> PointSpectrum | None:
+        """Eigenpairs with a kernel; None if degrees are unusable or its error is above `tol`."""
         tell("summing the kernel")
         waves = Waves.of(self.cloud, self.seed)
         drawn = self.cloud.take(drawn_rows(self.cloud.n, self.seed))
         everything = (self.blocks, self._points, kernel, self.components)
         columns = kernel_sums(*everything, waves, drawn)
         rows = Normaliser(kernel, self.components, columns.tests[:, 0], self.loop)
-        kappas = np.ones(1)
-        grams = gram_sums(self.blocks, self._points, rows, waves, kappas)
+        # With loops above 1, 1 + κ(σ − 1) might not be positive at other κ.
+        nodes = np.array(kernel.first_nodes if self.loop <= 1.0 else [1.0])
+        grams = gram_sums(self.blocks, self._points, rows, waves, nodes)
         if grams.unusable:
             return None
         rows = replace(rows, squares=grams.squares)
-        first = self._error(rows, waves, columns.tests, drawn, columns.exact, grams, 0)
-        missing = self._missing(rows, grams)
-        if first is None or max(first, missing) > tol:
+        evidence = _Evidence(waves, columns, grams, drawn, 0, _missing(kernel, grams))
+        error = evidence.error(rows, columns.exact)
+        if error is None or error > tol:
             return None
-        # Those of lowest degree stand for themselves, the others for all.
-        lowest = grams.lowest[:LOWEST_DEGREES]
-        others = drawn[~(drawn[:, None] == lowest[None]).all(axis=2).any(axis=1)]
-        probes = np.concatenate([lowest, others])
         tell("computing eigenpairs")
-        trial, sums, ritz = self._pairs(rows, waves, grams, kappas, probes)
-        for nodes in _NODES:
-            if ritz.residuals.max(initial=0.0) <= self.tol or self.loop == 1.0:
+        evidence = evidence.with_lowest()
+        found = self._pairs(rows, evidence, grams, nodes)
+        for count in _NODES:
+            if found is None or found.within(self.tol) or self.loop == 1.0:
                 break
-            kappas = _nodes(ritz.values, nodes, grams.shift_low)
-            more = gram_sums(self.blocks, self._points, rows, waves, kappas)
-            trial, sums, ritz = self._pairs(rows, waves, more, kappas, probes)
-        certain = len(lowest)
-        error = self._error(rows, waves, columns.tests, probes, sums.exact, grams, certain)
-        if error is None:
-            return None
-        found = PointSpectrum(
-            self.cloud,
-            rows,
-            columns,
-            trial,
-            sums,
-            ritz,
-            (grams.shift_low, grams.shift_high),
-            max(error, missing),
-            0.0,
-        )
-        return replace(found, pair_error=_pair_error(found, probes, certain))
+            nodes = kernel.nodes(_kappa_ends(found.ritz.values, grams.shift_low), count)
+            more = gram_sums(self.blocks, self._points, rows, waves, nodes)
+            found = self._pairs(rows, evidence, more, nodes)
+        return found
 
     def _pairs(
-        self,
-        rows: Normaliser,
-        waves: Waves,
-        grams: GramSums,
-        kappas: FloatArray,
-        probes: FloatArray,
-    ) -> tuple[Trial, RitzSums, Ritz]:
-        joined = len(self.components.joined)
-        trial = trial_basis(rows.kernel, grams, kappas, self.count, joined, self._n_joined)
-        sums = ritz_sums(self.blocks, self._points, rows, waves, trial.basis, probes)
-        return trial, sums, rayleigh_ritz(trial, sums, self.count)
+        self, rows: Normaliser, evidence: _Evidence, grams: GramSums, nodes: FloatArray
+    ) -> PointSpectrum | None:
+        """Eigenpairs from Gram matrices at some κ; None if there are none, or degrees are wrong."""
+        wanted = self.count + len(self.components.joined)
+        sizes = self.components.sizes
+        n_joined = int(sizes[sizes > 1].sum())
+        trial = trial_basis(rows.kernel, grams, nodes, wanted, n_joined, self.tol)
+        if trial is None:
+            return None
+        probes = evidence.probes
+        sums = ritz_sums(self.blocks, self._points, rows, evidence.waves, trial.basis, probes)
+        error = evidence.error(rows, sums.exact)
+        if error is None:
+            return None
+        ritz = rayleigh_ritz(trial, sums, self.count)
+        columns = evidence.columns
+        found = PointSpectrum(self.cloud, rows, columns, trial, sums, ritz, grams, error, 0.0)
+        return replace(found, pair_error=_pair_error(found, probes, evidence.certain))
 
-    def _error(
-        self,
-        rows: Normaliser,
-        waves: Waves,
-        tests: FloatArray,
-        probes: FloatArray,
-        exact: FloatArray,
-        grams: GramSums,
-        certain: int,
-    ) -> float | None:
-        """Error of the sums at some points, from their exact kernel rows times test vectors."""
-        (piece,) = rows.pieces(probes, tests)
-        own = waves.rows(probes)
-        with np.errstate(divide="ignore"):
-            scale = np.where(piece.degrees > 0, 1.0 / np.sqrt(piece.degrees), 0.0)
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Evidence:
+    """Points whose exact kernel rows tell the error of the sums.
+
+    Attributes
+    ----------
+    waves : Waves
+    columns : ColumnSums
+    grams : GramSums
+    probes : (q, d) array
+        The points.
+    certain : int
+        So many of them come first that stand for themselves only.
+    missing : float
+        What the kernel lacks of the worst represented point.
+    """
+
+    waves: Waves
+    columns: ColumnSums
+    grams: GramSums
+    probes: FloatArray
+    certain: int
+    missing: float
+
+    def with_lowest(self) -> _Evidence:
+        """With points of lowest degree, which stand for themselves, in front."""
+        lowest = self.grams.lowest[:LOWEST_DEGREES]
+        known = (self.probes[:, None] == lowest[None]).all(axis=2).any(axis=1)
+        probes = np.concatenate([lowest, self.probes[~known]])
+        return replace(self, probes=probes, certain=len(lowest))
+
+    def error(self, rows: Normaliser, exact: FloatArray) -> float | None:
+        """Error of the sums, from exact kernel rows of the probes times the test vectors."""
+        (piece,) = rows.pieces(self.probes, self.columns.tests)
+        own = self.waves.rows(self.probes)
+        scale = np.zeros(len(self.probes))
+        np.divide(1.0, np.sqrt(np.abs(piece.degrees)), out=scale, where=piece.degrees > 0)
+        count = int(rows.components.sizes.sum())
 
         def total(squares: FloatArray) -> FloatArray:
-            return extrapolate(squares, certain, self.cloud.n)
+            return extrapolate(squares, self.certain, count)
 
-        return sampled_error(piece.product - exact, exact - own, scale, grams.norms, total)
-
-    def _missing(self, rows: Normaliser, grams: GramSums) -> float:
-        kernel = rows.kernel
-        if not isinstance(kernel, LandmarkRows):
-            return 0.0
-        return worst_missing(kernel.factor.evaluate(grams.lowest), 1.0 / np.sqrt(grams.degrees))
+        difference = piece.product - exact
+        error = sampled_error(difference, exact - own, scale, self.grams.norms, total)
+        return None if error is None else max(error, self.missing)
 
 
-def _nodes(values: FloatArray, count: int, shift_low: float) -> FloatArray:
-    """Chebyshev points of the logarithms of κ = 1/(1 − λ) among the eigenvalues found."""
-    ends = 1.0 / np.maximum(1.0 - values[[0, -1]], 1.0 / _LARGEST_KAPPA)
-    if shift_low < 1.0:  # 1 + κ(σ − 1) has to stay positive
-        ends = np.minimum(ends, 0.9 / (1.0 - shift_low))
-    low, high = np.log(ends)
-    places = np.cos(np.pi * (np.arange(count) + 0.5) / count)[::-1]
-    nodes: FloatArray = np.exp(low + (high - low) * (places + 1.0) / 2.0)
-    return nodes
+def _missing(kernel: KernelRows, grams: GramSums) -> float:
+    if not isinstance(kernel, LandmarkRows):
+        return 0.0
+    return worst_missing(kernel.factor.evaluate(grams.lowest), 1.0 / np.sqrt(grams.degrees))
+
+
+def _kappa_ends(values: FloatArray, shift_low: float) -> tuple[float, float]:
+    """Smallest and largest κ = 1/(1 − λ) of the eigenvalues found."""
+    low, high = (1.0 / np.maximum(1.0 - values[[0, -1]], 1.0 / _LARGEST_KAPPA)).tolist()
+    limit = 0.9 / max(1.0 - shift_low, 1e-300)  # 1 + κ(σ − 1) has to stay positive
+    return min(low, limit), min(high, limit)
 
 
 def _pair_error(found: PointSpectrum, probes: FloatArray, certain: int) -> float:

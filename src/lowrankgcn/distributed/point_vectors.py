@@ -37,9 +37,12 @@ class PointVectors:
     ----------
     cloud : BlockCloud
     rows_of : Normaliser
-    kappas : (a,) array
-    coefficients : (m, a·k) array
-        C, for one κ after the other.
+    kappas : (N,) array
+        κ of every column of C.
+    coefficients : (m, N) array
+        C.
+    mixture : (N, k) array
+        Which combinations of these vectors are eigenvectors.
     overlap : (components, k) array
     null : (z,) int array
         Components whose null vectors come first.
@@ -49,6 +52,7 @@ class PointVectors:
     rows_of: Normaliser
     kappas: FloatArray
     coefficients: FloatArray
+    mixture: FloatArray
     overlap: FloatArray
     null: NDArray[np.intp]
 
@@ -57,15 +61,16 @@ class PointVectors:
         """The first `lead` null vectors and the pairs number `index` of a spectrum."""
         basis, ritz = found.trial.basis, found.ritz
         chosen = ritz.coefficients[:, index]
-        pieces = zip(
-            np.hsplit(basis.coefficients, len(basis.kappas)),
-            np.vsplit(chosen, len(basis.kappas)),
-            strict=True,
-        )
-        coefficients = np.hstack([V @ c for V, c in pieces])
-        overlap = ritz.overlap[:, index]
-        null = np.arange(lead)
-        return cls(found.cloud.cloud, found.rows, basis.kappas, coefficients, overlap, null)
+        kappas, coefficients, mixture = basis.kappas, basis.coefficients, chosen
+        nodes = np.unique(kappas)
+        if len(nodes) * len(index) < len(kappas):
+            # Vectors of one κ are combined beforehand.
+            own = [kappas == node for node in nodes]
+            coefficients = np.hstack([coefficients[:, one] @ chosen[one] for one in own])
+            kappas = np.repeat(nodes, len(index))
+            mixture = np.tile(np.eye(len(index)), (len(nodes), 1))
+        overlap, null = ritz.overlap[:, index], np.arange(lead)
+        return cls(found.cloud.cloud, found.rows, kappas, coefficients, mixture, overlap, null)
 
     @property
     def rank(self) -> int:
@@ -83,9 +88,8 @@ class PointVectors:
         lead = len(self.null)
         for piece in self.rows_of.pieces(coordinates, self.coefficients):
             numbers[piece.rows] = piece.numbers
-            parts = weighted_columns(piece.product, self.kappas, piece)
-            vectors = sum(np.hsplit(parts, len(self.kappas)))
-            vectors = vectors - piece.profile[:, None] * self.overlap[piece.numbers]
+            vectors = weighted_columns(piece.product, self.kappas, piece) @ self.mixture
+            vectors -= piece.profile[:, None] * self.overlap[piece.numbers]
             result[piece.rows, lead:] = vectors
             inside = piece.numbers[:, None] == self.null
             result[piece.rows, :lead] = np.where(inside, piece.profile[:, None], 0.0)
@@ -94,9 +98,7 @@ class PointVectors:
     def signed(self, signs: FloatArray) -> PointVectors:
         """With eigenvectors multiplied by signs; null vectors stay."""
         own = signs[len(self.null) :]
-        every = np.tile(own, len(self.kappas))
-        coefficients, overlap = self.coefficients * every, self.overlap * own
-        return replace(self, coefficients=coefficients, overlap=overlap)
+        return replace(self, mixture=self.mixture * own, overlap=self.overlap * own)
 
 
 @final

@@ -33,7 +33,7 @@ from lowrankgcn.decompose import look_at_cut
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import PointReader, SampledCloud, fit_cloud
 from lowrankgcn.distributed.graph import BlockPoints
-from lowrankgcn.distributed.kernel_rows import LandmarkRows
+from lowrankgcn.distributed.kernel_rows import LandmarkRows, ModeRows
 from lowrankgcn.distributed.known import Known, Reach
 from lowrankgcn.distributed.point_spectrum import PointSpectrum, solve
 from lowrankgcn.distributed.point_vectors import FittedPoints, PointPairs, PointVectors
@@ -53,6 +53,7 @@ from lowrankgcn.estimators.reading import Kind
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.exceptions import RankWarning, warn_caller
 from lowrankgcn.extension.build import misfit_of, misfit_rows
+from lowrankgcn.extension.fourier import FourierCross
 from lowrankgcn.extension.points import LandmarkCross
 from lowrankgcn.filters import Filter
 from lowrankgcn.graphs import GaussianGraph
@@ -160,8 +161,21 @@ class KnownPoints(Known):
         fitted = FittedPoints(loop_weight=0.0, vectors=self.point_vectors, reached=reach.parts)
         return model, replace(model, cross=fitted, basis=np.vstack([first, picks]))
 
-    def _cross(self, columns: DenseFactor) -> LandmarkCross:
-        kernel, cloud = self.spectrum.rows.kernel, self.cloud
+    def _cross(self, columns: DenseFactor) -> LandmarkCross | FourierCross:
+        kernel, cloud, grams = self.spectrum.rows.kernel, self.cloud, self.spectrum.grams
+        if isinstance(kernel, ModeRows):
+            drawn = cloud.take(misfit_rows(cloud.n))[::2]
+            guides = np.unique(np.concatenate([grams.lowest, drawn]), axis=0)
+            return FourierCross(
+                loop_weight=self.spectrum.rows.loop,
+                columns=columns,
+                centre=cloud.cloud.centre,
+                bandwidth=cloud.cloud.bandwidth,
+                grid=kernel.grid,
+                sums=self.spectrum.rows.column_sums,
+                guides=guides,
+                least_degree=(1.0 + float(grams.degrees.min(initial=np.inf))) / 2,
+            )
         assert isinstance(kernel, LandmarkRows)
         sample = kernel.factor.evaluate(cloud.take(misfit_rows(cloud.n)))
         return LandmarkCross(
@@ -239,7 +253,7 @@ def set_up_points(
                 following = float(values[len(index)])
             following = 0.0 if zeros < dimension else following
         else:
-            edge = min(2.0, found.bounds[1] + found.error)
+            edge = min(2.0, found.grams.shift_high + found.error)
             filters, lead, index, following = choose_smallest(
                 values, dimension, available, rank, settings.filters, edge
             )

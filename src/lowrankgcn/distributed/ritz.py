@@ -30,7 +30,6 @@ from lowrankgcn.operators import FloatArray
 
 __all__ = ["Ritz", "Trial", "rayleigh_ritz", "trial_basis"]
 
-_RANK = 1e-10
 _NULL = 10.0  # times that: squared sine of the angle with null vectors
 
 
@@ -63,42 +62,40 @@ class Trial:
 
 
 def trial_basis(
-    kernel: KernelRows, sums: GramSums, kappas: FloatArray, count: int, joined: int, n_joined: int
-) -> Trial:
+    kernel: KernelRows,
+    sums: GramSums,
+    nodes: FloatArray,
+    count: int,
+    n_joined: int,
+    tol: float,
+) -> Trial | None:
     """Eigenvectors of Gram matrices that span what `count` eigenvectors need.
 
     Parameters
     ----------
     kernel : KernelRows
     sums : GramSums
-        At `kappas`.
+        At `nodes`.
     count : int
-        Pairs wanted outside of the null space.
-    joined : int
-        Null vectors of more than one point.
+        Pairs wanted, with null vectors of more than one point.
     n_joined : int
         Points that are not isolated.
+    tol : float
+        Largest residual of the eigenvectors on modes.
     """
     middle = sums.shift_sum / max(n_joined, 1)
-    spectra = [kernel.leading(gram, 2 * count + joined + 32) for gram in sums.grams]
-    wanted = count + joined
-    rank = min(int((values > _RANK).sum()) for values, _ in spectra)
-    first = spectra[0][0]
-    reach = first[min(wanted, rank) - 1] - (middle - sums.shift_low)
-    width = max(wanted + EXTRA, min(int((first > reach).sum()), 2 * count + 32))
-    width = min(width, rank)
-    theta = np.stack([values[:width] for values, _ in spectra])
-    columns = [vectors[:, :width] / np.sqrt(values[:width]) for values, vectors in spectra]
-    nodes = kappas[:, None]
-    own = middle - (1.0 + nodes * (middle - 1.0)) * theta
-    rest = float(first[width]) if width < len(first) else 0.0
+    found = kernel.solutions(sums.grams, nodes, count + EXTRA, tol)
+    if found is None:
+        return None
+    kappas, theta = found.kappas, found.theta
     # Off the basis xᵀ𝓛x ≥ σ − xᵀZZᵀx. With loops below 1, σ ≥ 1 and H falls as κ grows.
+    rest = found.rest
     off = 1.0 - rest if sums.shift_low >= 1.0 else sums.shift_low - sums.shift_high * rest
     return Trial(
-        Basis(kappas, np.hstack(columns), middle),
-        own.ravel(),
-        (1.0 - nodes * theta).ravel(),
-        theta.ravel(),
+        Basis(kappas, found.vectors, middle),
+        middle - (1.0 + kappas * (middle - 1.0)) * theta,
+        1.0 - kappas * theta,
+        theta,
         off,
         kernel.independent,
     )

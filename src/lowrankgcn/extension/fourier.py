@@ -38,12 +38,17 @@ from lowrankgcn.operators.fourier import FourierFactor, GaussianFourier
 from lowrankgcn.operators.gaussian import gaussian_kernel
 from lowrankgcn.operators.modes import ModeGrid
 
-__all__ = ["FourierCross"]
+__all__ = ["FourierCross", "wide_grid"]
 
 _MARGIN = 1.0  # bandwidths around the fitted points where the waves are trusted
 _GUIDES = 512
 _BLOCK_ROWS = 16
 _MOST_MODES = 2**24
+
+
+def wide_grid(low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:
+    """Modes for points around those between two corners, ten times as accurate as `eps`."""
+    return ModeGrid.for_box(low - _MARGIN, high + _MARGIN, max(eps / 10, 1e-14))
 
 
 @final
@@ -87,9 +92,7 @@ class FourierCross(CrossAffinity):
         graph, operator = laplacian.graph, laplacian.affinity.operator
         assert isinstance(graph, GaussianGraph)
         assert isinstance(operator, GaussianFourier)
-        low, high = graph.cloud.corners
-        eps = max(operator.eps / 10, 1e-14)
-        grid = ModeGrid.for_box(low - _MARGIN, high + _MARGIN, eps)
+        grid = wide_grid(*graph.cloud.corners, operator.eps)
         factor = FourierFactor(grid, graph.cloud.coordinates)
         degrees = laplacian.affinity.degrees
         joined = np.flatnonzero(degrees > 0)
