@@ -11,6 +11,7 @@ from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import BlockCloud
@@ -138,7 +139,7 @@ class GramSums:
     def __add__(self, other: GramSums) -> GramSums:
         """Both together."""
         degrees = np.concatenate([self.degrees, other.degrees])
-        order = np.argsort(degrees, kind="stable")[:LONELY_POINTS]
+        order = _lowest(degrees)
         return GramSums(
             self.grams + other.grams,
             self.squares + other.squares,
@@ -173,7 +174,7 @@ def _gram_sums(
         weights = np.stack([piece.scale**2 * piece.weights(k) for k in kappas], axis=1)
         squares = np.where(lonely, 1.0, np.maximum(piece.degrees, 0.0) + rows.loop)
         known = np.flatnonzero(joined)
-        order = known[np.argsort(piece.degrees[known], kind="stable")[:LONELY_POINTS]]
+        order = known[_lowest(piece.degrees[known])]
         tests = waves.rows(points)
         shift = piece.shift[joined]
         part = GramSums(
@@ -301,10 +302,22 @@ def _ritz_sums(
 
 def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Piece) -> FloatArray:
     """T/(1 + κ(σ − 1)) F V from F V, for the κ of every column."""
-    distinct, place = np.unique(kappas, return_inverse=True)
-    weights = np.stack([piece.scale * piece.weights(k) for k in distinct], axis=1)
-    columns: FloatArray = product * weights[:, place]
-    return columns
+    if np.ptp(kappas) == 0:
+        columns: FloatArray = product * (piece.scale * piece.weights(kappas[0]))[:, None]
+        return columns
+    room = np.multiply.outer(piece.delta, kappas)
+    room += 1.0
+    np.divide(product, room, out=room)
+    room *= piece.scale[:, None]
+    return room
+
+
+def _lowest(degrees: FloatArray) -> NDArray[np.intp]:
+    """Places of the lowest degrees, ascending; of equal ones the first come first."""
+    places = np.arange(len(degrees))
+    if len(degrees) > LONELY_POINTS:
+        places = np.flatnonzero(degrees <= np.partition(degrees, LONELY_POINTS)[LONELY_POINTS])
+    return places[np.argsort(degrees[places], kind="stable")[:LONELY_POINTS]]
 
 
 def _by_component(numbers: Any, values: FloatArray, count: int) -> FloatArray:

@@ -245,9 +245,14 @@ class Piece:
     shift: FloatArray
     profile: FloatArray
 
+    @property
+    def delta(self) -> FloatArray:
+        """σ − 1, shape (n,); zero for isolated points."""
+        return np.where(self.scale > 0, self.shift - 1.0, 0.0)
+
     def weights(self, kappa: float) -> FloatArray:
         """1/(1 + κ(σ − 1)), shape (n,)."""
-        return 1.0 / (1.0 + kappa * np.where(self.scale > 0, self.shift - 1.0, 0.0))
+        return 1.0 / (1.0 + kappa * self.delta)
 
 
 @final
