@@ -1,4 +1,4 @@
-"""Tables of any size in Dask collections, on one machine or on a cluster.
+"""Tables and points of any size in Dask collections, on one machine or on a cluster.
 
 ``GCNClassifier.fit`` comes here when it is given a Dask DataFrame or array. Rows stay in their
 blocks; what is known of all of them are counts and sums over blocks, small matrices that do not
@@ -11,15 +11,25 @@ module          what it does
 blocks          one task per block and pass, results joined in a tree
 fixed_point     sums that do not depend on the order of rows
 selection       exact order statistics
+survey          mean, standard deviation and order statistics of columns
 vocabulary      values of the columns, block by block
-encoding        the table encoder of all blocks, units of numbers
+encoding        the table encoder of all blocks
 counts          pair counts of hyperedges by degree, sums of numbers
 spectrum        eigenpairs through the graph of hyperedges
 vectors         rows of the eigenvectors, from a block and a small value
+cloud           units and bandwidth of points, a few of them in memory
+voxels          connected components of points
+kernel_rows     rows of a Gaussian kernel through landmarks or Fourier modes
+kernel_passes   column sums, Gram matrices, products of vectors over all points
+ritz            eigenpairs from these
+point_spectrum  the passes over a kernel, until its measured error fits
+point_vectors   rows of the eigenvectors of points
+known           what set-up knows of all rows, be they a table or points
 standin         rows that stand for all in training
 signs           the sign rule over blocks
-setup           the passes in their order
-model           models of new rows and of those given to fit
+setup           the passes over a table in their order, models of its rows
+points          the same for points
+model           what models say of a block's rows
 labels          labels and weights in blocks
 prediction      lazy results
 fitting         all of it

@@ -6,6 +6,8 @@ step            passes over the rows          what travels
 labels          one over y                    labelled rows
 vocabulary      one, six more with bins       values of every column; counts in 4096 parts
 counts          one                           |E|² integers for each number of cells in a row
+units           two to eight, of points       counts in 4096 parts, a few thousand rows
+kernel          three, of points              arrays over landmarks or Fourier modes
 training        none                          nothing
 prediction      one, when asked for           the model to the workers, results to nobody
 =============== ============================= ===================================================

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.distributed.voxels import Components
+from lowrankgcn.eigensolvers.base import EXTRA
 from lowrankgcn.eigensolvers.mode_space import mode_pairs
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fourier import FourierFactor
@@ -78,11 +79,16 @@ class KernelRows(Protocol):
         """What FᵀWF of some points needs, for every column of `weights` (n, a); to be added up."""
 
     def solutions(
-        self, grams: FloatArray, nodes: FloatArray, count: int, tol: float
+        self,
+        grams: FloatArray,
+        nodes: FloatArray,
+        count: int,
+        tol: float,
+        start: FloatArray | None,
     ) -> Solutions | None:
         """At least `count` leading eigenvectors of H(κ), at each node or somewhere in between.
 
-        None if there are not so many.
+        None if there are not so many. `start` (m, k) is a guess, for those found step by step.
         """
 
 
@@ -150,12 +156,17 @@ class LandmarkRows:
         return np.stack([factor.gram(column) for column in weights.T])
 
     def solutions(
-        self, grams: FloatArray, nodes: FloatArray, count: int, tol: float
+        self,
+        grams: FloatArray,
+        nodes: FloatArray,
+        count: int,
+        tol: float,
+        start: FloatArray | None,
     ) -> Solutions | None:
         """Leading eigenvectors at each node."""
         spectra = [np.linalg.eigh(gram) for gram in grams]
         rank = min(int((values > _RANK).sum()) for values, _ in spectra)
-        width = min(count, rank)
+        width = min(count + EXTRA, rank)
         theta = np.stack([values[::-1][:width] for values, _ in spectra])
         vectors = [v[:, ::-1][:, :width] for _, v in spectra]
         rest = float(spectra[0][0][::-1][width]) if width < len(grams[0]) else 0.0
@@ -180,7 +191,7 @@ class ModeRows:
     grid: ModeGrid
 
     method = "fourier"
-    first_nodes = (1.0, 4.0)  # two sums are one transform
+    first_nodes = (1.0, 2.0)  # two sums are one transform
 
     def nodes(self, ends: tuple[float, float], count: int) -> FloatArray:
         """Chebyshev points with both ends; 1 is that of null vectors."""
@@ -203,17 +214,27 @@ class ModeRows:
         return self.grid.doubled.spread(factor.coordinates, weights, eps=eps).T
 
     def solutions(
-        self, grams: FloatArray, nodes: FloatArray, count: int, tol: float
+        self,
+        grams: FloatArray,
+        nodes: FloatArray,
+        count: int,
+        tol: float,
+        start: FloatArray | None,
     ) -> Solutions | None:
         """Solutions with θ = 1/κ, between the nodes."""
         gram = ModeGram.from_symbols(self.grid, grams.T)
-        found = mode_pairs(gram, nodes, count, tol=tol / 4)
+        if start is not None:  # with a little of everything else
+            others = np.random.default_rng(0).normal(size=(self.grid.size, count + 1 + EXTRA))
+            others *= np.sqrt(self.grid.coefficients)[:, None]
+            start = np.hstack([start, others[:, start.shape[1] :]])
+        found = mode_pairs(gram, nodes, count + 1, tol=tol / 4, start=start)
         if found is None:
             return None
         theta = 1.0 / found.kappas
         kappas = np.clip(found.kappas, nodes.min(), nodes.max())
         vectors = found.coefficients * np.sqrt(found.kappas)
-        return Solutions(kappas[:-1], theta[:-1], vectors[:, :-1], float(theta[-1]))
+        rest = (1.0 - tol) * float(theta[-1])  # of copies of the last eigenvalue all are good
+        return Solutions(kappas[:-1], theta[:-1], vectors[:, :-1], rest)
 
 
 @final

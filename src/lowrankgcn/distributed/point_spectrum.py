@@ -53,7 +53,7 @@ __all__ = ["PointSpectrum", "solve"]
 _ROUNDS = 3
 _NODES = (2, 4, 7)  # numbers of κ after the first, tried in turn until residuals fit
 _LARGEST_KAPPA = 1000.0
-_MOST_MODES = 2**19  # eigenvectors of so many numbers are found in the process that calls
+_MOST_MODES = 2**17  # eigenvectors of so many numbers are found in the process that calls
 
 
 @final
@@ -93,7 +93,7 @@ class PointSpectrum:
 
     def within(self, tol: float) -> bool:
         """Whether pairs are as accurate as asked for, or as the sums are."""
-        return self.residual <= tol and self.pair_error <= max(tol, 2 * self.error)
+        return self.residual <= tol and self.pair_error <= max(tol, self.error)
 
 
 def solve(
@@ -206,23 +206,29 @@ class _Solver:
             return None
         tell("computing eigenpairs")
         evidence = evidence.with_lowest()
-        found = self._pairs(rows, evidence, grams, nodes)
+        found = self._pairs(rows, evidence, grams, nodes, None)
         for count in _NODES:
             if found is None or found.within(self.tol) or self.loop == 1.0:
                 break
             nodes = kernel.nodes(_kappa_ends(found.ritz.values, grams.shift_low), count)
             more = gram_sums(self.blocks, self._points, rows, waves, nodes)
-            found = self._pairs(rows, evidence, more, nodes)
+            start = found.trial.basis.coefficients
+            found = self._pairs(rows, evidence, more, nodes, start) or found
         return found
 
     def _pairs(
-        self, rows: Normaliser, evidence: _Evidence, grams: GramSums, nodes: FloatArray
+        self,
+        rows: Normaliser,
+        evidence: _Evidence,
+        grams: GramSums,
+        nodes: FloatArray,
+        start: FloatArray | None,
     ) -> PointSpectrum | None:
         """Eigenpairs from Gram matrices at some κ; None if there are none, or degrees are wrong."""
         wanted = self.count + len(self.components.joined)
         sizes = self.components.sizes
         n_joined = int(sizes[sizes > 1].sum())
-        trial = trial_basis(rows.kernel, grams, nodes, wanted, n_joined, self.tol)
+        trial = trial_basis(rows.kernel, grams, nodes, wanted, n_joined, self.tol, start)
         if trial is None:
             return None
         probes = evidence.probes

@@ -25,7 +25,7 @@ import scipy.linalg as la
 
 from lowrankgcn.distributed.kernel_passes import Basis, GramSums, RitzSums
 from lowrankgcn.distributed.kernel_rows import KernelRows
-from lowrankgcn.eigensolvers.base import EXTRA, SMALLEST
+from lowrankgcn.eigensolvers.base import SMALLEST
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["Ritz", "Trial", "rayleigh_ritz", "trial_basis"]
@@ -68,6 +68,7 @@ def trial_basis(
     count: int,
     n_joined: int,
     tol: float,
+    start: FloatArray | None = None,
 ) -> Trial | None:
     """Eigenvectors of Gram matrices that span what `count` eigenvectors need.
 
@@ -81,10 +82,12 @@ def trial_basis(
     n_joined : int
         Points that are not isolated.
     tol : float
-        Largest residual of the eigenvectors on modes.
+        Largest residual of eigenvectors that are found step by step.
+    start : (m, k) array, optional
+        A guess of these.
     """
     middle = sums.shift_sum / max(n_joined, 1)
-    found = kernel.solutions(sums.grams, nodes, count + EXTRA, tol)
+    found = kernel.solutions(sums.grams, nodes, count, tol, start)
     if found is None:
         return None
     kappas, theta = found.kappas, found.theta
