@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import map_chunks
+from lowrankgcn._parallel import map_chunks, single_threaded_blas
 from lowrankgcn.eigensolvers.base import SMALLEST, Solution
 from lowrankgcn.eigensolvers.mode_space import ModePairs, interpolation_error, mode_pairs
 from lowrankgcn.laplacian import Laplacian
@@ -70,9 +70,10 @@ class FourierModes:
             gram = ModeGram.from_symbols(operator.grid, symbols)
             start = None if pairs is None else pairs.coefficients
             seed = self.random_state
-            pairs = mode_pairs(
-                gram, nodes, wanted, tol=self.tol / 4, start=start, random_state=seed
-            )
+            with single_threaded_blas():  # all but the transforms is small
+                pairs = mode_pairs(
+                    gram, nodes, wanted, tol=self.tol / 4, start=start, random_state=seed
+                )
             if pairs is None or pairs.kappas[-1] >= limit:
                 return None
             products += pairs.products

@@ -124,7 +124,8 @@ class FourierFactor(Factor):
         ones = np.ones(len(self.coordinates)) if weights is None else weights
         symbols = self.grid.doubled.spread(self.coordinates, ones[:, None])
         gram = ModeGram.from_symbols(self.grid, symbols).products(np.eye(self.grid.size))[0]
-        return (gram + gram.T) / 2
+        symmetric: FloatArray = (gram + gram.T) / 2
+        return symmetric
 
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
         """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
