@@ -141,6 +141,7 @@ class FourierFactor(Factor):
         waves = np.ones((len(angles), 1), np.complex128)
         for angle, M in zip(angles.T, self.grid.half, strict=True):
             line = np.exp(1j * angle[:, None] * np.arange(-M, M + 1))
-            waves = (waves[:, :, None] * line[:, None, :]).reshape(len(angles), -1)
+            size = waves.shape[1] * line.shape[1]
+            waves = (waves[:, :, None] * line[:, None, :]).reshape(len(angles), size)
         rows: FloatArray = np.sqrt(self.grid.coefficients) * (waves.real + waves.imag)
         return rows
