@@ -91,7 +91,7 @@ class FourierModes:
         assert isinstance(operator, GaussianFourier)
         weights = laplacian.scale[:, None] ** 2 / (1.0 + offset[:, None] * nodes)
         eps = min(operator.grid.eps, self.tol) / 100
-        return operator.grid.doubled.spread(operator.cloud.coordinates, weights, eps=eps)
+        return operator.points.again(eps=eps, doubled=True).spread(weights)
 
     @staticmethod
     def _expected(
@@ -120,8 +120,8 @@ class FourierModes:
         U: NDArray[Any] = np.zeros((n, max(k, lead + count)), dtype)
         eps = min(operator.grid.eps, self.tol) / 10
         root = np.sqrt(operator.grid.coefficients)[:, None]
-        plan = operator.grid.plan(operator.cloud.coordinates, eps=eps)
-        plan.gather(root * np.sqrt(kappas) * pairs.coefficients, out=U)
+        waves = root * np.sqrt(kappas) * pairs.coefficients
+        operator.points.again(eps=eps).gather(waves, out=U)
 
         def scale(start: int, stop: int) -> FloatArray:
             delta = offset[start:stop, None]

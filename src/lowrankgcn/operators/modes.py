@@ -155,7 +155,6 @@ class PlannedPoints:
     grid: ModeGrid
     angles: tuple[FloatArray, ...]
     eps: float
-    span: int
     _plans: dict[int, list[Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -167,18 +166,26 @@ class PlannedPoints:
             (coordinates[:, j] - grid.middle[j]) * (2 * math.pi / grid.period[j])
             for j in range(len(grid.half))
         )
-        # At most eight plans, and none whose grid is more work than its points.
-        span = max(-(-len(coordinates) // _SPANS), 4 * grid.size, _FEW_POINTS)
-        return cls(grid, angles, max(eps, 1e-14), span)
+        return cls(grid, angles, max(eps, 1e-14))
+
+    def again(self, *, eps: float, doubled: bool = False) -> PlannedPoints:
+        """The same points for transforms of another accuracy, or with the doubled grid."""
+        grid = self.grid.doubled if doubled else self.grid
+        return PlannedPoints(grid, self.angles, max(eps, 1e-14))
 
     @property
     def n(self) -> int:
         """Number of points."""
         return len(self.angles[0])
 
+    @property
+    def span(self) -> int:
+        """Points of a plan: at most eight plans, none whose grid is more work than its points."""
+        return max(-(-self.n // _SPANS), 4 * self.grid.size, _FEW_POINTS)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Plans live in FINUFFT's memory: a copy or another process makes its own.
-        return PlannedPoints, (self.grid, self.angles, self.eps, self.span)
+        return PlannedPoints, (self.grid, self.angles, self.eps)
 
     def spread(self, values: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
         """Cᵀ diag(scale) x, shape (N,) or (N, k) for x (n,) or (n, k) in any floating type."""
