@@ -118,3 +118,18 @@ def test_wrong_shapes_are_refused() -> None:
         grid.spread(np.ones((3, 1)), np.ones(3))
     with pytest.raises(ValueError, match=r"symbols: expected shape \(81, q\)"):
         ModeGram.from_symbols(grid, np.ones((25, 1)))
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1e-5, 1e-7])
+def test_single_precision_only_where_it_will_do(eps: float) -> None:
+    u = np.random.default_rng(0).random((5000, 3))
+    grid = ModeGrid.for_box(np.zeros(3), np.full(3, 6.0), 1e-4)
+    plan = grid.plan(u).again(eps=eps, single=True)
+    assert plan.single == (eps >= 1e-5)
+    x, a = block(5000, 2), block(grid.size, 2)
+    accurate = grid.plan(u, eps=1e-12)
+    for got, exact in (
+        (plan.spread(x.astype(np.float32)), accurate.spread(x)),
+        (plan.gather(a, out=np.empty((5000, 2), np.float32)), accurate.gather(a)),
+    ):
+        assert np.linalg.norm(got - exact) <= 3 * max(eps, 1e-7) * np.linalg.norm(exact)

@@ -121,7 +121,8 @@ class FourierModes:
         eps = min(operator.grid.eps, self.tol) / 10
         root = np.sqrt(operator.grid.coefficients)[:, None]
         waves = root * np.sqrt(kappas) * pairs.coefficients
-        operator.points.again(eps=eps).gather(waves, out=U)
+        single = U.dtype == np.float32
+        operator.points.again(eps=eps, single=single).gather(waves, out=U)
 
         def scale(start: int, stop: int) -> FloatArray:
             delta = offset[start:stop, None]
