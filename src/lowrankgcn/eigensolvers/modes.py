@@ -33,7 +33,8 @@ class FourierModes:
     """The smallest pairs of 𝓛 for Fourier sums: a few sums over the points, one evaluation there.
 
     See :mod:`lowrankgcn.eigensolvers.mode_space`. All that is of size n is 1/(1 + δκ) at the nodes,
-    and the eigenvectors.
+    and the eigenvectors. Residuals are bounds of ‖σ^{-1/2}(𝓛u − λu)‖, which counts rows of degree
+    far below one for less; those are looked at by :meth:`Laplacian.sampled_residuals`.
     """
 
     tol: float
