@@ -28,7 +28,7 @@ import pandas as pd
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import inline_chunks
+from lowrankgcn._parallel import inline_chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
 
 __all__ = ["Blocks", "compute", "is_collection", "joined_rows", "run_task"]
@@ -155,7 +155,8 @@ def joined_rows(parts: Sequence[Any], empty: Any) -> Any:
 
 def run_task(function: Callable[..., Any], block: Any, *shared: Any) -> Any:
     """``function(block, *shared)`` in this thread alone."""
-    with inline_chunks():  # one task is one thread: the scheduler runs several
+    # One task is one thread: the scheduler runs several.
+    with inline_chunks(), single_threaded_blas():
         return function(block, *shared)
 
 
