@@ -109,6 +109,6 @@ def test_a_block_that_kills_its_workers_is_an_error_of_its_own() -> None:
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         LocalCluster(**options, dashboard_address=None) as cluster,
         Client(cluster),
-        pytest.raises(ConnectionError, match="workers died .* use smaller blocks"),
+        pytest.raises(ConnectionError, match=r"workers died .* use smaller blocks"),
     ):
         fit(table)
