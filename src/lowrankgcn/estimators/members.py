@@ -70,50 +70,50 @@ class Member:
     weight: float
     restarts: NDArray[np.intp]
 
-    def distributions(self, features: Features) -> FloatArray:
-        """Class distributions of the fitted rows with such features, shape (n, C)."""
+    def add_to(self, total: FloatArray, features: Features) -> None:
+        """Add the weighted distributions of the fitted rows with such features to (n, C) others."""
         if self.prepared.candidate.ignores_graph:
-            return self._from_features(features)
+            self._add_from_features(total, features)
+            return
         seen = self.prepared.seen(features, self.record.weights[0])
         if isinstance(self.network, ReducedOrderGCN):
-            return self._from_eigenvectors(self.network, seen)
+            self._add_from_eigenvectors(total, self.network, seen)
+            return
         logits = self.record.logits(self.network, seen)
         shares = torch.softmax(logits[torch.as_tensor(self.restarts)], dim=2)
-        mean: FloatArray = shares.mean(dim=0).double().cpu().numpy()
-        return mean
+        total += self.weight * shares.mean(dim=0).double().cpu().numpy()
 
-    def _from_features(self, features: Features) -> FloatArray:
+    def _add_from_features(self, total: FloatArray, features: Features) -> None:
         """The same for a network that sees nothing else, in chunks of rows."""
         name, scale = str(self.network.activation_name), self.prepared.feature_scale
         network = ExtendedNetwork(_IdentityBuilder(self).layers(features), name, scale, self.weight)
         assert network.first_weights is not None
         weights = torch.from_numpy(network.first_weights).to(self.record.weights[0].dtype)
-        shares = np.empty((features.shape[0], self.network.widths[-1]))
 
         def classify(start: int, stop: int) -> None:
             first = features.part(start, stop).times(weights).numpy()
             for a, b in chunks(len(first), _SOFTMAX_ROWS):
                 rows = slice(start + a, start + b)
-                shares[rows] = network.distributions(np.zeros((b - a, 0)), first[a:b])
+                shares = network.distributions(np.zeros((b - a, 0)), first[a:b])
+                total[rows] += self.weight * shares
 
-        map_chunks(classify, len(shares), _GATHERED_ROWS)
-        return shares
+        map_chunks(classify, len(total), _GATHERED_ROWS)
 
-    def _from_eigenvectors(self, network: ReducedOrderGCN, seen: Features) -> FloatArray:
+    def _add_from_eigenvectors(
+        self, total: FloatArray, network: ReducedOrderGCN, seen: Features
+    ) -> None:
         """The same for a reduced-order network, in chunks of rows."""
         G = self.record.coefficients(network, seen)[torch.as_tensor(self.restarts)]
         readout = G.permute(1, 0, 2).flatten(1).cpu().numpy()  # (r, s·C)
         biases = self.record.biases
         bias = biases[-1][torch.as_tensor(self.restarts)].cpu().numpy() if biases else None
         U = network.eigenvectors.cpu().numpy()
-        shares = np.empty((len(U), G.shape[2]))
 
         def classify(start: int, stop: int) -> None:
             logits = (U[start:stop] @ readout).T.reshape(len(G), -1, stop - start)
-            shares[start:stop] = mean_softmax(logits, bias)
+            total[start:stop] += self.weight * mean_softmax(logits, bias)
 
         map_chunks(classify, len(U), _SOFTMAX_ROWS)
-        return shares
 
 
 def counting(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:
