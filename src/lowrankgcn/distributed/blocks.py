@@ -28,7 +28,7 @@ import pandas as pd
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import inline_chunks
+from lowrankgcn._parallel import inline_chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
 
 __all__ = ["Blocks", "compute", "is_collection", "joined_rows", "run_task"]
@@ -38,6 +38,7 @@ Result = TypeVar("Result")
 _FAN_IN = 8
 # Of dask.distributed, when whoever holds the results is gone; named because it may not be loaded.
 _LOST = ("CommClosedError", "FutureCancelledError", "FuturesCancelledError", "CancelledError")
+_KILLED = "KilledWorker"  # when several workers died of one and the same task
 
 
 def is_collection(value: Any) -> bool:
@@ -55,7 +56,7 @@ def compute(*tasks: Delayed) -> tuple[Any, ...]:
     Raises
     ------
     ConnectionError
-        If the scheduler is lost meanwhile.
+        If the scheduler is lost meanwhile, or workers die whenever they try.
     """
     try:
         results: tuple[Any, ...] = dask.compute(*tasks)
@@ -63,6 +64,11 @@ def compute(*tasks: Delayed) -> tuple[Any, ...]:
         if type(error).__name__ in _LOST:
             raise ConnectionError(
                 f"the Dask scheduler was lost and with it all intermediate results: {error}"
+            ) from error
+        if type(error).__name__ == _KILLED:
+            raise ConnectionError(
+                "workers died again and again on the same block of rows, mostly for want of memory:"
+                " use smaller blocks, or fewer workers with more memory each"
             ) from error
         raise
     return results
@@ -155,7 +161,8 @@ def joined_rows(parts: Sequence[Any], empty: Any) -> Any:
 
 def run_task(function: Callable[..., Any], block: Any, *shared: Any) -> Any:
     """``function(block, *shared)`` in this thread alone."""
-    with inline_chunks():  # one task is one thread: the scheduler runs several
+    # One task is one thread: the scheduler runs several.
+    with inline_chunks(), single_threaded_blas():
         return function(block, *shared)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import map_chunks
+from lowrankgcn._parallel import map_chunks, single_threaded_blas
 from lowrankgcn.eigensolvers.base import SMALLEST, Solution
 from lowrankgcn.eigensolvers.mode_space import ModePairs, interpolation_error, mode_pairs
 from lowrankgcn.laplacian import Laplacian
@@ -33,7 +33,8 @@ class FourierModes:
     """The smallest pairs of 𝓛 for Fourier sums: a few sums over the points, one evaluation there.
 
     See :mod:`lowrankgcn.eigensolvers.mode_space`. All that is of size n is 1/(1 + δκ) at the nodes,
-    and the eigenvectors.
+    and the eigenvectors. Residuals are bounds of ‖σ^{-1/2}(𝓛u − λu)‖, which counts rows of degree
+    far below one for less; those are looked at by :meth:`Laplacian.sampled_residuals`.
     """
 
     tol: float
@@ -70,9 +71,10 @@ class FourierModes:
             gram = ModeGram.from_symbols(operator.grid, symbols)
             start = None if pairs is None else pairs.coefficients
             seed = self.random_state
-            pairs = mode_pairs(
-                gram, nodes, wanted, tol=self.tol / 4, start=start, random_state=seed
-            )
+            with single_threaded_blas():  # all but the transforms is small
+                pairs = mode_pairs(
+                    gram, nodes, wanted, tol=self.tol / 4, start=start, random_state=seed
+                )
             if pairs is None or pairs.kappas[-1] >= limit:
                 return None
             products += pairs.products
@@ -90,7 +92,7 @@ class FourierModes:
         assert isinstance(operator, GaussianFourier)
         weights = laplacian.scale[:, None] ** 2 / (1.0 + offset[:, None] * nodes)
         eps = min(operator.grid.eps, self.tol) / 100
-        return operator.grid.doubled.spread(operator.cloud.coordinates, weights, eps=eps)
+        return operator.points.again(eps=eps, doubled=True).spread(weights)
 
     @staticmethod
     def _expected(
@@ -119,8 +121,9 @@ class FourierModes:
         U: NDArray[Any] = np.zeros((n, max(k, lead + count)), dtype)
         eps = min(operator.grid.eps, self.tol) / 10
         root = np.sqrt(operator.grid.coefficients)[:, None]
-        plan = operator.grid.plan(operator.cloud.coordinates, eps=eps)
-        plan.gather(root * np.sqrt(kappas) * pairs.coefficients, out=U)
+        waves = root * np.sqrt(kappas) * pairs.coefficients
+        single = U.dtype == np.float32
+        operator.points.again(eps=eps, single=single).gather(waves, out=U)
 
         def scale(start: int, stop: int) -> FloatArray:
             delta = offset[start:stop, None]

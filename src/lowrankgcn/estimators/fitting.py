@@ -178,7 +178,7 @@ def _distributions(
     """Class distributions of all rows, shape (n, C)."""
     distributions = np.zeros((labels.n_rows, labels.n_classes))
     for member in members:
-        distributions += member.weight * member.distributions(features)
+        member.add_to(distributions, features)
     distributions[_unplaced(graph, labels)] = 1.0 / labels.n_classes
     alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
     distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]

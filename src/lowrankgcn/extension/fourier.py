@@ -47,8 +47,8 @@ _MOST_MODES = 2**24
 
 
 def wide_grid(low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:
-    """Modes for points around those between two corners, ten times as accurate as `eps`."""
-    return ModeGrid.for_box(low - _MARGIN, high + _MARGIN, max(eps / 10, 1e-14))
+    """Modes for points between two corners and a bandwidth around them."""
+    return ModeGrid.for_box(low - _MARGIN, high + _MARGIN, eps)
 
 
 @final
@@ -59,7 +59,7 @@ class FourierCross(CrossAffinity):
     The kernel of the fitted points is F Fᵀ with F_ik = √c_k cas(ω_k·u_i)
     (:mod:`lowrankgcn.operators.modes`). A new point has the row f(x) = √c ∘ cas(ω·x), weights
     F f(x) and the degree d(x) = f(x)ᵀFᵀ1; C = T F. The grid of modes is that for a box one
-    bandwidth wider on every side, ten times as accurate as the one that the graph is summed with.
+    bandwidth wider on every side.
 
     The error of the weights is absolute. Where d(x) is less than half of what the loneliest fitted
     point has, and outside of the box, weights of any sign might result: there x gets the mixture
@@ -73,7 +73,7 @@ class FourierCross(CrossAffinity):
 
     Measured on 5000 normal points in space with bandwidth 1.2, tol = 1e-4, against eigenvectors
     continued by exact weights: up to four standard deviations from the middle relative differences
-    are below 4e-5. Where the mixture takes over, from five on, they are 0.5 to 0.8, mostly because
+    are below 1e-4. Where the mixture takes over, from five on, they are 0.5 to 0.8, mostly because
     it is too small; the direction is right (cosine above 0.6).
     """
 

@@ -111,10 +111,13 @@ class FourierFactor(Factor):
         return self.grid.gather(self.coordinates, V * (root if V.ndim == 1 else root[:, None]))
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(scale) X for X of shape (n,) or (n, k) in any floating type."""
+        """Fᵀ diag(scale) X for X of shape (n,) or (n, k); in the precision of X if it will do."""
         if len(X) != len(self.coordinates):
             raise invalid("block", f"{len(self.coordinates)} rows", len(X))
-        sums = self.grid.plan(self.coordinates).spread(X, scale)
+        plan = self.grid.plan(self.coordinates)
+        if X.dtype == np.float32:
+            plan = plan.again(eps=plan.eps, single=True)
+        sums = plan.spread(X, scale)
         root = np.sqrt(self.grid.coefficients)
         product: FloatArray = sums * (root if X.ndim == 1 else root[:, None])
         return product
@@ -141,6 +144,7 @@ class FourierFactor(Factor):
         waves = np.ones((len(angles), 1), np.complex128)
         for angle, M in zip(angles.T, self.grid.half, strict=True):
             line = np.exp(1j * angle[:, None] * np.arange(-M, M + 1))
-            waves = (waves[:, :, None] * line[:, None, :]).reshape(len(angles), -1)
+            size = waves.shape[1] * line.shape[1]
+            waves = (waves[:, :, None] * line[:, None, :]).reshape(len(angles), size)
         rows: FloatArray = np.sqrt(self.grid.coefficients) * (waves.real + waves.imag)
         return rows

@@ -36,6 +36,7 @@ __all__ = ["ModeGrid", "PlannedPoints", "fourier_modes"]
 
 _SPANS = 8
 _FEW_POINTS = 2**14
+_SINGLE_ROUNDING = 4e-7  # of an angle
 
 
 def fourier_modes(extent: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
@@ -155,7 +156,7 @@ class PlannedPoints:
     grid: ModeGrid
     angles: tuple[FloatArray, ...]
     eps: float
-    span: int
+    single: bool = False
     _plans: dict[int, list[Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -167,18 +168,30 @@ class PlannedPoints:
             (coordinates[:, j] - grid.middle[j]) * (2 * math.pi / grid.period[j])
             for j in range(len(grid.half))
         )
-        # At most eight plans, and none whose grid is more work than its points.
-        span = max(-(-len(coordinates) // _SPANS), 4 * grid.size, _FEW_POINTS)
-        return cls(grid, angles, max(eps, 1e-14), span)
+        return cls(grid, angles, max(eps, 1e-14))
+
+    def again(self, *, eps: float, doubled: bool = False, single: bool = False) -> PlannedPoints:
+        """The same points for transforms of another accuracy, or with the doubled grid.
+
+        With `single` in single precision, a third faster, if its rounding is below `eps`.
+        """
+        grid = self.grid.doubled if doubled else self.grid
+        enough = eps >= 1e-5 and max(grid.half) * _SINGLE_ROUNDING <= eps
+        return PlannedPoints(grid, self.angles, max(eps, 1e-14), single and enough)
 
     @property
     def n(self) -> int:
         """Number of points."""
         return len(self.angles[0])
 
+    @property
+    def span(self) -> int:
+        """Points of a plan: at most eight plans, none whose grid is more work than its points."""
+        return max(-(-self.n // _SPANS), 4 * self.grid.size, _FEW_POINTS)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Plans live in FINUFFT's memory: a copy or another process makes its own.
-        return PlannedPoints, (self.grid, self.angles, self.eps, self.span)
+        return PlannedPoints, (self.grid, self.angles, self.eps, self.single)
 
     def spread(self, values: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
         """Cᵀ diag(scale) x, shape (N,) or (N, k) for x (n,) or (n, k) in any floating type."""
@@ -187,7 +200,7 @@ class PlannedPoints:
 
         def span(start: int, stop: int) -> FloatArray:
             part = np.empty((self.grid.size, columns.shape[1]))
-            packed = np.zeros(stop - start, np.complex128)
+            packed = np.zeros(stop - start, self._dtype)
             # Two real columns travel as one complex vector.
             for j in range(0, columns.shape[1], 2):
                 pair = columns[start:stop, j : j + 2]
@@ -212,7 +225,8 @@ class PlannedPoints:
 
         def span(start: int, stop: int) -> None:
             for j in range(0, columns.shape[1], 2):
-                packed = _pack(columns[:, j : j + 2]).reshape(self.grid.shape)
+                packed = _pack(columns[:, j : j + 2]).astype(self._dtype, copy=False)
+                packed = packed.reshape(self.grid.shape)
                 values = plans[start // self.span].execute(packed)
                 result[start:stop, j] = values.real
                 if j + 1 < columns.shape[1]:
@@ -224,14 +238,20 @@ class PlannedPoints:
     def _planned(self, kind: int, sign: int) -> list[Any]:
         """FINUFFT's plan of the given type for every span of points."""
         if kind not in self._plans:
-            options = {"eps": self.eps, "dtype": "complex128", "nthreads": 1, "isign": sign}
+            options = {"eps": self.eps, "dtype": self._dtype.__name__, "nthreads": 1, "isign": sign}
             # Chosen by FINUFFT from the number of points, it would change the bits of each of them.
             options["upsampfac"] = 2.0
+            real = np.float32 if self.single else np.float64
             plans = [finufft.Plan(kind, self.grid.shape, **options) for _ in self._spans]
             for plan, (start, stop) in zip(plans, self._spans, strict=True):
-                plan.setpts(*(angle[start:stop] for angle in self.angles))
+                part = [angle[start:stop] for angle in self.angles]
+                plan.setpts(*(np.asarray(angle, real) for angle in part))
             self._plans[kind] = plans
         return self._plans[kind]
+
+    @property
+    def _dtype(self) -> type[np.complex64] | type[np.complex128]:
+        return np.complex64 if self.single else np.complex128
 
     @property
     def _spans(self) -> list[tuple[int, int]]:
