@@ -16,7 +16,8 @@ the rows are cut into blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, final
 
@@ -57,15 +58,21 @@ def compute(*tasks: Delayed) -> tuple[Any, ...]:
     ConnectionError
         If the scheduler is lost meanwhile.
     """
-    try:
+    with _telling_of_losses():
         results: tuple[Any, ...] = dask.compute(*tasks)
+    return results
+
+
+@contextmanager
+def _telling_of_losses() -> Iterator[None]:
+    try:
+        yield
     except Exception as error:
         if type(error).__name__ in _LOST:
             raise ConnectionError(
                 f"the Dask scheduler was lost and with it all intermediate results: {error}"
             ) from error
         raise
-    return results
 
 
 @final
@@ -126,6 +133,11 @@ class Blocks:
     def collect(self, function: Callable[..., Result], *shared: Any) -> list[Result]:
         """``function(block, *shared)`` of every block."""
         return list(compute(*self.map(function, *shared)))
+
+    def kept(self) -> Blocks:
+        """The same blocks, computed now and kept where that is done, as long as this is."""
+        with _telling_of_losses():
+            return Blocks(tuple(dask.persist(*self.tasks)), self.empty)
 
     def lengths(self) -> tuple[int, ...]:
         """Number of rows of every block."""

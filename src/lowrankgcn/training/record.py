@@ -132,6 +132,8 @@ class TrainingRecord:
             expected = f"shape ({network.n_nodes}, {network.widths[0]})"
             raise invalid("X", expected, f"shape {tuple(X.shape)}")
         given = X if isinstance(X, Features) else TensorFeatures(X)
+        if given.nodes is not None and not isinstance(network, ReducedOrderGCN):
+            raise invalid("X", "features of the network's own nodes", "rows that stand for others")
         index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
         with threads_for(math.prod(given.shape)):
             first = first_product(network, given)
