@@ -42,7 +42,7 @@ from lowrankgcn.training import Nodes, SpectralLayer
 __all__ = ["BlockNodes"]
 
 # Pieces have about so many rows, more where there would be very many of them, and so many bytes.
-_ROWS = 2**17
+_ROWS = 2**18
 _PIECES = 256
 _BYTES = 2**27
 

@@ -20,7 +20,9 @@ array([[ 0.36, -1.28]])
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -71,41 +73,56 @@ class SpectralLayer:
         """UᵀH over the rows of U (n, R), of which the first r columns count; shape (r, c)."""
         rank, width = self.coefficients.shape
         total = np.zeros((rank, width))
-        A, bias = self._tensors()
-        for rows in self._chunks(U):
-            total += (rows.T @ self._active(rows, A, bias)).numpy()
+        part = torch.empty(rank, width, dtype=self._A.dtype)
+        for rows, H, _ in self._chunks(U):
+            self._activate(rows, H)
+            torch.mm(rows.T, H, out=part)
+            total += part.numpy()
         return total
 
     def gradients(self, U: NDArray[Any], G: NDArray[Any]) -> FloatArray:
         """∂A over ∂b from G (r, c), the derivative with respect to UᵀH; shape (r + 1, c)."""
         rank, width = self.coefficients.shape
         total = np.zeros((rank + 1, width))
-        A, bias = self._tensors()
+        part = torch.empty(rank, width, dtype=self._A.dtype)
         inner = torch.from_numpy(G)
         backward = ACTIVATIONS[self.activation].backward
-        for rows in self._chunks(U):
-            error = rows @ inner
-            backward(error, self._active(rows, A, bias))
-            total[:rank] += (rows.T @ error).numpy()
-            if bias is not None:
+        for rows, H, error in self._chunks(U):
+            self._activate(rows, H)
+            torch.mm(rows, inner, out=error)
+            backward(error, H)
+            torch.mm(rows.T, error, out=part)
+            total[:rank] += part.numpy()
+            if self.bias is not None:
                 total[rank] += error.sum(0).numpy()
         return total
 
-    def _tensors(self) -> tuple[Tensor, Tensor | None]:
-        bias = None if self.bias is None else torch.from_numpy(self.bias)
-        return torch.from_numpy(self.coefficients), bias
+    @cached_property
+    def _A(self) -> Tensor:
+        return torch.from_numpy(self.coefficients)
 
-    def _chunks(self, U: NDArray[Any]) -> list[Tensor]:
+    @cached_property
+    def _b(self) -> Tensor | None:
+        return None if self.bias is None else torch.from_numpy(self.bias)
+
+    def _chunks(self, U: NDArray[Any]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Rows of U, and two arrays for what belongs to them.
+
+        These are made once: a worker of Dask gives memory back to the system whenever it is free,
+        and new memory costs more than the products.
+        """
         rank, width = self.coefficients.shape
         size = max(_SMALLEST_CHUNK, _CHUNK_BYTES // (width * U.itemsize))
-        return [torch.from_numpy(U[a:b, :rank]) for a, b in chunks(len(U), size)]
+        H, error = torch.empty(2, min(size, len(U)), width, dtype=self._A.dtype)
+        for start, stop in chunks(len(U), size):
+            rows = torch.from_numpy(U[start:stop, :rank])
+            yield rows, H[: stop - start], error[: stop - start]
 
-    def _active(self, rows: Tensor, A: Tensor, bias: Tensor | None) -> Tensor:
-        Z = rows @ A
-        if bias is not None:
-            Z += bias
-        ACTIVATIONS[self.activation].forward(Z)
-        return Z
+    def _activate(self, rows: Tensor, H: Tensor) -> None:
+        torch.mm(rows, self._A, out=H)
+        if self._b is not None:
+            H += self._b
+        ACTIVATIONS[self.activation].forward(H)
 
 
 class Nodes(ABC):
