@@ -242,11 +242,18 @@ def factor_product(factor: Any, dense: np.ndarray, tolerance: float) -> None:
 
 
 def factor_transpose_product(factor: Any, dense: np.ndarray, tolerance: float) -> None:
-    """Check F^T X for vectors and blocks, and <F v, x> = <v, F^T x>."""
+    """Check F^T diag(s) X for vectors and blocks of both types, and <F v, x> = <v, F^T x>."""
     n, m = dense.shape
+    scale = block(n, 1, seed=3)[:, 0]
     close(factor.transpose_product(block(n, 1)[:, 0]), dense.T @ block(n, 1)[:, 0], tolerance)
     for k in (0, 1, 3):
         close(factor.transpose_product(block(n, k)), dense.T @ block(n, k), tolerance)
+        single = block(n, k).astype(np.float32)
+        product = factor.transpose_product(single)
+        assert product.dtype == np.float64
+        close(product, dense.T @ single.astype(np.float64), tolerance)
+        scaled = scale[:, None] * block(n, k)
+        close(factor.transpose_product(block(n, k), scale), dense.T @ scaled, tolerance)
     V, X = block(m, 2, seed=1), block(n, 2, seed=2)
     close((factor @ V).T @ X, V.T @ factor.transpose_product(X), tolerance)
 

@@ -26,7 +26,14 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["Eigenpairs", "WholeSpectrum", "first_left_out", "fix_signs", "warn_degenerate_cut"]
+__all__ = [
+    "Eigenpairs",
+    "WholeSpectrum",
+    "first_left_out",
+    "fix_signs",
+    "turn",
+    "warn_degenerate_cut",
+]
 
 SIGN_TOL = 1e-6
 _ROWS = 16384
@@ -116,8 +123,14 @@ def fix_signs(vectors: NDArray[Any]) -> None:
     for column in np.flatnonzero((high >= threshold) & (-low >= threshold) & (threshold > 0)):
         vector = vectors[:, column]
         signs[column] = np.sign(vector[np.argmax(np.abs(vector) >= threshold[column])])
+    turn(vectors, signs)
+
+
+def turn(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
+    """Multiply the columns by signs, in place."""
     if (signs < 0).any():
-        map_chunks(lambda start, stop: _multiply(vectors[start:stop], signs), n, _ROWS)
+        given = signs.astype(vectors.dtype)
+        map_chunks(lambda start, stop: _multiply(vectors[start:stop], given), len(vectors), _ROWS)
 
 
 def _extremes(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -96,8 +96,8 @@ class _WrongGram(Factor):
     def __matmul__(self, V: Any) -> Any:
         return TALL @ V
 
-    def transpose_product(self, X: Any) -> Any:
-        return TALL.T @ X
+    def transpose_product(self, X: Any, scale: Any = None) -> Any:
+        return TALL.T @ (X if scale is None else scale[:, None] * X)
 
     def gram(self, weights: Any = None) -> Any:
         return TALL.T @ TALL

@@ -19,7 +19,7 @@ from lowrankgcn.estimators.evidence import (
 )
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member, extend
+from lowrankgcn.estimators.members import ExtendedVectors, Member, extend
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.extension.sparse import TableCross
 from lowrankgcn.operators import DenseFactor, FloatArray
@@ -93,24 +93,12 @@ def models(
     rows = np.vstack([np.zeros((p, len(weights))), compressed.T])
     cross = TableCross(loop_weight=0.0, columns=DenseFactor(rows), encoder=encoder, weights=weights)
     root = reached.astype(np.float64)[:, None]
-    new, fitted, networks, count = [root], [root], [], 1
-    for member in members:
-        network, basis = extend(member, spectrum.laplacian, cross, features, count)
-        networks.append(network)
-        new.append(basis)
-        fitted.append(_own_basis(member, pairs, p))
-        count += basis.shape[1]
-    alone = replace(cross, columns=None)
-    model = Model(inputs, alone, np.hstack(new), tuple(networks), labels.n_classes)
-    return model, replace(model, basis=np.hstack(fitted))
-
-
-def _own_basis(member: Member, pairs: HyperedgePairs, p: int) -> FloatArray:
-    """Q of the eigenvectors that a network uses, with its signs: U itself, not its extension."""
-    used = member.prepared.pairs
-    if used is None:
-        return np.zeros((len(pairs.coefficients), 0))
-    return pairs.coefficients @ np.asarray(used.eigenvectors[p:], np.float64)
+    vectors = ExtendedVectors(cross, root)
+    networks = tuple(extend(member, spectrum.laplacian, features, vectors) for member in members)
+    model = Model(inputs, replace(cross, columns=None), vectors.basis(), networks, labels.n_classes)
+    # U itself, not its extension: Q with the signs that the networks use.
+    own = [pairs.coefficients @ np.asarray(used.eigenvectors[p:]) for used in vectors.pairs]
+    return model, replace(model, basis=np.hstack([root, *own]))
 
 
 def evidence(

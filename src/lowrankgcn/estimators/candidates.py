@@ -28,13 +28,14 @@ from lowrankgcn.kernels import Kernel, low_rank_kernels
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
 from lowrankgcn.operators import FloatArray, IdentityOperator, SymmetricOperator
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectrum import Eigenpairs, turn
 from lowrankgcn.training import Features
 
 __all__ = [
     "Architecture",
     "Candidate",
     "Prepared",
+    "orient",
     "overlap_signs",
     "prepare",
     "truncated",
@@ -192,13 +193,22 @@ def prepare(
     return Prepared(candidate, scaled_kernels, _inverse_rms(square, size), pairs, inner)
 
 
-def _oriented(pairs: Eigenpairs, inner: FloatArray) -> tuple[Eigenpairs, FloatArray]:
-    """Eigenvectors signed by what they have in common with the features, UᵀX, and that.
+def orient(pairs: Eigenpairs, inner: FloatArray) -> FloatArray:
+    """Sign eigenvectors, in place, by what they have in common with the features; UᵀX thereafter.
 
     Reduced networks depend on signs. Those of :func:`lowrankgcn.eigenpairs` hang on the largest
     entry of each vector, which a few more rows may change; a sum over all rows hardly changes.
     """
     signs = overlap_signs(inner)
+    turn(pairs.eigenvectors, signs)
+    return inner * signs[:, None]
+
+
+def _oriented(pairs: Eigenpairs, inner: FloatArray) -> tuple[Eigenpairs, FloatArray]:
+    """The same for a copy, unless they have these signs already."""
+    signs = overlap_signs(inner)
+    if (signs > 0).all():
+        return pairs, inner
     vectors = pairs.eigenvectors * signs.astype(pairs.eigenvectors.dtype)
     return replace(pairs, eigenvectors=vectors), inner * signs[:, None]
 

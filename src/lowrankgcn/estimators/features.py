@@ -27,7 +27,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn._parallel import chunks
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.estimators.inputs import FloatArray, TableInputs, indicator_rows
 from lowrankgcn.graphs import Hypergraph
 from lowrankgcn.operators.codes import CodeFactor
@@ -35,8 +35,7 @@ from lowrankgcn.training import Features, Nodes
 
 __all__ = ["SeenFeatures", "TableFeatures"]
 
-# Vectors that are brought to double precision at a time.
-_COLUMNS = 8
+# Rows that are brought to double precision at a time.
 _ROWS = 65536
 
 
@@ -91,14 +90,15 @@ class TableFeatures(Features):
     def inner(self, U: Tensor) -> Tensor:
         """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""
         vectors = U.cpu().numpy()
-        result = np.empty((vectors.shape[1], self.shape[1]))
-        count = len(self.shown)
-        for start, stop in chunks(len(result), _COLUMNS):
-            block = np.ascontiguousarray(vectors[:, start:stop], np.float64)
-            sums = self.incidence.transpose_product(block)[self.shown]
-            result[start:stop, :count] = (sums - np.outer(self.means, block.sum(axis=0))).T
-            result[start:stop, count:] = block.T @ self.numbers
-        return torch.from_numpy(result)
+
+        def term(start: int, stop: int) -> FloatArray:
+            part = vectors[start:stop].astype(np.float64, copy=False)
+            return np.column_stack([part.sum(axis=0), part.T @ self.numbers[start:stop]])
+
+        rest: FloatArray = np.sum(map_chunks(term, len(vectors), _ROWS), axis=0)
+        sums = self.incidence.transpose_product(vectors)[self.shown]
+        indicators = sums - np.outer(self.means, rest[:, 0])
+        return torch.from_numpy(np.column_stack([indicators.T, rest[:, 1:]]))
 
     def times(self, weight: Tensor) -> Tensor:
         """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.candidates import Prepared, prepare
+from lowrankgcn.estimators.candidates import Prepared, orient, prepare
 from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
@@ -101,6 +101,9 @@ def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
     if inputs is None or features is None:
         inputs, features = _spectral_inputs(laplacian, proposals)
     inner = None if proposals.pairs is None else _inner(features, proposals.pairs)
+    if inner is not None and settings.scaling and not isinstance(inputs, GivenInputs):
+        assert proposals.pairs is not None
+        inner = orient(proposals.pairs, inner)
     prepared = tuple(
         prepare(candidate, laplacian, features, kernels, inner, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.estimators.inputs import GivenInputs, Inputs
-from lowrankgcn.estimators.members import Member, extend
+from lowrankgcn.estimators.members import ExtendedVectors, Member, extend
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.settings import Settings
-from lowrankgcn.extension import compress_eigenvectors, cross_affinity
+from lowrankgcn.extension import cross_affinity
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators.codes import CodeFactor
@@ -51,17 +51,12 @@ def model_of(
     """What new rows need; `reached` are the rows of components with a label."""
     cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
     root = np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None]
-    parts, networks = [cross.compress(root)], []
-    if isinstance(inputs, GivenInputs):
-        assert pairs is not None
-        parts.append(compress_eigenvectors(cross, pairs))
-    count = sum(part.shape[1] for part in parts)
-    for member in members:
-        network, basis = extend(member, laplacian, cross, features, count)
-        networks.append(network)
-        parts.append(basis)
-        count += basis.shape[1]
-    return Model(inputs, cross, np.hstack(parts), tuple(networks), members[0].network.widths[-1])
+    vectors = ExtendedVectors(cross, cross.compress(root))
+    spectral = any(member.prepared.pairs is not None for member in members)
+    if pairs is not None and (spectral or isinstance(inputs, GivenInputs)):
+        vectors.eigenvectors(pairs)  # networks on fewer of them find theirs among these
+    networks = tuple(extend(member, laplacian, features, vectors) for member in members)
+    return Model(inputs, cross, vectors.basis(), networks, members[0].network.widths[-1])
 
 
 def _loop_of_new_rows(laplacian: Laplacian) -> float | None:

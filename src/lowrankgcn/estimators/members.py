@@ -20,19 +20,30 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.estimators.candidates import Prepared
 from lowrankgcn.extension import CrossAffinity, compress_eigenvectors
 from lowrankgcn.filters import Filter, Polynomial
 from lowrankgcn.filters.library import Custom
 from lowrankgcn.kernels import Kernel, kernel
 from lowrankgcn.laplacian import Laplacian
-from lowrankgcn.nn import ACTIVATIONS, Network, Propagation
+from lowrankgcn.nn import ACTIVATIONS, Network, Propagation, ReducedOrderGCN
+from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import Features, Nodes, SpectralLayer, StoredNodes, TrainingRecord
 
-__all__ = ["ExtendedLayer", "ExtendedNetwork", "Member", "counting", "extend"]
+__all__ = [
+    "ExtendedLayer",
+    "ExtendedNetwork",
+    "ExtendedVectors",
+    "Member",
+    "counting",
+    "extend",
+]
 
 Restarts = Literal["ensemble", "best"]
 FloatArray = NDArray[np.float64]
+
+_SOFTMAX_ROWS = 8192  # in the cache
 
 
 @final
@@ -61,10 +72,28 @@ class Member:
     def distributions(self, features: Features) -> FloatArray:
         """Class distributions of the fitted rows with such features, shape (n, C)."""
         seen = self.prepared.seen(features, self.record.weights[0])
+        if isinstance(self.network, ReducedOrderGCN):
+            return self._from_eigenvectors(self.network, seen)
         logits = self.record.logits(self.network, seen)
         shares = torch.softmax(logits[torch.as_tensor(self.restarts)], dim=2)
         mean: FloatArray = shares.mean(dim=0).double().cpu().numpy()
         return mean
+
+    def _from_eigenvectors(self, network: ReducedOrderGCN, seen: Features) -> FloatArray:
+        """The same for a reduced-order network, in chunks of rows."""
+        G = self.record.coefficients(network, seen)[torch.as_tensor(self.restarts)]
+        readout = G.permute(1, 0, 2).flatten(1).cpu().numpy()  # (r, s·C)
+        biases = self.record.biases
+        bias = biases[-1][torch.as_tensor(self.restarts)].cpu().numpy() if biases else None
+        U = network.eigenvectors.cpu().numpy()
+        shares = np.empty((len(U), G.shape[2]))
+
+        def classify(start: int, stop: int) -> None:
+            logits = (U[start:stop] @ readout).T.reshape(len(G), -1, stop - start)
+            shares[start:stop] = mean_softmax(logits, bias)
+
+        map_chunks(classify, len(U), _SOFTMAX_ROWS)
+        return shares
 
 
 def counting(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:
@@ -133,9 +162,31 @@ class ExtendedNetwork:
             H = self._layer(layer, extended, H)
             if number < len(self.layers) - 1:
                 H = activation(torch.from_numpy(H)).numpy()
-        shares = torch.softmax(torch.from_numpy(H), dim=2)
-        mean: FloatArray = shares.mean(dim=0).numpy()
-        return mean
+        return mean_softmax(H.transpose(0, 2, 1))
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether logits are linear in the extended vectors: a reduced-order network."""
+        return len(self.layers) == 1 and self.layers[0].own is None
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of logits of a row, of all restarts together."""
+        readout = self.layers[0].readout
+        return 0 if readout is None else int(readout.shape[1])
+
+    def folded(self, basis: FloatArray) -> FloatArray:
+        """Logits as vectors over the columns of the cross-affinity, shape (m, s·C)."""
+        layer = self.layers[0]
+        assert layer.readout is not None
+        place = slice(layer.first, layer.first + len(layer.readout))
+        return np.asarray(basis[:, place] @ layer.readout, np.float64)
+
+    def from_logits(self, logits: FloatArray) -> FloatArray:
+        """Class distributions (q, C) from logits (q, s·C), which have no bias yet."""
+        layer = self.layers[0]
+        by_restart = logits.T.reshape(layer.n_restarts, -1, len(logits))
+        return mean_softmax(by_restart, layer.bias)
 
     @staticmethod
     def _layer(layer: ExtendedLayer, vectors: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
@@ -148,56 +199,123 @@ class ExtendedNetwork:
         return np.ascontiguousarray(Z)
 
 
+@final
+class ExtendedVectors:
+    """Vectors that are extended to new rows, over the columns of a cross-affinity.
+
+    Networks on the same eigenvectors, or on the first of them, share these.
+
+    Parameters
+    ----------
+    cross : CrossAffinity
+    root : (m, 1) array
+        What extends √degree, the first of them.
+    """
+
+    def __init__(self, cross: CrossAffinity, root: FloatArray) -> None:
+        self.cross = cross
+        self._parts = [root]
+        self._places: list[tuple[Eigenpairs, int]] = []
+
+    @property
+    def pairs(self) -> tuple[Eigenpairs, ...]:
+        """Those whose eigenvectors are among them, in their order."""
+        return tuple(pairs for pairs, _ in self._places)
+
+    @property
+    def count(self) -> int:
+        """Number of vectors so far."""
+        return sum(part.shape[1] for part in self._parts)
+
+    def basis(self) -> FloatArray:
+        """All of them, shape (m, count)."""
+        return np.hstack(self._parts)
+
+    def compressed(self, vectors: FloatArray) -> int:
+        """Add vectors of the fitted rows, shape (n, k); the place of the first."""
+        place = self.count
+        self._parts.append(np.asarray(self.cross.compress(vectors)))
+        return place
+
+    def eigenvectors(self, pairs: Eigenpairs) -> int:
+        """Add eigenvectors unless they are there; the place of the first."""
+        for known, place in self._places:
+            if _begins_with(known, pairs):
+                return place
+        self._places.append((pairs, self.count))
+        self._parts.append(compress_eigenvectors(self.cross, pairs))
+        return self._places[-1][1]
+
+
+def _begins_with(known: Eigenpairs, pairs: Eigenpairs) -> bool:
+    """Whether `pairs` are the first of `known`, in the same memory."""
+    whole, part = np.asarray(known.eigenvectors), np.asarray(pairs.eigenvectors)
+    if part.shape[1] > whole.shape[1] or part.strides != whole.strides:
+        return False
+    return bool(part.ctypes.data == whole.ctypes.data) and part.dtype == whole.dtype
+
+
+def mean_softmax(logits: NDArray[Any], bias: NDArray[Any] | None = None) -> FloatArray:
+    """Class distributions (q, C), averaged over restarts, from logits (s, C, q) and biases (s, C).
+
+    Few classes make short rows, along which reductions are slow: classes come before rows.
+
+    >>> mean_softmax(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).tolist()
+    [[0.375, 0.625]]
+    """
+    n_restarts, n_classes, count = logits.shape
+    shares = np.empty((count, n_classes))
+    for start, stop in chunks(count, _SOFTMAX_ROWS):
+        total = np.zeros((n_classes, stop - start))
+        for restart in range(n_restarts):
+            part = logits[restart, :, start:stop].copy(order="C")
+            if bias is not None:
+                part += bias[restart][:, None]
+            part -= part.max(axis=0)
+            np.exp(part, out=part)
+            part /= part.sum(axis=0)
+            total += part
+        shares[start:stop] = total.T / n_restarts
+    return shares
+
+
 @torch.no_grad()
 def extend(
-    member: Member, laplacian: Laplacian, cross: CrossAffinity, features: Features, first: int
-) -> tuple[ExtendedNetwork, FloatArray]:
+    member: Member, laplacian: Laplacian, features: Features, vectors: ExtendedVectors
+) -> ExtendedNetwork:
     """Compute, from the fitted rows, what a trained network needs for new ones.
 
     Parameters
     ----------
     member : Member
     laplacian : Laplacian
-    cross : CrossAffinity
     features : Features
         Of the fitted rows.
-    first : int
-        Number of extended vectors that others need already.
-
-    Returns
-    -------
-    ExtendedNetwork
-    (m, R) array
-        Vectors that it needs besides, over the columns of the cross affinity.
+    vectors : ExtendedVectors
+        Those that it needs are added.
     """
     prepared = member.prepared
     if prepared.candidate.ignores_graph:
-        builder: _Builder = _IdentityBuilder(member, cross, first)
+        builder: _Builder = _IdentityBuilder(member)
     elif prepared.pairs is not None:
-        builder = _SpectralBuilder(member, cross, first)
+        builder = _SpectralBuilder(member, vectors)
     else:
-        builder = _FullBuilder(member, cross, first, laplacian)
+        builder = _FullBuilder(member, vectors, laplacian)
     layers = builder.layers(prepared.seen(features, member.record.weights[0]))
-    network = ExtendedNetwork(
-        layers, str(member.network.activation_name), prepared.feature_scale, member.weight
-    )
-    return network, builder.basis()
+    name = str(member.network.activation_name)
+    return ExtendedNetwork(layers, name, prepared.feature_scale, member.weight)
 
 
 class _Builder(ABC):
     """Goes through the layers at the fitted rows and notes what new rows need of them."""
 
-    def __init__(self, member: Member, cross: CrossAffinity, first: int) -> None:
-        self.member, self.cross, self.first = member, cross, first
+    def __init__(self, member: Member) -> None:
+        self.member = member
         chosen = torch.as_tensor(member.restarts)
         self.weights = [weight[chosen] for weight in member.record.weights]  # (s, K, in, out)
         self.biases = [bias[chosen] for bias in member.record.biases]
         self.s = len(chosen)
         self.last = len(self.weights) - 1
-
-    def basis(self) -> FloatArray:
-        """Vectors to extend, over the columns of the cross affinity."""
-        return np.zeros((self.cross.n_columns, 0))
 
     @abstractmethod
     def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
@@ -226,20 +344,17 @@ class _IdentityBuilder(_Builder):
 class _SpectralBuilder(_Builder):
     """Kernels U φ Uᵀ: u(x) are the eigenvectors, extended."""
 
-    def __init__(self, member: Member, cross: CrossAffinity, first: int) -> None:
-        super().__init__(member, cross, first)
+    def __init__(self, member: Member, vectors: ExtendedVectors) -> None:
+        super().__init__(member)
         pairs = member.prepared.pairs
         assert pairs is not None
-        self.pairs = pairs
+        self.first = vectors.eigenvectors(pairs)
         dtype, device = self.weights[0].dtype, self.weights[0].device
         self.U = torch.as_tensor(pairs.eigenvectors).to(dtype=dtype, device=device)
         kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
         self.responses = [
             torch.as_tensor(kernel.response).to(dtype=dtype, device=device) for kernel in kernels
         ]
-
-    def basis(self) -> FloatArray:
-        return compress_eigenvectors(self.cross, self.pairs)
 
     def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
         """From U^T H to U^T H of the next layer; a reduced network meets the rows at its end only.
@@ -289,18 +404,13 @@ class _SpectralBuilder(_Builder):
 class _FullBuilder(_Builder):
     """Any kernel: 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
 
-    def __init__(
-        self, member: Member, cross: CrossAffinity, first: int, laplacian: Laplacian
-    ) -> None:
-        super().__init__(member, cross, first)
+    def __init__(self, member: Member, vectors: ExtendedVectors, laplacian: Laplacian) -> None:
+        super().__init__(member)
+        self.vectors = vectors
         kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
         self.at_one = [float(kernel.filter(np.ones(1))[0]) for kernel in kernels]
         self.divided = [kernel_of(laplacian, divided_difference(k.filter)) for k in kernels]
         self.modules = [m for m in member.network.propagations if isinstance(m, Propagation)]
-        self.vectors: list[FloatArray] = []
-
-    def basis(self) -> FloatArray:
-        return np.hstack(self.vectors)
 
     def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
         notes = []
@@ -325,9 +435,8 @@ class _FullBuilder(_Builder):
             terms = [K @ (inner @ w) for K, w in zip(self.divided, weights, strict=True)]
             products.append(np.sum(terms, axis=0))
             owns.append(sum(a * w for a, w in zip(self.at_one, weights, strict=True)))
-        block = self.cross.compress(np.hstack(products))
-        first = self.first + sum(vectors.shape[1] for vectors in self.vectors)
-        self.vectors.append(np.asarray(block))
+        block = np.hstack(products)
+        first = self.vectors.compressed(block)
         dtype = H[0].detach().cpu().numpy().dtype
         readout = np.eye(block.shape[1], dtype=dtype)
         own = np.stack(owns).astype(dtype)

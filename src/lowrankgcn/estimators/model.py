@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn.estimators.inputs import FloatArray, Inputs
 from lowrankgcn.estimators.members import ExtendedNetwork
 from lowrankgcn.extension import CrossAffinity
@@ -62,9 +63,12 @@ class Model:
         shares = np.empty((count, self.n_classes))
         lost = np.empty(count, np.bool_)
         wide = 1 if self.width is None else self.width
-        for start, stop in chunks(count, max(1, min(_ROWS, _ENTRIES // wide))):
+
+        def classify(start: int, stop: int) -> None:
             part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
             shares[start:stop], lost[start:stop] = self._chunk(part)
+
+        map_chunks(classify, count, max(1, min(_ROWS, _ENTRIES // wide)))
         return shares, lost
 
     def place(self, X: Any) -> tuple[FloatArray, FloatArray]:
@@ -78,10 +82,30 @@ class Model:
         return extended, self.inputs.features(X, extended)
 
     def _chunk(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-        extended, features = self.place(X)
+        if self._folded is None:
+            extended, features = self.place(X)
+            shares = [network.distributions(extended, features) for network in self.networks]
+        else:
+            extended = self.cross.product(self.inputs.rows(X), self._folded)
+            ends = np.cumsum([1, *(network.n_outputs for network in self.networks)])
+            shares = [
+                network.from_logits(extended[:, start:stop])
+                for network, (start, stop) in zip(self.networks, pairwise(ends), strict=True)
+            ]
         total = np.zeros((len(extended), self.n_classes))
-        for network in self.networks:
-            total += network.weight * network.distributions(extended, features)
+        for network, part in zip(self.networks, shares, strict=True):
+            total += network.weight * part
         lost = extended[:, 0] == 0
         total[lost] = 1.0 / self.n_classes
         return total / total.sum(axis=1, keepdims=True), lost
+
+    @cached_property
+    def _folded(self) -> FloatArray | None:
+        """The first vector of the basis, then all logits, if all of them are linear in the basis.
+
+        So many columns are fewer than those of the basis, or hardly more, and no product follows.
+        """
+        if not all(network.reads_only for network in self.networks):
+            return None
+        logits = [network.folded(self.basis) for network in self.networks]
+        return np.hstack([self.basis[:, :1], *logits])

@@ -115,7 +115,11 @@ class CrossAffinity(ABC):
         """
         if self.columns is None:
             raise invalid("compress", "a cross-affinity of a fitted graph", "a restored one")
-        block = finite_array(G, "G", ndim=2)
+        # What is stored in single precision is not copied, but brought to double part by part.
+        single = isinstance(G, np.ndarray) and G.dtype == np.float32 and G.ndim == 2
+        block = G if single else finite_array(G, "G", ndim=2)
+        if single and not np.isfinite(block.sum(axis=0, dtype=np.float64)).all():
+            raise invalid("G", "finite numbers", "NaN or infinity")
         if len(block) != self.columns.shape[0]:
             raise invalid("G", f"{self.columns.shape[0]} rows", len(block))
         return self.columns.transpose_product(block)

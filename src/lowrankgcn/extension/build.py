@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lowrankgcn._parallel import blas_for, chunks
+from lowrankgcn._parallel import blas_for
 from lowrankgcn._validation import choice, invalid, positive_float
 from lowrankgcn.extension.base import CrossAffinity, node_scale
 from lowrankgcn.extension.points import LandmarkCross, PointCross
@@ -49,7 +49,6 @@ _UNDEFINED = 1e-6
 
 _CONSTANT = 1e-12
 _SAMPLE = 1000
-_COLUMNS = 8
 
 
 def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) -> CrossAffinity:
@@ -190,9 +189,7 @@ def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray
     rest = 1.0 - pairs.eigenvalues
     rest[np.abs(rest) < _UNDEFINED] = 0.0
     inverse = rest / np.maximum(rest**2, cross.least_divisor**2)
-    # A few at a time, since they may be stored in single precision and are compressed in double.
-    parts = [cross.compress(pairs.eigenvectors[:, a:b]) for a, b in chunks(pairs.rank, _COLUMNS)]
-    return np.hstack(parts) * inverse
+    return cross.compress(pairs.eigenvectors) * inverse
 
 
 def extend_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs, X: Any) -> FloatArray:

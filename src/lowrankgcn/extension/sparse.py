@@ -14,6 +14,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
@@ -40,6 +42,7 @@ from lowrankgcn.graphs import TableEncoder
 from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.operators.column_groups import product_of_rows
 
 __all__ = ["IncidenceCross", "NeighbourCross", "TableCross", "WeightCross"]
 
@@ -99,6 +102,20 @@ class TableCross(_SparseCross):
         codes = self.encoder.transform(X)
         incidence = CodeFactor(codes, self.n_columns).to_sparse()
         return incidence, incidence @ self.weights
+
+    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
+        codes = self.encoder.transform(X)
+        sums = product_of_rows(codes, self._levels, np.column_stack([Q, self.weights]))
+        divisor, root = row_scale(sums[:, -1], self.loop_weight)
+        product = sums[:, :-1]
+        product *= (root / divisor)[:, None]
+        return product
+
+    @cached_property
+    def _levels(self) -> dict[int, NDArray[np.intp]]:
+        """Hyperedges of every column, and |E| for none."""
+        ends = pairwise(self.encoder.offsets)
+        return {j: np.append(np.arange(*pair), self.n_columns) for j, pair in enumerate(ends)}
 
     def state(self) -> tuple[Arrays, Values]:
         """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""

@@ -93,9 +93,15 @@ def through_numpy(X: Tensor, product: Callable[[NDArray[np.float64]], Any], rows
     return torch.as_tensor(np.ascontiguousarray(product(array))).to(X)
 
 
-def as_tensor(array: Any, dtype: torch.dtype) -> Tensor:
-    """Copy an array into a tensor of its own: set-up arrays are shared and must not change."""
-    return torch.tensor(np.asarray(array)).to(dtype)
+def as_tensor(array: Any, dtype: torch.dtype, *, share: bool = False) -> Tensor:
+    """Copy an array into a tensor of its own: set-up arrays are shared and must not change.
+
+    With `share` the tensor may have the memory of the array; whoever asks for it does not write.
+    """
+    given = np.asarray(array)
+    if share and given.flags.writeable:  # torch has no tensors that cannot be written
+        return torch.from_numpy(given).to(dtype)
+    return torch.tensor(given).to(dtype)
 
 
 def as_index(index: Any, n: int, device: torch.device, name: str = "rows") -> Tensor:

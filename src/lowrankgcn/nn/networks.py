@@ -271,7 +271,9 @@ class ReducedOrderGCN(Network):
         vectors = _common_eigenvectors(given)
         shared = nn.ModuleList(SpectralPropagation(_response(k), dtype) for k in given)
         super().__init__(given, shared, widths, activation, bias, dropout, dtype, generator)
-        self.register_buffer("eigenvectors", as_tensor(vectors, dtype), persistent=False)
+        # No network writes to them, and copies would be most of the memory it takes.
+        shared_vectors = as_tensor(vectors, dtype, share=True)
+        self.register_buffer("eigenvectors", shared_vectors, persistent=False)
 
     @property
     def rank(self) -> int:

@@ -173,14 +173,14 @@ class CodeFactor(Factor):
         gather_sum(tables, [group.codes for group in self._groups], out)
         return out
 
-    def transpose_product(self, X: FloatArray) -> FloatArray:
-        """Hᵀ X, the sum of the rows of X in every hyperedge, for X of shape (n,) or (n, k)."""
-        X = np.asarray(X, dtype=np.float64)
+    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Hᵀ diag(scale) X: the sum of the rows of X in every hyperedge, for X (n,) or (n, k)."""
+        X = np.asarray(X)
         n, m = self.shape
         if X.ndim not in (1, 2) or len(X) != n:
             raise invalid("X", f"shape ({n},) or ({n}, k)", f"shape {X.shape}")
         result = np.zeros((m + 1, *X.shape[1:]))
-        for group, sums in zip(self._groups, scatter_sum(self._groups, X), strict=True):
+        for group, sums in zip(self._groups, scatter_sum(self._groups, X, scale), strict=True):
             result[group.own] = group.add_cells(sums)
         return result[:m]
 

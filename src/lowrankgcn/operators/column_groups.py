@@ -27,8 +27,16 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.operators.base import FloatArray
+from lowrankgcn.operators.factors import scale_rows
 
-__all__ = ["ColumnGroup", "gather_sum", "histogram", "join_columns", "scatter_sum"]
+__all__ = [
+    "ColumnGroup",
+    "gather_sum",
+    "histogram",
+    "join_columns",
+    "product_of_rows",
+    "scatter_sum",
+]
 
 # Sizes chosen by measurement at 10⁶ rows, 21 columns and 21 vectors; the neighbouring powers of two
 # are within a third.
@@ -37,6 +45,7 @@ _JOIN_ROWS = 2**18
 _HISTOGRAM_ROWS = 2**20  # many, because every part brings a histogram of all cells
 _GATHER_ENTRIES = 2**18  # of the result at a time: in the cache, yet long enough for two threads
 _SCATTER_ROWS = 2**15
+_TABLED_ROWS = 4096  # rows from which on it pays to add up all joint values first
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +196,48 @@ def gather_sum(
     map_chunks(gather, len(out), max(_GATHER_ENTRIES // max(width, 1), 512))
 
 
-def scatter_sum(groups: Sequence[ColumnGroup], X: FloatArray) -> list[FloatArray]:
-    """Sums of the rows of X per cell of every group: (cells,) for X (n,), (cells, k) for (n, k)."""
+def product_of_rows(
+    codes: NDArray[Any], levels: dict[int, NDArray[np.intp]], V: FloatArray
+) -> FloatArray:
+    """Σ_j V[codes[:, j]], shape (n, k): a row has the same bits whichever rows it comes with.
+
+    Parameters
+    ----------
+    codes : ndarray, shape (n, p)
+        Hyperedge per row and column, len(V) for none.
+    levels : dict
+        As for :func:`join_columns`, for all rows that there may be.
+    V : ndarray, shape (m, k)
+    """
+    padded = np.concatenate([V, np.zeros((1, V.shape[1]))])
+    out = np.zeros((len(codes), V.shape[1]))
+    if len(codes) >= _TABLED_ROWS:
+        groups = join_columns(codes, levels, _MAX_CELLS)
+        tables = [_sum_in_order(padded, group.hyperedges) for group in groups]
+        gather_sum(tables, [group.codes for group in groups], out)
+        return out
+    # Few rows are not worth tables of all joint values; the order of the sums stays.
+    packed = _pack({j: len(ids) for j, ids in levels.items()}, _MAX_CELLS)
+    for k, columns in enumerate(packed):
+        part = _sum_in_order(padded, [codes[:, j] for j in columns])
+        out = part if k == 0 else out + part
+    return out
+
+
+def _sum_in_order(V: FloatArray, rows: Sequence[NDArray[Any]] | NDArray[Any]) -> FloatArray:
+    total: FloatArray = V[rows[0]]
+    for index in rows[1:]:
+        total = total + V[index]
+    return total
+
+
+def scatter_sum(
+    groups: Sequence[ColumnGroup], X: NDArray[Any], scale: FloatArray | None = None
+) -> list[FloatArray]:
+    """Sums of the rows of X per cell of every group: (cells,) for X (n,), (cells, k) for (n, k).
+
+    The rows may be scaled; parts of them are brought to double precision at a time.
+    """
     n, width = len(X), len(groups)
     offsets = np.cumsum([0, *(group.cells for group in groups)])
     shape = (int(offsets[-1]), *X.shape[1:])
@@ -204,7 +253,9 @@ def scatter_sum(groups: Sequence[ColumnGroup], X: FloatArray) -> list[FloatArray
     def scatter(first: int, last: int) -> FloatArray:
         total = np.zeros(shape)
         for start, stop in chunks(last - first, _SCATTER_ROWS):
-            total += one_hot(first + start, first + stop).T @ X[first + start : first + stop]
+            rows = slice(first + start, first + stop)
+            part = scale_rows(X[rows], None if scale is None else scale[rows])
+            total += one_hot(rows.start, rows.stop).T @ part.astype(np.float64, copy=False)
         return total
 
     # At most 16 parts, because each brings sums of all cells.

@@ -26,7 +26,7 @@ from numpy.typing import DTypeLike, NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 
-__all__ = ["DenseFactor", "Factor", "ScaledFactor", "SparseFactor"]
+__all__ = ["DenseFactor", "Factor", "ScaledFactor", "SparseFactor", "scale_rows"]
 
 
 class Factor(ABC):
@@ -48,8 +48,8 @@ class Factor(ABC):
         return (self @ V).astype(dtype, copy=False)
 
     @abstractmethod
-    def transpose_product(self, X: FloatArray) -> FloatArray:
-        """Fᵀ X for X of shape (n,) or (n, k)."""
+    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(scale) X for X of shape (n,) or (n, k) in any floating type, added in float64."""
 
     @abstractmethod
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
@@ -86,9 +86,9 @@ class DenseFactor(Factor):
         product: FloatArray = self.matrix @ V
         return product
 
-    def transpose_product(self, X: FloatArray) -> FloatArray:
-        """Fᵀ X for X of shape (n,) or (n, k)."""
-        return self.matrix.T @ X
+    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
+        return self.matrix.T @ scale_rows(X, scale)
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Fᵀ diag(weights) F, shape (m, m)."""
@@ -125,9 +125,9 @@ class SparseFactor(Factor):
         product: FloatArray = self.matrix @ V
         return product
 
-    def transpose_product(self, X: FloatArray) -> FloatArray:
-        """Fᵀ X for X of shape (n,) or (n, k)."""
-        product: FloatArray = self.matrix.T @ X
+    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
+        product: FloatArray = self.matrix.T @ scale_rows(X, scale)
         return product
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
@@ -173,16 +173,18 @@ class ScaledFactor(Factor):
 
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """F V stored in `dtype`."""
-        product = self.factor.matmul(_scale_rows(V, self.column_scale), dtype=dtype)
+        product = self.factor.matmul(scale_rows(V, self.column_scale), dtype=dtype)
         if self.row_scale is not None:
             scale = self.row_scale.astype(dtype, copy=False)
             product *= scale if product.ndim == 1 else scale[:, None]
         return product
 
-    def transpose_product(self, X: FloatArray) -> FloatArray:
-        """Fᵀ X for X of shape (n,) or (n, k)."""
-        inner = self.factor.transpose_product(_scale_rows(X, self.row_scale))
-        return _scale_rows(inner, self.column_scale)
+    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
+        if scale is not None and self.row_scale is not None:
+            scale = scale * self.row_scale
+        inner = self.factor.transpose_product(X, self.row_scale if scale is None else scale)
+        return scale_rows(inner, self.column_scale)
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Fᵀ diag(weights) F, shape (m, m)."""
@@ -210,7 +212,8 @@ class ScaledFactor(Factor):
         return rows if self.row_scale is None else rows * self.row_scale[index][:, None]
 
 
-def _scale_rows(X: FloatArray, scale: FloatArray | None) -> FloatArray:
+def scale_rows(X: NDArray[Any], scale: FloatArray | None) -> FloatArray:
+    """diag(scale) X in float64; X itself without a scale."""
     if scale is None:
         return X
     if len(X) != len(scale):  # a single row would be broadcast

@@ -30,7 +30,7 @@ from numpy.typing import DTypeLike, NDArray
 from lowrankgcn._parallel import map_chunks, threads_for
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
-from lowrankgcn.operators.factors import Factor
+from lowrankgcn.operators.factors import Factor, scale_rows
 from lowrankgcn.operators.gaussian import PointCloud, gaussian_kernel
 
 __all__ = ["LandmarkFactor", "greedy_landmarks", "random_landmarks"]
@@ -192,14 +192,17 @@ class LandmarkFactor(Factor):
         map_chunks(span, self.cloud.n, self._span, n_threads=self._threads)
         return product
 
-    def transpose_product(self, X: FloatArray) -> FloatArray:
-        """Fᵀ X for X of shape (n,) or (n, k)."""
+    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
         if len(X) != self.cloud.n:  # rows beyond the last chunk would go unseen
             raise invalid("block", f"{self.cloud.n} rows", len(X))
-        total = self._sum_over_rows(
-            lambda kernel, start, stop: kernel.T @ X[start:stop].astype(self._dtype, copy=False),
-            (len(self.landmarks), *X.shape[1:]),
-        )
+
+        def term(kernel: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
+            part = scale_rows(X[start:stop], None if scale is None else scale[start:stop])
+            product: NDArray[Any] = kernel.T @ part.astype(self._dtype, copy=False)
+            return product
+
+        total = self._sum_over_rows(term, (len(self.landmarks), *X.shape[1:]))
         return self.inverse_root @ total
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:

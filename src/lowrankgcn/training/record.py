@@ -125,6 +125,36 @@ class TrainingRecord:
         Products of kernels with X are computed once for all restarts; beside the result the memory
         is that of one restart.
         """
+        given = self._features(network, X)
+        index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
+        with threads_for(math.prod(given.shape)):
+            if isinstance(network, ReducedOrderGCN):
+                parts = [network.project(H, index) for H in self.coefficients(network, given)]
+                if self.biases:
+                    parts = [H + bias for H, bias in zip(parts, self.biases[-1], strict=True)]
+                return torch.stack(parts)
+            first = first_product(network, given)
+            return torch.stack(
+                [self._logits(network, first, index, j) for j in range(self.n_restarts)]
+            )
+
+    @torch.no_grad()
+    def coefficients(self, network: ReducedOrderGCN, X: Any) -> Tensor:
+        """What eigenvectors are multiplied by: logits are U times this, and the last bias.
+
+        Parameters
+        ----------
+        network : ReducedOrderGCN
+        X : (n, N_0) Tensor, array or Features
+
+        Returns
+        -------
+        (s, r, C) Tensor
+        """
+        first = first_product(network, self._features(network, X))
+        return torch.stack([self._logits(network, first, None, j) for j in range(self.n_restarts)])
+
+    def _features(self, network: Network, X: Any) -> Features:
         self._check(network)
         if not isinstance(X, Features):
             X = torch.as_tensor(X).to(self.weights[0])
@@ -134,12 +164,7 @@ class TrainingRecord:
         given = X if isinstance(X, Features) else TensorFeatures(X)
         if given.nodes is not None and not isinstance(network, ReducedOrderGCN):
             raise invalid("X", "features of the network's own nodes", "rows that stand for others")
-        index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
-        with threads_for(math.prod(given.shape)):
-            first = first_product(network, given)
-            return torch.stack(
-                [self._logits(network, first, index, j) for j in range(self.n_restarts)]
-            )
+        return given
 
     def _logits(
         self,
@@ -148,18 +173,17 @@ class TrainingRecord:
         index: Tensor | None,
         restart: int,
     ) -> Tensor:
+        """Logits of rows, or those of eigenvectors without the last bias."""
         H = first(self.weights[0][restart].flatten(0, 1))
         last = len(self.weights) - 1
         reduced = isinstance(network, ReducedOrderGCN)
         for layer in range(last + 1):
-            chosen = index if layer == last and not reduced else None
+            chosen = index if layer == last else None
             if layer > 0:
                 H = self._convolve(network, H, layer, restart, chosen)
             elif chosen is not None:
                 H = H[chosen]
-            if layer == last and isinstance(network, ReducedOrderGCN):
-                H = network.project(H, index)
-            if self.biases:
+            if self.biases and not (reduced and layer == last):
                 H += self.biases[layer][restart]
             if layer < last:
                 H = network.activation(H)
