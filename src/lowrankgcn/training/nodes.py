@@ -42,7 +42,6 @@ _CHUNK_BYTES = 2**20
 _SMALLEST_CHUNK = 256
 # Rows whose sums are one number in double precision, whoever adds up the parts.
 _PART = 2**16
-_NOTHING: FloatArray = np.zeros(())
 
 
 @final
@@ -179,12 +178,14 @@ class StoredNodes(Nodes):
     def sums(self, layer: SpectralLayer) -> FloatArray:
         """UᵀH of a hidden layer, shape (r, c)."""
         U = self.vectors
-        return sum(map_chunks(lambda a, b: layer.sums(U[a:b]), self.n, _PART), _NOTHING)
+        parts = map_chunks(lambda a, b: layer.sums(U[a:b]), self.n, _PART)
+        return sum(parts, layer.sums(U[:0]))
 
     def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
         """∂A over ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH."""
         U = self.vectors
-        return sum(map_chunks(lambda a, b: layer.gradients(U[a:b], G), self.n, _PART), _NOTHING)
+        parts = map_chunks(lambda a, b: layer.gradients(U[a:b], G), self.n, _PART)
+        return sum(parts, layer.gradients(U[:0], G))
 
     def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
         """Rows of U of the given numbers, shape (p, R)."""
