@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import add
 from typing import Any, final
 
@@ -34,7 +35,7 @@ import numpy as np
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from lowrankgcn.distributed.blocks import Blocks
+from lowrankgcn.distributed.blocks import Blocks, KeptBlocks
 from lowrankgcn.distributed.vectors import EigenvectorRows, vector_blocks
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.training import Nodes, SpectralLayer
@@ -54,13 +55,13 @@ class BlockNodes(Nodes):
 
     Attributes
     ----------
-    pieces : Blocks
+    pieces : KeptBlocks
         Arrays (n_b, R), kept where they were computed.
     lengths : tuple of int
         Number of rows of every piece.
     """
 
-    pieces: Blocks
+    pieces: KeptBlocks
     lengths: tuple[int, ...]
 
     @classmethod
@@ -94,15 +95,15 @@ class BlockNodes(Nodes):
 
     def sums(self, layer: SpectralLayer) -> FloatArray:
         """UᵀH of a hidden layer, shape (r, c): one pass."""
-        return self.pieces.reduce(_sums, add, layer)
+        return self.pieces.reduce(layer.sums, add)
 
     def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
         """∂A over ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH: one pass."""
-        return self.pieces.reduce(_gradients, add, (layer, G))
+        return self.pieces.reduce(partial(layer.gradients, G=G), add)
 
     def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
         """Rows of U of the given numbers, ascending, shape (p, R)."""
-        rows: NDArray[Any] = self.pieces.take(index, self.lengths)
+        rows: NDArray[Any] = self.pieces.blocks.take(index, self.lengths)
         return rows
 
 
@@ -119,12 +120,3 @@ def _spans(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
 
 def _piece(parts: list[FloatArray], dtype: Any) -> NDArray[Any]:
     return np.concatenate(parts, dtype=dtype, casting="same_kind")
-
-
-def _sums(U: NDArray[Any], layer: SpectralLayer) -> FloatArray:
-    return layer.sums(U)
-
-
-def _gradients(U: NDArray[Any], known: tuple[SpectralLayer, NDArray[Any]]) -> FloatArray:
-    layer, G = known
-    return layer.gradients(U, G)
