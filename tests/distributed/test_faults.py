@@ -54,7 +54,22 @@ def expected() -> tuple[Any, Any]:
     return classifier.eigenpairs_.eigenvalues, classifier.transduction_.compute()
 
 
-@pytest.fixture
+def test_a_lost_scheduler_is_an_error_of_its_own() -> None:
+    options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
+    cluster = LocalCluster(**options, dashboard_address=None)
+    client = Client(cluster, set_as_default=True)
+    try:
+        timer = threading.Timer(0.5, cluster.close)
+        timer.start()
+        with pytest.raises(ConnectionError, match="Dask scheduler was lost"):
+            fit(slow_table())
+        timer.join()
+    finally:
+        client.close()
+        cluster.close()
+
+
+@pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster) as client:
@@ -89,6 +104,7 @@ def test_workers_killed_in_training_change_nothing(
     monkeypatch.setattr(nodes, "_ROWS", 100)  # both workers keep some of the pieces
     options: dict[str, Any] = {"preset": "paper", "early_stopping": True, "max_iter": 30}
     table = in_blocks(TEXTS, range(50, 400, 50))
+    client.wait_for_workers(2, timeout=60)
     pids = list(client.run(os.getpid).values())
     killed = []
 
@@ -101,21 +117,6 @@ def test_workers_killed_in_training_change_nothing(
     assert killed and set(client.run(os.getpid).values()) != set(pids)
     with dask.config.set(scheduler="synchronous"):
         alone = lg.GCNClassifier(random_state=0, **options).fit(table, LABELS)
+        assert_array_equal(disturbed.transduction_.compute(), alone.transduction_.compute())
     assert len(alone.loss_curve_) > 20
     assert_array_equal(disturbed.loss_curve_, alone.loss_curve_)
-    assert_array_equal(disturbed.transduction_.compute(), alone.transduction_.compute())
-
-
-def test_a_lost_scheduler_is_an_error_of_its_own() -> None:
-    options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
-    cluster = LocalCluster(**options, dashboard_address=None)
-    client = Client(cluster, set_as_default=True)
-    try:
-        timer = threading.Timer(0.5, cluster.close)
-        timer.start()
-        with pytest.raises(ConnectionError, match="Dask scheduler was lost"):
-            fit(slow_table())
-        timer.join()
-    finally:
-        client.close()
-        cluster.close()
