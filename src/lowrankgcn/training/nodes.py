@@ -62,6 +62,12 @@ class SpectralLayer:
     -----
     Both sums take rows in chunks: O(r + c) numbers for each row of a chunk of a megabyte. Products
     are in the type of U, sums of chunks in double precision.
+
+    Examples
+    --------
+    >>> layer = SpectralLayer(np.array([[2.0]]), np.array([-1.0]), "relu")
+    >>> layer.sums(np.array([[0.5], [1.0]]))  # the first node is at its kink
+    array([[1.]])
     """
 
     coefficients: NDArray[Any]
