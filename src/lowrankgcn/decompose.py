@@ -22,6 +22,7 @@ from lowrankgcn.eigensolvers import (
     BlockKrylov,
     DenseEigh,
     DirectSolution,
+    FourierModes,
     Lanczos,
     Solution,
     ThinSVD,
@@ -82,7 +83,7 @@ def iterate(
 
     The eigenvectors stand behind `lead` columns left for null vectors. A landmark kernel or a
     hypergraph with foreign loops starts from the singular vectors of its factor, which usually are
-    accurate enough already.
+    accurate enough already; one that is summed by Fourier modes solves its problem there.
     """
     options = (request.tol, request.max_iter, request.random_state)
     start = None if largest else request.start
@@ -92,6 +93,12 @@ def iterate(
             if guess is not None and guess.residuals.max() <= request.tol:
                 return guess
             start = start if guess is None else guess.vectors[:, lead:]
+    elif request.method == "auto" and not largest and FourierModes.fit(laplacian):
+        modes = FourierModes(request.tol, request.random_state)
+        guess = modes.solve(laplacian, count, lead, request.dtype)
+        if guess is not None and guess.residuals.max() <= request.tol:
+            return guess
+        start = start if guess is None else guess.vectors[:, lead:]
     # ARPACK needs fewer pairs than dimensions, and room for its basis.
     crowded = 2 * count >= laplacian.n - laplacian.null_space.dimension
     if request.method == "lanczos" and not crowded:

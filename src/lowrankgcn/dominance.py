@@ -74,8 +74,8 @@ def eigenpairs(
         smaller one makes a Gaussian Laplacian sum more accurately.
     method : {"auto", "dense", "svd", "lanczos", "krylov"}
         The solver, see :mod:`lowrankgcn.eigensolvers`. "auto" goes by the structure: Gram matrix
-        for hypergraphs and landmark kernels, LAPACK for n ≤ 512, blocks for exact Gaussian sums,
-        ARPACK otherwise.
+        for hypergraphs and landmark kernels, LAPACK for n ≤ 512, Fourier modes where they
+        are few beside the points, blocks for exact Gaussian sums, ARPACK otherwise.
     random_state : int
         Seed of start vectors and of the rows on which fast sums are checked.
     max_iter : int, optional

@@ -70,10 +70,11 @@ class Eigenpairs:
         Orthonormal columns.
     residuals : (k,) array
         ‖𝓛u − λu‖ for the operator that was solved; a true eigenvalue of it is no further away.
-    method : {"dense", "lanczos", "svd", "krylov", "null space"}
+    method : {"dense", "modes", "lanczos", "svd", "krylov", "null space"}
         The solver; "null space" when only zero eigenvalues were asked for.
     iterations : int
-        Products of the operator with a vector that the solver used.
+        Products of the operator with a vector that the solver used; with "modes" of its Gram matrix
+        on Fourier modes.
     n_components : int
         Multiplicity of the eigenvalue zero in the graph, whether or not all of it is here.
     fast_sum_error : float

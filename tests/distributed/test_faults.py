@@ -69,6 +69,25 @@ def test_a_lost_scheduler_is_an_error_of_its_own() -> None:
         cluster.close()
 
 
+def deadly(block: Any) -> Any:
+    """No block at all: whoever reads it dies."""
+    if len(block):
+        os._exit(1)
+    return block
+
+
+def test_a_block_that_kills_its_workers_is_an_error_of_its_own() -> None:
+    options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "processes": True}
+    table = in_blocks(TEXTS, [100]).map_partitions(deadly, meta=TEXTS.iloc[:0])
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(**options, dashboard_address=None) as cluster,
+        Client(cluster),
+        pytest.raises(ConnectionError, match=r"workers died .* use smaller blocks"),
+    ):
+        fit(table)
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -95,7 +96,10 @@ def _client(request: Request) -> Iterator[None]:
                 raise typer.BadParameter(message, param_hint="--scheduler") from None
         else:
             cluster = LocalCluster(
-                n_workers=request.workers, threads_per_worker=1, dashboard_address=None
+                n_workers=request.workers,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.ERROR,  # of workers that are slow to end
             )
             stack.enter_context(cluster)
             stack.enter_context(Client(cluster))

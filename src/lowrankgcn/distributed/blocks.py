@@ -32,7 +32,7 @@ import pandas as pd
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import inline_chunks
+from lowrankgcn._parallel import inline_chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
 
 __all__ = ["Blocks", "KeptBlocks", "compute", "is_collection", "joined_rows", "run_task"]
@@ -43,6 +43,7 @@ _FAN_IN = 8
 _HERE = 64  # small results that may come from the workers to be joined here
 # Of dask.distributed, when whoever holds the results is gone; named because it may not be loaded.
 _LOST = ("CommClosedError", "FutureCancelledError", "FuturesCancelledError", "CancelledError")
+_KILLED = "KilledWorker"  # when several workers died of one and the same task
 
 
 def is_collection(value: Any) -> bool:
@@ -60,7 +61,7 @@ def compute(*tasks: Delayed) -> tuple[Any, ...]:
     Raises
     ------
     ConnectionError
-        If the scheduler is lost meanwhile.
+        If the scheduler is lost meanwhile, or workers die whenever they try.
     """
     with _telling_of_losses():
         results: tuple[Any, ...] = dask.compute(*tasks)
@@ -75,6 +76,11 @@ def _telling_of_losses() -> Iterator[None]:
         if type(error).__name__ in _LOST:
             raise ConnectionError(
                 f"the Dask scheduler was lost and with it all intermediate results: {error}"
+            ) from error
+        if type(error).__name__ == _KILLED:
+            raise ConnectionError(
+                "workers died again and again on the same block of rows, mostly for want of memory:"
+                " use smaller blocks, or fewer workers with more memory each"
             ) from error
         raise
 
@@ -218,7 +224,8 @@ def joined_rows(parts: Sequence[Any], empty: Any) -> Any:
 
 def run_task(function: Callable[..., Any], block: Any, *shared: Any) -> Any:
     """``function(block, *shared)`` in this thread alone."""
-    with inline_chunks():  # one task is one thread: the scheduler runs several
+    # One task is one thread: the scheduler runs several.
+    with inline_chunks(), single_threaded_blas():
         return function(block, *shared)
 
 

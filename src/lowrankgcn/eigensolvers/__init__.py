@@ -8,6 +8,7 @@ solver    for                                            cost
 ========= ============================================== ===========================================
 dense     small n: LAPACK                                n³
 svd       𝓛 = I − Z Zᵀ: Gram matrix ZᵀZ (section A3.1)    two passes over Z, and m³ for m columns
+modes     Gaussian graphs summed by N Fourier modes      three passes over points, and N log N
 lanczos   any operator: ARPACK                           some 2k … 10k products, one vector each
 krylov    any operator, costly products, good start      products with blocks of vectors
 ========= ============================================== ===========================================
@@ -21,13 +22,18 @@ array([0.5, 0.5, 1.5, 1.5, 2. ])
 from lowrankgcn.eigensolvers.base import DirectSolution, Solution
 from lowrankgcn.eigensolvers.direct import DenseEigh, ThinSVD, gram_solution
 from lowrankgcn.eigensolvers.iterative import BlockKrylov, Lanczos
+from lowrankgcn.eigensolvers.mode_space import ModePairs, mode_pairs
+from lowrankgcn.eigensolvers.modes import FourierModes
 
 __all__ = [
     "BlockKrylov",
     "DenseEigh",
     "DirectSolution",
+    "FourierModes",
     "Lanczos",
+    "ModePairs",
     "Solution",
     "ThinSVD",
     "gram_solution",
+    "mode_pairs",
 ]

@@ -119,7 +119,7 @@ def forward(
     for number, layer in enumerate(network.layers):
         if number:
             H = activated(network, outputs[-1])
-        outputs.append(network._layer(layer, extended, H))
+        outputs.append(layer.output(extended, None if layer.own is None else H @ layer.own))
     return outputs
 
 

@@ -107,7 +107,8 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
     graph_ : Graph
         The graph that was taken.
     eigenpairs_ : Eigenpairs or None
-        Of its Laplacian, None for full rank only.
+        Of its Laplacian, None for full rank only. Each vector has the sign of its overlap with the
+        features; with ``preset="paper"``, that of :func:`lowrankgcn.eigenpairs`.
     laplacian_ : Laplacian
     selection_ : Selection
         Candidates with cross-validated accuracy, loss and share; prints as a table.

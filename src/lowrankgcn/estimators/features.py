@@ -115,6 +115,11 @@ class TableFeatures(Features):
                 )
         return torch.from_numpy(product).to(weight.device)
 
+    def part(self, start: int, stop: int) -> TableFeatures:
+        """The rows start…stop−1, in the same memory."""
+        codes = CodeFactor(self.incidence.codes[start:stop], self.incidence.n_hyperedges)
+        return TableFeatures(codes, self.shown, self.means, self.numbers[start:stop])
+
     def dense(self) -> Tensor:
         """All of X."""
         return self.take(torch.arange(self.shape[0]))

@@ -27,6 +27,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import Hypergraph, TableEncoder
 from lowrankgcn.graphs.cells import Numbers, read_cells, read_table
 from lowrankgcn.graphs.columns import BinnedColumn
+from lowrankgcn.operators.column_groups import product_of_rows
 
 __all__ = [
     "GivenInputs",
@@ -63,6 +64,10 @@ class Inputs(ABC):
         extended : (q, 1 + R) array
             Values at these rows of the vectors that a :class:`Model` extends.
         """
+
+    def product(self, X: Any, weights: FloatArray, extended: FloatArray = _NOTHING) -> FloatArray:
+        """Features times weights (N_0, k), shape (q, k)."""
+        return self.features(X, extended) @ weights
 
     @abstractmethod
     def rows(self, X: Any) -> Any:
@@ -196,6 +201,17 @@ class TableInputs(Inputs):
         result = indicator_rows(codes, self.shown, self.encoder.n_hyperedges, len(self.numbers))
         result[:, : len(self.shown)] -= self.means
         result[:, len(self.shown) :] = self.standardised(X, len(codes))
+        return result
+
+    def product(self, X: Any, weights: FloatArray, extended: FloatArray = _NOTHING) -> FloatArray:
+        """Features times weights, by gathering: indicators are never formed."""
+        count = len(self.shown)
+        table = np.zeros((self.encoder.n_hyperedges, weights.shape[1]))
+        table[self.shown] = weights[:count]
+        result = product_of_rows(self.encoder.transform(X), self.encoder.levels, table)
+        result -= self.means @ weights[:count]
+        if self.numbers:
+            result += self.standardised(X, len(result)) @ weights[count:]
         return result
 
     def standardised(self, X: Any, n_rows: int) -> FloatArray:

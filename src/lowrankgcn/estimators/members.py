@@ -44,6 +44,7 @@ Restarts = Literal["ensemble", "best"]
 FloatArray = NDArray[np.float64]
 
 _SOFTMAX_ROWS = 8192  # in the cache
+_GATHERED_ROWS = 65536
 
 
 @final
@@ -71,6 +72,8 @@ class Member:
 
     def distributions(self, features: Features) -> FloatArray:
         """Class distributions of the fitted rows with such features, shape (n, C)."""
+        if self.prepared.candidate.ignores_graph:
+            return self._from_features(features)
         seen = self.prepared.seen(features, self.record.weights[0])
         if isinstance(self.network, ReducedOrderGCN):
             return self._from_eigenvectors(self.network, seen)
@@ -78,6 +81,23 @@ class Member:
         shares = torch.softmax(logits[torch.as_tensor(self.restarts)], dim=2)
         mean: FloatArray = shares.mean(dim=0).double().cpu().numpy()
         return mean
+
+    def _from_features(self, features: Features) -> FloatArray:
+        """The same for a network that sees nothing else, in chunks of rows."""
+        name, scale = str(self.network.activation_name), self.prepared.feature_scale
+        network = ExtendedNetwork(_IdentityBuilder(self).layers(features), name, scale, self.weight)
+        assert network.first_weights is not None
+        weights = torch.from_numpy(network.first_weights).to(self.record.weights[0].dtype)
+        shares = np.empty((features.shape[0], self.network.widths[-1]))
+
+        def classify(start: int, stop: int) -> None:
+            first = features.part(start, stop).times(weights).numpy()
+            for a, b in chunks(len(first), _SOFTMAX_ROWS):
+                rows = slice(start + a, start + b)
+                shares[rows] = network.distributions(np.zeros((b - a, 0)), first[a:b])
+
+        map_chunks(classify, len(shares), _GATHERED_ROWS)
+        return shares
 
     def _from_eigenvectors(self, network: ReducedOrderGCN, seen: Features) -> FloatArray:
         """The same for a reduced-order network, in chunks of rows."""
@@ -127,6 +147,28 @@ class ExtendedLayer:
     bias: NDArray[Any] | None
     n_restarts: int
 
+    def output(self, extended: FloatArray, own: NDArray[Any] | None) -> NDArray[Any]:
+        """What the layer gives before its activation, shape (s, q, N_out).
+
+        Parameters
+        ----------
+        extended : (q, R) array
+            Values of the extended vectors.
+        own : (s, q, N_out) array or None
+            The row's own input times `own`.
+        """
+        Z: Any = 0.0 if own is None else own
+        if self.readout is not None:
+            part = extended[:, self.first : self.first + len(self.readout)] @ self.readout
+            Z = Z + self.by_restart(part)
+        if self.bias is not None:
+            Z = Z + self.bias[:, None, :]
+        return np.ascontiguousarray(Z)
+
+    def by_restart(self, flat: NDArray[Any]) -> NDArray[Any]:
+        """From (q, s·N_out) to (s, q, N_out)."""
+        return flat.reshape(len(flat), self.n_restarts, -1).transpose(1, 0, 2)
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -145,24 +187,43 @@ class ExtendedNetwork:
     feature_scale: float
     weight: float
 
-    def distributions(self, extended: FloatArray, features: FloatArray) -> FloatArray:
+    def distributions(self, extended: FloatArray, first: FloatArray) -> FloatArray:
         """Class distributions, shape (q, C).
 
         Parameters
         ----------
         extended : (q, R) array
             Values of the extended vectors.
-        features : (q, N_0) array
+        first : (q, s·N_1) array
+            Features times :attr:`first_weights`; of no column without these.
         """
         activation = ACTIVATIONS[self.activation]()
         # In double precision, whatever the weights: products in single precision would let a row's
         # last digits depend on how many others come with it.
-        H: NDArray[Any] = (features * self.feature_scale)[None]
+        H: Any = None
         for number, layer in enumerate(self.layers):
-            H = self._layer(layer, extended, H)
+            own = None
+            if layer.own is not None:
+                own = H @ layer.own if number else layer.by_restart(first)
+            H = layer.output(extended, own)
             if number < len(self.layers) - 1:
                 H = activation(torch.from_numpy(H)).numpy()
         return mean_softmax(H.transpose(0, 2, 1))
+
+    @property
+    def n_seen(self) -> int:
+        """Number of columns of :attr:`first_weights`."""
+        own = self.layers[0].own
+        return 0 if own is None else int(own.shape[0] * own.shape[2])
+
+    @property
+    def first_weights(self) -> FloatArray | None:
+        """What features are multiplied by in the first layer, shape (N_0, s·N_1)."""
+        own = self.layers[0].own
+        if own is None:
+            return None
+        flat: FloatArray = own.transpose(1, 0, 2).reshape(own.shape[1], -1).astype(np.float64)
+        return self.feature_scale * flat
 
     @property
     def reads_only(self) -> bool:
@@ -170,8 +231,8 @@ class ExtendedNetwork:
         return len(self.layers) == 1 and self.layers[0].own is None
 
     @property
-    def n_outputs(self) -> int:
-        """Number of logits of a row, of all restarts together."""
+    def n_logits(self) -> int:
+        """Number of logits of a row that :meth:`folded` gives, of all restarts together."""
         readout = self.layers[0].readout
         return 0 if readout is None else int(readout.shape[1])
 
@@ -187,16 +248,6 @@ class ExtendedNetwork:
         layer = self.layers[0]
         by_restart = logits.T.reshape(layer.n_restarts, -1, len(logits))
         return mean_softmax(by_restart, layer.bias)
-
-    @staticmethod
-    def _layer(layer: ExtendedLayer, vectors: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
-        Z: Any = 0.0 if layer.own is None else H @ layer.own
-        if layer.readout is not None:
-            part = vectors[:, layer.first : layer.first + len(layer.readout)] @ layer.readout
-            Z = Z + part.reshape(len(part), layer.n_restarts, -1).transpose(1, 0, 2)
-        if layer.bias is not None:
-            Z = Z + layer.bias[:, None, :]
-        return np.ascontiguousarray(Z)
 
 
 @final

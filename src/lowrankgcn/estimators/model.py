@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import map_chunks
-from lowrankgcn.estimators.inputs import FloatArray, Inputs
+from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs
 from lowrankgcn.estimators.members import ExtendedNetwork
 from lowrankgcn.extension import CrossAffinity
 
 __all__ = ["Model"]
 
 _ROWS = 65536
+_CACHED_ROWS = 4096
 _ENTRIES = 2**22  # of the features of a chunk
 
 
@@ -82,30 +82,49 @@ class Model:
         return extended, self.inputs.features(X, extended)
 
     def _chunk(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-        if self._folded is None:
-            extended, features = self.place(X)
-            shares = [network.distributions(extended, features) for network in self.networks]
-        else:
-            extended = self.cross.product(self.inputs.rows(X), self._folded)
-            ends = np.cumsum([1, *(network.n_outputs for network in self.networks)])
-            shares = [
-                network.from_logits(extended[:, start:stop])
-                for network, (start, stop) in zip(self.networks, pairwise(ends), strict=True)
-            ]
-        total = np.zeros((len(extended), self.n_classes))
-        for network, part in zip(self.networks, shares, strict=True):
-            total += network.weight * part
+        basis = self.basis if self._folded is None else self._folded
+        extended = self.cross.product(self.inputs.rows(X), basis)
+        first = np.zeros((len(extended), 0))
+        if self._first_weights is not None:
+            first = self.inputs.product(X, self._first_weights, extended)
+        total = np.empty((len(extended), self.n_classes))
+        for start, stop in chunks(len(total), _CACHED_ROWS):  # hidden layers stay in the cache
+            total[start:stop] = self._mixed(extended[start:stop], first[start:stop])
         lost = extended[:, 0] == 0
         total[lost] = 1.0 / self.n_classes
         return total / total.sum(axis=1, keepdims=True), lost
 
+    def _mixed(self, extended: FloatArray, first: FloatArray) -> FloatArray:
+        """Distributions of all networks, weighted and added."""
+        total = np.zeros((len(extended), self.n_classes))
+        read, seen = 1, 0  # columns of `extended` and of `first` that networks had
+        for network in self.networks:
+            if self._folded is not None and network.reads_only:
+                shares = network.from_logits(extended[:, read : read + network.n_logits])
+                read += network.n_logits
+            else:
+                shares = network.distributions(extended, first[:, seen : seen + network.n_seen])
+                seen += network.n_seen
+            total += network.weight * shares
+        return total
+
+    @cached_property
+    def _first_weights(self) -> FloatArray | None:
+        """First-layer weights of all networks that see features side by side, shape (N_0, k)."""
+        weights = [network.first_weights for network in self.networks]
+        seeing = [weight for weight in weights if weight is not None]
+        return np.hstack(seeing) if seeing else None
+
     @cached_property
     def _folded(self) -> FloatArray | None:
-        """The first vector of the basis, then all logits, if all of them are linear in the basis.
+        """The first vector of the basis, then logits that are linear in the basis.
 
-        So many columns are fewer than those of the basis, or hardly more, and no product follows.
+        None if others read vectors of the basis, too. Logits are about as many columns as the basis
+        has, and no product with a readout follows.
         """
-        if not all(network.reads_only for network in self.networks):
+        others = [network for network in self.networks if not network.reads_only]
+        reading = any(layer.readout is not None for network in others for layer in network.layers)
+        if reading or isinstance(self.inputs, GivenInputs):
             return None
-        logits = [network.folded(self.basis) for network in self.networks]
+        logits = [network.folded(self.basis) for network in self.networks if network.reads_only]
         return np.hstack([self.basis[:, :1], *logits])

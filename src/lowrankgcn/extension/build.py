@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from lowrankgcn._parallel import blas_for
 from lowrankgcn._validation import choice, invalid, positive_float
 from lowrankgcn.extension.base import CrossAffinity, node_scale
+from lowrankgcn.extension.fourier import FourierCross
 from lowrankgcn.extension.points import LandmarkCross, PointCross
 from lowrankgcn.extension.sparse import (
     IncidenceCross,
@@ -27,6 +28,7 @@ from lowrankgcn.operators import (
     ScaledFactor,
     SparseFactor,
 )
+from lowrankgcn.operators.fourier import GaussianFourier
 from lowrankgcn.operators.landmarks import LandmarkFactor
 from lowrankgcn.spectrum import Eigenpairs
 
@@ -38,6 +40,7 @@ _KINDS: dict[str, type[CrossAffinity]] = {
         TableCross,
         IncidenceCross,
         LandmarkCross,
+        FourierCross,
         PointCross,
         NeighbourCross,
         WeightCross,
@@ -49,6 +52,7 @@ _UNDEFINED = 1e-6
 
 _CONSTANT = 1e-12
 _SAMPLE = 1000
+_KEPT_POINTS = 50_000  # up to here new rows have exact weights to all points
 
 
 def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) -> CrossAffinity:
@@ -60,6 +64,7 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
     table      :meth:`Hypergraph.from_table`                  tables          the encoder
     incidence  every other hypergraph                         incidences      hyperedge weights
     landmarks  Gaussian graphs summed by "low-rank"           points          m landmarks
+    fourier    more than 50 000 points, summed by "fourier"    points          N Fourier modes
     points     Gaussian graphs summed in any other way        points          all points
     neighbours :meth:`AdjacencyGraph.knn`                     points          all points
     weights    every other :class:`AdjacencyGraph`            weights         nothing
@@ -138,6 +143,8 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
             column_sums=column_sums,
             misfit=_misfit(factor),
         )
+    if isinstance(operator, GaussianFourier) and graph.n_nodes > _KEPT_POINTS:
+        return FourierCross.from_laplacian(laplacian, loop)
     return PointCross(
         loop_weight=loop,
         columns=diagonal,
@@ -154,7 +161,7 @@ def cross_from_state(
 
     Parameters
     ----------
-    kind : {"table", "incidence", "landmarks", "points", "neighbours", "weights"}
+    kind : {"table", "incidence", "landmarks", "fourier", "points", "neighbours", "weights"}
         `CrossAffinity.kind`.
     arrays, values
         What :meth:`CrossAffinity.state` returned, possibly by way of a file.

@@ -14,8 +14,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self, final
 
 import numpy as np
@@ -105,17 +103,11 @@ class TableCross(_SparseCross):
 
     def _product(self, X: Any, Q: FloatArray) -> FloatArray:
         codes = self.encoder.transform(X)
-        sums = product_of_rows(codes, self._levels, np.column_stack([Q, self.weights]))
+        sums = product_of_rows(codes, self.encoder.levels, np.column_stack([Q, self.weights]))
         divisor, root = row_scale(sums[:, -1], self.loop_weight)
         product = sums[:, :-1]
         product *= (root / divisor)[:, None]
         return product
-
-    @cached_property
-    def _levels(self) -> dict[int, NDArray[np.intp]]:
-        """Hyperedges of every column, and |E| for none."""
-        ends = pairwise(self.encoder.offsets)
-        return {j: np.append(np.arange(*pair), self.n_columns) for j, pair in enumerate(ends)}
 
     def state(self) -> tuple[Arrays, Values]:
         """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, final
 
 import numpy as np
@@ -222,6 +223,12 @@ class TableEncoder:
     def n_hyperedges(self) -> int:
         """Number of hyperedges."""
         return self.offsets[-1]
+
+    @cached_property
+    def levels(self) -> dict[int, NDArray[np.intp]]:
+        """What a row may have in each column in use: its hyperedges, or ``n_hyperedges``."""
+        ends = pairwise(self.offsets)
+        return {j: np.append(np.arange(*pair), self.n_hyperedges) for j, pair in enumerate(ends)}
 
     @cached_property
     def hyperedge_names(self) -> tuple[str, ...]:

@@ -19,27 +19,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
 
-import finufft
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
+from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.gaussian import PointCloud
+from lowrankgcn.operators.mode_gram import ModeGram
+from lowrankgcn.operators.modes import ModeGrid, PlannedPoints, fourier_modes
 
-__all__ = ["GaussianFourier", "fourier_modes"]
+__all__ = ["FourierFactor", "GaussianFourier", "fourier_modes"]
 
-
-def fourier_modes(extent: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
-    """Period P and half-width M per dimension, for an error of order `eps` of the kernel.
-
-    P = extent + √ln(1/ε) keeps the periodic images ε small, modes −M…M with M = P/π·√ln(1/ε) reach
-    to where the Gaussian's transform exp(−(πk/P)²) is ε small. M is whole but a float, as narrow
-    kernels ask for more modes than an integer can count.
-    """
-    reach = math.sqrt(math.log(1 / eps))
-    period = extent + reach
-    return period, np.ceil(period / math.pi * reach)
+_ROWS = 1024  # of waves evaluated at once
 
 
 @final
@@ -49,39 +42,22 @@ class GaussianFourier(SymmetricOperator):
 
     cloud: PointCloud
     eps: float
-    coefficients: FloatArray  # transform of the Gaussian on the grid of modes
-    forward: tuple[Any, ...]  # finufft.Plan of type 1 for every span of points
-    backward: tuple[Any, ...]  # finufft.Plan of type 2
+    points: PlannedPoints
 
     @classmethod
     def from_cloud(cls, cloud: PointCloud, *, eps: float) -> GaussianFourier:
-        """Size the grid from the kernel and plan both transforms."""
-        period, half = fourier_modes(cloud.extent, eps)
-        coefficients = np.ones(())
-        for P, M in zip(period, half, strict=True):
-            k = np.arange(-M, M + 1)
-            line = math.sqrt(math.pi) / P * np.exp(-((math.pi * k / P) ** 2))
-            coefficients = np.multiply.outer(coefficients, line)
-        middle = (cloud.coordinates.max(axis=0) + cloud.coordinates.min(axis=0)) / 2
-        angles = [
-            np.ascontiguousarray((cloud.coordinates[:, j] - middle[j]) * (2 * math.pi / period[j]))
-            for j in range(cloud.dimension)
-        ]
-        modes = tuple(int(2 * M + 1) for M in half)
-        # FINUFFT's own threads add in any order. One thread per plan and a number of plans that
-        # does not depend on the number of threads give the same bits every time.
-        options = {"eps": max(eps, 1e-14), "dtype": "complex128", "nthreads": 1}
-        forward: list[Any] = []
-        backward: list[Any] = []
-        for start, stop in chunks(cloud.n, _points_per_plan(cloud.n, coefficients.size)):
-            for plans, kind, sign in ((forward, 1, -1), (backward, 2, 1)):
-                plans.append(finufft.Plan(kind, modes, isign=sign, **options))
-                plans[-1].setpts(*(angle[start:stop] for angle in angles))
-        return cls(cloud, eps, coefficients, tuple(forward), tuple(backward))
+        """Size the grid from the kernel."""
+        low, high = cloud.corners
+        return cls(cloud, eps, ModeGrid.for_box(low, high, eps).plan(cloud.coordinates))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Plans live in FINUFFT's memory: a copy or another process makes its own.
         return partial(GaussianFourier.from_cloud, eps=self.eps), (self.cloud,)
+
+    @property
+    def grid(self) -> ModeGrid:
+        """The modes that products go through."""
+        return self.points.grid
 
     @property
     def n(self) -> int:
@@ -89,40 +65,86 @@ class GaussianFourier(SymmetricOperator):
         return self.cloud.n
 
     def _apply(self, X: FloatArray) -> FloatArray:
-        product = np.empty((self.n, X.shape[1]))
-        packed = np.zeros(self.n, np.complex128)
-        # K is real, so two real vectors travel as one complex vector.
-        for column in range(0, X.shape[1], 2):
-            pair = X[:, column : column + 2]
-            packed.real = pair[:, 0]
-            packed.imag = pair[:, 1] if pair.shape[1] == 2 else 0.0
-            result = self._multiply(packed)
-            product[:, column] = result.real
-            if pair.shape[1] == 2:
-                product[:, column + 1] = result.imag
+        product = np.empty(X.shape)
+        for j in range(0, X.shape[1], 2):  # two columns are one transform
+            sums = self.points.spread(X[:, j : j + 2])
+            sums *= self.grid.coefficients[:, None]
+            product[:, j : j + 2] = self.points.gather(sums)
         return product
-
-    def _multiply(self, x: NDArray[np.complex128]) -> NDArray[np.complex128]:
-        """K x for a complex vector."""
-        span = _points_per_plan(self.n, self.coefficients.size)
-        spectrum = np.sum(
-            map_chunks(
-                lambda start, stop: self.forward[start // span].execute(x[start:stop]), self.n, span
-            ),
-            axis=0,
-        )
-        spectrum *= self.coefficients
-        return np.concatenate(
-            map_chunks(
-                lambda start, _: self.backward[start // span].execute(spectrum), self.n, span
-            )
-        )
 
     def diagonal(self) -> FloatArray:
         """Diagonal, shape (n,): all ones, up to the error `eps`."""
         return np.ones(self.n)
 
 
-def _points_per_plan(n: int, modes: int) -> int:
-    """At most eight plans, and none whose grid is more work than its points."""
-    return max(-(-n // 8), 4 * modes, 2**14)
+@final
+@dataclass(frozen=True, eq=False)
+class FourierFactor(Factor):
+    """The tall factor F_ik = √c_k cas(ω_k·u_i) of the kernel K ≈ F Fᵀ, not stored.
+
+    Notes
+    -----
+    Products are transforms by FINUFFT, accurate to the grid's `eps`; rows are evaluated directly.
+
+    Examples
+    --------
+    >>> u = np.array([[0.0], [1.0]])
+    >>> F = FourierFactor(ModeGrid.for_box(np.zeros(1), np.ones(1), 1e-9), u)
+    >>> (F.to_dense() @ F.to_dense().T).round(6)
+    array([[1.      , 0.367879],
+           [0.367879, 1.      ]])
+    """
+
+    grid: ModeGrid
+    coordinates: FloatArray  # (n, d)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N)."""
+        return len(self.coordinates), self.grid.size
+
+    def __matmul__(self, V: Any) -> FloatArray:
+        """F V for V of shape (N,) or (N, k)."""
+        if not len(self.coordinates):
+            return np.zeros((0, *V.shape[1:]))
+        root = np.sqrt(self.grid.coefficients)
+        return self.grid.gather(self.coordinates, V * (root if V.ndim == 1 else root[:, None]))
+
+    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(scale) X for X of shape (n,) or (n, k); in the precision of X if it will do."""
+        if len(X) != len(self.coordinates):
+            raise invalid("block", f"{len(self.coordinates)} rows", len(X))
+        plan = self.grid.plan(self.coordinates)
+        if X.dtype == np.float32:
+            plan = plan.again(eps=plan.eps, single=True)
+        sums = plan.spread(X, scale)
+        root = np.sqrt(self.grid.coefficients)
+        product: FloatArray = sums * (root if X.ndim == 1 else root[:, None])
+        return product
+
+    def gram(self, weights: FloatArray | None = None) -> FloatArray:
+        """Fᵀ diag(weights) F, shape (N, N): for few modes; `ModeGram` multiplies without it."""
+        ones = np.ones(len(self.coordinates)) if weights is None else weights
+        symbols = self.grid.doubled.spread(self.coordinates, ones[:, None])
+        gram = ModeGram.from_symbols(self.grid, symbols).products(np.eye(self.grid.size))[0]
+        symmetric: FloatArray = (gram + gram.T) / 2
+        return symmetric
+
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        ones = np.ones(self.grid.size) if weights is None else weights
+        squares = np.empty(len(self.coordinates))
+        for start, stop in chunks(len(squares), _ROWS):
+            squares[start:stop] = self.take(np.arange(start, stop)) ** 2 @ ones
+        return squares
+
+    def take(self, index: NDArray[np.intp]) -> FloatArray:
+        """Selected rows as a dense array (len(index), N)."""
+        angles = (self.coordinates[index] - self.grid.middle) * (2 * math.pi / self.grid.period)
+        waves = np.ones((len(angles), 1), np.complex128)
+        for angle, M in zip(angles.T, self.grid.half, strict=True):
+            line = np.exp(1j * angle[:, None] * np.arange(-M, M + 1))
+            size = waves.shape[1] * line.shape[1]
+            waves = (waves[:, :, None] * line[:, None, :]).reshape(len(angles), size)
+        rows: FloatArray = np.sqrt(self.grid.coefficients) * (waves.real + waves.imag)
+        return rows

@@ -90,8 +90,13 @@ class PointCloud:
     @property
     def extent(self) -> FloatArray:
         """Side lengths of the bounding box in bandwidths, shape (d,)."""
-        low, high = _corners(self.coordinates)
+        low, high = self.corners
         return high - low
+
+    @property
+    def corners(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest corner of the bounding box, shape (d,) each."""
+        return _corners(self.coordinates)
 
 
 def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:

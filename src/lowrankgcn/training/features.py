@@ -59,6 +59,10 @@ class Features(ABC):
     def times(self, weight: Tensor) -> Tensor:
         """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
 
+    def part(self, start: int, stop: int) -> Features:
+        """The rows start…stop−1, as features of so many rows."""
+        return TensorFeatures(self.take(torch.arange(start, stop)))
+
     @abstractmethod
     def dense(self) -> Tensor:
         """All of X, which kernels of full rank need."""
@@ -107,6 +111,10 @@ class TensorFeatures(Features):
     def take(self, index: Tensor) -> Tensor:
         """Selected rows X[index], shape (p, N₀)."""
         return self.tensor[index]
+
+    def part(self, start: int, stop: int) -> TensorFeatures:
+        """The rows start…stop−1, in the same memory."""
+        return TensorFeatures(self.tensor[start:stop])
 
     def inner(self, U: Tensor) -> Tensor:
         """The product UᵀX, in double precision where the types differ."""

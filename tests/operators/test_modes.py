@@ -1,0 +1,135 @@
+"""Sums over waves against the explicit matrix of cas(ω·u), in every dimension and any cut."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from lowrankgcn.operators.factors import Factor
+from lowrankgcn.operators.fourier import FourierFactor
+from lowrankgcn.operators.mode_gram import ModeGram
+from lowrankgcn.operators.modes import ModeGrid
+from tests.operator_contract import FactorContract, block
+
+ACCURATE = 1e-12
+
+
+def waves(grid: ModeGrid, u: np.ndarray) -> np.ndarray:
+    """cas(ω_k·u_i), one mode after the other, the last dimension fastest."""
+    columns = []
+    for k in product(*(range(-M, M + 1) for M in grid.half)):
+        phase = ((u - grid.middle) * (2 * np.pi * np.array(k) / grid.period)).sum(axis=1)
+        columns.append(np.cos(phase) + np.sin(phase))
+    return np.stack(columns, axis=1)
+
+
+def small_grid(half: tuple[int, ...]) -> ModeGrid:
+    d = len(half)
+    return ModeGrid(np.linspace(0.3, -0.2, d), np.linspace(4.0, 3.0, d), half, 1e-3)
+
+
+HALVES = st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple)
+
+
+@given(half=HALVES, n=st.integers(1, 9), width=st.integers(1, 4), seed=st.integers(0, 99))
+def test_transforms_are_products_with_the_waves(
+    half: tuple[int, ...], n: int, width: int, seed: int
+) -> None:
+    grid = small_grid(half)
+    u, x, a = block(n, len(half), seed), block(n, width, seed + 1), block(grid.size, width, seed)
+    C = waves(grid, u)
+    assert_allclose(grid.spread(u, x, eps=ACCURATE), C.T @ x, atol=1e-9)
+    assert_allclose(grid.gather(u, a, eps=ACCURATE), C @ a, atol=1e-9)
+    assert_allclose(grid.spread(u, x[:, 0], eps=ACCURATE), C.T @ x[:, 0], atol=1e-9)
+    assert_allclose(grid.gather(u, a[:, 0], eps=ACCURATE), C @ a[:, 0], atol=1e-9)
+
+
+@given(half=HALVES, n=st.integers(1, 9), width=st.integers(1, 3), seed=st.integers(0, 99))
+def test_gram_matrices_need_no_points(half: tuple[int, ...], n: int, width: int, seed: int) -> None:
+    grid = small_grid(half)
+    u, w = block(n, len(half), seed), block(n, width, seed + 1)
+    F = waves(grid, u) * np.sqrt(grid.coefficients)
+    gram = ModeGram.from_symbols(grid, grid.doubled.spread(u, w, eps=ACCURATE))
+    V = block(grid.size, 2, seed)
+    for weights, image in zip(w.T, gram.products(V), strict=True):
+        assert_allclose(image, F.T @ (weights[:, None] * (F @ V)), atol=1e-9)
+    mixed = gram.combined(np.arange(1.0, width + 1))
+    expected = F.T @ ((w @ np.arange(1.0, width + 1))[:, None] * (F @ V))
+    assert_allclose(mixed.products(V)[0], expected, atol=1e-9)
+
+
+@given(cuts=st.lists(st.integers(0, 60), max_size=4), seed=st.integers(0, 9))
+def test_sums_of_blocks_are_the_sums(cuts: list[int], seed: int) -> None:
+    u, x = block(60, 2, seed), block(60, 3, seed + 1)
+    grid = ModeGrid.for_box(u.min(axis=0), u.max(axis=0), 1e-4)
+    edges = [0, *sorted(cuts), 60]
+    parts = [grid.spread(u[a:b], x[a:b], eps=ACCURATE) for a, b in pairwise(edges) if b > a]
+    assert_allclose(sum(parts), grid.spread(u, x, eps=ACCURATE), atol=1e-9)
+
+
+def test_kernel_is_the_product_of_the_factor() -> None:
+    u = block(30, 3)
+    grid = ModeGrid.for_box(u.min(axis=0), u.max(axis=0), 1e-8)
+    F = waves(grid, u) * np.sqrt(grid.coefficients)
+    exact = np.exp(-((u[:, None] - u) ** 2).sum(axis=2))
+    assert_allclose(F @ F.T, exact, atol=1e-7)
+
+
+class TestFourierFactor(FactorContract):
+    tolerance = 1e-9
+
+    @pytest.fixture(params=[(3,), (2, 3), (1, 2, 1)])
+    def case(self, request: pytest.FixtureRequest) -> tuple[Factor, np.ndarray]:
+        d = len(request.param)
+        grid = ModeGrid(np.zeros(d), np.full(d, 4.0), request.param, 1e-13)
+        u = block(12, d)
+        return FourierFactor(grid, u), waves(grid, u) * np.sqrt(grid.coefficients)
+
+
+@pytest.mark.parametrize("n", [300, 90_000])
+def test_points_have_the_same_bits_in_any_company(n: int) -> None:
+    rng = np.random.default_rng(0)
+    u = rng.random((n, 3))
+    grid = ModeGrid.for_box(np.zeros(3), np.ones(3), 1e-4)
+    a = block(grid.size, 3)
+    values = grid.gather(u, a)
+    for part in ([0], [n - 1, 7], np.arange(50, 250)):
+        assert_array_equal(grid.gather(u[part], a), values[part])
+
+
+def test_plans_survive_copies() -> None:
+    u = block(20, 2)
+    plan = ModeGrid.for_box(u.min(axis=0), u.max(axis=0), 1e-4).plan(u)
+    sums = plan.spread(np.ones(20))
+    copy = pickle.loads(pickle.dumps(plan))
+    assert_array_equal(copy.spread(np.ones(20)), sums)
+    assert_array_equal(copy.gather(sums), plan.gather(sums))
+
+
+def test_wrong_shapes_are_refused() -> None:
+    grid = small_grid((2, 2))
+    with pytest.raises(ValueError, match="coordinates: expected 2 columns"):
+        grid.spread(np.ones((3, 1)), np.ones(3))
+    with pytest.raises(ValueError, match=r"symbols: expected shape \(81, q\)"):
+        ModeGram.from_symbols(grid, np.ones((25, 1)))
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1e-5, 1e-7])
+def test_single_precision_only_where_it_will_do(eps: float) -> None:
+    u = np.random.default_rng(0).random((5000, 3))
+    grid = ModeGrid.for_box(np.zeros(3), np.full(3, 6.0), 1e-4)
+    plan = grid.plan(u).again(eps=eps, single=True)
+    assert plan.single == (eps >= 1e-5)
+    x, a = block(5000, 2), block(grid.size, 2)
+    accurate = grid.plan(u, eps=1e-12)
+    for got, exact in (
+        (plan.spread(x.astype(np.float32)), accurate.spread(x)),
+        (plan.gather(a, out=np.empty((5000, 2), np.float32)), accurate.gather(a)),
+    ):
+        assert np.linalg.norm(got - exact) <= 3 * max(eps, 1e-7) * np.linalg.norm(exact)
