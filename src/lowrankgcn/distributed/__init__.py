@@ -25,6 +25,7 @@ ritz            eigenpairs from these
 point_spectrum  the passes over a kernel, until its measured error fits
 point_vectors   rows of the eigenvectors of points
 known           what set-up knows of all rows, be they a table or points
+nodes           hidden layers of low-rank networks as sums over kept rows of U
 standin         rows that stand for all in training
 signs           the sign rule over blocks
 setup           the passes over a table in their order, models of its rows

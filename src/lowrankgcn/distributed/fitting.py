@@ -8,7 +8,8 @@ vocabulary      one, six more with bins       values of every column; counts in 
 counts          one                           |E|² integers for each number of cells in a row
 units           two to eight, of points       counts in 4096 parts, a few thousand rows
 kernel          three, of points              arrays over landmarks or Fourier modes
-training        none                          nothing
+training        none; with low-rank networks  r·c numbers to and from each block, twice in an
+                one for U, two an iteration   iteration, for c hidden columns of all restarts
 prediction      one, when asked for           the model to the workers, results to nobody
 =============== ============================= ===================================================
 """
@@ -16,7 +17,7 @@ prediction      one, when asked for           the model to the workers, results 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import dask.array as da
@@ -26,11 +27,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks, is_collection, joined_rows, run_task
 from lowrankgcn.distributed.known import Known
 from lowrankgcn.distributed.labels import read_lazy_labels, read_weights
 from lowrankgcn.distributed.model import evidence, fitted_rows
+from lowrankgcn.distributed.nodes import BlockNodes
 from lowrankgcn.distributed.points import loop_of, set_up_points
 from lowrankgcn.distributed.prediction import chosen_classes, lazy_array
 from lowrankgcn.distributed.setup import set_up
@@ -64,7 +67,7 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
     X : Dask DataFrame or array
         All rows. Up to 50 000 of them are fitted in memory; more must be a table (texts, or
         ``graph="hypergraph"``) with the hypergraph's own loops, or points whose Gaussian kernel
-        landmarks can carry, for a reduced-order network.
+        landmarks or Fourier modes can carry.
     y : (n,) Dask Series or array, or anything in memory
     sample_weight : (n,) array, optional
 
@@ -88,7 +91,8 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
         what = f"{expected} with more than {MANY_ROWS} rows of a Dask collection"
         raise invalid(parameter, what, got)
     # Of few points any graph may be the best, and some graphs need to see all of them.
-    few = settings.architecture == "auto" or not _is_table(Blocks.of(X).empty, settings)
+    few = settings.architecture in ("auto", "low-rank")
+    few = few or not _is_table(Blocks.of(X).empty, settings)
     if refusal is not None or (few and labels.n_rows <= MANY_ROWS):
         _fit_in_memory(classifier, X, labels, sample_weight, lengths)
         return
@@ -121,8 +125,10 @@ def _refusal(X: Any, settings: Settings) -> tuple[str, str, Any] | None:
     if settings.graph not in ("auto", "hypergraph", "gaussian"):
         named = settings.graph if isinstance(settings.graph, str) else "a graph object"
         return ("graph", "'auto', 'hypergraph' or 'gaussian'", repr(named))
-    if settings.architecture not in ("auto", "reduced"):
-        return ("architecture", "'auto' or 'reduced'", repr(settings.architecture))
+    if settings.architecture == "full":
+        return ("architecture", "'auto', 'reduced' or 'low-rank'", "'full'")
+    if settings.architecture == "low-rank" and settings.dropout:
+        return ("dropout", "0 for low-rank networks", settings.dropout)
     smoother = settings.smoother
     if _is_table(Blocks.of(X).empty, settings):
         own = smoother is None or (isinstance(smoother, str) and smoother == "hypergraph")
@@ -172,6 +178,8 @@ def _fit_blocks(
         known = set_up_points(blocks, classifier, settings, lengths, seed)
     labelled = blocks.take(labels.index, lengths)
     rows = stand_in(known, labelled, labels.index)
+    if settings.architecture == "low-rank":
+        rows = replace(rows, features=replace(rows.features, nodes=_nodes(blocks, known, settings)))
     proposals = _propose(known, rows, settings, labels.n_classes)
     clock.note("set-up")
     standing = Labels(
@@ -201,6 +209,13 @@ def _fit_blocks(
     )
     known_rows = evidence(known, model, members, seen, labels)
     classifier._keep(labels, fitted, results.transduction, known.kind, reach.n_unplaced, known_rows)
+
+
+def _nodes(blocks: Blocks, known: Known, settings: Settings) -> BlockNodes:
+    """The rows of U, kept for hidden layers."""
+    tell("computing rows of the eigenvectors")
+    dtype = np.dtype(settings.dtype)
+    return BlockNodes.of(blocks, known.vectors, known.lengths, known.units, dtype)
 
 
 def _propose(known: Known, rows: StandIn, settings: Settings, n_classes: int) -> Proposals:
