@@ -7,6 +7,17 @@ entries of
           T = (D + S)^{-1/2}, \quad \sigma = (D + I)(D + S)^{-1}
 
 (section A3.3), without a look at any other point.
+
+>>> import numpy as np
+>>> cloud = PointCloud.from_points(np.linspace(0, 1, 50)[:, None], bandwidth=1.0)
+>>> kernel = LandmarkRows.of(cloud, cloud.coordinates[::10], tol=0.0)
+>>> ((_, _, factor),) = kernel.pieces(cloud.coordinates)
+>>> column_sums = factor.transpose_product(np.ones(50))
+>>> rows = Normaliser(kernel, Components.single(50), column_sums, loop=0.0)
+>>> (piece,) = rows.pieces(cloud.coordinates)
+>>> exact = np.exp(-((cloud.coordinates - cloud.coordinates.T) ** 2)).sum(axis=1) - 1
+>>> bool(abs(piece.degrees - exact).max() < 1e-3)
+True
 """
 
 from __future__ import annotations
