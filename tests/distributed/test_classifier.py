@@ -144,8 +144,8 @@ def test_many_rows_are_compared_with_models_of_the_features() -> None:
     ]
     assert_allclose(there.label_distributions_.compute(), here.label_distributions_, atol=1e-6)
     assert_array_equal(there.transduction_.compute(), here.transduction_)
-    with pytest.raises(ValueError, match="architecture: expected 'auto' or 'reduced' with more"):
-        fitted(dd.from_pandas(table, npartitions=4), y, architecture="low-rank")
+    with pytest.raises(ValueError, match="architecture: expected 'auto', 'reduced' or 'low-rank'"):
+        fitted(dd.from_pandas(table, npartitions=4), y, architecture="full")
     with pytest.raises(ValueError, match="smoother: expected None or 'hypergraph' with more than"):
         fitted(dd.from_pandas(table, npartitions=4), y, smoother="identity")
     numbers = da.zeros((60_000, 2), chunks=10_000)

@@ -13,10 +13,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import lowrankgcn as lg
+from lowrankgcn._progress import listening
 from tests.distributed.tables import in_blocks, some_labels, texts
 
 import dask  # isort: skip
 from distributed import Client, LocalCluster  # isort: skip
+from lowrankgcn.distributed import fitting, nodes  # isort: skip
 
 TEXTS, HIDDEN = texts(400, 0)
 LABELS = some_labels(HIDDEN, 30, 0)
@@ -52,34 +54,6 @@ def expected() -> tuple[Any, Any]:
     return classifier.eigenpairs_.eigenvalues, classifier.transduction_.compute()
 
 
-@pytest.fixture
-def client() -> Iterator[Client]:
-    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
-    with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster) as client:
-        yield client
-
-
-def kill_one_worker(client: Client, after: float) -> threading.Thread:
-    """End the process of a worker while others work; its supervisor starts another."""
-    pids = list(client.run(os.getpid).values())
-    timer = threading.Timer(after, os.kill, (pids[0], signal.SIGKILL))
-    timer.start()
-    return timer
-
-
-def test_killed_workers_change_nothing(client: Client, expected: tuple[Any, Any]) -> None:
-    eigenvalues, transduction = expected
-    killed = kill_one_worker(client, after=0.6)  # in one of the passes of the set-up
-    classifier = fit(slow_table())
-    killed.join()
-    assert_array_equal(classifier.eigenpairs_.eigenvalues, eigenvalues)
-    client.wait_for_workers(2, timeout=60)
-    killed = kill_one_worker(client, after=0.5)  # while all rows are classified
-    result = classifier.transduction_.compute()
-    killed.join()
-    assert_array_equal(result, transduction)
-
-
 def test_a_lost_scheduler_is_an_error_of_its_own() -> None:
     options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "processes": False}
     cluster = LocalCluster(**options, dashboard_address=None)
@@ -112,3 +86,56 @@ def test_a_block_that_kills_its_workers_is_an_error_of_its_own() -> None:
         pytest.raises(ConnectionError, match=r"workers died .* use smaller blocks"),
     ):
         fit(table)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster) as client:
+        yield client
+
+
+def kill_one_worker(client: Client, after: float) -> threading.Thread:
+    """End the process of a worker while others work; its supervisor starts another."""
+    pids = list(client.run(os.getpid).values())
+    timer = threading.Timer(after, os.kill, (pids[0], signal.SIGKILL))
+    timer.start()
+    return timer
+
+
+def test_killed_workers_change_nothing(client: Client, expected: tuple[Any, Any]) -> None:
+    eigenvalues, transduction = expected
+    killed = kill_one_worker(client, after=0.6)  # in one of the passes of the set-up
+    classifier = fit(slow_table())
+    killed.join()
+    assert_array_equal(classifier.eigenpairs_.eigenvalues, eigenvalues)
+    client.wait_for_workers(2, timeout=60)
+    killed = kill_one_worker(client, after=0.5)  # while all rows are classified
+    result = classifier.transduction_.compute()
+    killed.join()
+    assert_array_equal(result, transduction)
+
+
+def test_workers_killed_in_training_change_nothing(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "MANY_ROWS", 0)
+    monkeypatch.setattr(nodes, "_ROWS", 100)  # both workers keep some of the pieces
+    options: dict[str, Any] = {"preset": "paper", "early_stopping": True, "max_iter": 30}
+    table = in_blocks(TEXTS, range(50, 400, 50))
+    client.wait_for_workers(2, timeout=60)
+    pids = list(client.run(os.getpid).values())
+    killed = []
+
+    def kill_once(step: str, done: int, total: int) -> None:
+        if step == "training" and not killed:  # told after twenty iterations
+            killed.append(os.kill(pids[0], signal.SIGKILL))
+
+    with listening(kill_once):
+        disturbed = lg.GCNClassifier(random_state=0, **options).fit(table, LABELS)
+    assert killed and set(client.run(os.getpid).values()) != set(pids)
+    with dask.config.set(scheduler="synchronous"):
+        alone = lg.GCNClassifier(random_state=0, **options).fit(table, LABELS)
+        assert_array_equal(disturbed.transduction_.compute(), alone.transduction_.compute())
+    assert len(alone.loss_curve_) > 20
+    assert_array_equal(disturbed.loss_curve_, alone.loss_curve_)

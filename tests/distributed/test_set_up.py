@@ -23,7 +23,7 @@ from lowrankgcn.distributed.encoding import fit_table  # isort: skip
 from lowrankgcn.distributed.fixed_point import FixedSum, exponent_of  # isort: skip
 from lowrankgcn.distributed.selection import Search, numbers_of, ordered_keys  # isort: skip
 from lowrankgcn.distributed.setup import SetUp, set_up  # isort: skip
-from lowrankgcn.distributed.standin import eigenvector_rows  # isort: skip
+from lowrankgcn.distributed.vectors import TableVectors  # isort: skip
 
 CUTS = st.lists(st.integers(0, 60), max_size=6)
 FINITE = st.floats(-1e300, 1e300, allow_subnormal=True)
@@ -106,7 +106,7 @@ def test_eigenpairs_and_features_are_those_of_the_whole_table(
     assert_array_equal(here.spectrum.sizes, graph.hyperedge_sizes)
     assert_allclose(pairs.eigenvalues, whole.eigenvalues, rtol=0, atol=1e-12)
     assert_allclose(pairs.next_eigenvalue, whole.next_eigenvalue, rtol=0, atol=1e-12)
-    U = eigenvector_rows(here.table.encoder, pairs, table)
+    U = TableVectors(here.table.encoder, pairs).rows(table)
     U[list(pairs.bare), list(pairs.bare.values())] = 1.0
     assert_allclose(U.T @ U, np.eye(pairs.rank), atol=1e-9)
     assert_allclose(lg.Laplacian(graph) @ U, U * pairs.eigenvalues, atol=1e-9)

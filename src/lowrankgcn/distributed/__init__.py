@@ -15,6 +15,8 @@ vocabulary      values of the columns, block by block
 encoding        the table encoder of all blocks, units of numbers
 counts          pair counts of hyperedges by degree, sums of numbers
 spectrum        eigenpairs through the graph of hyperedges
+vectors         rows of the eigenvectors, from a block and a small value
+nodes           hidden layers of low-rank networks as sums over kept rows of U
 standin         rows that stand for all in training
 signs           the sign rule over blocks
 setup           the passes in their order

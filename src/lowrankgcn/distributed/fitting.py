@@ -6,7 +6,8 @@ step            passes over the rows          what travels
 labels          one over y                    labelled rows
 vocabulary      one, six more with bins       values of every column; counts in 4096 parts
 counts          one                           |E|² integers for each number of cells in a row
-training        none                          nothing
+training        none; with low-rank networks  r·c numbers to and from each block, twice in an
+                one for U, two an iteration   iteration, for c hidden columns of all restarts
 prediction      one, when asked for           the model to the workers, results to nobody
 =============== ============================= ===================================================
 """
@@ -14,7 +15,7 @@ prediction      one, when asked for           the model to the workers, results 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import dask.array as da
@@ -24,19 +25,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks, is_collection, joined_rows, run_task
 from lowrankgcn.distributed.graph import BlockHypergraph
 from lowrankgcn.distributed.labels import read_lazy_labels, read_weights
 from lowrankgcn.distributed.model import Reach, evidence, fitted_rows, models
+from lowrankgcn.distributed.nodes import BlockNodes
 from lowrankgcn.distributed.prediction import chosen_classes, lazy_array
 from lowrankgcn.distributed.setup import SetUp, set_up
-from lowrankgcn.distributed.spectrum import HyperedgePairs
-from lowrankgcn.distributed.standin import (
-    StandIn,
-    eigenvector_rows,
-    stand_in,
-)
+from lowrankgcn.distributed.standin import StandIn, stand_in
+from lowrankgcn.distributed.vectors import TableVectors, vector_blocks
 from lowrankgcn.estimators.candidates import Prepared, prepare
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.fitting import Clock, Fitted
@@ -52,8 +51,6 @@ from lowrankgcn.estimators.reading import has_categories
 from lowrankgcn.estimators.selection import Selection
 from lowrankgcn.estimators.settings import Settings, read_settings
 from lowrankgcn.estimators.task import Task
-from lowrankgcn.graphs import TableEncoder
-from lowrankgcn.operators import FloatArray
 
 __all__ = ["fit"]
 
@@ -66,7 +63,7 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
     classifier : GCNClassifier
     X : Dask DataFrame or array
         All rows. Up to 50 000 of them are fitted in memory; more must be a table (texts, or
-        ``graph="hypergraph"``) for a reduced-order network, the hypergraph with its own loops.
+        ``graph="hypergraph"``), the hypergraph with its own loops.
     y : (n,) Dask Series or array, or anything in memory
     sample_weight : (n,) array, optional
 
@@ -89,7 +86,8 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
         parameter, expected, got = refusal
         what = f"{expected} with more than {MANY_ROWS} rows of a Dask collection"
         raise invalid(parameter, what, got)
-    if refusal is not None or (settings.architecture == "auto" and labels.n_rows <= MANY_ROWS):
+    sums_over_rows = settings.architecture in ("auto", "low-rank")
+    if refusal is not None or (sums_over_rows and labels.n_rows <= MANY_ROWS):
         _fit_in_memory(classifier, X, labels, sample_weight, lengths)
         return
     weights = read_weights(sample_weight, labels)
@@ -119,8 +117,10 @@ def _refusal(X: Any, settings: Settings) -> tuple[str, str, Any] | None:
         named = settings.graph if isinstance(settings.graph, str) else "a graph object"
         got = "numbers" if settings.graph == "auto" else repr(named)
         return ("graph", "'hypergraph' (or 'auto' and a column of texts)", got)
-    if settings.architecture not in ("auto", "reduced"):
-        return ("architecture", "'auto' or 'reduced'", repr(settings.architecture))
+    if settings.architecture == "full":
+        return ("architecture", "'auto', 'reduced' or 'low-rank'", "'full'")
+    if settings.architecture == "low-rank" and settings.dropout:
+        return ("dropout", "0 for low-rank networks", settings.dropout)
     if settings.smoother is not None and not (
         isinstance(settings.smoother, str) and settings.smoother == "hypergraph"
     ):
@@ -163,6 +163,8 @@ def _fit_table(
     known = set_up(blocks, settings)
     labelled = blocks.take(labels.index, known.table.lengths)
     rows = stand_in(known.inputs, known.pairs, known.inner, labelled, labels.index)
+    if settings.architecture == "low-rank":
+        rows = replace(rows, features=replace(rows.features, nodes=_nodes(blocks, known, settings)))
     proposals = _propose(known, rows, settings, labels.n_classes)
     clock.note("set-up")
     standing = Labels(
@@ -192,6 +194,14 @@ def _fit_table(
     )
     known_rows = evidence(known.spectrum, model, members, labelled, labels)
     classifier._keep(labels, fitted, results.transduction, "table", reach.n_unplaced, known_rows)
+
+
+def _nodes(blocks: Blocks, known: SetUp, settings: Settings) -> BlockNodes:
+    """The rows of U, kept for hidden layers."""
+    tell("computing rows of the eigenvectors")
+    vectors, lengths = TableVectors(known.table.encoder, known.pairs), known.table.lengths
+    dtype = np.dtype(settings.dtype)
+    return BlockNodes.of(blocks, vectors, lengths, known.pairs.bare, dtype)
 
 
 def _propose(known: SetUp, rows: StandIn, settings: Settings, n_classes: int) -> Proposals:
@@ -267,25 +277,7 @@ def _fitted_rows(
 
 def _eigenvectors(blocks: Blocks, known: SetUp) -> Any:
     """U, a lazy array (n, r)."""
-    tasks = []
-    shared = delayed((known.table.encoder, known.pairs), traverse=False)
-    task = delayed(run_task)
-    start = 0
-    for block, length in zip(blocks.tasks, known.table.lengths, strict=True):
-        bare = {
-            row - start: column
-            for row, column in known.pairs.bare.items()
-            if start <= row < start + length
-        }
-        tasks.append(task(_vectors, block, shared, bare))
-        start += length
-    return lazy_array(tasks, known.table.lengths, (known.pairs.rank,), np.float64)
-
-
-def _vectors(
-    block: Any, known: tuple[TableEncoder, HyperedgePairs], bare: dict[int, int]
-) -> FloatArray:
-    vectors = eigenvector_rows(*known, block)
-    for row, column in bare.items():
-        vectors[row, column] = 1.0
-    return vectors
+    lengths, pairs = known.table.lengths, known.pairs
+    vectors = TableVectors(known.table.encoder, pairs)
+    tasks = vector_blocks(blocks, vectors, lengths, pairs.bare)
+    return lazy_array(tasks, lengths, (pairs.rank,), np.float64)

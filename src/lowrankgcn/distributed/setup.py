@@ -31,6 +31,7 @@ from lowrankgcn.distributed.standin import (
     spectral_features,
     table_inputs,
 )
+from lowrankgcn.distributed.vectors import TableVectors
 from lowrankgcn.estimators.candidates import overlap_signs
 from lowrankgcn.estimators.fitting import without_rounding
 from lowrankgcn.estimators.inputs import TableInputs
@@ -101,7 +102,10 @@ def set_up(blocks: Blocks, settings: Settings) -> SetUp:
     square_sum = feature_square(inputs, table, spectrum)
     of_edges = edge_features(inputs, spectrum, counting)
     inner = without_rounding(spectral_features(inputs, pairs, of_edges), square_sum)
-    signs = overlap_signs(inner) if settings.scaling else rule_signs(blocks, encoder, pairs)
+    if settings.scaling:
+        signs = overlap_signs(inner)
+    else:
+        signs = rule_signs(blocks, TableVectors(encoder, pairs))
     signs = np.where(pairs.eigenvalues > 0, signs, 1.0)  # those of the null space stay
     return SetUp(
         table,

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.distributed.blocks import Blocks
-from lowrankgcn.distributed.spectrum import HyperedgePairs
-from lowrankgcn.distributed.standin import eigenvector_rows
-from lowrankgcn.graphs import TableEncoder
+from lowrankgcn.distributed.vectors import EigenvectorRows
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectrum import SIGN_TOL
 
@@ -24,20 +22,20 @@ __all__ = ["rule_signs"]
 Extremes = tuple[FloatArray, FloatArray]
 
 
-def rule_signs(blocks: Blocks, encoder: TableEncoder, pairs: HyperedgePairs) -> FloatArray:
+def rule_signs(blocks: Blocks, vectors: EigenvectorRows) -> FloatArray:
     """Signs by the rule, shape (r,)."""
-    high, low = blocks.reduce(_extremes, _join, encoder, pairs)
+    high, low = blocks.reduce(_extremes, _join, vectors)
     threshold = (1 - SIGN_TOL) * np.maximum(high, -low)
     signs = np.where(high < threshold, -1.0, 1.0)
     tied = np.flatnonzero((high >= threshold) & (-low >= threshold) & (threshold > 0))
     if len(tied):
-        signs[tied] = blocks.reduce(_first_signs, _first, encoder, pairs, threshold, tied)
+        signs[tied] = blocks.reduce(_first_signs, _first, vectors, threshold, tied)
     return signs
 
 
-def _extremes(block: Any, encoder: TableEncoder, pairs: HyperedgePairs) -> Extremes:
-    vectors = eigenvector_rows(encoder, pairs, block)
-    return vectors.max(axis=0, initial=0.0), vectors.min(axis=0, initial=0.0)
+def _extremes(block: Any, vectors: EigenvectorRows) -> Extremes:
+    rows = vectors.rows(block)
+    return rows.max(axis=0, initial=0.0), rows.min(axis=0, initial=0.0)
 
 
 def _join(one: Extremes, other: Extremes) -> Extremes:
@@ -45,18 +43,14 @@ def _join(one: Extremes, other: Extremes) -> Extremes:
 
 
 def _first_signs(
-    block: Any,
-    encoder: TableEncoder,
-    pairs: HyperedgePairs,
-    threshold: FloatArray,
-    tied: NDArray[np.intp],
+    block: Any, vectors: EigenvectorRows, threshold: FloatArray, tied: NDArray[np.intp]
 ) -> FloatArray:
     """Sign of the first large entry of each tied column, 0 if the block has none."""
-    vectors = eigenvector_rows(encoder, pairs, block)[:, tied]
-    large = np.abs(vectors) >= threshold[tied]
+    rows = vectors.rows(block)[:, tied]
+    large = np.abs(rows) >= threshold[tied]
     if not len(large):
         return np.zeros(len(tied))
-    signs: FloatArray = np.sign(vectors[large.argmax(axis=0), np.arange(len(tied))])
+    signs: FloatArray = np.sign(rows[large.argmax(axis=0), np.arange(len(tied))])
     return np.where(large.any(axis=0), signs, 0.0)
 
 

@@ -22,18 +22,16 @@ import torch
 from lowrankgcn.distributed.counts import Counting, weighted
 from lowrankgcn.distributed.encoding import FittedTable
 from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
+from lowrankgcn.distributed.vectors import TableVectors
 from lowrankgcn.estimators.inputs import TableInputs
-from lowrankgcn.graphs import TableEncoder
 from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import TensorFeatures
 
 __all__ = [
     "StandIn",
     "edge_features",
-    "eigenvector_rows",
     "feature_square",
     "spectral_features",
     "stand_in",
@@ -90,15 +88,6 @@ def feature_square(inputs: TableInputs, fitted: FittedTable, spectrum: Hyperedge
     return float(indicators.sum()) + float(numbers)
 
 
-def eigenvector_rows(encoder: TableEncoder, pairs: HyperedgePairs, rows: Any) -> FloatArray:
-    """U of some rows of the table, shape (q, r); zero for bare ones."""
-    codes = encoder.transform(rows)
-    degrees = (codes < encoder.n_hyperedges).sum(axis=1)
-    vectors = CodeFactor(codes, encoder.n_hyperedges) @ pairs.coefficients
-    vectors /= np.sqrt(np.maximum(degrees, 1))[:, None]
-    return vectors
-
-
 def edge_features(
     inputs: TableInputs, spectrum: HyperedgeSpectrum, counting: Counting
 ) -> FloatArray:
@@ -142,7 +131,7 @@ def stand_in(
         Their numbers.
     """
     features = inputs.features(labelled)
-    vectors = eigenvector_rows(inputs.encoder, pairs, labelled)
+    vectors = TableVectors(inputs.encoder, pairs).rows(labelled)
     for row, column in pairs.bare.items():
         vectors[np.asarray(index) == row, column] = 1.0
     rest = inner - vectors.T @ features

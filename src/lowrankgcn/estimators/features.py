@@ -31,7 +31,7 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.estimators.inputs import FloatArray, TableInputs, indicator_rows
 from lowrankgcn.graphs import Hypergraph
 from lowrankgcn.operators.codes import CodeFactor
-from lowrankgcn.training import Features
+from lowrankgcn.training import Features, Nodes
 
 __all__ = ["SeenFeatures", "TableFeatures"]
 
@@ -179,3 +179,8 @@ class SeenFeatures(Features):
     def square_sum(self) -> float:
         """Sum of the squares of all entries."""
         return self.scale**2 * self.base.square_sum()
+
+    @property
+    def nodes(self) -> Nodes | None:
+        """The rows that X stands for."""
+        return self.base.nodes

@@ -29,7 +29,7 @@ from lowrankgcn.kernels import Kernel, kernel
 from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn import ACTIVATIONS, Network, Propagation, ReducedOrderGCN
 from lowrankgcn.spectrum import Eigenpairs
-from lowrankgcn.training import Features, TrainingRecord
+from lowrankgcn.training import Features, Nodes, SpectralLayer, StoredNodes, TrainingRecord
 
 __all__ = [
     "ExtendedLayer",
@@ -413,19 +413,19 @@ class _SpectralBuilder(_Builder):
         𝒦H = U φ(Λ) UᵀH: what a layer's input has beside U is never needed.
         """
         reduced = self.member.prepared.candidate.architecture == "reduced"
+        nodes = X.nodes or StoredNodes(self.U.cpu().numpy())
         inner = [X.inner(self.U)] * self.s
         notes = []
         for layer in range(self.last + 1):
             parts = [self._coefficients(layer, inner[j], j) for j in range(self.s)]
             if layer == self.last or not reduced:
                 notes.append(self._layer(layer, parts))
-            if layer < self.last:
-                inner = [
-                    self.activated(part, layer, j)
-                    if reduced
-                    else self.U.T @ self.activated(self.U @ part, layer, j)
-                    for j, part in enumerate(parts)
-                ]
+            if layer == self.last:
+                break
+            if reduced:
+                inner = [self.activated(part, layer, j) for j, part in enumerate(parts)]
+            else:  # one sum over the nodes for all restarts
+                inner = self._summed(nodes, layer, parts)
         return tuple(notes)
 
     def _coefficients(self, layer: int, inner: Tensor, restart: int) -> Tensor:
@@ -435,6 +435,17 @@ class _SpectralBuilder(_Builder):
             for phi, weight in zip(self.responses, self.weights[layer][restart], strict=True)
         ]
         return torch.stack(terms).sum(dim=0)
+
+    def _summed(self, nodes: Nodes, layer: int, parts: list[Tensor]) -> list[Tensor]:
+        """UᵀH of a hidden layer of all nodes, from its coefficients."""
+        bias = self.bias(layer)
+        hidden = SpectralLayer(
+            torch.cat(parts, dim=1).cpu().numpy(),
+            None if bias is None else bias.ravel(),
+            str(self.member.network.activation_name),
+        )
+        summed = torch.from_numpy(nodes.sums(hidden)).to(parts[0])
+        return list(summed.chunk(self.s, dim=1))
 
     def _layer(self, layer: int, parts: list[Tensor]) -> ExtendedLayer:
         readout = torch.cat(parts, dim=1).cpu().numpy()

@@ -1,8 +1,8 @@
 """Training of networks by explicit gradients, all restarts in one batch.
 
 The way of the data, and the modules in reading order: ``features`` → ``reduction`` (network and
-data → ``problem``) → ``gradients`` (of ``hidden`` layers and the ``head``) → ``objective`` (loss
-with its penalty) → ``optimizers`` → ``train`` → ``record``.
+data → ``problem``) → ``gradients`` (of ``hidden`` layers, their ``nodes`` here or elsewhere, and
+the ``head``) → ``objective`` (loss with its penalty) → ``optimizers`` → ``train`` → ``record``.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
@@ -17,6 +17,7 @@ from lowrankgcn.training.features import Features, TensorFeatures
 from lowrankgcn.training.folds import predict_held_out
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.lbfgs import LBFGS
+from lowrankgcn.training.nodes import Nodes, SpectralLayer, StoredNodes
 from lowrankgcn.training.optimizers import Adam, GradientDescent
 from lowrankgcn.training.problem import (
     Coordinates,
@@ -39,8 +40,11 @@ __all__ = [
     "Features",
     "GradientDescent",
     "MatrixReadout",
+    "Nodes",
     "OperatorReadout",
     "Optimizer",
+    "SpectralLayer",
+    "StoredNodes",
     "TensorFeatures",
     "TrainingProblem",
     "TrainingRecord",

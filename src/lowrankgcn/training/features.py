@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from lowrankgcn._parallel import chunks
+from lowrankgcn.training.nodes import Nodes
 
 __all__ = ["Features", "TensorFeatures"]
 
@@ -70,6 +71,14 @@ class Features(ABC):
     def square_sum(self) -> float:
         """Sum of the squares of all entries."""
 
+    @property
+    def nodes(self) -> Nodes | None:
+        """The rows that X stands for, where hidden layers of low-rank networks live.
+
+        None: the rows of X itself.
+        """
+        return None
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -79,6 +88,8 @@ class TensorFeatures(Features):
     Attributes
     ----------
     tensor : (n, N_0) Tensor
+    nodes : Nodes, optional
+        Rows that the matrix stands for.
 
     Examples
     --------
@@ -89,6 +100,7 @@ class TensorFeatures(Features):
     """
 
     tensor: Tensor
+    nodes: Nodes | None = None
 
     @property
     def shape(self) -> tuple[int, int]:

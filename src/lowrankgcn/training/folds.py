@@ -36,6 +36,9 @@ from lowrankgcn.training.train import initial_weights
 
 __all__ = ["predict_held_out"]
 
+# Numbers that may be shuffled to draw some of them.
+_PERMUTED = 2**24
+
 
 @torch.no_grad()
 def predict_held_out(
@@ -119,12 +122,27 @@ def predict_held_out(
 
 def _thinned(problem: TrainingProblem, count: int, seed: int) -> TrainingProblem:
     """The problem on a random part of its nodes, whose sums stand for all."""
-    readout, m = problem.readout, len(problem.features)
+    readout, nodes = problem.readout, problem.nodes
+    m = len(problem.features) if nodes is None else nodes.n
     if problem.depth != 2 or m <= count or not isinstance(readout, MatrixReadout):
         return problem
+    if nodes is not None:
+        U = torch.from_numpy(nodes.take(np.sort(_drawn(m, count, seed)))).to(problem.features)
+        U = U[:, : len(problem.features)]
+        tall, features = U * (m / count), U @ problem.features
+        readout = replace(readout, tall=tall)
+        return replace(problem, features=features, readout=readout, nodes=None)
     if readout.tall is None:
         return problem
-    generator = torch.Generator().manual_seed(seed)
-    rows = torch.randperm(m, generator=generator)[:count].to(problem.features.device)
+    rows = torch.from_numpy(_drawn(m, count, seed)).to(problem.features.device)
     tall = readout.tall[rows] * (m / count)
     return replace(problem, features=problem.features[rows], readout=replace(readout, tall=tall))
+
+
+def _drawn(m: int, count: int, seed: int) -> NDArray[np.intp]:
+    """Numbers below m, all different."""
+    if m > _PERMUTED:
+        return np.random.default_rng(seed).choice(m, count, replace=False, shuffle=False)
+    generator = torch.Generator().manual_seed(seed)
+    drawn: NDArray[np.intp] = torch.randperm(m, generator=generator)[:count].numpy()
+    return drawn

@@ -10,7 +10,8 @@ network with one hidden layer (section A4.3) is
 
 where R holds the labelled rows of the kernel. The restarts lie side by side in H, so that the two
 products with F and the two with R are single matrix products for all of them, taken over chunks of
-nodes that stay in the cache.
+nodes that stay in the cache. Of nodes that are elsewhere (:mod:`lowrankgcn.training.nodes`) the
+rows of all arrays are eigenvectors, and a sum over the nodes takes the place of σ and of σ'.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.calls import Call, call, repeat
 from lowrankgcn.training.head import CrossEntropy, Head
-from lowrankgcn.training.hidden import Dropout, Hidden, MiddleLayer
+from lowrankgcn.training.hidden import Dropout, Hidden, MiddleLayer, SpectralHidden
 from lowrankgcn.training.problem import OperatorReadout, TrainingProblem
 from lowrankgcn.training.stacked import Stacked
 
@@ -41,7 +42,7 @@ _NARROW = 12
 class _Chunk(NamedTuple):
     """The nodes that one step through the first layer handles."""
 
-    hidden: Hidden  # (s·N₁, c)
+    hidden: Hidden | SpectralHidden  # (s·N₁, c)
     features: Tensor  # (q, c), part of Fᵀ
     features_t: Tensor
     tall: Tensor  # (c, p), part of the readout; empty where it is read as a whole
@@ -176,14 +177,10 @@ class ExplicitGradients:
         def array(rows: int, nodes: int) -> Tensor:
             return new(nodes, rows).T if self._by_node else new(rows, nodes)
 
-        states = []
-        for width in widths:
-            H = output = array(s * width, m)
-            dropout = None
-            if problem.dropout:
-                dropout = Dropout(problem.dropout, generators, torch.empty_like(H))
-                output = torch.empty_like(H)
-            states.append(Hidden(H, output, ACTIVATIONS[problem.activation], dropout))
+        states = [
+            self._hidden(layer, array(s * width, m), generators)
+            for layer, width in enumerate(widths)
+        ]
         self._middle = [
             MiddleLayer(
                 problem.propagations,
@@ -191,7 +188,6 @@ class ExplicitGradients:
                 states[layer],
                 self.parameters.views[layer],
                 self.gradients.views[layer],
-                *self._bias(layer),
             )
             for layer in range(1, self.depth - 1)
         ]
@@ -217,16 +213,27 @@ class ExplicitGradients:
             )
             for a, b in chunks(m, size)
         ]
-        bias, self._first_bias_gradient = self._bias(0)
-        self._first_bias = None if bias is None else bias.view(-1, 1)
+
+    def _hidden(
+        self, layer: int, H: Tensor, generators: Sequence[torch.Generator]
+    ) -> Hidden | SpectralHidden:
+        problem = self.problem
+        bias, gradient = self._bias(layer)
+        if bias is not None and gradient is not None:
+            bias, gradient = bias.view(-1, 1), gradient.view(-1)
+        if problem.nodes is not None:
+            return SpectralHidden(problem.nodes, problem.activation, H, bias, gradient)
+        activation = ACTIVATIONS[problem.activation]
+        if not problem.dropout:
+            return Hidden(H, H, activation, bias, gradient)
+        dropout = Dropout(problem.dropout, generators, torch.empty_like(H))
+        return Hidden(H, torch.empty_like(H), activation, bias, gradient, dropout)
 
     def _forward_calls(self) -> list[Call]:
         calls: list[Call] = []
         for i, chunk in enumerate(self._chunks):
             hidden = chunk.hidden
             calls.append(call(torch.mm, self._mixed, chunk.features, out=hidden.active))
-            if self._first_bias is not None:
-                calls.append(call(hidden.active.add_, self._first_bias))
             calls += hidden.activating()
             if self._fused and i == 0:
                 calls.append(call(torch.mm, hidden.output, chunk.tall, out=self._head.read))
@@ -273,14 +280,4 @@ class ExplicitGradients:
             calls.append(call(torch.mm, error, chunk.features_t, out=self._mixed_gradient))
         else:
             calls.append(call(self._mixed_gradient.addmm_, error, chunk.features_t))
-        if self._first_bias_gradient is not None:
-            total = self._first_bias_gradient.view(-1)
-            calls.append(call(_sum_into, error, total, start))
         return calls
-
-
-def _sum_into(error: Tensor, total: Tensor, start: bool) -> None:
-    if start:
-        torch.sum(error, 1, out=total)
-    else:
-        total.add_(error.sum(1))

@@ -7,7 +7,8 @@ Only labelled rows enter the loss and the input never changes, so that the n nod
 * a readout of the labelled rows of the kernels,
 * for networks with more than one hidden layer, the kernels themselves.
 
-For a GCN the m rows are the n nodes, for a reduced-order GCN the r eigenvectors.
+For a GCN the m rows are the n nodes, for a reduced-order GCN, and for a low-rank one whose nodes
+are elsewhere, the r eigenvectors.
 
 >>> import torch
 >>> F = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
@@ -27,6 +28,8 @@ from typing import final
 
 import torch
 from torch import Tensor
+
+from lowrankgcn.training.nodes import Nodes
 
 __all__ = ["Coordinates", "MatrixReadout", "OperatorReadout", "Readout", "TrainingProblem"]
 
@@ -136,6 +139,8 @@ class TrainingProblem:
         A name of :data:`lowrankgcn.training.ACTIVATIONS`.
     bias : bool
     dropout : float
+    nodes : Nodes, optional
+        Where hidden layers live if the m rows are the r eigenvectors of a low-rank network.
 
     Examples
     --------
@@ -161,6 +166,7 @@ class TrainingProblem:
     activation: str = "relu"
     bias: bool = False
     dropout: float = 0.0
+    nodes: Nodes | None = None
 
     @property
     def depth(self) -> int:

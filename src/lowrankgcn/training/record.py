@@ -161,7 +161,10 @@ class TrainingRecord:
         if tuple(X.shape) != (network.n_nodes, network.widths[0]):
             expected = f"shape ({network.n_nodes}, {network.widths[0]})"
             raise invalid("X", expected, f"shape {tuple(X.shape)}")
-        return X if isinstance(X, Features) else TensorFeatures(X)
+        given = X if isinstance(X, Features) else TensorFeatures(X)
+        if given.nodes is not None and not isinstance(network, ReducedOrderGCN):
+            raise invalid("X", "features of the network's own nodes", "rows that stand for others")
+        return given
 
     def _logits(
         self,

@@ -7,7 +7,8 @@
   the eigenvectors.
 * Nodes with equal features have equal activations: with one hidden layer they are merged, and their
   columns of the readout added.
-* A reduced-order network keeps nothing of the n nodes but the labelled rows of U_r.
+* A reduced-order network keeps nothing of the n nodes but the labelled rows of U_r, and so does a
+  low-rank one whose nodes are elsewhere: its hidden layers are sums over them.
 """
 
 from __future__ import annotations
@@ -93,6 +94,9 @@ def training_problem(
         # Rows do not meet: only labelled ones matter.
         given = TensorFeatures(given.take(index))
         index = torch.arange(len(index), device=index.device)
+    nodes = given.nodes if isinstance(network, GCN) and network.depth > 1 else None
+    if nodes is not None and network.dropout.p:
+        raise invalid("network", "no dropout where its nodes are elsewhere", network.dropout.p)
     basis: Tensor | None = None
     if network.depth == 1:
         features = _labelled_features(network, given, index)
@@ -106,7 +110,7 @@ def training_problem(
         Q, triangle = torch.linalg.qr(basis.double())
         features = features @ triangle.T.to(features.dtype)
         basis, orthonormal = Q.to(features.dtype), True
-    readout = _readout(network, index, features)
+    readout = _readout(network, given, index, features)
     if network.depth == 2 and not network.dropout.p and isinstance(readout, MatrixReadout):
         features, readout = merged(features, readout)
     return TrainingProblem(
@@ -117,11 +121,12 @@ def training_problem(
         readout=readout,
         targets=targets,
         sample_weight=sample_weight,
-        propagations=_modules(network),
+        propagations=_modules(network) if nodes is None else _cores(network),
         n_kernels=len(network.propagations),
         activation=name,
         bias=network.convs[0].bias is not None,
         dropout=network.dropout.p,
+        nodes=nodes,
     )
 
 
@@ -141,10 +146,12 @@ def _input_features(network: Network, X: Features) -> tuple[Tensor, Tensor | Non
     Kernels of the same eigenvectors U have F = U if that is narrower than the product.
     """
     modules = _modules(network)
+    spectral = _spectral_form(network, X)
+    if spectral is not None:
+        U, responses = spectral
+        inner = X.inner(U)
+        return _side_by_side([phi[:, None] * inner for phi in responses]), None
     shared = _shared_eigenvectors(modules)
-    if isinstance(network, ReducedOrderGCN):
-        reduced = X.inner(network.eigenvectors)
-        return _side_by_side([module(reduced) for module in modules]), None
     if shared is not None:
         U, responses = shared
         inner = X.inner(U)
@@ -176,14 +183,14 @@ def _labelled_features(network: Network, X: Features, index: Tensor) -> Tensor:
     return _side_by_side([module.rows(index, whole) for module in modules])
 
 
-def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
+def _readout(network: Network, X: Features, index: Tensor, like: Tensor) -> Readout:
     modules = _modules(network)
     if network.depth == 1 or _ignores_graph(modules):
         return MatrixReadout()
-    if isinstance(network, ReducedOrderGCN):
-        ones = like.new_ones(network.rank, 1)
-        responses = [module(ones)[:, 0] for module in modules]
-        return _spectral_readout(None, responses, network.eigenvectors[index])
+    spectral = _spectral_form(network, X)
+    if spectral is not None:
+        U, responses = spectral
+        return _spectral_readout(None, responses, U[index])
     shared = _shared_eigenvectors(modules)
     if shared is None:
         return _row_readout(modules, index, like)
@@ -192,6 +199,29 @@ def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
         return _spectral_readout(U, responses, U[index])
     rows = [U @ (phi[:, None] * U[index].T) for phi in responses]
     return MatrixReadout(by_column(_side_by_side(rows)))
+
+
+def _spectral_form(network: Network, X: Features) -> tuple[Tensor, list[Tensor]] | None:
+    """U and the φ_k of a network whose hidden layers have eigenvectors for rows, else None.
+
+    That is a reduced-order network, and a low-rank one whose nodes are elsewhere.
+    """
+    modules = _modules(network)
+    if isinstance(network, ReducedOrderGCN):
+        U = network.eigenvectors
+        ones = U.new_ones(network.rank, 1)
+        return U, [module(ones)[:, 0] for module in modules]
+    if X.nodes is None:
+        return None
+    shared = _shared_eigenvectors(modules)
+    if shared is None:
+        raise invalid("network", "kernels of low rank where nodes are elsewhere", repr(network))
+    return shared
+
+
+def _cores(network: Network) -> list[Callable[[Tensor], Tensor]]:
+    """V ↦ φ_k V, the kernels in the coordinates of the eigenvectors."""
+    return [m.core_product for m in _modules(network) if isinstance(m, LowRankPropagation)]
 
 
 def _shared_eigenvectors(modules: Sequence[Propagation]) -> tuple[Tensor, list[Tensor]] | None:

@@ -1,0 +1,122 @@
+r"""Low-rank networks on rows in blocks: every iteration passes twice over kept rows of U.
+
+Training needs of all rows the sums of :mod:`lowrankgcn.training.nodes`, UᵀH forth and ∂A back.
+Each is a pure function of some rows of U and of small matrices. The rows of U are computed once and
+kept by the workers, n·r numbers in all; whoever loses his computes them again from the block.
+
+Small blocks are joined to pieces, so that a pass over few rows is few tasks. Pieces follow from the
+lengths of the blocks alone and sums are added in a fixed order: results do not depend on how many
+workers there are, nor on which of them has what.
+
+>>> import dask.dataframe as dd, numpy as np
+>>> import lowrankgcn as lg
+>>> from lowrankgcn.distributed.setup import set_up
+>>> from lowrankgcn.distributed.vectors import TableVectors
+>>> from lowrankgcn.estimators.settings import read_settings
+>>> cars = lg.datasets.load_cars(as_frame=True)
+>>> blocks = Blocks.of(dd.from_pandas(cars.data, npartitions=3))
+>>> known = set_up(blocks, read_settings(lg.GCNClassifier(rank=16).get_params()))
+>>> vectors = TableVectors(known.table.encoder, known.pairs)
+>>> nodes = BlockNodes.of(blocks, vectors, known.table.lengths, known.pairs.bare, np.float64)
+>>> layer = SpectralLayer(np.eye(16), None, "identity")
+>>> bool(abs(nodes.sums(layer) - np.eye(16)).max() < 1e-12)  # UᵀU
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import add
+from typing import Any, final
+
+import numpy as np
+from dask.delayed import delayed
+from numpy.typing import NDArray
+
+from lowrankgcn.distributed.blocks import Blocks, KeptBlocks
+from lowrankgcn.distributed.vectors import EigenvectorRows, vector_blocks
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.training import Nodes, SpectralLayer
+
+__all__ = ["BlockNodes"]
+
+# Pieces have about so many rows, more where there would be very many of them, and so many bytes.
+_ROWS = 2**18
+_PIECES = 256
+_BYTES = 2**27
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BlockNodes(Nodes):
+    """Nodes whose rows of U are kept in pieces.
+
+    Attributes
+    ----------
+    pieces : KeptBlocks
+        Arrays (n_b, R), kept where they were computed.
+    lengths : tuple of int
+        Number of rows of every piece.
+    """
+
+    pieces: KeptBlocks
+    lengths: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Blocks,
+        vectors: EigenvectorRows,
+        lengths: Sequence[int],
+        units: Mapping[int, int],
+        dtype: Any,
+    ) -> BlockNodes:
+        """Compute the rows of U of all blocks and keep them in the given type.
+
+        The other parameters are those of :func:`lowrankgcn.distributed.vectors.vector_blocks`.
+        """
+        most = max(_ROWS, -(-sum(lengths) // _PIECES))
+        most = min(most, _BYTES // (vectors.rank * np.dtype(dtype).itemsize))
+        rows = vector_blocks(blocks, vectors, lengths, units)
+        task = delayed(_piece, pure=False)
+        spans = _spans(lengths, most)
+        pieces = Blocks(
+            tuple(task(rows[start:stop], dtype) for start, stop in spans),
+            np.empty((0, vectors.rank), dtype),
+        )
+        return cls(pieces.kept(), tuple(sum(lengths[start:stop]) for start, stop in spans))
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return sum(self.lengths)
+
+    def sums(self, layer: SpectralLayer) -> FloatArray:
+        """UᵀH of a hidden layer, shape (r, c): one pass."""
+        return self.pieces.reduce(layer.sums, add)
+
+    def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
+        """∂A over ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH: one pass."""
+        return self.pieces.reduce(partial(layer.gradients, G=G), add)
+
+    def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
+        """Rows of U of the given numbers, ascending, shape (p, R)."""
+        rows: NDArray[Any] = self.pieces.blocks.take(index, self.lengths)
+        return rows
+
+
+def _spans(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """Consecutive blocks (start, stop) of at most so many rows together, or of one block."""
+    spans, start, count = [], 0, 0
+    for number, length in enumerate(lengths):
+        if number > start and count + length > most:
+            spans.append((start, number))
+            start, count = number, 0
+        count += length
+    return [*spans, (start, len(lengths))]
+
+
+def _piece(parts: list[FloatArray], dtype: Any) -> NDArray[Any]:
+    return np.concatenate(parts, dtype=dtype, casting="same_kind")

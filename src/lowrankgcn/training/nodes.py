@@ -1,0 +1,198 @@
+r"""Nodes that stay where they are: hidden layers as sums over rows of U.
+
+A kernel :math:`\mathcal{K} = U \varphi(\Lambda) U^T` needs of a hidden layer H nothing but
+:math:`U^T H`, and a hidden layer is :math:`H = \sigma(U A + b)` with a small A (r×c). Training
+therefore meets the n nodes in two sums, which split over any parts of the rows of U:
+
+.. math:: S = U^T \sigma(U A + b), \qquad
+          \partial A = U^T (\sigma' \circ U G), \quad \partial b = 1^T (\sigma' \circ U G)
+
+with :math:`G = \partial L / \partial S`. In the coordinates of the eigenvectors a low-rank network
+thus is a reduced-order one whose activation is :math:`A \mapsto U^T \sigma(U A + b)`.
+
+>>> import numpy as np
+>>> nodes = StoredNodes(np.array([[0.6], [0.0], [-0.8]]))
+>>> layer = SpectralLayer(np.array([[1.0, -2.0]]), None, "relu")
+>>> nodes.sums(layer)  # 0.6·0.6 of the first node, 0.8·1.6 of the last
+array([[ 0.36, -1.28]])
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn.training.activations import ACTIVATIONS
+
+__all__ = ["Nodes", "SpectralLayer", "StoredNodes"]
+
+FloatArray = NDArray[np.float64]
+
+# Bytes of activations at a time: more than the smaller caches hold, for longer products.
+_CHUNK_BYTES = 2**20
+_SMALLEST_CHUNK = 256
+# Rows whose sums are one number in double precision, whoever adds up the parts.
+_PART = 2**16
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SpectralLayer:
+    """A hidden layer σ(U A + b) for rows of U that are not known yet; small, to be sent to them.
+
+    Attributes
+    ----------
+    coefficients : (r, c) array
+        A; c = s·N for s restarts side by side.
+    bias : (c,) array or None
+        b.
+    activation : str
+        A name of :data:`lowrankgcn.training.ACTIVATIONS`.
+
+    Notes
+    -----
+    Both sums take rows in chunks: O(r + c) numbers for each row of a chunk of a megabyte. Products
+    are in the type of U, sums of chunks in double precision.
+
+    Examples
+    --------
+    >>> layer = SpectralLayer(np.array([[2.0]]), np.array([-1.0]), "relu")
+    >>> layer.sums(np.array([[0.5], [1.0]]))  # the first node is at its kink
+    array([[1.]])
+    """
+
+    coefficients: NDArray[Any]
+    bias: NDArray[Any] | None
+    activation: str
+
+    def sums(self, U: NDArray[Any]) -> FloatArray:
+        """UᵀH over the rows of U (n, R), of which the first r columns count; shape (r, c)."""
+        rank, width = self.coefficients.shape
+        total = np.zeros((rank, width))
+        part = torch.empty(rank, width, dtype=self._A.dtype)
+        for rows, H, _ in self._chunks(U):
+            self._activate(rows, H)
+            torch.mm(rows.T, H, out=part)
+            total += part.numpy()
+        return total
+
+    def gradients(self, U: NDArray[Any], G: NDArray[Any]) -> FloatArray:
+        """∂A over ∂b from G (r, c), the derivative with respect to UᵀH; shape (r + 1, c)."""
+        rank, width = self.coefficients.shape
+        total = np.zeros((rank + 1, width))
+        part = torch.empty(rank, width, dtype=self._A.dtype)
+        inner = torch.from_numpy(G)
+        backward = ACTIVATIONS[self.activation].backward
+        for rows, H, error in self._chunks(U):
+            self._activate(rows, H)
+            torch.mm(rows, inner, out=error)
+            backward(error, H)
+            torch.mm(rows.T, error, out=part)
+            total[:rank] += part.numpy()
+            if self.bias is not None:
+                total[rank] += error.sum(0).numpy()
+        return total
+
+    @cached_property
+    def _A(self) -> Tensor:
+        return torch.from_numpy(self.coefficients)
+
+    @cached_property
+    def _b(self) -> Tensor | None:
+        return None if self.bias is None else torch.from_numpy(self.bias)
+
+    def _chunks(self, U: NDArray[Any]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Rows of U, and two arrays for what belongs to them.
+
+        These are made once: a worker of Dask gives memory back to the system whenever it is free,
+        and new memory costs more than the products.
+        """
+        rank, width = self.coefficients.shape
+        size = max(_SMALLEST_CHUNK, _CHUNK_BYTES // (width * U.itemsize))
+        H, error = torch.empty(2, min(size, len(U)), width, dtype=self._A.dtype)
+        for start, stop in chunks(len(U), size):
+            rows = torch.from_numpy(U[start:stop, :rank])
+            yield rows, H[: stop - start], error[: stop - start]
+
+    def _activate(self, rows: Tensor, H: Tensor) -> None:
+        torch.mm(rows, self._A, out=H)
+        if self._b is not None:
+            H += self._b
+        ACTIVATIONS[self.activation].forward(H)
+
+
+class Nodes(ABC):
+    """The n nodes of low-rank networks, through sums over rows of U.
+
+    The type of the coefficients of a layer has to be that of U; sums are in double precision.
+    """
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of nodes."""
+
+    @abstractmethod
+    def sums(self, layer: SpectralLayer) -> FloatArray:
+        """UᵀH of a hidden layer, shape (r, c)."""
+
+    @abstractmethod
+    def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
+        """∂A over ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH."""
+
+    @abstractmethod
+    def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
+        """Rows of U of the given numbers, ascending, shape (p, R)."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StoredNodes(Nodes):
+    """Nodes in memory.
+
+    Attributes
+    ----------
+    vectors : (n, R) array
+        U.
+
+    Examples
+    --------
+    >>> nodes = StoredNodes(np.eye(3)[:, :2])
+    >>> layer = SpectralLayer(np.array([[2.0], [-3.0]]), np.array([1.0]), "relu")
+    >>> nodes.gradients(layer, np.ones((2, 1)))  # the second node is below its kink
+    array([[1.],
+           [0.],
+           [1.]])
+    """
+
+    vectors: NDArray[Any]
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return len(self.vectors)
+
+    def sums(self, layer: SpectralLayer) -> FloatArray:
+        """UᵀH of a hidden layer, shape (r, c)."""
+        U = self.vectors
+        parts = map_chunks(lambda a, b: layer.sums(U[a:b]), self.n, _PART)
+        return sum(parts, layer.sums(U[:0]))
+
+    def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
+        """∂A over ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH."""
+        U = self.vectors
+        parts = map_chunks(lambda a, b: layer.gradients(U[a:b], G), self.n, _PART)
+        return sum(parts, layer.gradients(U[:0], G))
+
+    def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
+        """Rows of U of the given numbers, shape (p, R)."""
+        return self.vectors[index]
