@@ -17,9 +17,10 @@ from lowrankgcn.estimators.evidence import (
     response_of,
     spread_over,
 )
+from lowrankgcn.estimators.extending import ExtendedVectors, extend
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import ExtendedVectors, Member, extend
+from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.extension.sparse import TableCross
 from lowrankgcn.operators import DenseFactor, FloatArray
