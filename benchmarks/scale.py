@@ -7,6 +7,7 @@ table    a table of 21 columns and 112 hyperedges in memory: set-up, R-GCN, all 
 points   points in three dimensions in memory: set-up, R-GCN, all predictions
 paper    the table as the paper does it: sparse incidence, svds, one R-GCN by autograd
 files    write Parquet files of such a table: ``files ROWS FOLDER``
+cloud    write Parquet files of such points: ``cloud ROWS FOLDER``
 dask     the files on a LocalCluster of two processes of one thread: ``dask ROWS FOLDER``
 passes   each pass over the files by itself, and what would travel: ``passes ROWS FOLDER``
 ======== =========================================================================================
@@ -141,12 +142,28 @@ def run_paper(n: int) -> dict[str, Any]:
     }
 
 
+def cloud(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Points of the spiral, and the class."""
+    spiral = lg.datasets.load_spiral(n // 5, random_state=seed)
+    return pd.DataFrame(spiral.data, columns=list("xyz")), spiral.target.astype(np.int8)
+
+
 def run_files(n: int, folder: Path) -> dict[str, Any]:
     """Write blocks of half a million rows, the labels of the first of them in a column "class"."""
+    return write_files(n, folder, table)
+
+
+def run_cloud(n: int, folder: Path) -> dict[str, Any]:
+    """The same for points."""
+    return write_files(n, folder, cloud)
+
+
+def write_files(n: int, folder: Path, draw: Any) -> dict[str, Any]:
+    """Write blocks of what `draw` gives for a number of rows and a seed."""
     folder.mkdir()
     begin = time.perf_counter()
     for number, start in enumerate(range(0, n, BLOCK)):
-        frame, hidden = table(min(BLOCK, n - start), seed=number)
+        frame, hidden = draw(min(BLOCK, n - start), seed=number)
         y = labels(hidden) if number == 0 else np.full(len(hidden), -1, np.int8)
         frame["hidden"], frame["class"] = hidden, y
         frame.to_parquet(folder / f"part-{number:04d}.parquet", index=False)
@@ -275,6 +292,7 @@ if __name__ == "__main__":
         "points": run_points,
         "paper": run_paper,
         "files": run_files,
+        "cloud": run_cloud,
         "dask": run_dask,
         "passes": run_passes,
     }

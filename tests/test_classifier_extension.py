@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.members import divided_difference
+from lowrankgcn.estimators.extending import divided_difference
 
 CARS = lg.datasets.load_cars("buying", as_frame=True)
 

@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.attribution import attribute
-from lowrankgcn.estimators.members import ExtendedLayer, ExtendedNetwork
+from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork
 from tests import strategies
 from tests.explanation_problems import QUICK, labelled_cars, parts
 from tests.reference import spectrum

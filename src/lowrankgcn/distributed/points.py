@@ -42,11 +42,12 @@ from lowrankgcn.distributed.voxels import find_components
 from lowrankgcn.dominance import choose_smallest
 from lowrankgcn.estimators.candidates import overlap_signs
 from lowrankgcn.estimators.classifier import GCNClassifier
+from lowrankgcn.estimators.extending import ExtendedVectors, extend
 from lowrankgcn.estimators.fitting import without_rounding
 from lowrankgcn.estimators.graph_choice import carried
 from lowrankgcn.estimators.inputs import PointInputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import ExtendedVectors, Member, extend
+from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
 from lowrankgcn.estimators.reading import Kind

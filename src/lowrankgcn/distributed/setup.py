@@ -36,10 +36,11 @@ from lowrankgcn.distributed.standin import (
 )
 from lowrankgcn.distributed.vectors import TableVectors
 from lowrankgcn.estimators.candidates import overlap_signs
+from lowrankgcn.estimators.extending import ExtendedVectors, extend
 from lowrankgcn.estimators.fitting import without_rounding
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import ExtendedVectors, Member, extend
+from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
 from lowrankgcn.estimators.reading import Kind

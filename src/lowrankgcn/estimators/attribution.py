@@ -13,7 +13,7 @@ with the features f(x): one pass backwards through the layers finds the coeffici
 add up over restarts and networks, and v(x) = a(x)ᵀB splits further into the hyperedges of the row.
 
 >>> import numpy as np
->>> from lowrankgcn.estimators.members import ExtendedLayer
+>>> from lowrankgcn.estimators.extended import ExtendedLayer
 >>> layer = ExtendedLayer(np.array([[[2.0, 0.5]]]), None, 0, np.array([[0.0, 1.0]]), 1)
 >>> network = ExtendedNetwork((layer,), "relu", 1.0, 1.0)
 >>> found = attribute((network,), np.zeros((1, 1)), np.array([[3.0]]), np.array([[1.0, -1.0]]))
@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lowrankgcn.estimators.members import ExtendedNetwork
+from lowrankgcn.estimators.extended import ExtendedNetwork
 from lowrankgcn.nn import ACTIVATIONS
 
 __all__ = ["Attribution", "activated", "attribute", "forward"]

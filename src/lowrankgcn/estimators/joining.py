@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn.estimators.extending import ExtendedVectors, extend
 from lowrankgcn.estimators.inputs import GivenInputs, Inputs
-from lowrankgcn.estimators.members import ExtendedVectors, Member, extend
+from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.settings import Settings

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn.estimators.extended import ExtendedNetwork
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs
-from lowrankgcn.estimators.members import ExtendedNetwork
 from lowrankgcn.extension import CrossAffinity
 
 __all__ = ["Model"]

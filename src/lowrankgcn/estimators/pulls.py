@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from lowrankgcn.estimators.attribution import Attribution, activated, forward
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import Contribution
+from lowrankgcn.estimators.extended import ExtendedNetwork
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, TableInputs
-from lowrankgcn.estimators.members import ExtendedNetwork
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.extension.sparse import IncidenceCross, TableCross
 from lowrankgcn.graphs import TableEncoder

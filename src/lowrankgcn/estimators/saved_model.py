@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork
 from lowrankgcn.estimators.inputs import (
     GivenInputs,
     Inputs,
@@ -19,7 +20,6 @@ from lowrankgcn.estimators.inputs import (
     TableInputs,
     inputs_from_state,
 )
-from lowrankgcn.estimators.members import ExtendedLayer, ExtendedNetwork
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.extension import cross_from_state
 from lowrankgcn.graphs import TableEncoder

@@ -1,0 +1,178 @@
+"""Trained networks as rows that were not there at fitting need them.
+
+A layer of a GCN, at such a row x, is
+
+    z(x) = Σ_k φ_k(1) h(x) Θ_k + u(x)ᵀ C + b,
+
+where h(x) is the layer's input, u(x) extends the eigenvectors to x, and C, computed once from the
+fitted rows, holds φ_k(Λ) Uᵀ H Θ_k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from lowrankgcn._parallel import chunks
+from lowrankgcn.nn import ACTIVATIONS
+
+__all__ = ["ExtendedLayer", "ExtendedNetwork", "mean_softmax"]
+
+FloatArray = NDArray[np.float64]
+
+_SOFTMAX_ROWS = 8192  # in the cache
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExtendedLayer:
+    """One layer for new rows; s restarts lie side by side.
+
+    Attributes
+    ----------
+    own : (s, N_in, N_out) array or None
+        What the row's own input contributes.
+    readout : (R, s·N_out) array or None
+        What its place in the graph contributes: coefficients of the extended vectors.
+    first : int
+        Which column of the extended vectors the readout begins with.
+    bias : (s, N_out) array or None
+    n_restarts : int
+        s.
+    """
+
+    own: NDArray[Any] | None
+    readout: NDArray[Any] | None
+    first: int
+    bias: NDArray[Any] | None
+    n_restarts: int
+
+    def output(self, extended: FloatArray, own: NDArray[Any] | None) -> NDArray[Any]:
+        """What the layer gives before its activation, shape (s, q, N_out).
+
+        Parameters
+        ----------
+        extended : (q, R) array
+            Values of the extended vectors.
+        own : (s, q, N_out) array or None
+            The row's own input times `own`.
+        """
+        Z: Any = 0.0 if own is None else own
+        if self.readout is not None:
+            part = extended[:, self.first : self.first + len(self.readout)] @ self.readout
+            Z = Z + self.by_restart(part)
+        if self.bias is not None:
+            Z = Z + self.bias[:, None, :]
+        return np.ascontiguousarray(Z)
+
+    def by_restart(self, flat: NDArray[Any]) -> NDArray[Any]:
+        """From (q, s·N_out) to (s, q, N_out)."""
+        return flat.reshape(len(flat), self.n_restarts, -1).transpose(1, 0, 2)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExtendedNetwork:
+    """A trained candidate for rows that were not there at fitting.
+
+    Attributes
+    ----------
+    layers : tuple of ExtendedLayer
+    activation : str
+    feature_scale, weight : float
+    """
+
+    layers: tuple[ExtendedLayer, ...]
+    activation: str
+    feature_scale: float
+    weight: float
+
+    def distributions(self, extended: FloatArray, first: FloatArray) -> FloatArray:
+        """Class distributions, shape (q, C).
+
+        Parameters
+        ----------
+        extended : (q, R) array
+            Values of the extended vectors.
+        first : (q, s·N_1) array
+            Features times :attr:`first_weights`; of no column without these.
+        """
+        activation = ACTIVATIONS[self.activation]()
+        # In double precision, whatever the weights: products in single precision would let a row's
+        # last digits depend on how many others come with it.
+        H: Any = None
+        for number, layer in enumerate(self.layers):
+            own = None
+            if layer.own is not None:
+                own = H @ layer.own if number else layer.by_restart(first)
+            H = layer.output(extended, own)
+            if number < len(self.layers) - 1:
+                H = activation(torch.from_numpy(H)).numpy()
+        return mean_softmax(H.transpose(0, 2, 1))
+
+    @property
+    def n_seen(self) -> int:
+        """Number of columns of :attr:`first_weights`."""
+        own = self.layers[0].own
+        return 0 if own is None else int(own.shape[0] * own.shape[2])
+
+    @property
+    def first_weights(self) -> FloatArray | None:
+        """What features are multiplied by in the first layer, shape (N_0, s·N_1)."""
+        own = self.layers[0].own
+        if own is None:
+            return None
+        flat: FloatArray = own.transpose(1, 0, 2).reshape(own.shape[1], -1).astype(np.float64)
+        return self.feature_scale * flat
+
+    @property
+    def reads_only(self) -> bool:
+        """Whether logits are linear in the extended vectors: a reduced-order network."""
+        return len(self.layers) == 1 and self.layers[0].own is None
+
+    @property
+    def n_logits(self) -> int:
+        """Number of logits of a row that :meth:`folded` gives, of all restarts together."""
+        readout = self.layers[0].readout
+        return 0 if readout is None else int(readout.shape[1])
+
+    def folded(self, basis: FloatArray) -> FloatArray:
+        """Logits as vectors over the columns of the cross-affinity, shape (m, s·C)."""
+        layer = self.layers[0]
+        assert layer.readout is not None
+        place = slice(layer.first, layer.first + len(layer.readout))
+        return np.asarray(basis[:, place] @ layer.readout, np.float64)
+
+    def from_logits(self, logits: FloatArray) -> FloatArray:
+        """Class distributions (q, C) from logits (q, s·C), which have no bias yet."""
+        layer = self.layers[0]
+        by_restart = logits.T.reshape(layer.n_restarts, -1, len(logits))
+        return mean_softmax(by_restart, layer.bias)
+
+
+def mean_softmax(logits: NDArray[Any], bias: NDArray[Any] | None = None) -> FloatArray:
+    """Class distributions (q, C), averaged over restarts, from logits (s, C, q) and biases (s, C).
+
+    Few classes make short rows, along which reductions are slow: classes come before rows.
+
+    >>> mean_softmax(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).tolist()
+    [[0.375, 0.625]]
+    """
+    n_restarts, n_classes, count = logits.shape
+    shares = np.empty((count, n_classes))
+    for start, stop in chunks(count, _SOFTMAX_ROWS):
+        total = np.zeros((n_classes, stop - start))
+        for restart in range(n_restarts):
+            part = logits[restart, :, start:stop].copy(order="C")
+            if bias is not None:
+                part += bias[restart][:, None]
+            part -= part.max(axis=0)
+            np.exp(part, out=part)
+            part /= part.sum(axis=0)
+            total += part
+        shares[start:stop] = total.T / n_restarts
+    return shares

@@ -1,0 +1,279 @@
+"""From trained networks to what new rows need of them, computed once from the fitted rows.
+
+What is kept of the fitted rows is independent of their number where affinities go through
+hyperedges, landmarks or Fourier modes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork
+from lowrankgcn.estimators.members import Member
+from lowrankgcn.extension import CrossAffinity, compress_eigenvectors
+from lowrankgcn.filters import Filter, Polynomial
+from lowrankgcn.filters.library import Custom
+from lowrankgcn.kernels import Kernel, kernel
+from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.nn import Propagation
+from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.training import Features, Nodes, SpectralLayer, StoredNodes
+
+__all__ = ["ExtendedVectors", "divided_difference", "extend"]
+
+FloatArray = NDArray[np.float64]
+
+
+@final
+class ExtendedVectors:
+    """Vectors that are extended to new rows, over the columns of a cross-affinity.
+
+    Networks on the same eigenvectors, or on the first of them, share these.
+
+    Parameters
+    ----------
+    cross : CrossAffinity
+    root : (m, 1) array
+        What extends √degree, the first of them.
+    """
+
+    def __init__(self, cross: CrossAffinity, root: FloatArray) -> None:
+        self.cross = cross
+        self._parts = [root]
+        self._places: list[tuple[Eigenpairs, int]] = []
+
+    @property
+    def pairs(self) -> tuple[Eigenpairs, ...]:
+        """Those whose eigenvectors are among them, in their order."""
+        return tuple(pairs for pairs, _ in self._places)
+
+    @property
+    def count(self) -> int:
+        """Number of vectors so far."""
+        return sum(part.shape[1] for part in self._parts)
+
+    def basis(self) -> FloatArray:
+        """All of them, shape (m, count)."""
+        return np.hstack(self._parts)
+
+    def compressed(self, vectors: FloatArray) -> int:
+        """Add vectors of the fitted rows, shape (n, k); the place of the first."""
+        place = self.count
+        self._parts.append(np.asarray(self.cross.compress(vectors)))
+        return place
+
+    def eigenvectors(self, pairs: Eigenpairs) -> int:
+        """Add eigenvectors unless they are there; the place of the first."""
+        for known, place in self._places:
+            if _begins_with(known, pairs):
+                return place
+        self._places.append((pairs, self.count))
+        self._parts.append(compress_eigenvectors(self.cross, pairs))
+        return self._places[-1][1]
+
+
+def _begins_with(known: Eigenpairs, pairs: Eigenpairs) -> bool:
+    """Whether `pairs` are the first of `known`, in the same memory."""
+    whole, part = np.asarray(known.eigenvectors), np.asarray(pairs.eigenvectors)
+    if part.shape[1] > whole.shape[1] or part.strides != whole.strides:
+        return False
+    return bool(part.ctypes.data == whole.ctypes.data) and part.dtype == whole.dtype
+
+
+@torch.no_grad()
+def extend(
+    member: Member, laplacian: Laplacian, features: Features, vectors: ExtendedVectors
+) -> ExtendedNetwork:
+    """Compute, from the fitted rows, what a trained network needs for new ones.
+
+    Parameters
+    ----------
+    member : Member
+    laplacian : Laplacian
+    features : Features
+        Of the fitted rows.
+    vectors : ExtendedVectors
+        Those that it needs are added.
+    """
+    prepared = member.prepared
+    if prepared.candidate.ignores_graph:
+        layers = member.feature_layers()
+    else:
+        builder: _Builder
+        if prepared.pairs is not None:
+            builder = _SpectralBuilder(member, vectors)
+        else:
+            builder = _FullBuilder(member, vectors, laplacian)
+        layers = builder.layers(prepared.seen(features, member.record.weights[0]))
+    name = str(member.network.activation_name)
+    return ExtendedNetwork(layers, name, prepared.feature_scale, member.weight)
+
+
+class _Builder(ABC):
+    """Goes through the layers at the fitted rows and notes what new rows need of them."""
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        chosen = torch.as_tensor(member.restarts)
+        self.weights = [weight[chosen] for weight in member.record.weights]  # (s, K, in, out)
+        self.biases = [bias[chosen] for bias in member.record.biases]
+        self.s = len(chosen)
+        self.last = len(self.weights) - 1
+
+    @abstractmethod
+    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
+        """Walk through the network."""
+
+    def activated(self, Z: Tensor, layer: int, restart: int) -> Tensor:
+        """What a hidden layer puts out, from the product with its kernels; Z is overwritten."""
+        if self.biases:
+            Z += self.biases[layer][restart]
+        result: Tensor = self.member.network.activation(Z)
+        return result
+
+    def bias(self, layer: int) -> NDArray[Any] | None:
+        """Biases of a layer, shape (s, N)."""
+        return self.biases[layer].cpu().numpy() if self.biases else None
+
+
+class _SpectralBuilder(_Builder):
+    """Kernels U φ Uᵀ: u(x) are the eigenvectors, extended."""
+
+    def __init__(self, member: Member, vectors: ExtendedVectors) -> None:
+        super().__init__(member)
+        pairs = member.prepared.pairs
+        assert pairs is not None
+        self.first = vectors.eigenvectors(pairs)
+        dtype, device = self.weights[0].dtype, self.weights[0].device
+        self.U = torch.as_tensor(pairs.eigenvectors).to(dtype=dtype, device=device)
+        kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
+        self.responses = [
+            torch.as_tensor(kernel.response).to(dtype=dtype, device=device) for kernel in kernels
+        ]
+
+    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
+        """From U^T H to U^T H of the next layer; a reduced network meets the rows at its end only.
+
+        𝒦H = U φ(Λ) UᵀH: what a layer's input has beside U is never needed.
+        """
+        reduced = self.member.prepared.candidate.architecture == "reduced"
+        nodes = X.nodes or StoredNodes(self.U.cpu().numpy())
+        inner = [X.inner(self.U)] * self.s
+        notes = []
+        for layer in range(self.last + 1):
+            parts = [self._coefficients(layer, inner[j], j) for j in range(self.s)]
+            if layer == self.last or not reduced:
+                notes.append(self._layer(layer, parts))
+            if layer == self.last:
+                break
+            if reduced:
+                inner = [self.activated(part, layer, j) for j, part in enumerate(parts)]
+            else:  # one sum over the nodes for all restarts
+                inner = self._summed(nodes, layer, parts)
+        return tuple(notes)
+
+    def _coefficients(self, layer: int, inner: Tensor, restart: int) -> Tensor:
+        """Σ_k φ_k(Λ) UᵀH Θ_k, shape (r, N_out)."""
+        terms = [
+            phi[:, None] * (inner @ weight)
+            for phi, weight in zip(self.responses, self.weights[layer][restart], strict=True)
+        ]
+        return torch.stack(terms).sum(dim=0)
+
+    def _summed(self, nodes: Nodes, layer: int, parts: list[Tensor]) -> list[Tensor]:
+        """UᵀH of a hidden layer of all nodes, from its coefficients."""
+        bias = self.bias(layer)
+        hidden = SpectralLayer(
+            torch.cat(parts, dim=1).cpu().numpy(),
+            None if bias is None else bias.ravel(),
+            str(self.member.network.activation_name),
+        )
+        summed = torch.from_numpy(nodes.sums(hidden)).to(parts[0])
+        return list(summed.chunk(self.s, dim=1))
+
+    def _layer(self, layer: int, parts: list[Tensor]) -> ExtendedLayer:
+        readout = torch.cat(parts, dim=1).cpu().numpy()
+        return ExtendedLayer(None, readout, self.first, self.bias(layer), self.s)
+
+
+class _FullBuilder(_Builder):
+    """Any kernel: 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
+
+    def __init__(self, member: Member, vectors: ExtendedVectors, laplacian: Laplacian) -> None:
+        super().__init__(member)
+        self.vectors = vectors
+        kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
+        self.at_one = [float(kernel.filter(np.ones(1))[0]) for kernel in kernels]
+        self.divided = [kernel_of(laplacian, divided_difference(k.filter)) for k in kernels]
+        self.modules = [m for m in member.network.propagations if isinstance(m, Propagation)]
+
+    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
+        notes = []
+        H = [X.dense()] * self.s
+        for layer in range(self.last + 1):
+            notes.append(self._note(layer, H))
+            if layer < self.last:
+                H = [self._forward(layer, H[j], j) for j in range(self.s)]
+        return tuple(notes)
+
+    def _forward(self, layer: int, H: Tensor, restart: int) -> Tensor:
+        weights = self.weights[layer][restart]
+        terms = [module(H @ w) for module, w in zip(self.modules, weights, strict=True)]
+        return self.activated(torch.stack(terms).sum(dim=0), layer, restart)
+
+    def _note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
+        """What a layer with inputs H, one for each restart, needs."""
+        products, owns = [], []
+        for j in range(self.s):
+            weights = self.weights[layer][j].double().cpu().numpy()
+            inner = H[j].double().cpu().numpy()
+            terms = [K @ (inner @ w) for K, w in zip(self.divided, weights, strict=True)]
+            products.append(np.sum(terms, axis=0))
+            owns.append(sum(a * w for a, w in zip(self.at_one, weights, strict=True)))
+        block = np.hstack(products)
+        first = self.vectors.compressed(block)
+        dtype = H[0].detach().cpu().numpy().dtype
+        readout = np.eye(block.shape[1], dtype=dtype)
+        own = np.stack(owns).astype(dtype)
+        return ExtendedLayer(own, readout, first, self.bias(layer), self.s)
+
+
+def kernel_of(laplacian: Laplacian, phi: Filter) -> Kernel:
+    """The full-rank kernel of one filter."""
+    made = kernel(laplacian, phi)
+    assert isinstance(made, Kernel)
+    return made
+
+
+def divided_difference(phi: Filter) -> Filter:
+    """ψ(λ) = (φ(λ) − φ(1))/(1 − λ), which is −φ′(1) at λ = 1; a polynomial if φ is one.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> divided_difference(lg.filters.Polynomial((0.0, 0.0, 1.0))).coefficients  # (λ² − 1)/(1 − λ)
+    (-1.0, -1.0)
+    """
+    if phi.coefficients is not None:
+        ascending = np.array(phi.coefficients)
+        ascending[0] -= ascending.sum()
+        # Synthetic division by (1 − λ).
+        quotient = np.cumsum(ascending)[:-1]
+        return Polynomial(tuple(quotient.tolist()) or (0.0,))
+    at_one = float(phi(np.ones(1))[0])
+
+    def psi(values: FloatArray) -> FloatArray:
+        values = np.asarray(values, np.float64)
+        near = np.abs(1.0 - values) < 1e-7
+        step = 1e-6
+        slope = (phi(1.0 - step + 0.0 * values) - phi(1.0 + step + 0.0 * values)) / (2 * step)
+        gap = np.where(near, 1.0, 1.0 - values)
+        return np.where(near, slope, (phi(values) - at_one) / gap)
+
+    return Custom(psi)
