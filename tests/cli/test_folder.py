@@ -92,3 +92,23 @@ def test_a_cluster_is_for_folders(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert call("classify", str(tmp_path), "--target", "b", "--out", new) == 2
     assert "is a folder without Parquet files" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+def test_folders_of_numbers_are_points(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lowrankgcn.distributed.fitting.MANY_ROWS", 20)  # 300 rows are many
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, 300)
+    table = pd.DataFrame({"x": 4 * group + rng.normal(size=300), "y": rng.normal(size=300)})
+    table["kind"] = np.where(rng.random(300) < 0.1, NAMES[group], None)
+    source, out = tmp_path / "numbers", tmp_path / "out"
+    source.mkdir()
+    for number, (start, stop) in enumerate([(0, 140), (140, 300)]):
+        table.iloc[start:stop].to_parquet(source / f"{number}.parquet", index=False)
+    options = ["--architecture", "reduced", "--rank", "5", "--bandwidth", "3", "--json"]
+    arguments = [source, "--target", "kind", "--out", out, *options]
+    assert call("classify", *map(str, arguments)) == 0
+    assert json.loads(capsys.readouterr().out)["graph"].startswith("BlockPoints(300 points in 2")
+    whole = pd.concat([pd.read_parquet(file) for file in sorted(out.iterdir())])
+    assert (whole["prediction"].to_numpy() == NAMES[group]).mean() > 0.95
