@@ -90,6 +90,17 @@ def test_bandwidth_and_units_are_those_of_memory() -> None:
     assert_allclose(there.eigenpairs_.eigenvalues, here.eigenpairs_.eigenvalues, atol=2e-4)
 
 
+def test_low_degrees_take_several_rounds_in_double_precision() -> None:
+    spiral = lg.datasets.load_spiral(400, random_state=0)
+    y = some_labels(spiral.target, 60, 0)
+    options: dict[str, Any] = {"bandwidth": 3.5, "rank": 20, "tol": 1e-4}
+    here = fitted(spiral.data, y, **options).eigenpairs_
+    there = fitted(in_chunks(spiral.data, [700, 1400]), y, **options).eigenpairs_
+    assert here is not None and there is not None
+    assert there.eigenvalues[1] > 0.1 and there.residuals.max() <= 1e-4
+    assert_allclose(there.eigenvalues, here.eigenvalues, rtol=0, atol=1e-5)
+
+
 @settings(max_examples=5, deadline=None)
 @given(cuts=CUTS, labels_in_blocks=st.booleans(), frame=st.booleans())
 def test_any_cut_gives_the_same(cuts: list[int], labels_in_blocks: bool, frame: bool) -> None:

@@ -80,6 +80,10 @@ class KernelRows(Protocol):
         """At least `count` κ for eigenvalues whose κ lie between two ends."""
 
     @property
+    def precise(self) -> KernelRows | None:
+        """The same in double precision, None if it is."""
+
+    @property
     def independent(self) -> float:
         """Squared length of a combination of unit vectors F v below which it is rounding."""
 
@@ -152,6 +156,13 @@ class LandmarkRows:
         return cls(LandmarkFactor.from_landmarks(bare, landmarks, tol=tol))
 
     @property
+    def precise(self) -> LandmarkRows | None:
+        """The same in double precision, None if it is."""
+        if not self.factor.single:
+            return None
+        return LandmarkRows.of(self.factor.cloud, self.factor.landmarks, tol=0.0)
+
+    @property
     def independent(self) -> float:
         """Squared length of a combination of unit vectors F v below which it is rounding."""
         return 1e-8 if self.factor.single else 1e-13
@@ -203,6 +214,7 @@ class ModeRows:
 
     method = "fourier"
     first_nodes = (1.0, 2.0)  # two sums are one transform
+    precise = None
 
     def nodes(self, ends: tuple[float, float], count: int) -> FloatArray:
         """Chebyshev points with both ends; 1 is that of null vectors."""

@@ -91,6 +91,11 @@ class PointSpectrum:
         """The largest residual."""
         return float(self.ritz.residuals.max(initial=0.0))
 
+    @property
+    def worst(self) -> float:
+        """The largest of all errors of the pairs."""
+        return max(self.pair_error, self.residual)
+
     def within(self, tol: float) -> bool:
         """Whether pairs are as accurate as asked for, or as the sums are."""
         return self.residual <= tol and self.pair_error <= max(tol, self.error)
@@ -124,8 +129,9 @@ def solve(
         found = solver.first_that_fits(sharp)
         if found is None:
             break
-        best = found
-        if max(found.pair_error, found.residual) <= tol:
+        if best is None or found.worst < best.worst:
+            best = found
+        if found.worst <= tol:
             return found
         if found.pair_error <= 2 * found.residual:  # sharper sums would not help
             break
@@ -207,13 +213,19 @@ class _Solver:
         tell("computing eigenpairs")
         evidence = evidence.with_lowest()
         found = self._pairs(rows, evidence, grams, nodes, None)
+        if found is None or found.within(self.tol) or self.loop == 1.0:
+            return found
+        if kernel.precise is not None:  # vectors of several κ are too much alike for float32
+            return self._try(kernel.precise, tol)
         for count in _NODES:
-            if found is None or found.within(self.tol) or self.loop == 1.0:
-                break
             nodes = kernel.nodes(_kappa_ends(found.ritz.values, grams.shift_low), count)
             more = gram_sums(self.blocks, self._points, rows, waves, nodes)
-            start = found.trial.basis.coefficients
-            found = self._pairs(rows, evidence, more, nodes, start) or found
+            better = self._pairs(rows, evidence, more, nodes, found.trial.basis.coefficients)
+            if better is None or better.residual >= found.residual:  # nothing but rounding is left
+                break
+            found = better
+            if found.within(self.tol):
+                break
         return found
 
     def _pairs(
