@@ -28,13 +28,14 @@ import finufft
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 
 __all__ = ["ModeGrid", "PlannedPoints", "fourier_modes"]
 
 _SPANS = 8
+_KEPT_POINTS = 2**22  # whose plans are kept
 _FEW_POINTS = 2**14
 _SINGLE_ROUNDING = 4e-7  # of an angle
 
@@ -150,25 +151,22 @@ class PlannedPoints:
     """Points with FINUFFT's plans for products with C and Cᵀ.
 
     FINUFFT's own threads add in any order. One thread per plan and a number of plans that does not
-    depend on the number of threads give the same bits every time.
+    depend on the number of threads give the same bits every time. Plans hold the points once more,
+    and their order: those of very many points are made anew for every product.
     """
 
     grid: ModeGrid
-    angles: tuple[FloatArray, ...]
+    coordinates: FloatArray
     eps: float
     single: bool = False
-    _plans: dict[int, list[Any]] = field(default_factory=dict, repr=False)
+    _plans: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def prepare(cls, grid: ModeGrid, coordinates: FloatArray, eps: float) -> PlannedPoints:
-        """Turn coordinates (n, d) into angles; plans are made when they are needed."""
+        """Points (n, d); plans are made when they are needed."""
         if coordinates.ndim != 2 or coordinates.shape[1] != len(grid.half):
             raise invalid("coordinates", f"{len(grid.half)} columns", coordinates.shape)
-        angles = tuple(
-            (coordinates[:, j] - grid.middle[j]) * (2 * math.pi / grid.period[j])
-            for j in range(len(grid.half))
-        )
-        return cls(grid, angles, max(eps, 1e-14))
+        return cls(grid, coordinates, max(eps, 1e-14))
 
     def again(self, *, eps: float, doubled: bool = False, single: bool = False) -> PlannedPoints:
         """The same points for transforms of another accuracy, or with the doubled grid.
@@ -177,12 +175,12 @@ class PlannedPoints:
         """
         grid = self.grid.doubled if doubled else self.grid
         enough = eps >= 1e-5 and max(grid.half) * _SINGLE_ROUNDING <= eps
-        return PlannedPoints(grid, self.angles, max(eps, 1e-14), single and enough)
+        return PlannedPoints(grid, self.coordinates, max(eps, 1e-14), single and enough)
 
     @property
     def n(self) -> int:
         """Number of points."""
-        return len(self.angles[0])
+        return len(self.coordinates)
 
     @property
     def span(self) -> int:
@@ -191,15 +189,14 @@ class PlannedPoints:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Plans live in FINUFFT's memory: a copy or another process makes its own.
-        return PlannedPoints, (self.grid, self.angles, self.eps, self.single)
+        return PlannedPoints, (self.grid, self.coordinates, self.eps, self.single)
 
     def spread(self, values: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
         """Cᵀ diag(scale) x, shape (N,) or (N, k) for x (n,) or (n, k) in any floating type."""
         columns = values.reshape(self.n, -1)
-        plans = self._planned(1, -1)
 
         def span(start: int, stop: int) -> FloatArray:
-            part = np.empty((self.grid.size, columns.shape[1]))
+            part, plan = np.empty((self.grid.size, columns.shape[1])), self._plan(1, start, stop)
             packed = np.zeros(stop - start, self._dtype)
             # Two real columns travel as one complex vector.
             for j in range(0, columns.shape[1], 2):
@@ -208,7 +205,7 @@ class PlannedPoints:
                     pair = pair * scale[start:stop, None]
                 packed.real = pair[:, 0]
                 packed.imag = pair[:, 1] if pair.shape[1] == 2 else 0.0
-                modes = plans[start // self.span].execute(packed).ravel()
+                modes = plan.execute(packed).ravel()
                 part[:, j : j + 2] = _unpack(modes, pair.shape[1])
             return part
 
@@ -221,13 +218,13 @@ class PlannedPoints:
         """C a, shape (n,) or (n, k) for a (N,) or (N, k); into the columns of `out` if given."""
         columns = coefficients.reshape(self.grid.size, -1)
         result = np.empty((self.n, columns.shape[1])) if out is None else out
-        plans = self._planned(2, 1)
 
         def span(start: int, stop: int) -> None:
+            plan = self._plan(2, start, stop)
             for j in range(0, columns.shape[1], 2):
                 packed = _pack(columns[:, j : j + 2]).astype(self._dtype, copy=False)
                 packed = packed.reshape(self.grid.shape)
-                values = plans[start // self.span].execute(packed)
+                values = plan.execute(packed)
                 result[start:stop, j] = values.real
                 if j + 1 < columns.shape[1]:
                     result[start:stop, j + 1] = values.imag
@@ -235,27 +232,32 @@ class PlannedPoints:
         map_chunks(span, self.n, self.span)
         return result if out is not None else result.reshape(self.n, *coefficients.shape[1:])
 
-    def _planned(self, kind: int, sign: int) -> list[Any]:
-        """FINUFFT's plan of the given type for every span of points."""
-        if kind not in self._plans:
-            options = {"eps": self.eps, "dtype": self._dtype.__name__, "nthreads": 1, "isign": sign}
-            # Chosen by FINUFFT from the number of points, it would change the bits of each of them.
-            options["upsampfac"] = 2.0
-            real = np.float32 if self.single else np.float64
-            plans = [finufft.Plan(kind, self.grid.shape, **options) for _ in self._spans]
-            for plan, (start, stop) in zip(plans, self._spans, strict=True):
-                part = [angle[start:stop] for angle in self.angles]
-                plan.setpts(*(np.asarray(angle, real) for angle in part))
-            self._plans[kind] = plans
-        return self._plans[kind]
+    def _plan(self, kind: int, start: int, stop: int) -> Any:
+        """FINUFFT's plan of type 1 or 2 for some of the points."""
+        if (kind, start) in self._plans:
+            return self._plans[kind, start]
+        # Chosen by FINUFFT from the number of points, upsampfac would change the bits of each.
+        plan = finufft.Plan(
+            kind,
+            self.grid.shape,
+            eps=self.eps,
+            dtype=self._dtype.__name__,
+            nthreads=1,
+            isign=-1 if kind == 1 else 1,
+            upsampfac=2.0,
+        )
+        real = np.float32 if self.single else np.float64
+        units = 2 * math.pi / self.grid.period
+        part = self.coordinates[start:stop].T
+        moved = zip(part, self.grid.middle, units, strict=True)
+        plan.setpts(*(((u - middle) * unit).astype(real) for u, middle, unit in moved))
+        if self.n <= _KEPT_POINTS:
+            self._plans[kind, start] = plan
+        return plan
 
     @property
     def _dtype(self) -> type[np.complex64] | type[np.complex128]:
         return np.complex64 if self.single else np.complex128
-
-    @property
-    def _spans(self) -> list[tuple[int, int]]:
-        return chunks(self.n, self.span)
 
 
 def _pack(pair: FloatArray) -> NDArray[np.complex128]:
