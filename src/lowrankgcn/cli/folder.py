@@ -48,7 +48,7 @@ def run(request: Request) -> None:
             random_state=request.seed,
         )
         with progress("fitting", shown=shown), bad_input(), noted_warnings() as warned:
-            classifier.fit(features, frame[request.target])
+            classifier.fit(features, _labels(frame[request.target]))
         if shown:
             for text in warned:
                 typer.echo(f"warning: {text}", err=True)
@@ -69,11 +69,14 @@ def run(request: Request) -> None:
 def _check(request: Request) -> None:
     for option in _IN_MEMORY:
         if getattr(request, option):
-            message = "a folder is not read into memory: leave this option out"
+            message = "of a folder, columns are what Parquet says and rows stay in their files"
             raise typer.BadParameter(message, param_hint=f"--{option}")
     check_writable(request.save, "--save")
     if request.out is None and request.save is None:
         raise typer.BadParameter("say where the rows go", param_hint="--out")
+    if request.out == Path("-"):
+        message = "a folder of files does not fit into standard output: name a new folder"
+        raise typer.BadParameter(message, param_hint="--out")
     if request.out is not None and request.out.exists():
         raise typer.BadParameter(f"{request.out} is there already", param_hint="--out")
 
@@ -123,6 +126,21 @@ def _read(request: Request) -> tuple[Any, Any]:
     return frame, frame[[name for name in columns if name not in {*dropped, request.target}]]
 
 
+def _labels(column: Any) -> Any:
+    """The target, with blank texts taken for empty ones, as in a file."""
+    if column.dtype.kind in "iubf":
+        return column
+    return column.map_partitions(_without_blanks, meta=(column.name, object))
+
+
+def _without_blanks(column: pd.Series) -> pd.Series:
+    if column.dtype.kind in "iubf":
+        return column
+    cells = column.astype(object)
+    texts = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
+    return cells.where(~texts.astype(bool), None)
+
+
 def _write(request: Request, frame: Any, classifier: GCNClassifier) -> None:
     from dask.delayed import delayed
 
@@ -151,7 +169,7 @@ def _answered(
     each_class: bool,
 ) -> pd.DataFrame:
     """The rows with their classes."""
-    index, given = labelled_cells(block[target])
+    index, given = labelled_cells(_without_blanks(block[target]))
     labels = np.full(len(block), None, dtype=object)
     labels[index] = [str(label) for label in given.tolist()]
     answers = Answers.of(classes, shares, pd.Series(labels), kind)

@@ -59,7 +59,8 @@ Out = Annotated[
         "-o",
         metavar="FILE",
         allow_dash=True,
-        help="Write the table with its predictions, in its own format; - for standard output.",
+        help="Write the table with its predictions, in its own format; - for standard output. "
+        "Of a folder: a new folder.",
         show_default=False,
     ),
 ]

@@ -24,6 +24,7 @@ kernel_passes   column sums, Gram matrices, products of vectors over all points
 ritz            eigenpairs from these
 point_spectrum  the passes over a kernel, until its measured error fits
 point_vectors   rows of the eigenvectors of points
+graph           graphs as far as they are known without their rows
 known           what set-up knows of all rows, be they a table or points
 nodes           hidden layers of low-rank networks as sums over kept rows of U
 standin         rows that stand for all in training
@@ -33,6 +34,7 @@ points          the same for points
 model           what models say of a block's rows
 labels          labels and weights in blocks
 prediction      lazy results
+parquet         folders of files, complete or not there
 fitting         all of it
 =============== ==================================================================================
 

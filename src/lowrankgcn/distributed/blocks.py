@@ -2,8 +2,8 @@
 
 Every step of the package over many rows has one form: a pure function of one block of rows gives a
 small result, and results are joined two by two. Tasks hold no state, so a scheduler may repeat any
-of them elsewhere; joining is exact (integers) or ordered, so that the result does not depend on how
-the rows are cut into blocks.
+of them elsewhere; joining is ordered, so that the same blocks give the same bits, and where it is
+exact (integers) any blocks do.
 
 >>> import dask.dataframe as dd, pandas as pd
 >>> frame = dd.from_pandas(pd.DataFrame({"x": range(10)}), npartitions=3)

@@ -34,7 +34,15 @@ from lowrankgcn.graphs.cells import Name, Numbers, read_cells, read_table
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 
-__all__ = ["Counting", "Counts", "NumberColumn", "count_block", "count_table"]
+__all__ = [
+    "Counting",
+    "Counts",
+    "NumberColumn",
+    "count_block",
+    "count_table",
+    "first_rows",
+    "weighted",
+]
 
 _ROWS = 2**16
 _EXACT = 53  # bits of integers that floating-point sums hold

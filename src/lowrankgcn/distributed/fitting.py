@@ -6,7 +6,7 @@ step            passes over the rows          what travels
 labels          one over y                    labelled rows
 vocabulary      one, six more with bins       values of every column; counts in 4096 parts
 counts          one                           |E|² integers for each number of cells in a row
-units           two to eight, of points       counts in 4096 parts, a few thousand rows
+units           two to ten, of points         counts in 4096 parts, a few thousand rows
 kernel          three, of points              arrays over landmarks or Fourier modes
 training        none; with low-rank networks  r·c numbers to and from each block, twice in an
                 one for U, two an iteration   iteration, for c hidden columns of all restarts
@@ -30,7 +30,7 @@ from sklearn.utils.validation import validate_data
 from lowrankgcn._progress import tell
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks, is_collection, joined_rows, run_task
-from lowrankgcn.distributed.known import Known
+from lowrankgcn.distributed.known import Known, itself
 from lowrankgcn.distributed.labels import read_lazy_labels, read_weights
 from lowrankgcn.distributed.model import evidence, fitted_rows
 from lowrankgcn.distributed.nodes import BlockNodes
@@ -80,7 +80,8 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
     """
     settings = read_settings(classifier.get_params(deep=False))
     if not is_collection(X):
-        raise invalid("X", "a Dask DataFrame or array, as y is", type(X).__name__)
+        beside = ", as y is" if is_collection(y) else ""
+        raise invalid("X", f"a Dask DataFrame or array{beside}", type(X).__name__)
     lengths = _lengths(X)
     labels = read_lazy_labels(y)
     if labels.n_rows != sum(lengths):
@@ -143,7 +144,7 @@ def _fit_in_memory(
 ) -> None:
     """Bring the rows here, and give what concerns them back in their blocks."""
     blocks = Blocks.of(X)
-    rows = joined_rows(blocks.collect(_itself), blocks.empty)
+    rows = joined_rows(blocks.collect(itself), blocks.empty)
     y = np.full(labels.n_rows, None, dtype=object)
     y[labels.index] = labels.classes[labels.codes]
     weights = None
@@ -155,10 +156,6 @@ def _fit_in_memory(
         values = getattr(classifier, name)
         chunks = (tuple(lengths), *((size,) for size in values.shape[1:]))
         setattr(classifier, name, da.from_array(values, chunks=chunks))
-
-
-def _itself(block: Any) -> Any:
-    return block
 
 
 def _fit_blocks(

@@ -25,7 +25,7 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectrum import Eigenpairs
 from lowrankgcn.training import Features
 
-__all__ = ["BlockPairs", "Known", "Reach"]
+__all__ = ["BlockPairs", "Known", "Reach", "itself"]
 
 
 class BlockPairs(Protocol):
@@ -121,7 +121,7 @@ class Known(ABC):
     @property
     def reader(self) -> Callable[[Any], Any]:
         """A small function that gives the rows of a block as `inputs` takes them."""
-        return _itself
+        return itself
 
     def read(self, block: Any) -> Any:
         """Rows of a block as `inputs` takes them."""
@@ -149,5 +149,6 @@ class Known(ABC):
         """
 
 
-def _itself(block: Any) -> Any:
+def itself(block: Any) -> Any:
+    """The block."""
     return block

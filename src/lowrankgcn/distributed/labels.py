@@ -27,6 +27,8 @@ def read_lazy_labels(y: Any) -> Labels:
     """Labels of a Dask Series or array, or of what :func:`read_labels` takes."""
     if not is_collection(y):
         return read_labels(y)
+    if y.ndim != 1:
+        raise invalid("y", "one column of labels", f"{y.ndim} dimensions")
     index, known, count = lazy_labels(y)
     dtype = getattr(Blocks.of(y).empty, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype) and UNKNOWN_CATEGORIES not in dtype.categories:

@@ -112,6 +112,8 @@ class PointPairs:
     n_components : int
     fast_sum_error, next_eigenvalue : float
         As in :class:`Eigenpairs`.
+    method : {"low-rank", "fourier"}
+        How the kernel is summed.
     """
 
     eigenvalues: FloatArray
@@ -119,6 +121,7 @@ class PointPairs:
     n_components: int
     fast_sum_error: float
     next_eigenvalue: float
+    method: str
 
     @property
     def rank(self) -> int:
@@ -131,7 +134,7 @@ class PointPairs:
             self.eigenvalues,
             eigenvectors,
             self.residuals,
-            "svd",
+            "svd" if self.method == "low-rank" else "modes",
             0,
             self.n_components,
             fast_sum_error=self.fast_sum_error,
@@ -144,7 +147,7 @@ class PointPairs:
 class FittedPoints(CrossAffinity):
     """The fitted points themselves: a(x) is 1 if a label is in reach, then u(x).
 
-    For rows given to fit only; a new point is joined through landmarks.
+    For rows given to fit only; a new point is joined through landmarks or Fourier modes.
     """
 
     kind = "fitted"

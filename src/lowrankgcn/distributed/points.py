@@ -280,6 +280,7 @@ def _pairs(
         found.rows.components.n_components,
         found.pair_error,
         following,
+        found.rows.kernel.method,
     )
 
 

@@ -2,7 +2,7 @@
 
 Numbers are mapped to unsigned integers in the same order. A rank is known to lie in an interval of
 these; every pass over the blocks counts the numbers in 4096 equal parts of the interval and goes on
-with one of them, until it holds a single number or few enough to look at.
+with one of them, until it holds a single number.
 
 >>> import numpy as np
 >>> keys = ordered_keys(np.array([-1.5, -0.0, 0.0, 2.0]), "f")
@@ -23,7 +23,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Search", "numbers_of", "ordered_keys"]
+__all__ = ["KeyKind", "Search", "numbers_of", "ordered_keys"]
 
 KeyKind = Literal["f", "i", "u"]
 

@@ -41,8 +41,8 @@ class ColumnSketch:
 
     Attributes
     ----------
-    kind : {"nothing", "values", "numbers"}
-        Missing cells only; categories; numbers.
+    kind : {"nothing", "values", "numbers", "mixed"}
+        Missing cells only; categories; numbers; categories in some blocks, numbers in others.
     unit : "datetime", "timedelta" or None
     counts : dict
         Number of rows of every value; of numbers only while there are no more than five.

@@ -270,5 +270,5 @@ def _numbered(grid: Grid, cubes: Cubes, labels: NDArray[np.intp]) -> Components:
 
 
 def _too_narrow(got: str) -> ValueError:
-    expected = "a larger one, for rows in blocks that lie so far from each other"
+    expected = "a larger one: too many of the points lie far from all others"
     return invalid("bandwidth", expected, got)

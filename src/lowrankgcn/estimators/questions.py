@@ -12,6 +12,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explaining import explain
 from lowrankgcn.estimators.explanation import Explanation
+from lowrankgcn.estimators.lazy import lazy_rows
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Kind, check_new_rows
 from lowrankgcn.estimators.suggestion import suggest
@@ -83,6 +84,8 @@ class QuestionsMixin:
         ('cherry', 'skin')
         """
         check_is_fitted(self)
+        if lazy_rows(X):
+            raise invalid("X", "rows in memory: take a few with .compute()", "a Dask collection")
         data = check_new_rows(self, X, self._kind)
         if self._model is None:
             raise invalid("X", "a graph that new rows can join", "a graph without rows")
@@ -138,7 +141,8 @@ class QuestionsMixin:
         if not hasattr(self, "laplacian_"):
             raise invalid("classifier", "one fitted here, with its graph", "one from a file")
         if not isinstance(self.label_distributions_, np.ndarray):
-            raise invalid("classifier", "one fitted to rows in memory", "rows in blocks")
+            expected = "one whose X and y were in memory at fit"
+            raise invalid("classifier", expected, "one fitted to a Dask collection")
         return suggest(
             self.laplacian_,
             self.eigenpairs_,

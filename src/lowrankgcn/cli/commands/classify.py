@@ -55,7 +55,9 @@ def classify(
         typer.Argument(
             metavar="TABLE",
             allow_dash=True,
-            help="CSV, TSV or Parquet file, - for standard input, or a folder of Parquet files.",
+            help="CSV, TSV or Parquet file, - for standard input, or a folder of Parquet files: "
+            "of these, columns are taken as Parquet has them, texts or numbers, but for --drop; "
+            "--report, --validate, --categorical and --numeric are for files.",
             show_default=False,
         ),
     ],
