@@ -35,10 +35,10 @@ from lowrankgcn.operators import (
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS
 
-__all__ = ["Laplacian", "NullSpace", "loop_weights"]
+__all__ = ["SMOOTHERS", "Laplacian", "NullSpace", "loop_weights"]
 
 _ROWS = 16384
-_SMOOTHERS = ("none", "identity", "hypergraph", "combined")
+SMOOTHERS = ("none", "identity", "hypergraph", "combined")
 
 
 def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
@@ -63,7 +63,7 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
     if smoother is None:
         return graph.loop_weights
     if isinstance(smoother, str):
-        choice(smoother, "smoother", _SMOOTHERS)
+        choice(smoother, "smoother", SMOOTHERS)
         own = graph.loop_weights if smoother in ("hypergraph", "combined") else np.zeros(n)
         return own + 1.0 if smoother in ("identity", "combined") else own
     if np.ndim(smoother) == 0:

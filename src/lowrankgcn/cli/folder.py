@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
 from lowrankgcn.cli.answers import Answers
-from lowrankgcn.cli.failures import bad_input, check_writable, noted_warnings, writing
+from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, noted_warnings, writing
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.request import Request, column_names
 from lowrankgcn.cli.telling import line
@@ -38,7 +39,7 @@ def run(request: Request) -> None:
     with ExitStack() as stack:
         stack.enter_context(_client(request))
         with bad_input():
-            frame, features = _read(request)
+            frame, features, whole = _read(request)
         classifier = GCNClassifier(
             graph=request.graph,
             architecture=request.architecture,
@@ -48,7 +49,7 @@ def run(request: Request) -> None:
             random_state=request.seed,
         )
         with progress("fitting", shown=shown), bad_input(), noted_warnings() as warned:
-            classifier.fit(features, _labels(frame[request.target]))
+            classifier.fit(features, _labels(frame[request.target], whole))
         if shown:
             for text in warned:
                 typer.echo(f"warning: {text}", err=True)
@@ -57,7 +58,7 @@ def run(request: Request) -> None:
         with progress("writing", shown=shown), watch.timing("writing"):
             if request.out is not None:
                 with writing(request.out):
-                    _write(request, frame, classifier)
+                    _write(request, frame, classifier, whole)
                 files["written"] = str(request.out)
             if request.save is not None:
                 with writing(request.save, "--save"), bad_input("--save"):
@@ -72,6 +73,14 @@ def _check(request: Request) -> None:
             message = "of a folder, columns are what Parquet says and rows stay in their files"
             raise typer.BadParameter(message, param_hint=f"--{option}")
     check_writable(request.save, "--save")
+    source = Path(request.table)
+    parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
+    check_apart({"--out": request.out, "--save": request.save}, parts)
+    if request.out is not None and source.resolve() in request.out.resolve().parents:
+        raise typer.BadParameter(f"{request.out} is inside of {source}", param_hint="--out")
+    if request.out is not None and not request.out.resolve().parent.is_dir():
+        message = f"{request.out.resolve().parent} is no folder"
+        raise typer.BadParameter(message, param_hint="--out")
     if request.out is None and request.save is None:
         raise typer.BadParameter("say where the rows go", param_hint="--out")
     if request.out == Path("-"):
@@ -101,7 +110,7 @@ def _client(request: Request) -> Iterator[None]:
             cluster = LocalCluster(
                 n_workers=request.workers,
                 threads_per_worker=1,
-                dashboard_address=None,
+                dashboard_address=":0",  # any port that is free
                 silence_logs=logging.ERROR,  # of workers that are slow to end
             )
             stack.enter_context(cluster)
@@ -109,9 +118,9 @@ def _client(request: Request) -> Iterator[None]:
         yield
 
 
-def _read(request: Request) -> tuple[Any, Any]:
-    """The table, and its columns without the target and those left out."""
-    from lowrankgcn.distributed.parquet import read_folder
+def _read(request: Request) -> tuple[Any, Any, bool]:
+    """The table, its columns without the target and those left out, and if that is of integers."""
+    from lowrankgcn.distributed.parquet import folder_types, read_folder
 
     frame = read_folder(request.table)
     columns = list(frame.columns)
@@ -123,25 +132,25 @@ def _read(request: Request) -> tuple[Any, Any]:
     unknown = [name for name in dropped if name not in columns]
     if unknown:
         raise ValueError(f"{request.table}: expected a column {unknown[0]!r} to drop, got none")
-    return frame, frame[[name for name in columns if name not in {*dropped, request.target}]]
+    used = frame[[name for name in columns if name not in {*dropped, request.target}]]
+    return frame, used, pa.types.is_integer(folder_types(request.table)[request.target])
 
 
-def _labels(column: Any) -> Any:
+def _labels(column: Any, whole: bool) -> Any:
     """The target, with blank texts taken for empty ones, as in a file."""
-    if column.dtype.kind in "iubf":
-        return column
-    return column.map_partitions(_without_blanks, meta=(column.name, object))
+    return column.map_partitions(_read_labels, whole, meta=(column.name, object))
 
 
-def _without_blanks(column: pd.Series) -> pd.Series:
-    if column.dtype.kind in "iubf":
-        return column
+def _read_labels(column: pd.Series, whole: bool) -> pd.Series:
+    """Labels as objects; pandas makes floats of integers if one of them is missing."""
     cells = column.astype(object)
-    texts = cells.map(lambda cell: isinstance(cell, str) and not cell.strip())
-    return cells.where(~texts.astype(bool), None)
+    if whole:
+        return cells.map(int, na_action="ignore")
+    blank = [isinstance(cell, str) and not cell.strip() for cell in cells]
+    return cells.where(~np.array(blank, bool), None)
 
 
-def _write(request: Request, frame: Any, classifier: GCNClassifier) -> None:
+def _write(request: Request, frame: Any, classifier: GCNClassifier, whole: bool) -> None:
     from dask.delayed import delayed
 
     from lowrankgcn.distributed.blocks import Blocks
@@ -149,12 +158,12 @@ def _write(request: Request, frame: Any, classifier: GCNClassifier) -> None:
 
     assert request.out is not None
     dtype = frame.dtypes[request.target]
-    kept = str(dtype).lower() if dtype.kind in "iub" else None
+    kept = "int64" if whole else "bool" if dtype.kind == "b" else None
     task = delayed(_answered, pure=False)
     distributions: Any = classifier.label_distributions_  # a Dask array
     shares = distributions.to_delayed().ravel()
     blocks = [
-        task(block, share, classifier.classes_, request.target, kept, request.probabilities)
+        task(block, share, classifier.classes_, request.target, kept, request.probabilities, whole)
         for block, share in zip(Blocks.of(frame).tasks, shares, strict=True)
     ]
     write_folder(blocks, request.out)
@@ -167,9 +176,10 @@ def _answered(
     target: str,
     kind: str | None,
     each_class: bool,
+    whole: bool,
 ) -> pd.DataFrame:
     """The rows with their classes."""
-    index, given = labelled_cells(_without_blanks(block[target]))
+    index, given = labelled_cells(_read_labels(block[target], whole))
     labels = np.full(len(block), None, dtype=object)
     labels[index] = [str(label) for label in given.tolist()]
     answers = Answers.of(classes, shares, pd.Series(labels), kind)

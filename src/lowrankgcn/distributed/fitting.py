@@ -22,6 +22,7 @@ from typing import Any, final
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
@@ -82,6 +83,7 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
     if not is_collection(X):
         beside = ", as y is" if is_collection(y) else ""
         raise invalid("X", f"a Dask DataFrame or array{beside}", type(X).__name__)
+    _check_columns(X)
     lengths = _lengths(X)
     labels = read_lazy_labels(y)
     if labels.n_rows != sum(lengths):
@@ -103,15 +105,23 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
     _fit_blocks(classifier, blocks, lengths, labels, settings, weights)
 
 
+def _check_columns(X: Any) -> None:
+    if X.ndim != 2:
+        raise invalid("X", "a table with rows and columns", f"{X.ndim}-D")
+    if isinstance(X, da.Array):
+        return
+    if not len(X.columns):
+        raise invalid("X", "at least one column", "none")
+    if not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise invalid("X", "columns of different names", f"two of the name {twice!r}")
+
+
 def _lengths(X: Any) -> tuple[int, ...]:
     if isinstance(X, da.Array):
-        if X.ndim != 2:
-            raise invalid("X", "a table with rows and columns", f"{X.ndim}-D")
         if not np.isnan(X.shape[0]):
             return tuple(map(int, X.chunks[0]))
         return Blocks.of(X).lengths()
-    if not len(X.columns):
-        raise invalid("X", "at least one column", "none")
     return Blocks.of(X[[X.columns[0]]]).lengths()  # Parquet reads one column only
 
 
@@ -145,8 +155,9 @@ def _fit_in_memory(
     """Bring the rows here, and give what concerns them back in their blocks."""
     blocks = Blocks.of(X)
     rows = joined_rows(blocks.collect(itself), blocks.empty)
-    y = np.full(labels.n_rows, None, dtype=object)
-    y[labels.index] = labels.classes[labels.codes]
+    codes = np.full(labels.n_rows, -1)
+    codes[labels.index] = labels.codes
+    y = pd.Categorical.from_codes(codes, categories=labels.classes)  # in their order
     weights = None
     if sample_weight is not None:
         weights = np.zeros(labels.n_rows)

@@ -302,7 +302,7 @@ def _ritz_sums(
 
 def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Piece) -> FloatArray:
     """T/(1 + κ(σ − 1)) F V from F V, for the κ of every column."""
-    if np.ptp(kappas) == 0:
+    if len(kappas) and np.ptp(kappas) == 0:
         columns: FloatArray = product * (piece.scale * piece.weights(kappas[0]))[:, None]
         return columns
     room = np.multiply.outer(piece.delta, kappas)

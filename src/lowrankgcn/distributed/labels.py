@@ -59,6 +59,8 @@ def lazy_rows_at(value: Any, index: NDArray[np.intp], count: int, name: str) -> 
     """Some rows of a collection or of something in memory, which must have `count` rows."""
     if value is None:
         return None
+    if np.ndim(value) == 0:
+        raise invalid(name, f"{count} rows, as many as y has labels", repr(value))
     lazy = is_collection(value)
     blocks = Blocks.of(value) if lazy else None
     lengths = blocks.lengths() if blocks else (len(value),)

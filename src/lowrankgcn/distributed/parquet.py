@@ -30,7 +30,7 @@ from lowrankgcn._atomic import new_folder, replacing
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import compute
 
-__all__ = ["read_folder", "write_folder"]
+__all__ = ["folder_types", "read_folder", "write_folder"]
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Any:
@@ -41,14 +41,77 @@ def read_folder(folder: str | os.PathLike[str]) -> Any:
     ValueError
         If the folder has no Parquet file, or they cannot be read as one table.
     """
-    files = sorted(str(file) for file in Path(folder).glob("*.parquet"))
-    if not files:
-        raise invalid("folder", "Parquet files (*.parquet)", f"none in {os.fspath(folder)}")
+    files = _files(folder)
+    folder_types(folder)
     try:
-        return dd.read_parquet(files)
+        frame = dd.read_parquet(files)
+        strange = [name for name in frame.columns if not isinstance(name, str)]
+        if strange:
+            raise ValueError(f"names of columns are texts, not {strange[0]!r}")
+        return frame
     except (pa.ArrowException, OSError, ValueError) as error:
         first = " ".join(str(error).split())
         raise ValueError(f"{os.fspath(folder)}: cannot be read as one table: {first}") from None
+
+
+def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
+    """Arrow types of the columns that all files of a folder have.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read, or has other columns or kinds of columns than the first; the text
+        names file and column.
+    """
+    types: dict[str, pa.DataType] = {}
+    files = _files(folder)
+    for file in files:
+        try:
+            schema = pq.read_schema(file)
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"{file}: cannot be read: {' '.join(str(error).split())}") from None
+        index = [name for name in _index_columns(schema) if name in schema.names]
+        if index:
+            raise ValueError(
+                f"{file}: {index[0]!r} is a pandas index: write files with index=False, or "
+                "reset_index() before"
+            )
+        other = sorted(set(schema.names) ^ set(types)) if types else []
+        if other:
+            raise ValueError(f"{file}: expected the columns of {files[0]}, differs in {other[0]!r}")
+        for field in schema:
+            known = types.setdefault(field.name, pa.null())
+            if len({_kind(known), _kind(field.type)} - {"nothing"}) > 1:
+                got = f"{field.type} after {known}"
+                raise ValueError(f"{file}: expected one kind of column {field.name!r}, got {got}")
+            # Of integers and floats the latter hold both.
+            if pa.types.is_null(known) or pa.types.is_floating(field.type):
+                types[field.name] = field.type
+    return types
+
+
+def _files(folder: str | os.PathLike[str]) -> list[str]:
+    files = sorted(str(file) for file in Path(folder).glob("*.parquet"))
+    if not files:
+        raise invalid("folder", "Parquet files (*.parquet)", f"none in {os.fspath(folder)}")
+    return files
+
+
+def _index_columns(schema: pa.Schema) -> list[str]:
+    metadata = schema.pandas_metadata or {}
+    return [name for name in metadata.get("index_columns", []) if isinstance(name, str)]
+
+
+def _kind(of: pa.DataType) -> str:
+    """What a column holds, whichever type it is written in."""
+    of = of.value_type if pa.types.is_dictionary(of) else of
+    if pa.types.is_null(of):
+        return "nothing"
+    if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
+        return "numbers"
+    if pa.types.is_string(of) or pa.types.is_large_string(of):
+        return "texts"
+    return str(of)
 
 
 def write_folder(frames: Sequence[Delayed], folder: str | os.PathLike[str]) -> int:

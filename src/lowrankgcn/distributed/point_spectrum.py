@@ -50,6 +50,7 @@ from lowrankgcn.operators.fastsum import (
 
 __all__ = ["PointSpectrum", "solve"]
 
+_WRONG = 0.05  # an error with which eigenpairs are not those of the graph
 _ROUNDS = 3
 _NODES = (2, 4, 7)  # numbers of κ after the first, tried in turn until residuals fit
 _LARGEST_KAPPA = 1000.0
@@ -116,7 +117,7 @@ def solve(
     Raises
     ------
     ValueError
-        If no way of summing carries the kernel.
+        If no way of summing carries the kernel, or eigenpairs come out wrong.
 
     Warns
     -----
@@ -142,6 +143,12 @@ def solve(
             "one that landmarks or Fourier modes can carry, a larger one, for rows in blocks",
             f"{cloud.cloud.bandwidth:g} for points that reach over "
             f"{float(cloud.extent.max()):.3g} of it",
+        )
+    if best.worst > _WRONG:
+        raise invalid(
+            "bandwidth",
+            "a larger one, or fewer rows, which are fitted in memory: some points are nearly alone",
+            f"{cloud.cloud.bandwidth:g}, with which eigenpairs would be wrong by {best.worst:.1g}",
         )
     warn_caller(
         f"the measured error {best.pair_error:.1e} of the fast sum, or the residual "

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._progress import tell
-from lowrankgcn._validation import invalid, positive_float
+from lowrankgcn._validation import choice, invalid, positive_float
 from lowrankgcn.decompose import look_at_cut
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import PointReader, SampledCloud, fit_cloud
@@ -58,7 +58,7 @@ from lowrankgcn.extension.fourier import FourierCross
 from lowrankgcn.extension.points import LandmarkCross
 from lowrankgcn.filters import Filter
 from lowrankgcn.graphs import GaussianGraph
-from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.laplacian import SMOOTHERS, Laplacian
 from lowrankgcn.operators import DenseFactor, FloatArray
 from lowrankgcn.training import Features
 
@@ -197,6 +197,8 @@ def loop_of(smoother: Any) -> float | None:
     >>> loop_of("identity"), loop_of(None), loop_of(0.5), loop_of([1.0, 2.0])
     (1.0, 0.0, 0.5, None)
     """
+    if isinstance(smoother, str):
+        choice(smoother, "smoother", SMOOTHERS)
     if smoother is None or isinstance(smoother, str):
         return 1.0 if smoother in ("identity", "combined") else 0.0
     return positive_float(smoother, "smoother", zero=True) if np.ndim(smoother) == 0 else None
