@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lowrankgcn as lg
@@ -64,7 +67,12 @@ def test_folders_are_classified_file_by_file(
         (["--target", "nothing", "--out", "new"], "expected a column 'nothing'"),
         (["--target", "kind"], "say where the rows go"),
         (["--target", "kind", "--out", "there"], "there is there already"),
-        (["--target", "kind", "--out", "new", "--validate"], "not read into memory"),
+        (["--target", "kind", "--out", "new", "--validate"], "rows stay in their files"),
+        (["--target", "kind", "--out", "-"], "name a new folder"),
+        (["--target", "kind", "--out", "source/new"], "is inside of"),
+        (["--target", "kind", "--out", "none/new"], "is no folder"),
+        (["--target", "kind", "--save", "source/0.parquet"], "which is read"),
+        (["--target", "kind", "--out", "new", "--save", "new"], "would take the place of --out"),
         (["--target", "kind", "--out", "new", "--drop", "c77"], "a column 'c77' to drop"),
         (["--target", "c0", "--out", "new", "--rank", "999"], "rank: expected at most 200"),
     ],
@@ -112,3 +120,56 @@ def test_folders_of_numbers_are_points(
     assert json.loads(capsys.readouterr().out)["graph"].startswith("BlockPoints(300 points in 2")
     whole = pd.concat([pd.read_parquet(file) for file in sorted(out.iterdir())])
     assert (whole["prediction"].to_numpy() == NAMES[group]).mean() > 0.95
+
+
+def test_labels_of_integers_and_blank_texts_are_those_of_a_file(tmp_path: Path) -> None:
+    table, hidden = texts(200, 0)
+    given = hidden.copy()
+    given[:3] = (hidden[:3] + 1) % 3  # labels that no model would give
+    kind = pa.array([int(h) if i % 5 == 0 or i < 40 else None for i, h in enumerate(given)])
+    name = pa.array([("ant", "bee", "cat")[h] if i % 4 == 0 else " " for i, h in enumerate(hidden)])
+    for target, column in (("kind", kind), ("name", name)):
+        source, out = tmp_path / target, tmp_path / f"{target}-out"
+        source.mkdir()
+        whole = pa.Table.from_pandas(table, preserve_index=False).append_column(target, column)
+        pq.write_table(whole.slice(0, 40).replace_schema_metadata(None), source / "0.parquet")
+        pq.write_table(whole.slice(40).replace_schema_metadata(None), source / "1.parquet")
+        options = ["--architecture", "reduced", "--rank", "9", "--quiet"]
+        assert call("classify", str(source), "--target", target, "--out", str(out), *options) == 0
+        found = pa.concat_tables([pq.read_table(file) for file in sorted(out.iterdir())])
+        assert found.schema.field("prediction").type == (
+            pa.int64() if target == "kind" else pa.string()
+        )
+        predicted = found["prediction"].to_pylist()
+        known = [
+            (a, b)
+            for a, b in zip(column.to_pylist(), predicted, strict=True)
+            if a not in (None, " ")
+        ]
+        assert len(known) > 40 and all(a == b for a, b in known)
+        assert set(predicted) <= set(column.to_pylist()) - {None, " "}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.assign(more=1), "differs in 'more'"),
+        (lambda t: t.drop(columns="c0"), "differs in 'c0'"),
+        (lambda t: t.assign(c0=np.arange(len(t)) / 7), "one kind of column 'c0'"),
+        (lambda t: t.set_index("c0"), "'c0' is a pandas index"),
+        (None, "1.parquet: cannot be read"),
+    ],
+)
+def test_files_that_are_not_one_table_are_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], change: Any, message: str
+) -> None:
+    file = folder / "1.parquet"
+    if change is None:
+        file.write_bytes(b"PAR1 and no more")
+    else:
+        change(pd.read_parquet(folder / "0.parquet")).to_parquet(file)
+    new = str(folder.parent / "new")
+    assert call("classify", str(folder), "--target", "kind", "--out", new) == 2
+    said = capsys.readouterr().err
+    assert message in said and "1.parquet" in said and said.count("\n") == 1
+    assert not Path(new).exists()

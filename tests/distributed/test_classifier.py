@@ -164,6 +164,15 @@ def test_few_rows_are_fitted_in_memory_whatever_they_are() -> None:
     assert_array_equal(there.predict_proba(lazy).compute(), here.predict_proba(spiral.data))
 
 
+def test_classes_keep_the_order_of_categories() -> None:
+    names = np.array(["cat", "bee", "ant"], object)
+    given = np.where(LABELS >= 0, names[np.maximum(LABELS, 0)], None)
+    y = pd.Series(pd.Categorical(given, categories=names))
+    for architecture in ("auto", "reduced"):
+        there = fitted(in_blocks(TEXTS, [99]), y, architecture=architecture, max_iter=5)
+        assert there.classes_.tolist() == names.tolist()
+
+
 def test_a_classifier_fitted_in_memory_predicts_blocks() -> None:
     here = fitted(TEXTS, LABELS, max_iter=10)
     lazy = here.predict_proba(in_blocks(TEXTS, [0, 100]))
@@ -180,8 +189,10 @@ def test_explanations_are_the_same_and_suggestions_need_memory() -> None:
     for one, other in zip(mine, its, strict=True):
         assert_allclose(other.margin, one.margin, atol=1e-8)
         assert [part.name for part in other.contributions] == [p.name for p in one.contributions]
-    with pytest.raises(ValueError, match="fitted to rows in memory, got rows in blocks"):
+    with pytest.raises(ValueError, match="in memory at fit, got one fitted to a Dask collection"):
         there.suggest(2)
+    with pytest.raises(ValueError, match=r"X: expected rows in memory: take a few with .compute"):
+        there.explain(in_blocks(TEXTS, [99]))
 
 
 def test_wrong_numbers_of_labels_are_refused() -> None:
@@ -190,8 +201,13 @@ def test_wrong_numbers_of_labels_are_refused() -> None:
         classifier().fit(blocks, LABELS[1:])
     with pytest.raises(ValueError, match="X: expected a Dask DataFrame or array, as y is"):
         classifier().fit(TEXTS, in_blocks(pd.Series(LABELS), [3]))
-    with pytest.raises(ValueError, match="sample_weight: expected 300 rows"):
-        classifier().fit(blocks, LABELS, np.ones(3))
+    for weight in (np.ones(3), 2.0):
+        with pytest.raises(ValueError, match="sample_weight: expected 300 rows"):
+            classifier().fit(blocks, LABELS, weight)
+    with pytest.raises(ValueError, match="X: expected a table with rows and columns, got 1-D"):
+        classifier().fit(blocks["c0"], LABELS)
+    with pytest.raises(ValueError, match="y: expected one column of labels, got 2 dimensions"):
+        classifier().fit(blocks, in_blocks(pd.DataFrame({"a": LABELS, "b": LABELS}), [9]))
 
 
 def test_the_library_does_not_import_dask() -> None:

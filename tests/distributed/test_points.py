@@ -178,7 +178,16 @@ def test_numbers_that_are_none_are_refused(cell: float, message: str) -> None:
         fitted(X, LABELS)
 
 
+def test_one_pair_is_enough() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        there = fitted(in_chunks(POINTS, [90]), LABELS, rank=1)
+    assert there.eigenpairs_.eigenvalues.tolist() == [0.0]
+
+
 def test_what_memory_alone_can_do_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="smoother: expected one of 'none'"):
+        fitted(in_chunks(POINTS, [90]), LABELS, smoother="nope")
     X = in_chunks(POINTS, [100])
     with pytest.raises(ValueError, match="smoother: expected the same loop for all rows with more"):
         fitted(X, LABELS, smoother=np.ones(600))
@@ -237,7 +246,7 @@ def test_explanations_saving_and_scores(tmp_path: Any) -> None:
     assert_array_equal(again.predict_proba(new), there.predict_proba(new))
     blocks = in_chunks(POINTS, [50, 300])
     assert there.score(blocks, da.from_array(GROUPS, chunks=200)) > 0.8
-    with pytest.raises(ValueError, match="fitted to rows in memory, got rows in blocks"):
+    with pytest.raises(ValueError, match="got one fitted to a Dask collection"):
         there.suggest(2)
 
 

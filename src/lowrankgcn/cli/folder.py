@@ -143,9 +143,10 @@ def _labels(column: Any, whole: bool) -> Any:
 
 def _read_labels(column: pd.Series, whole: bool) -> pd.Series:
     """Labels as objects; pandas makes floats of integers if one of them is missing."""
-    cells = column.astype(object)
     if whole:
-        return cells.map(int, na_action="ignore")
+        cells = column.astype("Int64").astype(object)
+        return cells.where(cells.notna(), None)
+    cells = column.astype(object)
     blank = [isinstance(cell, str) and not cell.strip() for cell in cells]
     return cells.where(~np.array(blank, bool), None)
 
@@ -183,7 +184,10 @@ def _answered(
     labels = np.full(len(block), None, dtype=object)
     labels[index] = [str(label) for label in given.tolist()]
     answers = Answers.of(classes, shares, pd.Series(labels), kind)
-    return answers.added_to(block.reset_index(drop=True), each_class=each_class)
+    rows = block.reset_index(drop=True)
+    if whole:  # in all files alike, whether or not some are missing
+        rows[target] = rows[target].astype("Int64")
+    return answers.added_to(rows, each_class=each_class)
 
 
 def _tell(
