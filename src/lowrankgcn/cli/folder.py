@@ -91,6 +91,17 @@ def _check(request: Request) -> None:
 
 
 @contextmanager
+def _own_words() -> Iterator[None]:
+    """Keep Dask from logging its view of what the command says in one line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+@contextmanager
 def _client(request: Request) -> Iterator[None]:
     """Connect to a cluster, start one here, or leave it to the threads of this process."""
     if request.scheduler is None and request.workers is None:
@@ -99,6 +110,7 @@ def _client(request: Request) -> Iterator[None]:
     from distributed import Client, LocalCluster
 
     with ExitStack() as stack:
+        stack.enter_context(_own_words())
         if request.scheduler is not None:
             try:
                 stack.enter_context(Client(request.scheduler, timeout=10))
