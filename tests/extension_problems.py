@@ -10,7 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 import lowrankgcn as lg
-from lowrankgcn.extension import (
+from lowrankgcn.spectral.extension import (
     CrossAffinity,
     cross_affinity,
 )

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 import torch
 
 import lowrankgcn as lg
-from lowrankgcn import filters
 from lowrankgcn.nn import ReducedOrderGCN
+from lowrankgcn.spectral import filters
 from tests import reference_networks as reference
 
 DOUBLE = torch.float64

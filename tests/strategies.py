@@ -17,7 +17,7 @@ import pandas as pd
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
-from lowrankgcn import filters
+from lowrankgcn.spectral import filters
 from tests import reference
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -9,8 +9,7 @@ The way data takes, and the modules in reading order:
 from importlib import import_module
 from typing import Any
 
-from lowrankgcn import datasets, exceptions, filters
-from lowrankgcn.dominance import eigenpairs
+from lowrankgcn import datasets, exceptions
 from lowrankgcn.exceptions import (
     AccuracyWarning,
     DegenerateCutWarning,
@@ -21,9 +20,11 @@ from lowrankgcn.exceptions import (
     UnlabelledComponentWarning,
 )
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph, TableEncoder
-from lowrankgcn.kernels import Kernel, kernel
-from lowrankgcn.laplacian import Laplacian
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral import filters
+from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.kernel import Kernel, kernel
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __version__ = "0.1.0.dev0"
 

@@ -28,8 +28,8 @@ from lowrankgcn.experiments.reproduction import (
 from lowrankgcn.experiments.reproduction.naive import linear_kernel, naive_training
 from lowrankgcn.experiments.reproduction.setting import Setting, other_basis
 from lowrankgcn.graphs import GaussianGraph
-from lowrankgcn.kernels import kernel, low_rank_kernels
 from lowrankgcn.nn import GCN, ReducedOrderGCN
+from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
 from lowrankgcn.training import train
 
 QUICK = Settings(iterations=5)

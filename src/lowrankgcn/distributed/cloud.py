@@ -20,13 +20,13 @@ from lowrankgcn.estimators.graph_choice import bandwidth_of, bandwidth_rows
 from lowrankgcn.estimators.inputs import PointInputs, point_units
 from lowrankgcn.estimators.reading import check_new_rows, check_size
 from lowrankgcn.estimators.settings import Settings
-from lowrankgcn.extension.build import misfit_rows
 from lowrankgcn.graphs.cells import Name
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import drawn_rows
 from lowrankgcn.operators.fastsum import RANDOM_LANDMARKS
 from lowrankgcn.operators.gaussian import PointCloud, frame
 from lowrankgcn.operators.landmarks import random_rows, tried_rows
+from lowrankgcn.spectral.extension.build import misfit_rows
 
 __all__ = ["BlockCloud", "PointReader", "SampledCloud", "fit_cloud"]
 

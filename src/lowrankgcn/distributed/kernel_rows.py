@@ -31,14 +31,14 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.distributed.voxels import Components
-from lowrankgcn.eigensolvers.base import EXTRA
-from lowrankgcn.eigensolvers.mode_space import mode_pairs
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fourier import FourierFactor
 from lowrankgcn.operators.gaussian import PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor
 from lowrankgcn.operators.mode_gram import ModeGram
 from lowrankgcn.operators.modes import ModeGrid
+from lowrankgcn.spectral.solvers.base import EXTRA
+from lowrankgcn.spectral.solvers.mode_space import mode_pairs
 
 __all__ = [
     "KernelRows",

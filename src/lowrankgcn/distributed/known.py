@@ -19,10 +19,10 @@ from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Kind
-from lowrankgcn.filters import Filter
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import Features
 
 __all__ = ["BlockPairs", "Known", "Reach", "itself"]

@@ -37,7 +37,6 @@ from lowrankgcn.distributed.kernel_rows import KernelRows, LandmarkRows, ModeRow
 from lowrankgcn.distributed.ritz import Ritz, Trial, rayleigh_ritz, trial_basis
 from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.exceptions import AccuracyWarning, warn_caller
-from lowrankgcn.extension.fourier import wide_grid
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.accuracy import Waves, sampled_error, worst_missing
 from lowrankgcn.operators.affinity import LOWEST_DEGREES, drawn_rows, extrapolate
@@ -47,6 +46,7 @@ from lowrankgcn.operators.fastsum import (
     mode_accuracy,
     random_choice,
 )
+from lowrankgcn.spectral.extension.fourier import wide_grid
 
 __all__ = ["PointSpectrum", "solve"]
 

@@ -21,9 +21,9 @@ from lowrankgcn.distributed.cloud import BlockCloud
 from lowrankgcn.distributed.kernel_passes import weighted_columns
 from lowrankgcn.distributed.kernel_rows import Normaliser
 from lowrankgcn.distributed.point_spectrum import PointSpectrum
-from lowrankgcn.extension.base import Arrays, CrossAffinity, Values
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.extension.base import Arrays, CrossAffinity, Values
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["FittedPoints", "PointPairs", "PointVectors"]
 

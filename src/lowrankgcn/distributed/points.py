@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn._progress import tell
 from lowrankgcn._validation import choice, invalid, positive_float
-from lowrankgcn.decompose import look_at_cut
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import PointReader, SampledCloud, fit_cloud
 from lowrankgcn.distributed.graph import BlockPoints
@@ -39,7 +38,6 @@ from lowrankgcn.distributed.point_spectrum import PointSpectrum, solve
 from lowrankgcn.distributed.point_vectors import FittedPoints, PointPairs, PointVectors
 from lowrankgcn.distributed.signs import rule_signs
 from lowrankgcn.distributed.voxels import find_components
-from lowrankgcn.dominance import choose_smallest
 from lowrankgcn.estimators.candidates import overlap_signs
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.extending import ExtendedVectors, extend
@@ -53,13 +51,15 @@ from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
 from lowrankgcn.estimators.reading import Kind
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.exceptions import RankWarning, warn_caller
-from lowrankgcn.extension.build import misfit_of, misfit_rows
-from lowrankgcn.extension.fourier import FourierCross
-from lowrankgcn.extension.points import LandmarkCross
-from lowrankgcn.filters import Filter
 from lowrankgcn.graphs import GaussianGraph
-from lowrankgcn.laplacian import SMOOTHERS, Laplacian
 from lowrankgcn.operators import DenseFactor, FloatArray
+from lowrankgcn.spectral.decompose import look_at_cut
+from lowrankgcn.spectral.eigenpairs import choose_smallest
+from lowrankgcn.spectral.extension.build import misfit_of, misfit_rows
+from lowrankgcn.spectral.extension.fourier import FourierCross
+from lowrankgcn.spectral.extension.points import LandmarkCross
+from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.spectral.laplacian import SMOOTHERS, Laplacian
 from lowrankgcn.training import Features
 
 __all__ = ["KnownPoints", "loop_of", "set_up_points"]

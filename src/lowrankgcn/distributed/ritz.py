@@ -25,8 +25,8 @@ import scipy.linalg as la
 
 from lowrankgcn.distributed.kernel_passes import Basis, GramSums, RitzSums
 from lowrankgcn.distributed.kernel_rows import KernelRows
-from lowrankgcn.eigensolvers.base import SMALLEST
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.solvers.base import SMALLEST
 
 __all__ = ["Ritz", "Trial", "rayleigh_ritz", "trial_basis"]
 

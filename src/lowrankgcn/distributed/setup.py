@@ -45,10 +45,10 @@ from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
 from lowrankgcn.estimators.reading import Kind
 from lowrankgcn.estimators.settings import Settings
-from lowrankgcn.extension.sparse import TableCross
-from lowrankgcn.filters import Filter
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import DenseFactor, FloatArray
+from lowrankgcn.spectral.extension.sparse import TableCross
+from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.training import Features
 
 __all__ = ["SetUp", "set_up"]

@@ -1,8 +1,8 @@
 """The sign rule of eigenvectors over rows in blocks.
 
 Among the entries of a vector whose magnitude is within a millionth of the largest, the first is
-positive (:mod:`lowrankgcn.spectrum`). One pass finds the largest magnitudes, a second one, only
-where positive and negative entries tie, who comes first.
+positive (:mod:`lowrankgcn.spectral.spectrum`). One pass finds the largest magnitudes, a second
+one, only where positive and negative entries tie, who comes first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.vectors import EigenvectorRows
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectrum import SIGN_TOL
+from lowrankgcn.spectral.spectrum import SIGN_TOL
 
 __all__ = ["rule_signs"]
 

@@ -22,15 +22,15 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.decompose import count_smallest, look_at_cut, next_smallest, whole_spectrum
 from lowrankgcn.distributed.counts import Counts, weighted
-from lowrankgcn.dominance import bind_direct, choose_dominant
-from lowrankgcn.eigensolvers import DirectSolution, gram_solution
-from lowrankgcn.filters import Filter
 from lowrankgcn.graphs import AdjacencyGraph
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectrum import Eigenpairs, WholeSpectrum
+from lowrankgcn.spectral.decompose import count_smallest, look_at_cut, next_smallest, whole_spectrum
+from lowrankgcn.spectral.eigenpairs import bind_direct, choose_dominant
+from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.solvers import DirectSolution, gram_solution
+from lowrankgcn.spectral.spectrum import Eigenpairs, WholeSpectrum
 
 __all__ = ["HyperedgePairs", "HyperedgeSpectrum"]
 

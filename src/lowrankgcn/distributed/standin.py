@@ -26,7 +26,7 @@ from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import TensorFeatures
 
 __all__ = [

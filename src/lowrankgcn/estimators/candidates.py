@@ -23,12 +23,12 @@ import torch
 from torch import Tensor
 
 from lowrankgcn.estimators.features import SeenFeatures
-from lowrankgcn.filters import Filter
-from lowrankgcn.kernels import Kernel, low_rank_kernels
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
 from lowrankgcn.operators import FloatArray, IdentityOperator, SymmetricOperator
-from lowrankgcn.spectrum import Eigenpairs, turn
+from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.spectral.kernel import Kernel, low_rank_kernels
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs, turn
 from lowrankgcn.training import Features
 
 __all__ = [

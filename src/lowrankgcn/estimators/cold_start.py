@@ -20,7 +20,7 @@ from lowrankgcn.estimators.fitting import read
 from lowrankgcn.estimators.reading import read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.estimators.suggestion import suggest
-from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.spectral.laplacian import Laplacian
 
 __all__ = ["first_rows"]
 

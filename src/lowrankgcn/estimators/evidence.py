@@ -19,9 +19,9 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.extension.base import row_scale
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.kernels import Kernel
+from lowrankgcn.spectral.extension.base import row_scale
+from lowrankgcn.spectral.kernel import Kernel
 
 __all__ = ["MOST_ROWS", "Evidence", "LabelledRows", "gather", "response_of", "spread_over"]
 

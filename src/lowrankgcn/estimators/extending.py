@@ -16,13 +16,13 @@ from torch import Tensor
 
 from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork
 from lowrankgcn.estimators.members import Member
-from lowrankgcn.extension import CrossAffinity, compress_eigenvectors
-from lowrankgcn.filters import Filter, Polynomial
-from lowrankgcn.filters.library import Custom
-from lowrankgcn.kernels import Kernel, kernel
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn import Propagation
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.extension import CrossAffinity, compress_eigenvectors
+from lowrankgcn.spectral.filters import Filter, Polynomial
+from lowrankgcn.spectral.filters.library import Custom
+from lowrankgcn.spectral.kernel import Kernel, kernel
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import Features, Nodes, SpectralLayer, StoredNodes
 
 __all__ = ["ExtendedVectors", "divided_difference", "extend"]

@@ -27,8 +27,8 @@ from lowrankgcn.estimators.selection import Selection
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.estimators.task import Task
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
-from lowrankgcn.laplacian import Laplacian
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import Features, TensorFeatures, threads_for
 
 __all__ = [

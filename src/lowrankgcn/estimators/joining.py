@@ -11,11 +11,11 @@ from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.settings import Settings
-from lowrankgcn.extension import cross_affinity
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators.codes import CodeFactor
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.extension import cross_affinity
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import Features
 
 __all__ = ["joins", "model_of"]

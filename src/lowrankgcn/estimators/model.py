@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.estimators.extended import ExtendedNetwork
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs
-from lowrankgcn.extension import CrossAffinity
+from lowrankgcn.spectral.extension import CrossAffinity
 
 __all__ = ["Model"]
 

@@ -1,6 +1,6 @@
 """Parameters and classes as values that JSON can hold, and back; nothing here runs foreign code.
 
->>> from lowrankgcn.filters import Heat
+>>> from lowrankgcn.spectral.filters import Heat
 >>> to_plain((Heat(4.0), None))
 {'tuple': [{'filter': 'Heat', 'fields': {'time': 4.0}}, None]}
 >>> from_plain(to_plain((Heat(4.0), None)))
@@ -20,9 +20,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn import filters
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.filters.base import Scaled, Sum
+from lowrankgcn.spectral import filters
+from lowrankgcn.spectral.filters.base import Scaled, Sum
 
 __all__ = ["NotSaved", "classes_from_plain", "classes_to_plain", "from_plain", "to_plain"]
 

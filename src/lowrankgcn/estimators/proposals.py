@@ -17,11 +17,12 @@ from typing import Any, final
 import numpy as np
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.dominance import eigenpairs
 from lowrankgcn.estimators.candidates import Candidate, truncated
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
-from lowrankgcn.filters import (
+from lowrankgcn.graphs import Hypergraph
+from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.filters import (
     Constant,
     Filter,
     Linear,
@@ -29,10 +30,9 @@ from lowrankgcn.filters import (
     Quadratic,
     RegularizedInverse,
 )
-from lowrankgcn.graphs import Hypergraph
-from lowrankgcn.kernels import Kernel, kernel, low_rank_kernels
-from lowrankgcn.laplacian import Laplacian
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = [
     "MANY_ROWS",

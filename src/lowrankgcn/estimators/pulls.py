@@ -20,10 +20,10 @@ from lowrankgcn.estimators.explanation import Contribution
 from lowrankgcn.estimators.extended import ExtendedNetwork
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, TableInputs
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.extension.sparse import IncidenceCross, TableCross
 from lowrankgcn.graphs import TableEncoder
 from lowrankgcn.graphs.cells import read_table
 from lowrankgcn.graphs.columns import BinnedColumn
+from lowrankgcn.spectral.extension.sparse import IncidenceCross, TableCross
 
 __all__ = ["Pulls", "pulls_of_hyperedges", "pulls_of_rows", "pulls_of_values"]
 

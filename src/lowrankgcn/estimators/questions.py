@@ -16,8 +16,8 @@ from lowrankgcn.estimators.lazy import lazy_rows
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Kind, check_new_rows
 from lowrankgcn.estimators.suggestion import suggest
-from lowrankgcn.laplacian import Laplacian
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["QuestionsMixin"]
 

@@ -21,10 +21,10 @@ from lowrankgcn.estimators.inputs import (
     inputs_from_state,
 )
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.extension import cross_from_state
 from lowrankgcn.graphs import TableEncoder
 from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.nn import ACTIVATIONS
+from lowrankgcn.spectral.extension import cross_from_state
 
 __all__ = ["Arrays", "array_of", "field_of", "model_from_state", "model_state", "restored_with"]
 

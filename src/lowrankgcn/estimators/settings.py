@@ -14,8 +14,8 @@ from typing import Any, Literal, cast, final, get_args
 import numpy as np
 
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
-from lowrankgcn.filters import Filter, as_filters
 from lowrankgcn.graphs import Graph
+from lowrankgcn.spectral.filters import Filter, as_filters
 
 __all__ = ["PRESETS", "Settings", "read_settings", "resolve"]
 

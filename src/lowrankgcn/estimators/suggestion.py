@@ -33,12 +33,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid, node_index, positive_int
-from lowrankgcn.dominance import eigenpairs
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.operators.codes import CodeFactor
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["embedding", "greedy_rows", "suggest", "uncertainty"]
 

@@ -39,8 +39,6 @@ import torch
 from torch import nn
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.kernels import Kernel
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn.factors import TallFactor, tall_factor
 from lowrankgcn.nn.linear_map import checked_dtype
 from lowrankgcn.nn.propagation import (
@@ -61,6 +59,8 @@ from lowrankgcn.operators import (
     SparseOperator,
     SymmetricOperator,
 )
+from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.laplacian import Laplacian
 
 __all__ = ["as_operators", "as_propagation", "as_propagations"]
 

@@ -22,13 +22,13 @@ import torch
 from torch import Tensor, nn
 
 from lowrankgcn._validation import invalid, positive_float, positive_int
-from lowrankgcn.kernels import Kernel
 from lowrankgcn.nn.activations import Activation, as_activation
 from lowrankgcn.nn.border import as_operators, as_propagations
 from lowrankgcn.nn.layers import SpectralConv
 from lowrankgcn.nn.linear_map import Shared, as_index, as_tensor, checked_block, checked_dtype
 from lowrankgcn.nn.propagation import SpectralPropagation
 from lowrankgcn.operators import SymmetricOperator
+from lowrankgcn.spectral.kernel import Kernel
 
 __all__ = ["GCN", "Network", "ReducedOrderGCN"]
 
@@ -240,7 +240,7 @@ class ReducedOrderGCN(Network):
     -----
     Reduction and projection cost O(n r (N_0 + N_L)), the layers nothing that grows with n. **The
     result depends on the signs of the eigenvectors**, and on the basis of a multiple eigenvalue:
-    σ(−x) ≠ −σ(x). Signs are fixed by one rule, see :mod:`lowrankgcn.spectrum`.
+    σ(−x) ≠ −σ(x). Signs are fixed by one rule, see :mod:`lowrankgcn.spectral.spectrum`.
 
     Examples
     --------

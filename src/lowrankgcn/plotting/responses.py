@@ -11,7 +11,6 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.filters import Filter, FilterLike, as_filters
 from lowrankgcn.plotting._style import (
     COLOURS,
     GREY,
@@ -20,6 +19,7 @@ from lowrankgcn.plotting._style import (
     clean_spectrum,
     new_or_given,
 )
+from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 
 __all__ = ["plot_filters"]
 

@@ -25,15 +25,15 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators import GCNClassifier, Validation
 from lowrankgcn.files import Columns
-from lowrankgcn.filters import Filter
-from lowrankgcn.filters.base import Scaled
-from lowrankgcn.kernels import Kernel
 from lowrankgcn.report.certainty import Certainty, extremes
 from lowrankgcn.report.embedding import Embedding
 from lowrankgcn.report.graph_note import GraphNote
 from lowrankgcn.report.networks import plain_networks
 from lowrankgcn.report.table_rows import RowNote, row_notes
 from lowrankgcn.report.text import versions
+from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.spectral.filters.base import Scaled
+from lowrankgcn.spectral.kernel import Kernel
 
 __all__ = ["Classification"]
 

@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn.filters import FilterLike, as_filter
-from lowrankgcn.spectrum import Eigenpairs, fix_signs
+from lowrankgcn.spectral.filters import FilterLike, as_filter
+from lowrankgcn.spectral.spectrum import Eigenpairs, fix_signs
 
 __all__ = ["Embedding", "class_plane", "spectral_embedding"]
 

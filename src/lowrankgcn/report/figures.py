@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from lowrankgcn.filters import Filter
 from lowrankgcn.plotting import plot_filters, plot_spectrum
 from lowrankgcn.plotting._style import COLOURS
 from lowrankgcn.report.marks import Mark
 from lowrankgcn.report.svg import INK, svg
+from lowrankgcn.spectral.filters import Filter
 
 __all__ = ["draw_filters", "draw_histogram", "draw_points", "draw_spectrum"]
 

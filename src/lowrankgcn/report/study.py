@@ -14,10 +14,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn.filters import Filter
-from lowrankgcn.kernels import Kernel
 from lowrankgcn.report.networks import plain_networks
-from lowrankgcn.spectrum import Eigenpairs, WholeSpectrum
+from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.spectrum import Eigenpairs, WholeSpectrum
 
 __all__ = ["KernelSummary", "Study", "Task", "multiplicities"]
 

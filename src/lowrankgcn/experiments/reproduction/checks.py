@@ -10,13 +10,13 @@ import warnings
 
 import numpy as np
 
-from lowrankgcn.dominance import eigenpairs
 from lowrankgcn.exceptions import DisconnectedGraphWarning
 from lowrankgcn.experiments.reproduction.setting import Setting
-from lowrankgcn.filters import Polynomial
 from lowrankgcn.graphs import AdjacencyGraph
-from lowrankgcn.kernels import kernel
-from lowrankgcn.laplacian import Laplacian
+from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.filters import Polynomial
+from lowrankgcn.spectral.kernel import kernel
+from lowrankgcn.spectral.laplacian import Laplacian
 
 __all__ = ["checked_formulas", "table_rank"]
 

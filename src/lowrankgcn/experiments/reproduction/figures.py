@@ -15,10 +15,10 @@ from matplotlib.lines import Line2D
 
 from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction.results import RowResult
-from lowrankgcn.filters import Filter, Linear, Pseudoinverse, Quadratic
 from lowrankgcn.plotting import plot_filters
 from lowrankgcn.plotting._style import COLOURS, GREY, add_legend
 from lowrankgcn.report.svg import INK, svg
+from lowrankgcn.spectral.filters import Filter, Linear, Pseudoinverse, Quadratic
 
 __all__ = ["EXAMPLE_RANK", "draw_filters", "draw_ranks", "draw_spiral"]
 

@@ -20,7 +20,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, final
 
-from lowrankgcn.filters import Filter, Polynomial, as_filter
+from lowrankgcn.spectral.filters import Filter, Polynomial, as_filter
 
 __all__ = ["MISTYPED", "Case", "Published", "Row", "Table", "paper_rows", "paper_tables"]
 

@@ -23,10 +23,10 @@ from lowrankgcn.datasets import load_cars, load_mushrooms, load_spiral
 from lowrankgcn.exceptions import DataUnavailableError, DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.graphs import GaussianGraph, Graph, Hypergraph
-from lowrankgcn.kernels import kernel, low_rank_kernels
-from lowrankgcn.laplacian import Laplacian
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
-from lowrankgcn.spectrum import Eigenpairs
+from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["Setting", "other_basis"]
 

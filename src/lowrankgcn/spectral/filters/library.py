@@ -1,0 +1,330 @@
+"""The filters themselves, each a frozen value and a scalar function.
+
+>>> heat = Heat(time=4.0)
+>>> heat([0.0, 0.5, 1.0]).round(3)
+array([1.   , 0.135, 0.018])
+>>> print(heat)
+heat (time=4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import finite_array, invalid, positive_float
+from lowrankgcn.spectral.filters.base import Filter, FloatArray, finite_number, set_fields
+
+__all__ = [
+    "Constant",
+    "Custom",
+    "Heat",
+    "HighPass",
+    "Linear",
+    "Polynomial",
+    "Pseudoinverse",
+    "Quadratic",
+    "RegularizedInverse",
+    "ZeroImpulse",
+]
+
+Auto = Literal["auto"]
+
+
+def _positive_or_auto(value: Any, name: str) -> float | Auto:
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    try:
+        return positive_float(value, name)
+    except ValueError:
+        raise invalid(name, "a finite number > 0 or 'auto'", repr(value)) from None
+
+
+@final
+@dataclass(frozen=True)
+class Linear(Filter):
+    """φ(λ) = 1 − λ/λₙ, so 𝒦 = I − L/λₙ is as sparse as L (paper, equation 7).
+
+    Parameters
+    ----------
+    largest : float > 0 or "auto"
+        λₙ: the largest eigenvalue ("auto") or an estimate; 1 is right for hypergraphs.
+
+    Examples
+    --------
+    >>> Linear()([0.0, 0.5, 1.0])
+    array([1. , 0.5, 0. ])
+    >>> Linear(largest=2).coefficients
+    (1.0, -0.5)
+    """
+
+    largest: float | Auto = 1.0
+    _auto = ("largest", "largest")
+
+    def __post_init__(self) -> None:
+        set_fields(self, largest=_positive_or_auto(self.largest, "largest"))
+
+    @property
+    def coefficients(self) -> tuple[float, ...] | None:
+        """(1, −1/λₙ)."""
+        return None if self.largest == "auto" else (1.0, -1.0 / self.largest)
+
+    def _response(self, eigenvalues: FloatArray) -> FloatArray:
+        return 1.0 - eigenvalues / float(self.largest)
+
+
+@final
+@dataclass(frozen=True)
+class Quadratic(Filter):
+    """φ(λ) = (1 − λ/λₙ)², which damps high frequencies more than the linear filter (equation 8).
+
+    Parameters
+    ----------
+    largest : float > 0 or "auto"
+        λₙ as in :class:`Linear`.
+
+    Examples
+    --------
+    >>> Quadratic()([0.0, 0.5, 1.0])
+    array([1.  , 0.25, 0.  ])
+    >>> Quadratic("auto").bind(largest=2.0).coefficients
+    (1.0, -1.0, 0.25)
+    """
+
+    largest: float | Auto = 1.0
+    _auto = ("largest", "largest")
+
+    def __post_init__(self) -> None:
+        set_fields(self, largest=_positive_or_auto(self.largest, "largest"))
+
+    @property
+    def coefficients(self) -> tuple[float, ...] | None:
+        """(1, −2/λₙ, 1/λₙ²)."""
+        if self.largest == "auto":
+            return None
+        # Not 1/λₙ²: Python raises where its square overflows or vanishes.
+        return (1.0, -2.0 / self.largest, 1.0 / self.largest / self.largest)
+
+    def _response(self, eigenvalues: FloatArray) -> FloatArray:
+        # The square is never negative; the expanded form can be, by rounding, near λₙ.
+        response: FloatArray = (1.0 - eigenvalues / float(self.largest)) ** 2
+        return response
+
+
+@final
+@dataclass(frozen=True)
+class Polynomial(Filter):
+    """φ(λ) = a₀ + a₁λ + … + a_p λᵖ: the kernel needs products with L only (section 2.3.1).
+
+    Parameters
+    ----------
+    coefficients : sequence of float
+        a₀, a₁, …, lowest degree first; at least one.
+
+    Examples
+    --------
+    >>> Polynomial([2, -1])([0.0, 1.0, 2.0])  # 2I − L, before the re-normalization trick (A2.4)
+    array([2., 1., 0.])
+    """
+
+    coefficients: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        array = finite_array(self.coefficients, "coefficients", ndim=1)
+        if not array.size:
+            raise invalid("coefficients", "at least one number", "none")
+        set_fields(self, coefficients=tuple(array.tolist()))
+
+    def _response(self, eigenvalues: FloatArray) -> Any:
+        return np.polynomial.polynomial.polyval(eigenvalues, self.coefficients)
+
+
+@final
+@dataclass(frozen=True)
+class Pseudoinverse(Filter):
+    """φ(λ) = scale/λ for λ > 0 and 0 at λ = 0, so 𝒦 = scale · L⁺ (equations 3 and 9).
+
+    The paper's best filter. It drops the null space: on a graph of many components those vectors
+    are informative, and :class:`RegularizedInverse` keeps them.
+
+    Parameters
+    ----------
+    scale : float > 0 or "auto"
+        "auto" is λ₂, which makes the largest response 1.
+
+    Examples
+    --------
+    >>> Pseudoinverse(scale=0.5)([0.0, 0.5, 1.0])
+    array([0. , 1. , 0.5])
+    """
+
+    scale: float | Auto = "auto"
+    _auto = ("scale", "smallest_nonzero")
+
+    def __post_init__(self) -> None:
+        set_fields(self, scale=_positive_or_auto(self.scale, "scale"))
+
+    def _response(self, eigenvalues: FloatArray) -> FloatArray:
+        zeros = np.zeros_like(eigenvalues)
+        return np.divide(float(self.scale), eigenvalues, out=zeros, where=eigenvalues > 0)
+
+
+@final
+@dataclass(frozen=True)
+class RegularizedInverse(Filter):
+    """φ(λ) = 1/(λ + ε), so 𝒦 = (L + εI)⁻¹: a pseudoinverse that keeps the null space.
+
+    Parameters
+    ----------
+    epsilon : float > 0
+        Eigenvalues well above it are inverted, those well below count alike.
+
+    Examples
+    --------
+    >>> RegularizedInverse(0.25)([0.0, 0.75])
+    array([4., 1.])
+    """
+
+    epsilon: float = 0.05
+
+    def __post_init__(self) -> None:
+        set_fields(self, epsilon=positive_float(self.epsilon, "epsilon"))
+
+    def _response(self, eigenvalues: FloatArray) -> FloatArray:
+        return 1.0 / (eigenvalues + self.epsilon)
+
+
+@final
+@dataclass(frozen=True)
+class Heat(Filter):
+    """φ(λ) = exp(−tλ): heat spread along the edges for a time t.
+
+    Parameters
+    ----------
+    time : float > 0
+        The longer, the fewer eigenvectors survive.
+
+    Examples
+    --------
+    >>> Heat(time=2.0)([0.0, 0.5]).round(3)
+    array([1.   , 0.368])
+    """
+
+    time: float = 1.0
+
+    def __post_init__(self) -> None:
+        set_fields(self, time=positive_float(self.time, "time"))
+
+    def _response(self, eigenvalues: FloatArray) -> FloatArray:
+        return np.exp(-self.time * eigenvalues)
+
+
+@final
+@dataclass(frozen=True)
+class Constant(Filter):
+    """φ(λ) = c: 𝒦 = cI, or at rank r the multiple c of the projector onto the eigenvectors kept.
+
+    Parameters
+    ----------
+    value : float
+        The constant c.
+
+    Examples
+    --------
+    >>> (Constant() + Polynomial([0, -0.5])).coefficients
+    (1.0, -0.5)
+    """
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        set_fields(self, value=finite_number(self.value, "value"))
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """(c,)."""
+        return (self.value,)
+
+    def _response(self, eigenvalues: FloatArray) -> FloatArray:
+        return np.full_like(eigenvalues, self.value)
+
+
+@final
+@dataclass(frozen=True)
+class HighPass(Filter):
+    """φ(λ) = 1 for λ > cutoff, else 0; at cutoff 0 the complement of :class:`ZeroImpulse`.
+
+    Parameters
+    ----------
+    cutoff : float >= 0
+        The largest eigenvalue removed.
+
+    Examples
+    --------
+    >>> HighPass()([0.0, 0.1, 1.0])
+    array([0., 1., 1.])
+    """
+
+    cutoff: float = 0.0
+
+    def __post_init__(self) -> None:
+        set_fields(self, cutoff=positive_float(self.cutoff, "cutoff", zero=True))
+
+    def _response(self, eigenvalues: FloatArray) -> NDArray[np.bool_]:
+        return eigenvalues > self.cutoff
+
+
+@final
+@dataclass(frozen=True)
+class ZeroImpulse(Filter):
+    """φ(λ) = 1 at λ = 0, else 0: averages over each connected component.
+
+    Examples
+    --------
+    >>> ZeroImpulse()([0.0, 0.1, 1.0])
+    array([1., 0., 0.])
+    """
+
+    def _response(self, eigenvalues: FloatArray) -> NDArray[np.bool_]:
+        return eigenvalues <= 0
+
+
+@final
+@dataclass(frozen=True)
+class Custom(Filter):
+    """φ = any function of a 1-D float64 array of eigenvalues that returns one number for each.
+
+    Parameters
+    ----------
+    function : callable
+        (k,) -> (k,), real and finite.
+    name : str, optional
+        For messages and legends; by default the function's own name.
+
+    Examples
+    --------
+    >>> Custom(np.cos, name="cosine")([0.0])
+    array([1.])
+    """
+
+    function: Callable[[FloatArray], Any]
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise invalid("function", "a function of the eigenvalues", repr(self.function))
+        if not isinstance(self.name, str):
+            raise invalid("name", "text", repr(self.name))
+        set_fields(self, name=self.name or getattr(self.function, "__name__", "custom"))
+
+    def __str__(self) -> str:
+        """Its name."""
+        return self.name
+
+    def _response(self, eigenvalues: FloatArray) -> Any:
+        # A copy, so that a function working in place spoils nobody's eigenvalues.
+        return self.function(eigenvalues.copy())

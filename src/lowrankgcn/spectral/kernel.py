@@ -1,0 +1,362 @@
+"""Kernels 𝒦 = φ(𝓛): a filter applied to a Laplacian, in the form that is cheapest to multiply.
+
+================ ================================================= =================================
+form             when                                              structure
+================ ================================================= =================================
+affine           degree one, 𝓛 = diag − Z Zᵀ (A3.1.1, A3.3)        diag(a₀ + a₁·shift) − a₁ Z Zᵀ
+structured       polynomial, 𝓛 = I − Z Zᵀ (A3.1.2)                 b₀I + Z M Zᵀ
+structured       any filter, 𝓛 = I − Z Zᵀ (A3.1.3)                 φ(1)I + U_R M U_Rᵀ
+polynomial       polynomial on any other Laplacian                 repeated products with 𝓛
+low-rank         a rank is given (Lemma 1, A3.1.4)                 U_r φ(Λ_r) U_rᵀ
+dense            any filter, n ≤ 2048                              U φ(Λ) Uᵀ
+================ ================================================= =================================
+
+>>> import lowrankgcn as lg
+>>> cars = lg.datasets.load_cars(as_frame=True)
+>>> L = lg.Laplacian(lg.Hypergraph.from_table(cars.data))
+>>> K = lg.kernel(L, "linear", rank=16)
+>>> K.form, K.operator.factor.shape
+('low-rank', (1728, 16))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._parallel import blas_for
+from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn.operators import (
+    DenseFactor,
+    DenseOperator,
+    DiagonalPlusLowRank,
+    FloatArray,
+    PolynomialOperator,
+    SymmetricOperator,
+)
+from lowrankgcn.operators.fastsum import DENSE_LIMIT
+from lowrankgcn.spectral.decompose import Request, direct_solution
+from lowrankgcn.spectral.eigenpairs import bind_filters, dominant_pairs
+from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.solvers import DenseEigh
+from lowrankgcn.spectral.spectrum import Eigenpairs
+from lowrankgcn.spectral.truncation import TruncationError, truncation_error
+
+__all__ = ["Kernel", "kernel", "low_rank_kernels"]
+
+Form = Literal["auto", "affine", "structured", "polynomial", "dense"]
+_FORMS = ("auto", "affine", "structured", "polynomial", "dense")
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Kernel(SymmetricOperator):
+    """The kernel matrix 𝒦 = U φ(Λ) Uᵀ of equation (2), as an operator.
+
+    Attributes
+    ----------
+    operator : SymmetricOperator
+        What does the products: dense, polynomial, or diagonal plus low rank.
+    filter : Filter
+        φ, bound to the spectrum.
+    form : {"affine", "structured", "polynomial", "low-rank", "dense"}
+        Which structure was taken.
+    eigenpairs : Eigenpairs or None
+        The pairs of a low-rank kernel.
+    laplacian : Laplacian
+        What the kernel belongs to.
+
+    Examples
+    --------
+    >>> import numpy as np, lowrankgcn as lg
+    >>> L = lg.Laplacian(lg.AdjacencyGraph([[0, 1], [1, 0]]))
+    >>> lg.kernel(L, "heat").to_dense().round(4)
+    array([[0.5677, 0.4323],
+           [0.4323, 0.5677]])
+    """
+
+    operator: SymmetricOperator
+    filter: Filter
+    form: str
+    laplacian: Laplacian
+    eigenpairs: Eigenpairs | None = None
+
+    def __repr__(self) -> str:
+        rank = "" if self.eigenpairs is None else f", rank={self.eigenpairs.rank}"
+        return f"Kernel({self.filter} of {self.laplacian!r}, form={self.form!r}{rank})"
+
+    @property
+    def n(self) -> int:
+        """Number of nodes."""
+        return self.operator.n
+
+    def _apply(self, X: FloatArray) -> FloatArray:
+        return self.operator @ X
+
+    def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
+        return self.operator.rows(index, X)
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal, shape (n,)."""
+        return self.operator.diagonal()
+
+    @property
+    def response(self) -> FloatArray:
+        """φ(Λ_r) of a low-rank kernel, shape (r,)."""
+        if self.eigenpairs is None:
+            raise invalid("kernel", "a kernel of given rank", f"form {self.form!r}")
+        return self.filter(self.eigenpairs.eigenvalues)
+
+    def truncation_error(self, *, random_state: int = 0) -> TruncationError:
+        """Frobenius norm ‖𝒦 − 𝒦̃‖ of what the rank leaves out (Lemma 1); zero for full rank.
+
+        Exact where all eigenvalues are known (hypergraphs, n ≤ 2048), otherwise estimated by
+        stochastic Lanczos quadrature with a standard error.
+        """
+        seed = positive_int(random_state, "random_state", minimum=0)
+        if self.eigenpairs is None:
+            return TruncationError(0.0, 0.0)
+        with blas_for(self.n):
+            return truncation_error(self.laplacian, self.filter, self.eigenpairs, random_state=seed)
+
+
+@overload
+def kernel(
+    laplacian: Laplacian,
+    filter: FilterLike,
+    rank: int | None = None,
+    *,
+    form: Form = "auto",
+    tol: float | None = None,
+    random_state: int = 0,
+) -> Kernel: ...
+@overload
+def kernel(
+    laplacian: Laplacian,
+    filter: list[FilterLike] | tuple[FilterLike, ...],
+    rank: int | None = None,
+    *,
+    form: Form = "auto",
+    tol: float | None = None,
+    random_state: int = 0,
+) -> tuple[Kernel, ...]: ...
+def kernel(
+    laplacian: Laplacian,
+    filter: FilterLike | list[FilterLike] | tuple[FilterLike, ...],
+    rank: int | None = None,
+    *,
+    form: Form = "auto",
+    tol: float | None = None,
+    random_state: int = 0,
+) -> Kernel | tuple[Kernel, ...]:
+    r"""Build the kernel :math:`\mathcal{K} = U\varphi(\Lambda)U^T` without forming it.
+
+    Parameters
+    ----------
+    laplacian : Laplacian
+    filter : Filter, name, callable, or list of them
+        A list (K > 1 basis functions) gives a tuple of kernels; with a rank they share one set of
+        eigenpairs, those of largest :math:`\max_k |\varphi_k(\lambda)|`.
+    rank : int, optional
+        Target rank r: the kernel keeps the r eigenvalues of largest :math:`|\varphi|`. Full rank
+        when omitted.
+    form : {"auto", "affine", "structured", "polynomial", "dense"}
+        Structure of a full-rank kernel, see the module's table; "auto" takes the first that fits.
+    tol : float, optional
+        Passed to the eigensolver; the Laplacian's own by default.
+    random_state : int
+        Seed for the eigensolver.
+
+    Returns
+    -------
+    Kernel or tuple of Kernel
+
+    Raises
+    ------
+    ValueError
+        If a full-rank kernel would need an n×n matrix beyond n = 2048 and ``form="dense"`` does
+        not ask for it, or if a polynomial overflows on the spectrum.
+
+    Warns
+    -----
+    RankWarning, DegenerateCutWarning
+        See :func:`lowrankgcn.eigenpairs`.
+
+    Notes
+    -----
+    A product 𝒦X with k columns costs O(n r k) at rank r, O(n m k) for a hypergraph
+    of full rank with m hyperedges.
+
+    Examples
+    --------
+    >>> import numpy as np, lowrankgcn as lg
+    >>> spiral = lg.datasets.load_spiral(100, random_state=0)
+    >>> L = lg.Laplacian(lg.GaussianGraph(spiral.data, bandwidth=3.5))
+    >>> K = lg.kernel(L, "pseudoinverse", rank=10)
+    >>> K.response[0], (K @ spiral.data).shape, K.rows([0, 7], spiral.data).shape
+    (np.float64(1.0), (500, 3), (2, 3))
+    """
+    if not isinstance(laplacian, Laplacian):
+        raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
+    choice(form, "form", _FORMS)
+    filters = as_filters(filter)
+    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
+    seed = positive_int(random_state, "random_state", minimum=0)
+    request = Request(tolerance, random_state=seed)
+    if rank is None:
+        sharp = laplacian.sharpened(tolerance)
+        with blas_for(laplacian.n):
+            bound = bind_filters(sharp, filters, request)
+            kernels = tuple(_full_rank(sharp, phi, form) for phi in bound)
+    else:
+        target = positive_int(rank, "rank", maximum=laplacian.n)
+        if form != "auto":
+            raise invalid("form", "'auto' with a rank", repr(form))
+        pairs, bound = dominant_pairs(laplacian, target, filters, request)
+        kernels = low_rank_kernels(laplacian, bound, pairs)
+    return kernels if isinstance(filter, (list, tuple)) else kernels[0]
+
+
+def low_rank_kernels(
+    laplacian: Laplacian, filters: Sequence[Filter], pairs: Eigenpairs
+) -> tuple[Kernel, ...]:
+    """Kernels U_r φ_k(Λ_r) U_rᵀ of several filters from eigenpairs that are there already.
+
+    Parameters
+    ----------
+    laplacian : Laplacian
+    filters : sequence of Filter
+        With every "auto" resolved, see :meth:`Filter.bind`.
+    pairs : Eigenpairs
+        Those to keep; which ones dominate is the caller's business.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> L = lg.Laplacian(lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> pairs = lg.eigenpairs(L, 2)
+    >>> [K.response.tolist() for K in low_rank_kernels(L, [lg.filters.Constant()], pairs)]
+    [[1.0, 1.0]]
+    """
+    factor, nothing = DenseFactor(pairs.eigenvectors), np.zeros(len(pairs.eigenvectors))
+    return tuple(
+        Kernel(
+            DiagonalPlusLowRank(nothing, factor, phi(pairs.eigenvalues)),
+            phi,
+            "low-rank",
+            laplacian,
+            pairs,
+        )
+        for phi in filters
+    )
+
+
+def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
+    factor, coefficients = laplacian.factor, phi.coefficients
+    structured = factor is not None and laplacian.has_constant_shift
+    if coefficients is not None:
+        # The spectrum lies in [0, 2]; products with a polynomial never evaluate φ there.
+        with np.errstate(over="ignore", invalid="ignore"):
+            bound = np.polynomial.polynomial.polyval(2.0, np.abs(coefficients))
+        if not np.isfinite(bound):
+            raise invalid("filter", "coefficients that stay finite on [0, 2]", phi)
+    if form == "auto":
+        form = _choose_form(laplacian, coefficients, structured)
+    if form == "affine" and factor is not None and coefficients and len(coefficients) <= 2:
+        a0, a1 = (*coefficients, 0.0)[:2]
+        core = np.full(factor.shape[1], -a1)
+        operator: SymmetricOperator = DiagonalPlusLowRank(a0 + a1 * laplacian.shift, factor, core)
+    elif form == "structured" and structured and coefficients is not None:
+        operator = _structured_polynomial(laplacian, coefficients)
+    elif form == "structured" and structured:
+        operator = _structured_filter(laplacian, phi)
+    elif form == "polynomial" and coefficients is not None:
+        operator = PolynomialOperator(laplacian, coefficients)
+    elif form == "dense":
+        operator = _dense(laplacian, phi)
+    else:
+        needs = {
+            "affine": "an affine filter and a low-rank structure of the graph",
+            "structured": "a hypergraph with its own loops (or a landmark kernel with unit loops)",
+            "polynomial": "a polynomial filter",
+        }[form]
+        raise invalid("form", f"{form!r} only with {needs}", f"filter {phi} on {laplacian!r}")
+    return Kernel(operator, phi, form, laplacian)
+
+
+def _choose_form(
+    laplacian: Laplacian, coefficients: Sequence[float] | None, structured: bool
+) -> str:
+    if laplacian.factor is not None and coefficients is not None and len(coefficients) <= 2:
+        return "affine"
+    if structured and laplacian.factor is not None:
+        # With more hyperedges than nodes the small matrix M is the larger one.
+        if laplacian.factor.shape[1] <= min(laplacian.n, 4096):
+            return "structured"
+    if coefficients is not None:
+        return "polynomial"
+    if laplacian.n <= DENSE_LIMIT:
+        return "dense"
+    raise invalid(
+        "rank",
+        f"a rank: this filter at full rank needs an n×n matrix for n = {laplacian.n} nodes",
+        None,
+    )
+
+
+def _structured_polynomial(
+    laplacian: Laplacian, coefficients: Sequence[float]
+) -> SymmetricOperator:
+    """b₀I + Z M Zᵀ with M = Σ_{j≥1} (−1)^j b_j (ZᵀZ)^{j−1} (section A3.1.2).
+
+    The b_j are the Taylor coefficients at λ = 1. Isolated nodes, whose rows of Z vanish, have the
+    eigenvalue 0 instead of 1 and get φ(0).
+    """
+    factor = laplacian.factor
+    assert factor is not None
+    taylor = [
+        sum(math.comb(i, j) * a for i, a in enumerate(coefficients) if i >= j)
+        for j in range(len(coefficients))
+    ]
+    gram = factor.gram()
+    core = np.zeros_like(gram)
+    for j in range(len(taylor) - 1, 0, -1):
+        core = gram @ core
+        core[np.diag_indices_from(core)] += (-1) ** j * taylor[j]
+    offset = np.where(laplacian.shift == 0, coefficients[0], taylor[0])
+    return DiagonalPlusLowRank(offset, factor, (core + core.T) / 2)
+
+
+def _structured_filter(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
+    """φ(1)I + U_R (φ(Λ_R) − φ(1)) U_Rᵀ (section A3.1.3), null vectors among the columns of U_R."""
+    direct = direct_solution(laplacian, "svd")
+    assert direct is not None
+    null = laplacian.null_space
+    isolated = laplacian.scale == 0
+    joined = np.setdiff1d(np.arange(null.dimension), null.components[isolated])
+    vectors, _ = direct.build(np.arange(len(direct.values)), len(joined), np.float64)
+    for column, component in enumerate(joined):
+        vectors[:, column] = np.where(null.components == component, null.profile, 0.0)
+    at_zero, at_one = phi(np.array([0.0, 1.0]))
+    response = np.concatenate([np.full(len(joined), at_zero), phi(direct.values)])
+    offset = np.where(isolated, at_zero, at_one)
+    return DiagonalPlusLowRank(offset, DenseFactor(vectors), response - at_one)
+
+
+def _dense(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
+    direct = DenseEigh.decompose(laplacian)
+    null = laplacian.null_space
+    vectors, _ = direct.build(np.arange(len(direct.values)), 0, np.float64)
+    matrix = (vectors * phi(direct.values)) @ vectors.T
+    at_zero = float(phi(np.zeros(1))[0])
+    if at_zero:
+        for start in range(0, null.dimension, 256):
+            block = null.vectors(start, min(start + 256, null.dimension))
+            matrix += at_zero * (block @ block.T)
+    return DenseOperator((matrix + matrix.T) / 2)

@@ -1,0 +1,323 @@
+"""The normalised Laplacian of any graph with any smoother, as an operator (sections A2.4 and A3.3).
+
+>>> import numpy as np
+>>> import lowrankgcn as lg
+>>> graph = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+>>> L = lg.Laplacian(graph)
+>>> L.to_dense().round(3)
+array([[ 1.   , -0.707,  0.   ],
+       [-0.707,  1.   , -0.707],
+       [ 0.   , -0.707,  1.   ]])
+>>> bool(np.abs(L @ np.sqrt(L.degrees)).max() < 1e-15)
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._parallel import blas_for, map_chunks
+from lowrankgcn._validation import choice, finite_array, invalid, positive_float
+from lowrankgcn.graphs import Graph
+from lowrankgcn.graphs.base import read_only
+from lowrankgcn.operators import (
+    DiagonalPlusLowRank,
+    Factor,
+    FloatArray,
+    ScaledFactor,
+    SymmetricOperator,
+)
+from lowrankgcn.operators.affinity import Affinity
+from lowrankgcn.operators.fastsum import METHODS
+
+__all__ = ["SMOOTHERS", "Laplacian", "NullSpace", "loop_weights"]
+
+_ROWS = 16384
+SMOOTHERS = ("none", "identity", "hypergraph", "combined")
+
+
+def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
+    """Turn a smoother into the diagonal S of section A2.4, shape (n,).
+
+    Parameters
+    ----------
+    graph : Graph
+    smoother : None, str, float or (n,) array
+        None and "hypergraph": the graph's own loops (S_H of a hypergraph, the diagonal of a given
+        adjacency, none of a Gaussian graph); "none": 0; "identity": I; "combined": the graph's own
+        loops plus I; a number α ≥ 0: αI; an array of numbers ≥ 0: itself.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> graph = lg.Hypergraph([[1, 0], [1, 1]])
+    >>> loop_weights(graph, "combined").tolist()
+    [1.5, 2.5]
+    """
+    n = graph.n_nodes
+    if smoother is None:
+        return graph.loop_weights
+    if isinstance(smoother, str):
+        choice(smoother, "smoother", SMOOTHERS)
+        own = graph.loop_weights if smoother in ("hypergraph", "combined") else np.zeros(n)
+        return own + 1.0 if smoother in ("identity", "combined") else own
+    if np.ndim(smoother) == 0:
+        return np.full(n, positive_float(smoother, "smoother", zero=True))
+    values = finite_array(smoother, "smoother", ndim=1)
+    if values.shape != (n,):
+        raise invalid("smoother", f"shape ({n},)", f"shape {values.shape}")
+    if values.min() < 0:
+        raise invalid("smoother", "loop weights >= 0", float(values.min()))
+    return values.copy()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NullSpace:
+    """The eigenvalue zero, exactly: one vector √(d + s) per component, a unit vector if isolated.
+
+    Attributes
+    ----------
+    components : (n,) int array
+        Component of every node.
+    profile : (n,) array
+        The normalised vectors laid on top of each other, as their supports are disjoint.
+    """
+
+    components: NDArray[np.intp]
+    profile: FloatArray
+
+    @cached_property
+    def dimension(self) -> int:
+        """Multiplicity of the eigenvalue zero: the number of components."""
+        return int(self.components.max()) + 1
+
+    def vectors(self, start: int, stop: int) -> FloatArray:
+        """Null vectors number start…stop−1 as columns, shape (n, stop − start)."""
+        return self.select(np.arange(start, stop))
+
+    def select(self, numbers: NDArray[np.intp]) -> FloatArray:
+        """Null vectors of the given numbers as columns, shape (n, len(numbers))."""
+        if self.dimension == 1 and len(numbers) == 1:
+            return self.profile[:, None].copy()
+        place = np.full(self.dimension, -1)
+        place[numbers] = np.arange(len(numbers))
+        column = place[self.components]
+        rows = np.flatnonzero(column >= 0)
+        block = np.zeros((len(self.profile), len(numbers)))
+        block[rows, column[rows]] = self.profile[rows]
+        return block
+
+    def coefficients(self, X: FloatArray) -> FloatArray:
+        """Inner products with the null vectors, shape (dimension, k) for X of shape (n, k)."""
+        if self.dimension == 1:
+            # In pieces: single precision vectors are not copied to double as a whole.
+            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), _ROWS)
+            total: FloatArray = np.sum(parts, axis=0)[None, :]
+            return total
+        columns = [
+            np.bincount(self.components, weights=self.profile * x, minlength=self.dimension)
+            for x in X.T
+        ]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.dimension, 0))
+
+    def combine(
+        self, coefficients: FloatArray, start: int = 0, stop: int | None = None
+    ) -> FloatArray:
+        """Rows start…stop−1 of the null vectors times `coefficients` (dimension, k)."""
+        rows = slice(start, stop)
+        return self.profile[rows, None] * coefficients[self.components[rows]]
+
+    def project_out(self, X: FloatArray) -> FloatArray:
+        """X (n, k) minus its part in the null space; O(n k) whatever the dimension."""
+        return X - self.combine(self.coefficients(X))
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False)
+class Laplacian(SymmetricOperator):
+    r"""The normalised Laplacian of a graph with loop weights S.
+
+    .. math:: \mathcal{L}_S = (D+S)^{-1/2} (D - W) (D+S)^{-1/2}
+              = I - (D+S)^{-1/2} (W+S) (D+S)^{-1/2}
+
+    (section A2.4; equation 1 for S = 0, section 3 for a hypergraph with S = S_H). Rows and columns
+    of isolated nodes are zero, as the first form says, so that zero has the multiplicity of the
+    number of components.
+
+    Parameters
+    ----------
+    graph : Graph
+        Any graph of this package.
+    smoother : None, "none", "identity", "hypergraph", "combined", float or (n,) array
+        The loops S, see :func:`lowrankgcn.spectral.laplacian.loop_weights`. None takes the graph's
+        own. S_H + αI is ``graph.loop_weights + alpha``.
+    tol : float
+        Largest measured error of the products, where they are approximated (Gaussian graphs).
+    method : str
+        How a Gaussian graph sums, see :meth:`lowrankgcn.GaussianGraph.affinity`.
+
+    Attributes
+    ----------
+    degrees : (n,) array
+        The normalising diagonal D + S.
+    affinity : Affinity
+        Products with the weights.
+    shift, scale : (n,) arrays
+        𝓛_S = diag(shift) − diag(scale) A diag(scale) with the affinity's operator A.
+    factor : Factor or None
+        Z with 𝓛_S = diag(shift) − Z Zᵀ (section A3.3), for hypergraphs and landmark kernels.
+    null_space : NullSpace
+
+    Notes
+    -----
+    A product with k vectors costs one product of the affinity; nothing n×n is formed.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> graph = lg.Hypergraph([[1, 1], [1, 0], [0, 1]])
+    >>> lg.Laplacian(graph).to_dense()
+    array([[ 0.5       , -0.35355339, -0.35355339],
+           [-0.35355339,  0.5       ,  0.        ],
+           [-0.35355339,  0.        ,  0.5       ]])
+    """
+
+    graph: Graph
+    smoother: Any
+    tol: float
+    method: str
+    affinity: Affinity
+    loop_weights: FloatArray
+    degrees: FloatArray
+    shift: FloatArray
+    scale: FloatArray
+
+    def __init__(
+        self, graph: Graph, smoother: Any = None, *, tol: float = 1e-6, method: str = "auto"
+    ) -> None:
+        if not isinstance(graph, Graph):
+            raise invalid("graph", "a graph of this package", type(graph).__name__)
+        choice(method, "method", METHODS)
+        tolerance = positive_float(tol, "tol", maximum=0.1)
+        loops = loop_weights(graph, smoother)
+        with blas_for(graph.n_nodes):
+            affinity = graph.affinity(tol=tolerance, method=method)
+        own_loops = np.array_equal(loops, affinity.diagonal)
+        with np.errstate(over="ignore"):
+            degrees = affinity.degrees + loops
+            if not np.isfinite(degrees.sum()):  # which normalises the null vectors
+                got = f"loops up to {loops.max():g}"
+                raise invalid("smoother", "weights and loops of a finite sum", got)
+        if own_loops and affinity.row_sums is not None:
+            # All equal for a complete table, which rounding would hide.
+            degrees = affinity.row_sums
+        joined = affinity.degrees > 0
+        scale = np.zeros(len(degrees))
+        np.divide(1.0, np.sqrt(degrees), out=scale, where=joined)
+        shift = np.zeros(len(degrees))
+        # 1 − (S − a)/(D + S), written without the cancellation.
+        np.divide(affinity.degrees + affinity.diagonal, degrees, out=shift, where=joined)
+        if own_loops:
+            shift[joined] = 1.0
+        for name, value in (
+            ("graph", graph),
+            ("smoother", loops if np.ndim(smoother) else smoother),
+            ("tol", tolerance),
+            ("method", method),
+            ("affinity", affinity),
+            ("loop_weights", loops),
+            ("degrees", degrees),
+            ("shift", shift),
+            ("scale", scale),
+        ):
+            frozen = read_only(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, frozen)
+
+    def __repr__(self) -> str:
+        return f"Laplacian({self.graph!r}, smoother={self.smoother!r})"
+
+    @property
+    def n(self) -> int:
+        """Number of nodes n."""
+        return len(self.shift)
+
+    def _apply(self, X: FloatArray) -> FloatArray:
+        product = self.affinity.operator @ (self.scale[:, None] * X)
+        product *= -self.scale[:, None]
+        product += self.shift[:, None] * X
+        return product
+
+    def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
+        product = self.affinity.operator.rows(index, self.scale[:, None] * X)
+        return self.shift[index][:, None] * X[index] - self.scale[index][:, None] * product
+
+    def diagonal(self) -> FloatArray:
+        """Diagonal, shape (n,)."""
+        # Not scale**2, which overflows for degrees below 1e-308.
+        return self.shift - self.scale * (self.scale * self.affinity.diagonal)
+
+    @cached_property
+    def null_space(self) -> NullSpace:
+        """Eigenvectors of the eigenvalue zero."""
+        components = self.graph.components
+        isolated = self.affinity.degrees == 0
+        squares = np.where(isolated, 1.0, self.degrees)
+        if self.graph.n_components == 1:
+            return NullSpace(components, np.sqrt(squares / squares.sum()))
+        norms = np.bincount(components, weights=squares)
+        return NullSpace(components, np.sqrt(squares / norms[components]))
+
+    @cached_property
+    def factor(self) -> Factor | None:
+        """Z with 𝓛_S = diag(shift) − Z Zᵀ, or None where there is no such structure."""
+        operator = self.affinity.operator
+        if not isinstance(operator, DiagonalPlusLowRank):
+            return None
+        return ScaledFactor(operator.factor, row_scale=self.scale)
+
+    @cached_property
+    def has_constant_shift(self) -> bool:
+        """Whether 𝓛_S = I − Z Zᵀ outside isolated nodes (section A3.1: hypergraph loops)."""
+        return bool((self.shift[self.scale > 0] == 1.0).all())
+
+    @cached_property
+    def spectral_bound(self) -> float:
+        """Upper bound of the spectrum, at most 2.
+
+        Where W + diag(c) is positive semidefinite (Gaussian graphs, hypergraphs), 𝓛_S =
+        T(D + diag(c))T − T(W + diag(c))T does not exceed max (d + c)/(d + s), which is near 1.
+        """
+        loops = self.graph.completing_loops
+        if loops is None:
+            return 2.0
+        joined = self.affinity.degrees > 0
+        with np.errstate(over="ignore"):  # degrees below 1e-308
+            ratio = (self.affinity.degrees + loops)[joined] / self.degrees[joined]
+        return min(2.0, float(ratio.max(initial=0.0)) + self.affinity.error)
+
+    def sampled_residuals(self, values: FloatArray, vectors: NDArray[Any]) -> FloatArray:
+        """Estimate ‖𝓛u − λu‖ with exact weights where products are approximated, shape (k,).
+
+        The rows of lowest degree are evaluated exactly, the others through a random sample whose
+        sum of squares is extrapolated. Zeros when products are exact anyway.
+        """
+        exact = self.affinity.yardstick
+        if exact is None:
+            return np.zeros(len(values))
+        weighted = exact.rows.product(vectors, self.scale)
+        scale = self.scale[exact.index][:, None]
+        own = scale**2 * self.affinity.degrees[exact.index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
+        residual = (own - values) * vectors[exact.index] - scale * weighted
+        return np.sqrt(exact.sum(residual**2))
+
+    def sharpened(self, tol: float) -> Laplacian:
+        """The same Laplacian with products accurate to `tol`; itself if they already are."""
+        if self.affinity.exact or tol >= self.tol:
+            return self
+        return Laplacian(self.graph, self.smoother, tol=tol, method=self.method)

@@ -1,0 +1,217 @@
+"""Direct eigensolvers: LAPACK on the dense matrix, and the thin SVD through a Gram matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any, final
+
+import numpy as np
+import scipy.linalg as la
+from numpy.typing import NDArray
+
+from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, threads_for
+from lowrankgcn.operators import Factor, FloatArray
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.solvers.base import (
+    EXTRA,
+    SMALLEST,
+    Built,
+    DirectSolution,
+    Solution,
+    residual_norms,
+)
+
+__all__ = ["DenseEigh", "ThinSVD", "gram_solution"]
+
+_ROWS = 8192
+_SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
+
+
+@final
+class DenseEigh:
+    """LAPACK on the dense matrix; n×n memory, for small n."""
+
+    @staticmethod
+    def decompose(laplacian: Laplacian) -> DirectSolution:
+        """All eigenpairs outside the null space."""
+        matrix = laplacian.to_dense()
+        null = laplacian.null_space
+        for start, stop in chunks(null.dimension, 64):
+            block = null.vectors(start, stop)
+            # Moved beyond the spectrum [0, 2], so that nothing mixes with nearly null vectors.
+            matrix += 3.0 * (block @ block.T)
+        values, vectors = la.eigh(matrix)
+        values = np.maximum(values[: laplacian.n - null.dimension], SMALLEST)
+
+        def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
+            chosen = vectors[:, index]
+            residuals = residual_norms(laplacian, values[index], chosen)
+            return _behind(chosen, lead).astype(dtype), residuals
+
+        return DirectSolution(values, 0.0, 0, "dense", build)
+
+
+@final
+class ThinSVD:
+    """Singular vectors of the tall factor through its Gram matrix (section A3.1)."""
+
+    @staticmethod
+    def decompose(laplacian: Laplacian) -> DirectSolution:
+        """All eigenpairs of 𝓛 = I − Z Zᵀ outside the null space, up to the numerical rank of Z.
+
+        With ZᵀZ v = μv the pair is λ = 1 − μ, u = Z v/√μ; all other eigenvalues are 1. Rows of
+        isolated nodes are zero in Z and belong to the null space.
+        """
+        factor = _factor(laplacian)
+
+        def product(coefficients: FloatArray, lead: int, dtype: Any) -> NDArray[Any]:
+            return factor.matmul(_behind(coefficients, lead), dtype=dtype)
+
+        outside = laplacian.n - laplacian.null_space.dimension
+        return gram_solution(_deflated_gram(laplacian, factor), outside, product)
+
+    @staticmethod
+    def approximate(laplacian: Laplacian, count: int, lead: int, dtype: Any) -> Solution | None:
+        """The `count` smallest pairs of diag(shift) − Z Zᵀ by Rayleigh–Ritz on singular vectors.
+
+        When the shift is nearly constant (small loops), the leading singular vectors U of Z nearly
+        span the eigenspace, and 𝓛U = shift∘U − Uμ needs no further product. None if Z has too few
+        of them, or if a smaller eigenvalue may belong to a vector off U, where xᵀ𝓛x is at least
+        min shift − μ for the next singular value: loops that differ much.
+        """
+        factor = _factor(laplacian)
+        null = laplacian.null_space
+        joined = int((np.bincount(null.components, weights=laplacian.scale) > 0).sum())
+        squares, right = _eigh(factor.gram())
+        rank = int((squares > 1e-10).sum())
+        if rank < count + joined:
+            return None
+        squares, right = squares[::-1], right[:, ::-1]
+        shifts = laplacian.shift[laplacian.scale > 0]
+        reach = squares[count + joined - 1] - (shifts.mean() - shifts.min())
+        wanted = max(count + joined + EXTRA, min(int((squares > reach).sum()), 2 * count + 32))
+        mu = squares[: min(wanted, rank)]
+        singular = right[:, : len(mu)] / np.sqrt(mu)
+        spare = max(0, lead + count - len(mu))
+        U = factor.matmul(np.pad(singular, ((0, 0), (0, spare))), dtype=dtype)
+        shift, used = laplacian.shift, slice(0, len(mu))
+
+        def products(start: int, stop: int) -> FloatArray:
+            rows = U[start:stop, used].astype(np.float64, copy=False)
+            return np.stack([rows.T @ rows, rows.T @ (shift[start:stop, None] * rows)])
+
+        inner, image = _sum_rows(products, laplacian.n)
+        image -= inner * mu
+        # Without the null space, and without directions of span(U) that lie in it.
+        overlap = null.coefficients(U[:, used])
+        norms, directions = _eigh(inner - overlap.T @ overlap)
+        outside = norms > 1e-8
+        basis = directions[:, outside] / np.sqrt(norms[outside])
+        values, ritz = _eigh(basis.T @ ((image + image.T) / 2) @ basis)
+        off = shifts.min() - (squares[len(mu)] if len(mu) < len(squares) else 0.0)
+        if len(values) < count or values[count - 1] > off:
+            return None
+        values, ritz = np.maximum(values[:count], SMALLEST), basis @ ritz[:, :count]
+        overlap, image_ritz = overlap @ ritz, mu[:, None] * ritz  # 𝓛U ritz = shift∘U ritz − Uμ ritz
+
+        def rotate(start: int, stop: int) -> FloatArray:
+            rows = U[start:stop, used].astype(np.float64)
+            chosen = rows @ ritz
+            defect = shift[start:stop, None] * chosen
+            defect -= rows @ image_ritz
+            chosen -= null.combine(overlap, start, stop)
+            defect -= chosen * values
+            U[start:stop, lead : lead + count] = chosen
+            return np.asarray(np.einsum("ij,ij->j", defect, defect))
+
+        squared = _sum_rows(rotate, laplacian.n)
+        return Solution(values, U[:, : lead + count], np.sqrt(squared), len(mu), "svd")
+
+
+def gram_solution(
+    gram: FloatArray, dimension: int, product: Callable[[FloatArray, int, Any], NDArray[Any]]
+) -> DirectSolution:
+    """All eigenpairs of 𝓛 = I − Z Zᵀ outside the null space, from the deflated Gram matrix of Z.
+
+    Parameters
+    ----------
+    gram : (m, m) array
+        ZᵀZ, the singular vectors of the null space moved to eigenvalues of at most 0.
+    dimension : int
+        That of the space outside the null space.
+    product : callable
+        ``product(C, lead, dtype)`` gives Z C behind `lead` columns of zeros, or whatever stands for
+        eigenvectors.
+
+    Examples
+    --------
+    >>> direct = gram_solution(np.diag([0.25, -1.0]), 3, lambda C, lead, dtype: C)
+    >>> direct.values.tolist(), direct.bulk_count, abs(direct.build([0], 0, float)[0][0, 0])
+    ([0.75], 2, np.float64(2.0))
+    """
+    squares, right = _eigh(gram)
+    # Eigenvalues of a Gram matrix are known to rounding of its norm, which is at most one.
+    rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
+    squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
+
+    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
+        mu, v = squares[index], right[:, index]
+        vectors = product(_reorthogonalized(gram, v, mu), lead, dtype)
+        # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
+        defect = (gram @ v - v * mu) / np.sqrt(mu)
+        norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
+        # The Gram matrix itself is known to rounding only.
+        return vectors, np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
+
+    values = np.clip(1.0 - squares, SMALLEST, 1.0)
+    return DirectSolution(values, 1.0, dimension - rank, "svd", build)
+
+
+def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
+    total: FloatArray = np.sum(map_chunks(term, n, _ROWS, n_threads=threads_for(64 * n)), axis=0)
+    return total
+
+
+def _behind(matrix: FloatArray, lead: int) -> FloatArray:
+    """The matrix behind `lead` columns of zeros."""
+    return np.pad(matrix, ((0, 0), (lead, 0))) if lead else matrix
+
+
+def _factor(laplacian: Laplacian) -> Factor:
+    if laplacian.factor is None:
+        raise ValueError("method: expected a solver other than 'svd', got no low-rank structure")
+    return laplacian.factor
+
+
+def _deflated_gram(laplacian: Laplacian, factor: Factor) -> FloatArray:
+    """ZᵀZ with the singular vectors Zᵀ√d of the null space moved from 1 to −1, far from others."""
+    gram = factor.gram()
+    null = laplacian.null_space
+    joined = np.flatnonzero(np.bincount(null.components, weights=laplacian.scale) > 0)
+    for part in np.array_split(joined, -(-len(joined) // 16)) if len(joined) else ():
+        right = factor.transpose_product(null.select(part))
+        gram -= 2.0 * (right @ right.T)
+    return (gram + gram.T) / 2
+
+
+def _reorthogonalized(gram: FloatArray, v: FloatArray, mu: FloatArray) -> FloatArray:
+    """Columns of v/√μ, corrected so that Z times them is orthonormal where μ is small.
+
+    (Zv)ᵀ(Zv) = vᵀ ZᵀZ v is diagonal up to rounding, which μ ≪ 1 magnifies; a Cholesky factor of
+    it, computed from the same numbers, takes the error out.
+    """
+    scaled = v / np.sqrt(mu)
+    inner = scaled.T @ gram @ scaled
+    if np.abs(inner - np.eye(len(mu))).max(initial=0.0) < 1e-14:
+        return scaled
+    root = la.cholesky((inner + inner.T) / 2, lower=True)
+    corrected: FloatArray = la.solve_triangular(root, scaled.T, lower=True).T
+    return corrected
+
+
+def _eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """All eigenpairs of a symmetric matrix, ascending."""
+    with single_threaded_blas() if len(matrix) <= _SMALL_MATRIX else nullcontext():
+        values, vectors = la.eigh(matrix)
+    return values, vectors

@@ -1,0 +1,184 @@
+"""Eigenpairs found on Fourier modes against LAPACK and against ARPACK on the points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+import lowrankgcn as lg
+from lowrankgcn.operators.mode_gram import ModeGram
+from lowrankgcn.operators.modes import ModeGrid
+from lowrankgcn.spectral.decompose import Request, iterate
+from lowrankgcn.spectral.solvers import FourierModes, Lanczos, ModePairs, mode_pairs
+from lowrankgcn.spectral.solvers.base import residual_norms
+from tests import reference
+from tests.problems import calm_blas  # noqa: F401
+
+pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
+
+N = 400
+
+
+def cloud(kind: str, dimension: int, seed: int, n: int = N) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n, dimension))
+    if kind == "clump":  # nearly a component of its own
+        points[:9] = 0.1 * points[:9] + 7.0
+    elif kind == "outliers":
+        points[:3] *= 1.0 + 2.5 / np.linalg.norm(points[:3], axis=1, keepdims=True)
+    elif kind == "duplicates":
+        points = points[rng.integers(n // 8, size=n)]
+    elif kind == "components":  # two of them, and a point without neighbours
+        points = 4.0 * rng.random((n, dimension))
+        points[: n // 3, 0] += 60.0
+        points[-1, 0] = -60.0
+    return points
+
+
+def laplacian(points: np.ndarray, bandwidth: float, smoother: Any, tol: float) -> lg.Laplacian:
+    graph = lg.GaussianGraph(points, bandwidth)
+    return lg.Laplacian(graph, smoother, tol=tol, method="fourier")
+
+
+KINDS = ("plain", "clump", "outliers", "duplicates", "components")
+
+
+@settings(max_examples=40)
+@given(
+    kind=st.sampled_from(KINDS),
+    dimension=st.integers(1, 2),
+    seed=st.integers(0, 999),
+    smoother=st.sampled_from([None, "identity", 0.4, 1.7, "array"]),
+    count=st.integers(1, 7),
+)
+@example(kind="plain", dimension=3, seed=0, smoother=None, count=5)
+@example(kind="duplicates", dimension=3, seed=1, smoother=0.4, count=5)
+def test_pairs_are_those_of_the_dense_matrix(
+    kind: str, dimension: int, seed: int, smoother: Any, count: int
+) -> None:
+    points = cloud(kind, dimension, seed)
+    loops = np.random.default_rng(seed).uniform(0, 1.5, N) if smoother == "array" else smoother
+    tol = 1e-6
+    try:
+        L = laplacian(points, 1.5, loops, tol)
+    except lg.FastSumError:
+        return  # degrees of outliers drown in rounding
+    solution = FourierModes(tol).solve(L, count, 2, np.float64)
+    if solution is None or solution.residuals.max() > 1e-4:
+        return  # said to be of no use
+    vectors = solution.vectors[:, 2:]
+    assert vectors.shape == (N, count)
+    assert_allclose(vectors.T @ vectors, np.eye(count), atol=1e-9)
+    assert np.abs(L.null_space.coefficients(vectors)).max() < 1e-9
+    # Stated in the norm that weighs rows by 1/shift.
+    worst = np.sqrt(max(1.0, L.shift.max())) * solution.residuals + 10 * tol
+    assert (residual_norms(L, solution.values, vectors) <= worst).all()
+    spectrum = reference.spectrum(reference.gaussian_adjacency(points, 1.5), L.loop_weights)
+    exact = spectrum.eigenvalues[spectrum.n_zero : spectrum.n_zero + count]
+    bound = 10 * (solution.residuals.max() + tol + L.affinity.error)
+    assert np.abs(solution.values - exact).max() <= bound
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("smoother", [None, "identity"])
+def test_as_useful_as_promised(kind: str, smoother: Any) -> None:
+    """Found to the tolerance wherever degrees are not tiny, not handed back."""
+    points = cloud(kind, 2, 5, n=3000)
+    L = laplacian(points, 1.5, smoother, 1e-4)
+    solution = FourierModes(1e-4).solve(L, 6, 1, np.float32)
+    assert solution is not None
+    assert solution.vectors.dtype == np.float32
+    assert solution.residuals.max() <= 1e-4
+    assert solution.method == "modes"
+
+
+@pytest.mark.parametrize("smoother", [None, "identity", 0.3])
+def test_same_eigenvalues_as_arpack_over_the_points(smoother: Any) -> None:
+    points = 4.0 * np.random.default_rng(0).random((3000, 2))
+    L = laplacian(points, 1.0, smoother, 1e-10)
+    solution = FourierModes(1e-10).solve(L, 8, 0, np.float64)
+    assert solution is not None
+    expected = Lanczos(1e-10).solve(L, 8)
+    assert_allclose(solution.values, expected.values, atol=1e-8)
+    overlap = np.linalg.svd(solution.vectors[:, :3].T @ expected.vectors[:, :3])[1]
+    assert_allclose(overlap, 1.0, atol=1e-6)
+
+
+def test_all_copies_of_multiple_eigenvalues() -> None:
+    line = np.arange(9.0)
+    cube = np.stack(np.meshgrid(line, line, line), axis=-1).reshape(-1, 3)
+    L = laplacian(cube, 4.0, None, 1e-8)
+    solution = FourierModes(1e-8).solve(L, 9, 0, np.float64)
+    assert solution is not None
+    exact = reference.spectrum(reference.gaussian_adjacency(cube, 4.0)).eigenvalues[1:10]
+    assert_allclose(solution.values, exact, atol=1e-7)
+    assert np.ptp(solution.values[:3]) < 1e-7  # three axes
+    assert solution.values[3] - solution.values[2] > 0.05
+
+
+def test_eigenpairs_take_the_modes_and_keep_the_tolerance() -> None:
+    points = np.random.default_rng(1).random((30_000, 2))
+    L = lg.Laplacian(lg.GaussianGraph(points, 0.05), tol=1e-4)
+    assert L.affinity.method == "fourier"
+    pairs = lg.eigenpairs(L, 12)
+    assert pairs.method == "modes"
+    assert pairs.residuals.max() <= 1e-4
+    other = lg.eigenpairs(L, 12, method="lanczos", tol=1e-6)
+    assert_allclose(pairs.eigenvalues, other.eigenvalues, atol=1e-5)
+
+
+def test_what_modes_cannot_do_goes_another_way() -> None:
+    """Heavy loops: eigenvalues beyond the least shift; the answer is right all the same."""
+    points = cloud("plain", 2, 0, n=1200)
+    L = laplacian(points, 1.0, 50.0, 1e-6)
+    assert FourierModes(1e-6).solve(L, 8, 0, np.float64) is None
+    exact = reference.spectrum(reference.gaussian_adjacency(points, 1.0), 50.0).eigenvalues[1:9]
+    solution = iterate(L, 8, 0, Request(1e-6))
+    assert solution.method == "lanczos"
+    assert_allclose(solution.values, exact, atol=1e-5)
+
+
+def test_modes_must_be_few() -> None:
+    assert not FourierModes.fit(laplacian(cloud("plain", 2, 0), 0.3, None, 1e-6))
+    many = np.arange(70.0)[:, None] * 40 + np.random.default_rng(0).normal(size=(70, 300))
+    assert not FourierModes.fit(laplacian(many.reshape(-1, 1), 1.0, None, 1e-4))
+    assert not FourierModes.fit(lg.Laplacian(lg.GaussianGraph(cloud("plain", 2, 0), 1.0)))
+
+
+def sums(grid: ModeGrid, u: np.ndarray, nodes: np.ndarray, blocks: int) -> ModePairs | None:
+    """As machines would do it that have a block of the points each."""
+    parts = np.array_split(u, blocks)
+    ones = sum(grid.spread(part, np.ones(len(part))) for part in parts)
+    symbols = np.zeros((grid.doubled.size, len(nodes)))
+    for part in parts:
+        degrees = grid.gather(part, grid.coefficients * ones) - 1
+        symbols += grid.doubled.spread(part, 1 / (degrees[:, None] + nodes))
+    return mode_pairs(ModeGram.from_symbols(grid, symbols), nodes, 5, tol=1e-9)
+
+
+def test_blocks_of_points_need_send_their_sums_only() -> None:
+    u = np.random.default_rng(0).normal(size=(900, 2))
+    grid = ModeGrid.for_box(u.min(axis=0), u.max(axis=0), 1e-12)
+    nodes = np.array([1.0, 1.4, 2.0, 2.6])
+    whole, parts = sums(grid, u, nodes, 1), sums(grid, u, nodes, 7)
+    assert whole is not None
+    assert parts is not None
+    assert_allclose(parts.kappas, whole.kappas, atol=1e-8)
+    exact = reference.spectrum(reference.gaussian_adjacency(u, 1.0)).eigenvalues[:5]
+    assert_allclose(1 - 1 / whole.kappas, exact, atol=1e-5)
+    again = sums(grid, u, nodes, 1)
+    assert again is not None
+    assert_array_equal(again.coefficients, whole.coefficients)
+
+
+def test_more_pairs_than_there_are() -> None:
+    grid = ModeGrid.for_box(np.zeros(1), np.ones(1), 1e-2)
+    u = np.array([[0.0], [0.5]])
+    gram = ModeGram.from_symbols(grid, grid.doubled.spread(u, np.ones((2, 1)), eps=1e-12))
+    assert mode_pairs(gram, np.ones(1), 2, tol=1e-6) is not None
+    assert mode_pairs(gram, np.ones(1), 3, tol=1e-6) is None
