@@ -1,0 +1,155 @@
+"""Results that a refactoring must not change, as one JSON document.
+
+``python -m tests.golden`` writes ``tests/data/golden.json`` anew. Do that only in a change that
+alters the method on purpose, and say so in its commit message. Everything is drawn from seeds, has
+simple eigenvalues and is trained in float64, so processors agree far beyond the 1e-6 that
+``test_golden.py`` allows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import lowrankgcn as lg
+from lowrankgcn.cli import app
+
+STORED = Path(__file__).parent / "data" / "golden.json"
+# Texts, paths and times may change.
+SKIPPED = {
+    "version",
+    "seconds",
+    "files",
+    "graph",
+    "notes",
+    "warnings",
+    "model",
+    "table",
+    "learned_from",
+}
+
+
+def blobs(n: int, dimension: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Three overlapping Gaussian blobs: points (n, dimension) and classes (n,)."""
+    rng = np.random.default_rng(seed)
+    classes = np.arange(n) % 3
+    centres = 1.5 * rng.standard_normal((3, dimension))
+    return centres[classes] + rng.standard_normal((n, dimension)), classes
+
+
+def table(n: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Two numeric and two text columns that depend on the class."""
+    points, classes = blobs(n, 4, seed)
+    words = np.array(["red", "green", "blue", "grey", "black"])
+    frame = pd.DataFrame(points[:, :2].round(3), columns=["length", "width"])
+    for name, column in (("colour", 2), ("shade", 3)):
+        codes = np.digitize(points[:, column], [-1.5, -0.5, 0.5, 1.5])
+        frame[name] = words[codes]
+    return frame, classes
+
+
+def partly(classes: np.ndarray, per_class: int) -> np.ndarray:
+    """The classes of the first rows of every class, −1 elsewhere."""
+    labels = np.full(len(classes), -1)
+    for c in np.unique(classes):
+        labels[np.flatnonzero(classes == c)[:per_class]] = c
+    return labels
+
+
+def numbers(array: Any) -> Any:
+    """Nested lists of every seventh row, rounded to ten digits."""
+    return np.round(np.asarray(array, float)[::7], 10).tolist()
+
+
+def classifiers() -> dict[str, Any]:
+    """Distributions of fitted and of new rows, also after saving and loading."""
+    results = {}
+    tables = {"table": table(160, 1), "points": blobs(160, 2, 2), "columns": blobs(160, 6, 3)}
+    for name, (X, classes) in tables.items():
+        fitted, new = X[:140], X[140:]
+        model = lg.GCNClassifier(dtype="float64", max_iter=100, random_state=0)
+        model.fit(fitted, partly(classes[:140], 6))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model"
+            lg.save(model, path)
+            loaded = lg.load(path)
+        results[name] = {
+            "fitted": numbers(model.label_distributions_),
+            "new": numbers(model.predict_proba(new)),
+            "loaded": numbers(loaded.predict_proba(new)),
+        }
+    return results
+
+
+def spectra() -> dict[str, Any]:
+    """Eigenvalues, and a kernel's product with the coordinates."""
+    points, _ = blobs(600, 3, 4)
+    frame, _ = table(600, 5)
+    graphs = {
+        "gaussian": lg.GaussianGraph(points, bandwidth=2.0),
+        "knn": lg.AdjacencyGraph.knn(points, 10),
+        "hypergraph": lg.Hypergraph.from_table(frame),
+    }
+    results = {}
+    for name, graph in graphs.items():
+        laplacian = lg.Laplacian(graph, tol=1e-9)
+        pairs = lg.eigenpairs(laplacian, 8)
+        kernel = lg.kernel(laplacian, lg.filters.Heat(2.0), rank=8)
+        results[name] = {
+            "eigenvalues": np.round(pairs.eigenvalues, 10).tolist(),
+            "heat": numbers(kernel @ points),
+        }
+    return results
+
+
+def commands() -> dict[str, Any]:
+    """JSON documents of the commands for one table."""
+    frame, classes = table(150, 6)
+    names = np.array(["low", "middle", "high"])[classes].astype(object)
+    names[partly(classes, 8) < 0] = None
+    results = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        frame.assign(level=names).to_csv(folder / "table.csv", index=False)
+        path, model = str(folder / "table.csv"), str(folder / "model")
+        target = ["--target", "level", "--json"]
+        calls = {
+            "classify": [path, *target, "--save", model, "--out", str(folder / "out.csv")],
+            "predict": [model, path, "--json", "--out", str(folder / "again.csv")],
+            "explain": [model, path, "--row", "30", "--row", "77", "--json"],
+            "suggest": [path, *target, "--count", "3"],
+        }
+        for command, arguments in calls.items():
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+                app([command, *arguments], prog_name="lowrankgcn")
+            results[command] = _without_texts(json.loads(printed.getvalue()))
+        written = pd.read_csv(folder / "out.csv")
+        results["written"] = written[["prediction", "probability"]][::7].to_dict("list")
+    return results
+
+
+def _without_texts(document: Any) -> Any:
+    if isinstance(document, dict):
+        kept = {key: value for key, value in document.items() if key not in SKIPPED}
+        return {key: _without_texts(value) for key, value in kept.items()}
+    if isinstance(document, list):
+        return [_without_texts(value) for value in document]
+    return document
+
+
+def results() -> dict[str, Any]:
+    """Everything that is compared."""
+    return {"classifiers": classifiers(), "spectra": spectra(), "commands": commands()}
+
+
+if __name__ == "__main__":
+    STORED.parent.mkdir(exist_ok=True)
+    STORED.write_text(json.dumps(results(), indent=1) + "\n", encoding="utf-8")

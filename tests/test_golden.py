@@ -1,0 +1,41 @@
+"""Classifiers, spectra and JSON documents beside the stored results of an earlier state."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import pytest
+
+from tests import golden
+
+
+def differences(expected: Any, got: Any, path: str = "") -> list[str]:
+    """Places at which two documents differ, numbers by more than 1e-6."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        if set(expected) != set(got):
+            return [f"{path}: keys {sorted(set(expected) ^ set(got))}"]
+        return [
+            d for key in expected for d in differences(expected[key], got[key], f"{path}/{key}")
+        ]
+    if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        pairs = enumerate(zip(expected, got, strict=True))
+        return [d for i, (a, b) in pairs for d in differences(a, b, f"{path}/{i}")]
+    both = (int, float)
+    if isinstance(expected, both) and isinstance(got, both):
+        return (
+            []
+            if abs(expected - got) <= 1e-6 * max(1.0, abs(expected))
+            else [f"{path}: {expected} -> {got}"]
+        )
+    return [] if expected == got else [f"{path}: {expected!r} -> {got!r}"]
+
+
+@pytest.mark.parametrize("part", ["classifiers", "spectra", "commands"])
+def test_results_are_those_stored(part: str) -> None:
+    expected = json.loads(golden.STORED.read_text("utf-8"))[part]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got = json.loads(json.dumps(getattr(golden, part)()))
+    assert not differences(expected, got)
