@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all.
+"""Atomic file writes.
 
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:

@@ -33,12 +33,12 @@ from lowrankgcn._validation import invalid, positive_int
 
 __all__ = [
     "available_threads",
-    "blas_for",
     "chunks",
     "inline_chunks",
     "map_chunks",
     "single_threaded_blas",
-    "threads_for",
+    "single_threaded_blas_if_small",
+    "worthwhile_threads",
 ]
 
 Result = TypeVar("Result")
@@ -76,12 +76,12 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def threads_for(work: int) -> int:
+def worthwhile_threads(work: int) -> int:
     """Threads worth starting for `work` elementary steps: one below a few milliseconds.
 
     Examples
     --------
-    >>> threads_for(1000)
+    >>> worthwhile_threads(1000)
     1
     """
     return 1 if work < _WORTH_A_THREAD else available_threads()
@@ -225,14 +225,14 @@ def single_threaded_blas() -> Iterator[None]:
         _blas_lock.release()
 
 
-def blas_for(n: int) -> AbstractContextManager[None]:
+def single_threaded_blas_if_small(n: int) -> AbstractContextManager[None]:
     """Hold the BLAS to one thread for a problem of n ≤ 20 000 rows; leave it alone for larger ones.
 
     Small products gain nothing from threads and lose a hundredfold when a neighbour is busy.
 
     Examples
     --------
-    >>> with blas_for(1000):
+    >>> with single_threaded_blas_if_small(1000):
     ...     pass
     """
     return single_threaded_blas() if n <= _SMALL_PROBLEM else nullcontext()

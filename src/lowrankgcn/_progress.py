@@ -1,11 +1,11 @@
-"""What is being done right now, for whoever wants to show it.
+"""Progress reports of long computations.
 
-Work that lasts tells its steps; nobody has to listen:
+Code reports its steps; a listener, such as a progress bar, may show them:
 
 >>> with listening(lambda step, done, total: print(step, done, total)):
-...     tell("training", 1, 3)
+...     report_progress("training", 1, 3)
 training 1 3
->>> tell("training", 2, 3)
+>>> report_progress("training", 2, 3)
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["Listener", "listener", "listening", "tell", "unheard"]
+__all__ = ["Listener", "listener", "listening", "mute_progress", "report_progress"]
 
-#: Called with the name of a step, how much of it is done, and how much there is (0: not known).
+#: Called with the name of a step, the amount done, and the total amount (0 if unknown).
 Listener = Callable[[str, int, int], None]
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("lowrankgcn-listener", default=None)
 
 
-def tell(step: str, done: int = 0, total: int = 0) -> None:
-    """Say what is being done."""
-    heard = _LISTENER.get()
-    if heard is not None:
-        heard(step, done, total)
+def report_progress(step: str, done: int = 0, total: int = 0) -> None:
+    """Pass a step to the current listener, if there is one."""
+    current = _LISTENER.get()
+    if current is not None:
+        current(step, done, total)
 
 
 def listener() -> Listener | None:
-    """Who listens, if anybody; to be called from other threads, which do not know."""
+    """Return the current listener, for use in threads that do not inherit the context."""
     return _LISTENER.get()
 
 
 @contextmanager
-def listening(heard: Listener) -> Iterator[None]:
-    """Call `heard` at every step until the block ends."""
-    token = _LISTENER.set(heard)
+def listening(function: Listener | None) -> Iterator[None]:
+    """Call `function` at every step inside a ``with`` block."""
+    token = _LISTENER.set(function)
     try:
         yield
     finally:
@@ -45,17 +45,14 @@ def listening(heard: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def unheard() -> Iterator[Listener]:
-    """Keep the steps within the block to itself; what it gives still reaches the listener.
+def mute_progress() -> Iterator[Listener]:
+    """Mute the steps inside a ``with`` block; yield a function that still reaches the listener.
 
-    >>> with listening(lambda *step: print(*step)), unheard() as outside:
-    ...     tell("training", 1, 3)
-    ...     outside("part", 1, 5)
+    >>> with listening(lambda *step: print(*step)), mute_progress() as report:
+    ...     report_progress("training", 1, 3)
+    ...     report("part", 1, 5)
     part 1 5
     """
-    outer = _LISTENER.get()
-    token = _LISTENER.set(None)
-    try:
-        yield outer if outer is not None else lambda step, done, total: None
-    finally:
-        _LISTENER.reset(token)
+    outer = _LISTENER.get() or (lambda step, done, total: None)
+    with listening(None):
+        yield outer

@@ -124,7 +124,7 @@ def test_wrong_shapes_are_refused() -> None:
 def test_single_precision_only_where_it_will_do(eps: float) -> None:
     u = np.random.default_rng(0).random((5000, 3))
     grid = ModeGrid.for_box(np.zeros(3), np.full(3, 6.0), 1e-4)
-    plan = grid.plan(u).again(eps=eps, single=True)
+    plan = grid.plan(u).replan(eps=eps, single=True)
     assert plan.single == (eps >= 1e-5)
     x, a = block(5000, 2), block(grid.size, 2)
     accurate = grid.plan(u, eps=1e-12)

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from lowrankgcn._atomic import write_text
-from lowrankgcn._progress import tell
+from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.answers import Answers, arrow_type
 from lowrankgcn.cli.failures import bad_input, noted_warnings, writing
 from lowrankgcn.cli.progress import progress
@@ -101,7 +101,7 @@ def _write(result: _Result) -> dict[str, str]:
             write_file(frame, path, format, delimiter=table.delimiter)
         files |= {} if str(path) == "-" else {"written": str(path)}
     if request.report is not None:
-        tell("drawing the report")
+        report_progress("drawing the report")
         with writing(request.report, "--report"):
             write_text(request.report, _page(result))
         files["report"] = str(request.report)

@@ -10,7 +10,7 @@ from typing import final
 
 import pandas as pd
 
-from lowrankgcn._progress import tell
+from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.failures import bad_input, check_apart, check_writable
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.request import Request, column_names
@@ -75,7 +75,7 @@ def read_task(request: Request) -> Task:
 
 def _read(request: Request, watch: Stopwatch) -> Task:
     table = read_file(request.table, encoding=request.encoding)
-    tell("looking at the columns")
+    report_progress("looking at the columns")
     frame = table.frame
     try:
         columns = choose_columns(

@@ -22,10 +22,10 @@ from lowrankgcn.estimators.reading import check_new_rows, check_size
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs.cells import Name
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.affinity import drawn_rows
+from lowrankgcn.operators.affinity import random_test_rows
 from lowrankgcn.operators.fastsum import RANDOM_LANDMARKS
-from lowrankgcn.operators.gaussian import PointCloud, frame
-from lowrankgcn.operators.landmarks import random_rows, tried_rows
+from lowrankgcn.operators.gaussian import PointCloud, centre_and_bandwidth
+from lowrankgcn.operators.landmarks import candidate_rows, random_landmark_rows
 from lowrankgcn.spectral.extension.build import misfit_rows
 
 __all__ = ["BlockCloud", "PointReader", "SampledCloud", "fit_cloud"]
@@ -120,7 +120,7 @@ class BlockCloud:
 @final
 @dataclass(frozen=True, eq=False)
 class SampledCloud:
-    """A cloud of which some points are in memory: :class:`~lowrankgcn.operators.SomePoints`.
+    """A cloud of which some points are in memory: :class:`~lowrankgcn.operators.PointSource`.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ def fit_cloud(
     if width == "auto":
         width = bandwidth_of(sample[np.searchsorted(index, bandwidth_rows(n, seed))])
     low, high = inputs.rows(corners)  # monotone in every column
-    centre, effective = frame(low, high, float(width))
+    centre, effective = centre_and_bandwidth(low, high, float(width))
     low, high = (low - centre) / effective, (high - centre) / effective
     radius = float(np.square(np.maximum(np.abs(low), np.abs(high))).sum())
     cloud = BlockCloud(reader, inputs, centre, effective, radius, low, high, tuple(lengths))
@@ -226,8 +226,8 @@ def _fit_inputs(
 
 def _sampled_rows(n: int, seed: int) -> NDArray[np.intp]:
     """Rows that anybody will ask for."""
-    random = random_rows(n, RANDOM_LANDMARKS, seed)
-    draws = (bandwidth_rows(n, seed), *tried_rows(n, seed), random, drawn_rows(n, seed))
+    random = random_landmark_rows(n, RANDOM_LANDMARKS, seed)
+    draws = (bandwidth_rows(n, seed), *candidate_rows(n, seed), random, random_test_rows(n, seed))
     return np.unique(np.concatenate([*draws, misfit_rows(n)]))
 
 

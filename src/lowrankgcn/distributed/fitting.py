@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from lowrankgcn._progress import tell
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks, is_collection, joined_rows, run_task
 from lowrankgcn.distributed.known import Known, itself
@@ -221,7 +221,7 @@ def _fit_blocks(
 
 def _nodes(blocks: Blocks, known: Known, settings: Settings) -> BlockNodes:
     """The rows of U, kept for hidden layers."""
-    tell("computing rows of the eigenvectors")
+    report_progress("computing rows of the eigenvectors")
     dtype = np.dtype(settings.dtype)
     return BlockNodes.of(blocks, known.vectors, known.lengths, known.units, dtype)
 

@@ -18,8 +18,8 @@ from lowrankgcn.distributed.cloud import BlockCloud
 from lowrankgcn.distributed.kernel_rows import KernelRows, Normaliser, Piece
 from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.accuracy import Waves
-from lowrankgcn.operators.fastsum import LONELY_POINTS
+from lowrankgcn.operators.accuracy import SmoothVectors
+from lowrankgcn.operators.fastsum import LOW_DEGREE_POINTS
 from lowrankgcn.operators.gaussian import gaussian_kernel
 
 __all__ = [
@@ -68,7 +68,7 @@ def kernel_sums(
     cloud: BlockCloud,
     kernel: KernelRows,
     components: Components,
-    waves: Waves,
+    waves: SmoothVectors,
     probes: FloatArray,
 ) -> ColumnSums:
     """Column sums over all points; `probes` (q, d) are points whose exact rows are wanted."""
@@ -84,7 +84,7 @@ def _column_sums(
     cloud: BlockCloud,
     kernel: KernelRows,
     components: Components,
-    waves: Waves,
+    waves: SmoothVectors,
     probes: FloatArray,
 ) -> ColumnSums | None:
     coordinates = cloud.coordinates(block)
@@ -154,7 +154,7 @@ class GramSums:
 
 
 def gram_sums(
-    blocks: Blocks, cloud: BlockCloud, rows: Normaliser, waves: Waves, kappas: FloatArray
+    blocks: Blocks, cloud: BlockCloud, rows: Normaliser, waves: SmoothVectors, kappas: FloatArray
 ) -> GramSums:
     """Gram matrices and degrees of all points."""
     total: GramSums | None = blocks.reduce(_gram_sums, _add, cloud, rows, waves, kappas)
@@ -163,7 +163,7 @@ def gram_sums(
 
 
 def _gram_sums(
-    block: Any, cloud: BlockCloud, rows: Normaliser, waves: Waves, kappas: FloatArray
+    block: Any, cloud: BlockCloud, rows: Normaliser, waves: SmoothVectors, kappas: FloatArray
 ) -> GramSums | None:
     coordinates, total = cloud.coordinates(block), None
     count = rows.components.n_components
@@ -256,7 +256,7 @@ def ritz_sums(
     blocks: Blocks,
     cloud: BlockCloud,
     rows: Normaliser,
-    waves: Waves,
+    waves: SmoothVectors,
     basis: Basis,
     probes: FloatArray,
 ) -> RitzSums:
@@ -270,7 +270,7 @@ def _ritz_sums(
     block: Any,
     cloud: BlockCloud,
     rows: Normaliser,
-    waves: Waves,
+    waves: SmoothVectors,
     basis: Basis,
     probes: FloatArray,
 ) -> RitzSums | None:
@@ -315,9 +315,11 @@ def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Piece) -> F
 def _lowest(degrees: FloatArray) -> NDArray[np.intp]:
     """Places of the lowest degrees, ascending; of equal ones the first come first."""
     places = np.arange(len(degrees))
-    if len(degrees) > LONELY_POINTS:
-        places = np.flatnonzero(degrees <= np.partition(degrees, LONELY_POINTS)[LONELY_POINTS])
-    return places[np.argsort(degrees[places], kind="stable")[:LONELY_POINTS]]
+    if len(degrees) > LOW_DEGREE_POINTS:
+        places = np.flatnonzero(
+            degrees <= np.partition(degrees, LOW_DEGREE_POINTS)[LOW_DEGREE_POINTS]
+        )
+    return places[np.argsort(degrees[places], kind="stable")[:LOW_DEGREE_POINTS]]
 
 
 def _by_component(numbers: Any, values: FloatArray, count: int) -> FloatArray:

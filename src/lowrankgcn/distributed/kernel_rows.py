@@ -171,7 +171,7 @@ class LandmarkRows:
         """F of consecutive points: first, end, factor."""
         for start, stop in chunks(len(coordinates), _ROWS):
             part = replace(self.factor.cloud, coordinates=coordinates[start:stop])
-            yield start, stop, self.factor.on(part)
+            yield start, stop, self.factor.with_cloud(part)
 
     def gram(self, factor: LandmarkFactor, weights: FloatArray) -> FloatArray:
         """FᵀWF, shape (a, m, m)."""

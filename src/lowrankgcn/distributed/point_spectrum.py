@@ -20,7 +20,7 @@ from typing import Any, final
 
 import numpy as np
 
-from lowrankgcn._progress import tell
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import BlockCloud, SampledCloud
@@ -38,13 +38,13 @@ from lowrankgcn.distributed.ritz import Ritz, Trial, rayleigh_ritz, trial_basis
 from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.exceptions import AccuracyWarning, warn_caller
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.accuracy import Waves, sampled_error, worst_missing
-from lowrankgcn.operators.affinity import LOWEST_DEGREES, drawn_rows, extrapolate
+from lowrankgcn.operators.accuracy import SmoothVectors, sampled_error, worst_diagonal_error
+from lowrankgcn.operators.affinity import LOWEST_DEGREES, extrapolate, random_test_rows
 from lowrankgcn.operators.fastsum import (
-    SHARPENINGS,
-    landmark_choice,
-    mode_accuracy,
-    random_choice,
+    TOLERANCE_FACTORS,
+    choose_greedy_landmarks,
+    choose_random_landmarks,
+    fourier_tolerance,
 )
 from lowrankgcn.spectral.extension.fourier import wide_grid
 
@@ -184,16 +184,16 @@ class _Solver:
     def _kernels(self, tol: float) -> Iterator[KernelRows]:
         """Ways to represent the kernel, the cheapest first."""
         nowhere = self._points.part(self.cloud.coordinates[:0])
-        for sharpening in SHARPENINGS:
-            landmarks, pivot_tol = landmark_choice(self.cloud, tol * sharpening, self.seed)
+        for factor in TOLERANCE_FACTORS:
+            landmarks, pivot_tol = choose_greedy_landmarks(self.cloud, tol * factor, self.seed)
             if landmarks is None:
                 break
             yield LandmarkRows.of(nowhere, landmarks, pivot_tol)
-        landmarks, pivot_tol = random_choice(self.cloud, tol, self.seed)
+        landmarks, pivot_tol = choose_random_landmarks(self.cloud, tol, self.seed)
         if landmarks is not None:
             yield LandmarkRows.of(nowhere, landmarks, pivot_tol)
-        for sharpening in SHARPENINGS:
-            eps = mode_accuracy(self.cloud, tol * sharpening)
+        for factor in TOLERANCE_FACTORS:
+            eps = fourier_tolerance(self.cloud, tol * factor)
             grid = None if eps is None else wide_grid(self._points.low, self._points.high, eps)
             if grid is None or grid.size > _MOST_MODES:
                 break
@@ -201,9 +201,9 @@ class _Solver:
 
     def _try(self, kernel: KernelRows, tol: float) -> PointSpectrum | None:
         """Eigenpairs with a kernel; None if degrees are unusable or its error is above `tol`."""
-        tell("summing the kernel")
-        waves = Waves.of(self.cloud, self.seed)
-        drawn = self.cloud.take(drawn_rows(self.cloud.n, self.seed))
+        report_progress("summing the kernel")
+        waves = SmoothVectors.draw(self.cloud, self.seed)
+        drawn = self.cloud.take(random_test_rows(self.cloud.n, self.seed))
         everything = (self.blocks, self._points, kernel, self.components)
         columns = kernel_sums(*everything, waves, drawn)
         rows = Normaliser(kernel, self.components, columns.tests[:, 0], self.loop)
@@ -217,7 +217,7 @@ class _Solver:
         error = evidence.error(rows, columns.exact)
         if error is None or error > tol:
             return None
-        tell("computing eigenpairs")
+        report_progress("computing eigenpairs")
         evidence = evidence.with_lowest()
         found = self._pairs(rows, evidence, grams, nodes, None)
         if found is None or found.within(self.tol) or self.loop == 1.0:
@@ -268,7 +268,7 @@ class _Evidence:
 
     Attributes
     ----------
-    waves : Waves
+    waves : SmoothVectors
     columns : ColumnSums
     grams : GramSums
     probes : (q, d) array
@@ -279,7 +279,7 @@ class _Evidence:
         What the kernel lacks of the worst represented point.
     """
 
-    waves: Waves
+    waves: SmoothVectors
     columns: ColumnSums
     grams: GramSums
     probes: FloatArray
@@ -312,7 +312,7 @@ class _Evidence:
 def _missing(kernel: KernelRows, grams: GramSums) -> float:
     if not isinstance(kernel, LandmarkRows):
         return 0.0
-    return worst_missing(kernel.factor.evaluate(grams.lowest), 1.0 / np.sqrt(grams.degrees))
+    return worst_diagonal_error(kernel.factor.evaluate(grams.lowest), 1.0 / np.sqrt(grams.degrees))
 
 
 def _kappa_ends(values: FloatArray, shift_low: float) -> tuple[float, float]:

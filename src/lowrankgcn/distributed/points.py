@@ -27,7 +27,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._progress import tell
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import choice, invalid, positive_float
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import PointReader, SampledCloud, fit_cloud
@@ -218,7 +218,7 @@ def set_up_points(
     ValueError
         If a number is missing, or no way of summing carries the kernel.
     """
-    tell("reading the points")
+    report_progress("reading the points")
     cloud = fit_cloud(blocks, PointReader.of(classifier), settings, lengths, seed)
     free = settings.graph == "auto" and settings.bandwidth == "auto" and settings.scaling
     if free and not carried(cloud, seed):

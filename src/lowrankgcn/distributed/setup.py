@@ -19,7 +19,7 @@ from typing import Any, final
 
 import numpy as np
 
-from lowrankgcn._progress import tell
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.counts import count_table, first_rows, weighted
@@ -151,12 +151,12 @@ def set_up(blocks: Blocks, settings: Settings) -> SetUp:
     networks sign them; with the paper's settings by the rule for all eigenvectors, which takes one
     or two passes more.
     """
-    tell("reading the values of the columns")
+    report_progress("reading the values of the columns")
     table = fit_table(blocks)
     encoder = table.encoder
     if not encoder.n_hyperedges:
         raise invalid("X", "a cell that is not missing", "missing cells only")
-    tell("counting shared values")
+    report_progress("counting shared values")
     counts, counting = count_table(blocks, table)
     spectrum = HyperedgeSpectrum(counts)
     inputs = table_inputs(table, spectrum, raw_features=not settings.scaling)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lowrankgcn._progress import tell
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Prepared, orient, prepare
 from lowrankgcn.estimators.features import TableFeatures
@@ -84,7 +84,7 @@ def fit(
     """Fit networks to the labelled rows; small problems on one thread, which is faster."""
     with threads_for(labels.n_rows * _WORK_OF_A_ROW):
         clock = Clock()
-        tell("building the graph")
+        report_progress("building the graph")
         ready = set_up(rows, labels, settings, seed)
         clock.note("set-up")
         return _fit(ready, labels, settings, sample_weight, seed, clock)
@@ -96,7 +96,7 @@ def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
-    tell("computing eigenpairs")
+    report_progress("computing eigenpairs")
     proposals = propose(laplacian, settings, labels.n_classes, seed)
     if inputs is None or features is None:
         inputs, features = _spectral_inputs(laplacian, proposals)
@@ -151,7 +151,7 @@ def _fit(
     clock.note("selection")
     members = task.train(ready.prepared, shares)
     clock.note("training")
-    tell("predicting")
+    report_progress("predicting")
     distributions = _distributions(graph, labels, members, ready.features)
     model = None
     unplaced = _unplaced(graph, labels)

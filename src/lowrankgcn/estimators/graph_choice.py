@@ -19,7 +19,7 @@ from scipy.spatial import cKDTree
 
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph
 from lowrankgcn.operators.fourier import fourier_modes
-from lowrankgcn.operators.gaussian import PointCloud, SomePoints
+from lowrankgcn.operators.gaussian import PointCloud, PointSource
 from lowrankgcn.operators.landmarks import greedy_landmarks
 
 __all__ = [
@@ -96,7 +96,7 @@ def bandwidth_of(sample: NDArray[np.float64]) -> float:
     return _BANDWIDTHS * float(positive.mean()) if len(positive) else 1.0
 
 
-def carried(cloud: SomePoints, random_state: int) -> bool:
+def carried(cloud: PointSource, random_state: int) -> bool:
     """Whether fast sums are a better bargain than nearest neighbours."""
     if cloud.dimension <= 3:
         _, half = fourier_modes(cloud.extent, _ACCURACY)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lowrankgcn._progress import tell
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Candidate, Prepared
 from lowrankgcn.estimators.convergence import watch
@@ -57,7 +57,7 @@ class Task:
         scores = [Score.unknown() for _ in prepared]
         if len(folds):
             for number, one in enumerate(prepared):
-                tell("comparing networks", number, len(prepared))
+                report_progress("comparing networks", number, len(prepared))
                 held_out = self._held_out(one, folds)
                 scores[number] = Score.of(held_out, folds, codes, weights)
         best = self.settings.selection == "best"

@@ -22,7 +22,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from lowrankgcn._progress import unheard
+from lowrankgcn._progress import mute_progress
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.fitting import predict_without, set_up
@@ -148,7 +148,7 @@ def cross_validate(
     if not len(folds):
         raise invalid("y", "a class with two labels, of which one can be hidden", "none")
     found = np.full(folds.shape, -1)
-    with warnings.catch_warnings(), unheard() as told:
+    with warnings.catch_warnings(), mute_progress() as told:
         warnings.simplefilter("ignore", ConvergenceWarning)  # fitting all labels tells of it
         told("cross-validation", 0, len(folds))
         ready = set_up(rows, labels, settings, seed)

@@ -3,7 +3,7 @@
 >>> import numpy as np
 >>> from lowrankgcn.operators.gaussian import PointCloud
 >>> cloud = PointCloud.from_points(np.array([[0.0], [1.0]]), bandwidth=1.0)
->>> Waves.of(cloud, random_state=0).rows(cloud.coordinates).shape
+>>> SmoothVectors.draw(cloud, random_state=0).rows(cloud.coordinates).shape
 (2, 4)
 """
 
@@ -17,16 +17,16 @@ from typing import final
 import numpy as np
 
 from lowrankgcn.operators.base import FloatArray
-from lowrankgcn.operators.gaussian import SomePoints
+from lowrankgcn.operators.gaussian import PointSource
 
-__all__ = ["Waves", "sampled_error", "worst_missing"]
+__all__ = ["SmoothVectors", "sampled_error", "worst_diagonal_error"]
 
 _WORST_DEGREE_ERROR = 0.1
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Waves:
+class SmoothVectors:
     """Test vectors for fast sums: 1 and three cos(ωᵀu), which times √degree are smooth functions.
 
     The kernel's leading eigenvectors are such functions of the points. The product with 1 gives the
@@ -37,7 +37,7 @@ class Waves:
     single: bool  # any smooth vectors will do, and in single precision they cost a sixth
 
     @classmethod
-    def of(cls, cloud: SomePoints, random_state: int) -> Waves:
+    def draw(cls, cloud: PointSource, random_state: int) -> SmoothVectors:
         """Draw the frequencies."""
         generator = np.random.default_rng(random_state)
         frequencies = 2 * generator.normal(size=(cloud.dimension, 3)) / math.sqrt(cloud.dimension)
@@ -83,7 +83,7 @@ def sampled_error(
     return float(np.sqrt(total(squares)).max())
 
 
-def worst_missing(rows: FloatArray, scale: FloatArray) -> float:
+def worst_diagonal_error(rows: FloatArray, scale: FloatArray) -> float:
     """Largest diagonal entry of D^{-1/2}(K − F Fᵀ)D^{-1/2} among the points of lowest degree.
 
     A group of points far from every landmark is missing from F altogether. If it is small, sampled

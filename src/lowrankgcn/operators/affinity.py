@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.gaussian import GaussianBlocks, GaussianRows
 
-__all__ = ["Affinity", "ExactRows", "drawn_rows", "extrapolate", "sample_rows"]
+__all__ = ["Affinity", "ExactRows", "extrapolate", "random_test_rows", "sample_rows"]
 
 LOWEST_DEGREES = 8
 
@@ -73,7 +73,7 @@ class Affinity:
         far eigenvalues of the normalised Laplacian may move; 0 when products are exact.
     method : str
         How the products are done.
-    yardstick : ExactRows or None
+    exact_rows : ExactRows or None
         Some rows of W, exactly, to measure errors on; None when `operator` is exact itself.
     row_sums : (n,) array or None
         Row sums d + a of A, where they are known more exactly than by that addition.
@@ -84,23 +84,23 @@ class Affinity:
     degrees: FloatArray
     error: float = 0.0
     method: str = "exact"
-    yardstick: ExactRows | None = None
+    exact_rows: ExactRows | None = None
     row_sums: FloatArray | None = None
 
     @property
     def exact(self) -> bool:
         """Whether products are exact up to rounding."""
-        return self.yardstick is None
+        return self.exact_rows is None
 
 
 def sample_rows(scale: FloatArray, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows of the largest scale, and random others."""
     low = min(LOWEST_DEGREES, len(scale))
     risky = np.sort(np.argpartition(-scale, low - 1)[:low])
-    return risky, np.setdiff1d(drawn_rows(len(scale), random_state), risky)
+    return risky, np.setdiff1d(random_test_rows(len(scale), random_state), risky)
 
 
-def drawn_rows(n: int, random_state: int) -> NDArray[np.intp]:
+def random_test_rows(n: int, random_state: int) -> NDArray[np.intp]:
     """Random rows: enough to see an error, few enough to pay."""
     count = min(n, int(np.clip(1.6e5 / n, 8, 16)))
     return np.random.default_rng(random_state).choice(n, count, replace=False)

@@ -37,25 +37,25 @@ from scipy.spatial import cKDTree
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
-from lowrankgcn.operators.accuracy import Waves, sampled_error, worst_missing
+from lowrankgcn.operators.accuracy import SmoothVectors, sampled_error, worst_diagonal_error
 from lowrankgcn.operators.affinity import Affinity, ExactRows
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
-from lowrankgcn.operators.gaussian import EDGE_RADIUS, GaussianBlocks, PointCloud, SomePoints
+from lowrankgcn.operators.gaussian import EDGE_RADIUS, GaussianBlocks, PointCloud, PointSource
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
 from lowrankgcn.operators.structured import DenseOperator, DiagonalPlusLowRank, SparseOperator
 
 __all__ = [
     "DENSE_LIMIT",
-    "LONELY_POINTS",
+    "LOW_DEGREE_POINTS",
     "METHODS",
     "RANDOM_LANDMARKS",
-    "SHARPENINGS",
+    "TOLERANCE_FACTORS",
+    "choose_greedy_landmarks",
+    "choose_random_landmarks",
+    "fourier_tolerance",
     "gaussian_sum",
-    "landmark_choice",
-    "mode_accuracy",
-    "random_choice",
 ]
 
 METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "blocks")
@@ -66,8 +66,8 @@ RANDOM_LANDMARKS = 500
 _MODES_LIMIT = 2**22
 _PAIRS_LIMIT = 4 * 10**7
 _PAIRS_PER_POINT = 1000
-SHARPENINGS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
-LONELY_POINTS = 512  # points of lowest degree that are looked at closely
+TOLERANCE_FACTORS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
+LOW_DEGREE_POINTS = 512  # points of lowest degree that are looked at closely
 _ROWS = 16384
 _SINGLE_PRECISION_TOL = 1e-4  # errors down to here can be measured with weights in float32
 _LOW_DEGREE = 1000  # times the tolerance: degrees that the dropped weights would change
@@ -109,9 +109,9 @@ def gaussian_sum(
     if method in ("dense", "blocks"):
         return _exact_sum(cloud, method, lonely)
     best: Affinity | None = None
-    for name, way, sharpenings in _WAYS:
-        for sharpening in sharpenings if method in ("auto", name) else ():
-            operator = way(cloud, tol * sharpening, random_state, method != "auto")
+    for name, way, factors in _WAYS:
+        for factor in factors if method in ("auto", name) else ():
+            operator = way(cloud, tol * factor, random_state, method != "auto")
             if operator is None:
                 break
             blocks = GaussianBlocks(cloud, single=tol >= _SINGLE_PRECISION_TOL)
@@ -147,7 +147,7 @@ def _assess(
 ) -> Affinity | None:
     """Degrees and measured error of a candidate; None when a degree is unusable."""
     cloud = blocks.cloud
-    tests, waves = np.empty((cloud.n, 4)), Waves.of(cloud, random_state)
+    tests, waves = np.empty((cloud.n, 4)), SmoothVectors.draw(cloud, random_state)
 
     def rows(start: int, stop: int) -> None:
         tests[start:stop] = waves.rows(cloud.coordinates[start:stop])
@@ -160,38 +160,38 @@ def _assess(
         return None
     scale = np.zeros(cloud.n)
     np.divide(1.0, np.sqrt(degrees), out=scale, where=~isolated)
-    yardstick = ExactRows.sample(blocks, scale, random_state)
-    index = yardstick.index
-    exact = yardstick.rows.product(tests)
+    exact_rows = ExactRows.sample(blocks, scale, random_state)
+    index = exact_rows.index
+    exact = exact_rows.rows.product(tests)
     difference = product[index] - unit_diagonal * tests[index] - exact
     norms = np.einsum("i,ij,ij->j", degrees, tests, tests)
-    error = sampled_error(difference, exact, scale[index], norms, yardstick.sum)
+    error = sampled_error(difference, exact, scale[index], norms, exact_rows.sum)
     if error is None:
         return None
     if isinstance(operator, DiagonalPlusLowRank):
         error = max(error, _worst_represented(operator.factor, scale))
     diagonal = np.full(cloud.n, float(unit_diagonal))
-    return Affinity(operator, diagonal, degrees, error, method, yardstick)
+    return Affinity(operator, diagonal, degrees, error, method, exact_rows)
 
 
 def _worst_represented(factor: Factor, scale: FloatArray) -> float:
-    count = min(LONELY_POINTS, len(scale))
+    count = min(LOW_DEGREE_POINTS, len(scale))
     index = np.argpartition(-scale, count - 1)[:count]
-    return worst_missing(factor.take(index), scale[index])
+    return worst_diagonal_error(factor.take(index), scale[index])
 
 
 def _low_rank(
     cloud: PointCloud, tol: float, random_state: int, forced: bool
 ) -> SymmetricOperator | None:
-    landmarks, pivot_tol = landmark_choice(cloud, tol, random_state, forced=forced)
+    landmarks, pivot_tol = choose_greedy_landmarks(cloud, tol, random_state, forced=forced)
     if landmarks is None:
         return None
     factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=pivot_tol)
     return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
 
 
-def landmark_choice(
-    cloud: SomePoints, tol: float, random_state: int, *, forced: bool = False
+def choose_greedy_landmarks(
+    cloud: PointSource, tol: float, random_state: int, *, forced: bool = False
 ) -> tuple[FloatArray | None, float]:
     """Greedy landmarks for an error `tol` if they are worth it, and the tolerance of pivots."""
     limit = _GREEDY_LIMIT.get(cloud.dimension, RANDOM_LANDMARKS)
@@ -205,15 +205,15 @@ def landmark_choice(
 def _random_low_rank(
     cloud: PointCloud, tol: float, random_state: int, forced: bool
 ) -> SymmetricOperator | None:
-    landmarks, pivot_tol = random_choice(cloud, tol, random_state, forced=forced)
+    landmarks, pivot_tol = choose_random_landmarks(cloud, tol, random_state, forced=forced)
     if landmarks is None:
         return None
     factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=pivot_tol)
     return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
 
 
-def random_choice(
-    cloud: SomePoints, tol: float, random_state: int, *, forced: bool = False
+def choose_random_landmarks(
+    cloud: PointSource, tol: float, random_state: int, *, forced: bool = False
 ) -> tuple[FloatArray | None, float]:
     """Random landmarks in many dimensions, and the tolerance of their factor."""
     if cloud.dimension <= 3 and not forced:
@@ -225,11 +225,11 @@ def random_choice(
 def _fourier(
     cloud: PointCloud, tol: float, random_state: int, forced: bool
 ) -> SymmetricOperator | None:
-    eps = mode_accuracy(cloud, tol)
+    eps = fourier_tolerance(cloud, tol)
     return None if eps is None else GaussianFourier.from_cloud(cloud, eps=eps)
 
 
-def mode_accuracy(cloud: SomePoints, tol: float) -> float | None:
+def fourier_tolerance(cloud: PointSource, tol: float) -> float | None:
     """Error of the kernel's Fourier series for an error `tol` of sums; None if it is too long."""
     # Measured: Fourier sums are two orders of magnitude better than their kernel error.
     eps = max(min(100 * tol, 1e-2), 1e-14)
@@ -284,10 +284,10 @@ def _neighbours(
 
 _Way = Callable[[PointCloud, float, int, bool], SymmetricOperator | None]
 _WAYS: tuple[tuple[str, _Way, tuple[float, ...]], ...] = (
-    ("low-rank", _low_rank, SHARPENINGS),
+    ("low-rank", _low_rank, TOLERANCE_FACTORS),
     ("low-rank", _random_low_rank, (1.0,)),  # a number of landmarks, whatever the tolerance
-    ("fourier", _fourier, SHARPENINGS),
-    ("sparse", _sparse, SHARPENINGS),
+    ("fourier", _fourier, TOLERANCE_FACTORS),
+    ("sparse", _sparse, TOLERANCE_FACTORS),
 )
 # What a way may need too much of, and the bandwidth that would need less.
 _TROUBLE = {

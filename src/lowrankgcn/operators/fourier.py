@@ -116,7 +116,7 @@ class FourierFactor(Factor):
             raise invalid("block", f"{len(self.coordinates)} rows", len(X))
         plan = self.grid.plan(self.coordinates)
         if X.dtype == np.float32:
-            plan = plan.again(eps=plan.eps, single=True)
+            plan = plan.replan(eps=plan.eps, single=True)
         sums = plan.spread(X, scale)
         root = np.sqrt(self.grid.coefficients)
         product: FloatArray = sums * (root if X.ndim == 1 else root[:, None])

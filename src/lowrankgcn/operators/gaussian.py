@@ -21,10 +21,17 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.spatial.distance import cdist
 
-from lowrankgcn._parallel import chunks, map_chunks, threads_for
+from lowrankgcn._parallel import chunks, map_chunks, worthwhile_threads
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 
-__all__ = ["GaussianBlocks", "GaussianRows", "PointCloud", "SomePoints", "frame", "gaussian_kernel"]
+__all__ = [
+    "GaussianBlocks",
+    "GaussianRows",
+    "PointCloud",
+    "PointSource",
+    "centre_and_bandwidth",
+    "gaussian_kernel",
+]
 
 # exp(-x) is zero in double precision beyond x = 745.14: no edge at a greater scaled distance.
 EDGE_RADIUS = float(np.sqrt(745.13))
@@ -41,7 +48,7 @@ _TILE_COLUMNS = 2048
 _KEPT_ENTRIES = 2**24
 
 
-class SomePoints(Protocol):
+class PointSource(Protocol):
     """Points in units of the bandwidth of which a few can be looked at, wherever they are."""
 
     @property
@@ -87,7 +94,7 @@ class PointCloud:
     @classmethod
     def from_points(cls, points: FloatArray, bandwidth: float) -> PointCloud:
         """Shift the points and divide by the bandwidth."""
-        centre, effective = frame(*_corners(points), bandwidth)
+        centre, effective = centre_and_bandwidth(*_corners(points), bandwidth)
         coordinates = (points - centre) / effective
         radius = float(np.einsum("ij,ij->i", coordinates, coordinates).max())
         return cls(coordinates, radius, centre, effective)
@@ -118,10 +125,12 @@ class PointCloud:
         return self.coordinates[index]
 
 
-def frame(low: FloatArray, high: FloatArray, bandwidth: float) -> tuple[FloatArray, float]:
+def centre_and_bandwidth(
+    low: FloatArray, high: FloatArray, bandwidth: float
+) -> tuple[FloatArray, float]:
     """Centre and bandwidth in effect, for points between two corners of a box.
 
-    >>> frame(np.array([2.0]), np.array([4.0]), 0.5)
+    >>> centre_and_bandwidth(np.array([2.0]), np.array([4.0]), 0.5)
     (array([3.]), 0.5)
     """
     half = float((high / 2 - low / 2).max())
@@ -272,6 +281,6 @@ class GaussianRows:
             return product
 
         span = max(1, n // (16 * self._width)) * self._width
-        strips = map_chunks(strip, n, span, n_threads=threads_for(len(index) * n))
+        strips = map_chunks(strip, n, span, n_threads=worthwhile_threads(len(index) * n))
         total: FloatArray = np.sum(strips, axis=0)
         return total

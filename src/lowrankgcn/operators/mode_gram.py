@@ -23,7 +23,7 @@ import numpy as np
 import scipy.fft as sf
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import map_chunks, threads_for
+from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 from lowrankgcn.operators.modes import ModeGrid
@@ -78,7 +78,7 @@ class ModeGram:
                 product[:, left:right] = root * _to_modes(self.grid, values * factor)
 
         size = math.prod(lengths)
-        threads = threads_for(16 * size * V.shape[1])
+        threads = worthwhile_threads(16 * size * V.shape[1])
         map_chunks(columns, V.shape[1], max(1, _PLACES // size), n_threads=threads)
         return result
 

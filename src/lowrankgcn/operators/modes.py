@@ -168,7 +168,7 @@ class PlannedPoints:
             raise invalid("coordinates", f"{len(grid.half)} columns", coordinates.shape)
         return cls(grid, coordinates, max(eps, 1e-14))
 
-    def again(self, *, eps: float, doubled: bool = False, single: bool = False) -> PlannedPoints:
+    def replan(self, *, eps: float, doubled: bool = False, single: bool = False) -> PlannedPoints:
         """The same points for transforms of another accuracy, or with the doubled grid.
 
         With `single` in single precision, a third faster, if its rounding is below `eps`.

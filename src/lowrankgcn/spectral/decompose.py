@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import blas_for
+from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn.exceptions import AccuracyWarning, RankWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.laplacian import Laplacian
@@ -275,7 +275,7 @@ def accurate_pairs(
     tol = request.tol
     for _ in range(_ACCURACY_ROUNDS):
         laplacian = laplacian.sharpened(tol)
-        with blas_for(laplacian.n):
+        with single_threaded_blas_if_small(laplacian.n):
             pairs = run(laplacian, request)
             if laplacian.affinity.exact:
                 return pairs

@@ -29,7 +29,7 @@ from typing import Literal, final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import blas_for
+from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.operators import (
     DenseFactor,
@@ -122,7 +122,7 @@ class Kernel(SymmetricOperator):
         seed = positive_int(random_state, "random_state", minimum=0)
         if self.eigenpairs is None:
             return TruncationError(0.0, 0.0)
-        with blas_for(self.n):
+        with single_threaded_blas_if_small(self.n):
             return truncation_error(self.laplacian, self.filter, self.eigenpairs, random_state=seed)
 
 
@@ -211,7 +211,7 @@ def kernel(
     request = Request(tolerance, random_state=seed)
     if rank is None:
         sharp = laplacian.sharpened(tolerance)
-        with blas_for(laplacian.n):
+        with single_threaded_blas_if_small(laplacian.n):
             bound = bind_filters(sharp, filters, request)
             kernels = tuple(_full_rank(sharp, phi, form) for phi in bound)
     else:

@@ -21,7 +21,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import blas_for, map_chunks
+from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.base import read_only
@@ -206,7 +206,7 @@ class Laplacian(SymmetricOperator):
         choice(method, "method", METHODS)
         tolerance = positive_float(tol, "tol", maximum=0.1)
         loops = loop_weights(graph, smoother)
-        with blas_for(graph.n_nodes):
+        with single_threaded_blas_if_small(graph.n_nodes):
             affinity = graph.affinity(tol=tolerance, method=method)
         own_loops = np.array_equal(loops, affinity.diagonal)
         with np.errstate(over="ignore"):
@@ -307,7 +307,7 @@ class Laplacian(SymmetricOperator):
         The rows of lowest degree are evaluated exactly, the others through a random sample whose
         sum of squares is extrapolated. Zeros when products are exact anyway.
         """
-        exact = self.affinity.yardstick
+        exact = self.affinity.exact_rows
         if exact is None:
             return np.zeros(len(values))
         weighted = exact.rows.product(vectors, self.scale)

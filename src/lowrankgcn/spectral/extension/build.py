@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import blas_for
+from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph
 from lowrankgcn.operators import (
@@ -139,7 +139,7 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
     operator = laplacian.affinity.operator
     if isinstance(operator, DiagonalPlusLowRank) and isinstance(operator.factor, LandmarkFactor):
         factor = operator.factor
-        with blas_for(laplacian.n):
+        with single_threaded_blas_if_small(laplacian.n):
             column_sums = factor.transpose_product(np.ones(laplacian.n))
         return LandmarkCross(
             loop_weight=loop,

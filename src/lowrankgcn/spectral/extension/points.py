@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, threads_for
+from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, worthwhile_threads
 from lowrankgcn._validation import finite_array, invalid, positive_float
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.gaussian import gaussian_kernel
@@ -87,7 +87,7 @@ class _DenseCross(CrossAffinity):
 
         work = len(points) * self.n_columns * (width if Q is not None else 1)
         with single_threaded_blas():
-            map_chunks(block, len(points), self._block_rows, n_threads=threads_for(work))
+            map_chunks(block, len(points), self._block_rows, n_threads=worthwhile_threads(work))
         return result
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, threads_for
+from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, worthwhile_threads
 from lowrankgcn.operators import Factor, FloatArray
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import (
@@ -169,7 +169,9 @@ def gram_solution(
 
 
 def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
-    total: FloatArray = np.sum(map_chunks(term, n, _ROWS, n_threads=threads_for(64 * n)), axis=0)
+    total: FloatArray = np.sum(
+        map_chunks(term, n, _ROWS, n_threads=worthwhile_threads(64 * n)), axis=0
+    )
     return total
 
 

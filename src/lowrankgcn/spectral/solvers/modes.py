@@ -92,7 +92,7 @@ class FourierModes:
         assert isinstance(operator, GaussianFourier)
         weights = laplacian.scale[:, None] ** 2 / (1.0 + offset[:, None] * nodes)
         eps = min(operator.grid.eps, self.tol) / 100
-        return operator.points.again(eps=eps, doubled=True).spread(weights)
+        return operator.points.replan(eps=eps, doubled=True).spread(weights)
 
     @staticmethod
     def _expected(
@@ -123,7 +123,7 @@ class FourierModes:
         root = np.sqrt(operator.grid.coefficients)[:, None]
         waves = root * np.sqrt(kappas) * pairs.coefficients
         single = U.dtype == np.float32
-        operator.points.again(eps=eps, single=single).gather(waves, out=U)
+        operator.points.replan(eps=eps, single=single).gather(waves, out=U)
 
         def scale(start: int, stop: int) -> FloatArray:
             delta = offset[start:stop, None]
