@@ -27,18 +27,18 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import DTypeLike, NDArray
 
-from lowrankgcn._parallel import map_chunks, threads_for
+from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 from lowrankgcn.operators.factors import Factor, scale_rows
-from lowrankgcn.operators.gaussian import PointCloud, SomePoints, gaussian_kernel
+from lowrankgcn.operators.gaussian import PointCloud, PointSource, gaussian_kernel
 
 __all__ = [
     "LandmarkFactor",
+    "candidate_rows",
     "greedy_landmarks",
+    "random_landmark_rows",
     "random_landmarks",
-    "random_rows",
-    "tried_rows",
 ]
 
 # Points among which the greedy pivots are sought.
@@ -63,7 +63,7 @@ _GEMM_RADIUS_SQUARED = {np.float32: 50.0, np.float64: 1e6}
 
 
 def greedy_landmarks(
-    cloud: SomePoints, *, tol: float, limit: int, random_state: int = 0
+    cloud: PointSource, *, tol: float, limit: int, random_state: int = 0
 ) -> FloatArray | None:
     """Landmarks by pivoted Cholesky on a subsample, or None if `limit` of them do not suffice.
 
@@ -72,7 +72,7 @@ def greedy_landmarks(
     are tried then, and those represented worse join the subsample. Cost O(s m²) for s subsampled
     and tried points and m landmarks.
     """
-    points, others = map(cloud.take, tried_rows(cloud.n, random_state))
+    points, others = map(cloud.take, candidate_rows(cloud.n, random_state))
     # Pivots of a loose factorisation are as good from float32, at half the time.
     single = tol >= _SINGLE_PIVOT_TOL and cloud.squared_radius <= _GEMM_RADIUS_SQUARED[np.float32]
     dtype = np.float32 if single else np.float64
@@ -131,25 +131,25 @@ def _kernel_columns(points: FloatArray, single: bool) -> Callable[[int], NDArray
     return by_product
 
 
-def random_landmarks(cloud: SomePoints, count: int, *, random_state: int = 0) -> FloatArray:
+def random_landmarks(cloud: PointSource, count: int, *, random_state: int = 0) -> FloatArray:
     """Landmarks drawn from the points without replacement.
 
     In high dimension, where no affordable number of pivots represents every point, these represent
     the average point better than pivots, which chase outliers.
     """
-    return cloud.take(random_rows(cloud.n, count, random_state))
+    return cloud.take(random_landmark_rows(cloud.n, count, random_state))
 
 
-def random_rows(n: int, count: int, random_state: int) -> NDArray[np.intp]:
+def random_landmark_rows(n: int, count: int, random_state: int) -> NDArray[np.intp]:
     """Rows that random landmarks are, in the order of the draw."""
     generator = np.random.default_rng(random_state)
     return generator.choice(n, min(count, n), replace=False)
 
 
-def tried_rows(n: int, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def candidate_rows(n: int, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows that landmarks are chosen from, and the others if there are few enough to try them.
 
-    >>> [len(rows) for rows in tried_rows(5000, random_state=0)]
+    >>> [len(rows) for rows in candidate_rows(5000, random_state=0)]
     [1000, 4000]
     """
     if n <= _SUBSAMPLE:
@@ -172,7 +172,8 @@ class LandmarkFactor(Factor):
 
     cloud: PointCloud
     landmarks: FloatArray  # (m, d), in units of the bandwidth
-    inverse_root: FloatArray  # R⁻¹, (m, m), lower triangular
+    root: FloatArray  # R, (m, m), lower triangular
+    inverse_root: FloatArray  # R⁻¹
     single: bool
     _kept: NDArray[Any] | None = field(default=None, repr=False)  # K(X, P) if it is affordable
     _known: set[int] = field(default_factory=set, repr=False)  # first rows of the chunks kept
@@ -193,9 +194,9 @@ class LandmarkFactor(Factor):
         # In one piece: large arrays get huge pages, and their page faults cost a fifth.
         affordable = math.prod(shape) * dtype.itemsize <= _CACHE_BYTES
         kept = np.empty(shape, dtype) if affordable else None
-        return cls(cloud, landmarks, inverse, single, kept)
+        return cls(cloud, landmarks, root, inverse, single, kept)
 
-    def on(self, cloud: PointCloud) -> LandmarkFactor:
+    def with_cloud(self, cloud: PointCloud) -> LandmarkFactor:
         """The same landmarks with other points, in the same units."""
         kept = np.empty((cloud.n, len(self.landmarks)), self._dtype)
         return replace(self, cloud=cloud, _kept=kept, _known=set())
@@ -211,7 +212,7 @@ class LandmarkFactor(Factor):
 
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """F V stored in `dtype`."""
-        inner = (self.inverse_root.T @ V).astype(self._dtype)
+        inner = self._solve(V, transposed=True).astype(self._dtype)
         product = np.empty((self.cloud.n, *V.shape[1:]), dtype)
 
         def span(first: int, last: int) -> None:
@@ -232,7 +233,7 @@ class LandmarkFactor(Factor):
             return product
 
         total = self._sum_over_rows(term, (len(self.landmarks), *X.shape[1:]))
-        return self.inverse_root @ total
+        return self._solve(total)
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Fᵀ diag(weights) F, shape (m, m)."""
@@ -275,13 +276,25 @@ class LandmarkFactor(Factor):
         kernel = gaussian_kernel(coordinates, self.landmarks, cancel=False)
         return kernel @ self.inverse_root.T
 
+    def _solve(self, V: FloatArray, *, transposed: bool = False) -> FloatArray:
+        """R⁻¹ V or R⁻ᵀ V by substitution.
+
+        Tight pivots make R⁻¹ as large as 1e5. A product with it loses as many digits, substitution
+        does not. Products with many rows still use R⁻¹, because SciPy's substitution holds the
+        interpreter lock; their errors are independent and average out.
+        """
+        if V.size == 0:
+            return np.zeros((len(self.root), *V.shape[1:]))
+        solution: FloatArray = la.solve_triangular(self.root, V, lower=True, trans=int(transposed))
+        return solution
+
     @property
     def _dtype(self) -> type[np.float32] | type[np.float64]:
         return np.float32 if self.single else np.float64
 
     @property
     def _threads(self) -> int:
-        return threads_for(self.cloud.n * len(self.landmarks))
+        return worthwhile_threads(self.cloud.n * len(self.landmarks))
 
     @property
     def _span(self) -> int:
