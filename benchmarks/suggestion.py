@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 import lowrankgcn as lg
-from lowrankgcn.experiments.comparison.datasets import load_task
-from lowrankgcn.experiments.comparison.statistics import interval
-from lowrankgcn.experiments.comparison.task import Task
+from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
+from lowrankgcn.experiments.statistics import interval
 
 SIZES = (10, 20, 30, 40, 60, 80, 100)
 ASKED = (40, 60, 100)
@@ -41,7 +40,7 @@ class Curves:
     seconds: float  # of the suggestions, each
 
 
-def thinned(task: Task, generator: np.random.Generator) -> tuple[Any, np.ndarray]:
+def thinned(task: ComparisonTask, generator: np.random.Generator) -> tuple[Any, np.ndarray]:
     """At most 2000 of the rows, and their classes."""
     if task.n_rows > MOST_ROWS:
         kept = np.sort(generator.choice(task.n_rows, MOST_ROWS, replace=False))
@@ -79,7 +78,7 @@ def fit(rows: Any, classes: np.ndarray, labelled: list[int], seed: int) -> lg.GC
         return lg.GCNClassifier(random_state=seed).fit(rows, y)
 
 
-def measure(task: Task, seeds: range) -> Curves:
+def measure(task: ComparisonTask, seeds: range) -> Curves:
     suggested, random, seconds = [], [], []
     for seed in seeds:
         generator = np.random.default_rng(seed)

@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowrankgcn.experiments.comparison import METHODS, NAMES
+from lowrankgcn.experiments.comparison import methods as registry
+from lowrankgcn.experiments.comparison.methods import METHODS
+from lowrankgcn.experiments.comparison.task import NAMES
 from tests.cli.commands import MODULE, call, installed
 
 QUICK = ["--splits", "2", "--labels-per-class", "3,5", "--methods", "logistic,svc"]
@@ -116,59 +118,54 @@ class TestOutput:
             assert name in text
 
 
-class TestBadInput:
-    @pytest.mark.parametrize(
-        ("arguments", "said"),
-        [
-            (["cats"], "expected one of 'iris'"),
-            (["no.csv", "--target", "kind"], "No such file"),
-            (["{table}"], "needs --target"),
-            (["{table}", "--target", "kin"], "did you mean 'kind'?"),
-            (["{table}", "--target", "row"], "two classes"),
-            (["{table}", "--target", "kind", "--drop", "size,colours"], "colours"),
-            (["{table}", "--target", "kind", "--labels-per-class", "8"], "at most 7"),
-            (["iris", "--target", "kind"], "--target"),
-            (["iris", "--splits", "0"], "--splits"),
-            (["iris", "--splits", "few"], "--splits"),
-            (["iris", "--splits", "9" * 12], "--splits"),
-            (["iris", "--csv", "-"], "expected a file"),
-            (["iris", "--csv", "new", "--markdown", "./new"], "the place of --csv"),
-            (["{table}", "-t", "kind", "-l", "3", "--csv", "{table}"], "the place of the table"),
-            (["iris", "--labels-per-class", "5,ten"], "expected numbers >= 1"),
-            (["iris", "--labels-per-class", ""], "expected numbers >= 1"),
-            (["iris", "--labels-per-class", "5,0"], "expected numbers >= 1"),
-            (["iris", "--labels-per-class", "26"], "at most 25"),
-            (["iris", "--methods", "gnc"], "'gnc'"),
-            (["iris", "--methods", ""], "--methods"),
-            (["iris", "--csv", "{folder}"], "Is a directory"),
-            (["iris", "--markdown", "{table}/below.md"], "--markdown"),
-            ([], "TABLE_OR_DATASET"),
-        ],
-    )
-    def test_one_line_and_exit_code_2(
-        self,
-        table: Path,
-        capsys: pytest.CaptureFixture[str],
-        arguments: list[str],
-        said: str,
-    ) -> None:
-        filled = [part.format(table=table, folder=table.parent) for part in arguments]
-        assert call("compare", *filled) == 2
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert len(captured.err.splitlines()) == 1
-        assert captured.err.startswith("lowrankgcn: ")
-        assert said in captured.err
-        assert list(table.parent.iterdir()) == [table]
+MALFORMED = [
+    (["cats"], "expected one of 'iris'"),
+    (["no.csv", "--target", "kind"], "No such file"),
+    (["{table}"], "needs --target"),
+    (["{table}", "--target", "kin"], "did you mean 'kind'?"),
+    (["{table}", "--target", "row"], "two classes"),
+    (["{table}", "--target", "kind", "--drop", "size,colours"], "colours"),
+    (["{table}", "--target", "kind", "--labels-per-class", "8"], "at most 7"),
+    (["iris", "--target", "kind"], "--target"),
+    (["iris", "--splits", "0"], "--splits"),
+    (["iris", "--splits", "few"], "--splits"),
+    (["iris", "--splits", "9" * 12], "--splits"),
+    (["iris", "--csv", "-"], "expected a file"),
+    (["iris", "--csv", "new", "--markdown", "./new"], "the place of --csv"),
+    (["{table}", "-t", "kind", "-l", "3", "--csv", "{table}"], "the place of the table"),
+    (["iris", "--labels-per-class", "5,ten"], "expected numbers >= 1"),
+    (["iris", "--labels-per-class", ""], "expected numbers >= 1"),
+    (["iris", "--labels-per-class", "5,0"], "expected numbers >= 1"),
+    (["iris", "--labels-per-class", "26"], "at most 25"),
+    (["iris", "--methods", "gnc"], "'gnc'"),
+    (["iris", "--methods", ""], "--methods"),
+    (["iris", "--csv", "{folder}"], "Is a directory"),
+    (["iris", "--markdown", "{table}/below.md"], "--markdown"),
+    ([], "TABLE_OR_DATASET"),
+]
 
-    @pytest.mark.parametrize("key", [method.key for method in METHODS if method.package])
-    def test_a_method_that_is_not_installed(
-        self, key: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+
+class TestBadInput:
+    def test_one_line_and_exit_code_2(
+        self, table: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        base = "lowrankgcn.experiments.comparison.methods.base.find_spec"
-        monkeypatch.setattr(base, lambda name: None)
-        assert call("compare", "iris", "--methods", key) == 2
-        assert "is not installed" in capsys.readouterr().err
+        for arguments, message in MALFORMED:
+            filled = [part.format(table=table, folder=table.parent) for part in arguments]
+            assert call("compare", *filled) == 2, arguments
+            printed, said = capsys.readouterr()
+            assert printed == "", arguments
+            assert len(said.splitlines()) == 1, arguments
+            assert said.startswith("lowrankgcn: ") and message in said, arguments
+            assert list(table.parent.iterdir()) == [table], arguments
+
+    def test_a_method_that_is_not_installed(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(registry, "find_spec", lambda name: None)
+        for method in METHODS:
+            if method.package:
+                assert call("compare", "iris", "--methods", method.key) == 2
+                assert "is not installed" in capsys.readouterr().err
 
     @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for single processes")
     def test_interrupted(self, table: Path, tmp_path: Path) -> None:

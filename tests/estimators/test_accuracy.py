@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import lowrankgcn as lg
-from lowrankgcn.experiments.comparison.splits import draw_labels
+from lowrankgcn.experiments.comparison.runner import draw_labels
 
 SPLITS = 3
 LABELS = 10

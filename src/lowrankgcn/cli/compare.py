@@ -17,22 +17,19 @@ from lowrankgcn._atomic import write_text
 from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, writing
 from lowrankgcn.cli.progress import bar, status
 from lowrankgcn.cli.request import column_names
-from lowrankgcn.experiments.comparison import (
-    NAMES,
-    Comparison,
-    Step,
-    Task,
-    as_document,
-    as_frame,
+from lowrankgcn.experiments.comparison.methods import Method, choose
+from lowrankgcn.experiments.comparison.runner import Comparison, check_counts, compare
+from lowrankgcn.experiments.comparison.summary import as_document, summarise
+from lowrankgcn.experiments.comparison.task import NAMES, ComparisonTask, file_task, load_task
+from lowrankgcn.experiments.comparison.text import (
+    HEADER,
     as_markdown,
-    choose,
-    compare,
-    file_task,
-    load_task,
-    summarise,
+    best,
+    cells,
+    heading,
+    remarks,
+    subtitle,
 )
-from lowrankgcn.experiments.comparison.splits import check_counts
-from lowrankgcn.experiments.comparison.text import HEADER, best, cells, heading, remarks, subtitle
 from lowrankgcn.files import read_file
 
 __all__ = ["run"]
@@ -72,16 +69,16 @@ def run(
         raise typer.BadParameter(f"none can take this table: {reasons}", param_hint="--methods")
     with bar(len(running) * splits * len(set(counts)), shown=not quiet) as advance:
 
-        def watch(step: Step) -> None:
-            labels = f"{step.count} labels per class"
-            advance(f"split {step.split + 1} of {splits}, {labels}: {step.method.title}")
+        def watch(count: int, split: int, method: Method) -> None:
+            labels = f"{count} labels per class"
+            advance(f"split {split + 1} of {splits}, {labels}: {method.title}")
 
         result = compare(
             task, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
         )
     if csv is not None:
         with writing(csv, "--csv"):
-            write_text(csv, as_frame(result).to_csv(index=False))
+            write_text(csv, result.fits.to_csv(index=False))
     if markdown is not None:
         with writing(markdown, "--markdown"):
             write_text(markdown, as_markdown(result))
@@ -103,7 +100,9 @@ def _counts(text: str) -> tuple[int, ...]:
     return counts
 
 
-def _task(table: str, target: str | None, drop: tuple[str, ...], encoding: str | None) -> Task:
+def _task(
+    table: str, target: str | None, drop: tuple[str, ...], encoding: str | None
+) -> ComparisonTask:
     if table in NAMES:
         if target is not None or drop:
             message = f"the dataset {table} has its own columns; a file is given as ./{table}"

@@ -1,53 +1,63 @@
-"""What is compared on: rows as they come, the same rows as numbers, and their classes.
+"""Tables to compare methods on: the original rows, a numeric version of them, and their classes.
 
 >>> frame = pd.DataFrame({"size": [1, 3, None, 1, 3], "colour": ["red", "blue", *3 * ["red"]]})
 >>> task = make_task("things", frame, ["yes", "no", None, "no", "yes"])
 >>> task.classes, task.class_names
 (array([ 1,  0, -1,  0,  1]), ('no', 'yes'))
->>> task.numbers  # the missing size is the mean of the others
+>>> task.numbers  # the missing size becomes the mean of the others
 array([[-1.,  0.,  1.],
        [ 1.,  1.,  0.],
        [ 0.,  0.,  1.],
        [-1.,  0.,  1.],
        [ 1.,  0.,  1.]])
+>>> load_task("cats")
+Traceback (most recent call last):
+    ...
+ValueError: dataset: expected one of 'iris', ..., 'spiral' or a file, got 'cats'
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+from sklearn import datasets as sklearn_datasets
 
+from lowrankgcn import datasets
 from lowrankgcn._validation import invalid
+from lowrankgcn.files import TableFile, choose_columns
 
-__all__ = ["Task", "make_task"]
+__all__ = ["NAMES", "ComparisonTask", "file_task", "load_task", "make_task"]
 
-_LARGEST = 1e150  # variances are sums of squares
+_LARGEST = 1e150  # squares, which variances need, stay finite
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Task:
-    """A table whose classes are known, or most of them.
+class ComparisonTask:
+    """A table with known classes.
 
     Attributes
     ----------
     name : str
     rows : DataFrame, (n, p)
-        What ``GCNClassifier`` gets.
+        Input of ``GCNClassifier``.
     numbers : (n, d) array of float64
-        What other methods get: numbers and dates standardised over all rows, an indicator for every
-        value of the other columns.
+        Input of the other methods: numbers and dates standardised over all rows, one indicator for
+        every value of the other columns.
     categorical : bool
         Whether any column is not numeric.
     classes : (n,) array of int
-        Index into `class_names`; −1 where the class is not known.
+        Index into `class_names`; −1 where the class is unknown.
     class_names : tuple of str
     notes : tuple of str
-        What was done to the table, for people to read.
+        Changes made to the table.
     """
 
     name: str
@@ -60,11 +70,17 @@ class Task:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, those of unknown class included."""
+        """Number of rows, including those of unknown class."""
         return len(self.rows)
 
-    def reordered(self, order: NDArray[np.intp]) -> Task:
-        """The same table with its rows in another order."""
+    @property
+    def class_sizes(self) -> dict[str, int]:
+        """Number of rows of each class."""
+        sizes = np.bincount(self.classes[self.classes >= 0]).tolist()
+        return dict(zip(self.class_names, sizes, strict=True))
+
+    def reordered(self, order: NDArray[np.intp]) -> ComparisonTask:
+        """Return the table with its rows in another order."""
         return replace(
             self,
             rows=self.rows.iloc[order].reset_index(drop=True),
@@ -73,19 +89,21 @@ class Task:
         )
 
 
-def make_task(name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, ...] = ()) -> Task:
-    """Put rows and their classes into the form that all methods take.
+def make_task(
+    name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, ...] = ()
+) -> ComparisonTask:
+    """Prepare rows and their classes for all methods.
 
     Parameters
     ----------
     name : str
     rows : DataFrame, (n, p)
-        Numeric columns are numbers, all others but dates categories. In a table of numbers alone,
-        missing ones become their column's mean for every method; another table goes to
-        ``GCNClassifier`` as it is, and only the other methods get means.
+        Numeric columns are numbers; all others but dates are categories. In a table of numbers
+        only, missing ones become their column's mean for every method. Any other table goes to
+        ``GCNClassifier`` unchanged, and only the other methods get means.
     target : (n,) array
-        Classes, in the order of their names; missing and empty ones are not known. A class of one
-        row can not be both learned and tested and counts as not known.
+        Classes, sorted by name. Missing and empty ones are unknown, and so is a class of a single
+        row, which cannot be both learned and tested.
     notes : tuple of str
 
     Raises
@@ -96,36 +114,37 @@ def make_task(name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, .
     """
     if rows.shape[1] == 0:
         raise invalid("columns", "at least one column beside the target", "none")
-    classes, names, said = _read_classes(target)
-    numeric = [column for column in rows if is_numeric(rows[column])]
+    classes, names, class_notes = _read_classes(target)
+    notes += class_notes
+    numeric = [
+        column
+        for column, dtype in rows.dtypes.items()
+        if is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
+    ]
     for column in numeric:
-        values = _values(rows[column])
+        values = _as_floats(rows[column])
         largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
         if largest > _LARGEST:
             raise invalid(f"column {column!r}", f"numbers up to {_LARGEST:g}", f"{largest:g}")
-    if len(numeric) == rows.shape[1]:
-        missing = int(rows.isna().to_numpy().sum())
-        if missing:
-            rows = rows.astype(np.float64).fillna(rows.mean())
-            said += (f"{missing} missing numbers replaced by the means of their columns",)
-    return Task(
-        name=name,
-        rows=rows,
-        numbers=_as_numbers(rows, numeric),
-        categorical=len(numeric) < rows.shape[1],
-        classes=classes,
-        class_names=names,
-        notes=notes + said,
+    missing = int(rows.isna().to_numpy().sum())
+    categorical = len(numeric) < rows.shape[1]
+    if missing and not categorical:
+        rows = rows.astype(np.float64).fillna(rows.mean())
+        notes += (f"{missing} missing numbers replaced by the means of their columns",)
+    numbers = np.concatenate(
+        [
+            _standardised(rows[column])
+            if column in numeric or is_datetime64_any_dtype(rows[column].dtype)
+            else _indicators(rows[column])
+            for column in rows
+        ],
+        axis=1,
     )
-
-
-def is_numeric(column: pd.Series) -> bool:
-    """Whether a column holds numbers rather than categories or truth values."""
-    dtype = column.dtype
-    return bool(pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype))
+    return ComparisonTask(name, rows, numbers, categorical, classes, names, notes)
 
 
 def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple[str, ...]]:
+    """Return class codes, class names and notes."""
     column = pd.Series(target).reset_index(drop=True)
     column = column.astype(object).where(column.notna() & (column.astype(str) != ""), None)
     sizes = column.value_counts()
@@ -133,11 +152,10 @@ def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple
     column = column.where(~column.isin(single), None)
     try:
         codes, values = pd.factorize(column, sort=True)
-    except TypeError:  # texts beside numbers
+    except TypeError:  # strings beside numbers
         codes, values = pd.factorize(column.map(str, na_action="ignore"), sort=True)
     if len(values) < 2:
-        expected = "at least two classes with two rows each"
-        raise invalid("target", expected, f"{len(values)}")
+        raise invalid("target", "at least two classes with two rows each", f"{len(values)}")
     notes = []
     if len(single):
         named = ", ".join(sorted(map(str, single))[:3]) + (", …" if len(single) > 3 else "")
@@ -148,25 +166,80 @@ def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple
     return codes.astype(np.intp), tuple(map(str, values)), tuple(notes)
 
 
-def _as_numbers(rows: pd.DataFrame, numeric: list[Any]) -> NDArray[np.float64]:
-    parts = []
-    for name in rows:
-        column = rows[name]
-        if name in numeric or pd.api.types.is_datetime64_any_dtype(column.dtype):
-            values = _values(column)
-            finite = values[np.isfinite(values)]
-            mean, spread = (finite.mean(), finite.std()) if finite.size else (0.0, 1.0)
-            scaled = (np.where(np.isfinite(values), values, mean) - mean) / (spread or 1.0)
-            parts.append(scaled[:, None])
-        else:
-            texts = column.astype(object).where(column.notna(), "").map(str)
-            codes, _ = pd.factorize(texts, sort=True)
-            parts.append(np.eye(codes.max() + 1)[codes])
-    return np.concatenate(parts, axis=1)
-
-
-def _values(column: pd.Series) -> NDArray[np.float64]:
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+def _as_floats(column: pd.Series) -> NDArray[np.float64]:
+    if is_datetime64_any_dtype(column.dtype):
         column = (column - column.min()) / pd.Timedelta(days=1)
     values: NDArray[np.float64] = column.to_numpy(np.float64, na_value=np.nan)
     return values
+
+
+def _standardised(column: pd.Series) -> NDArray[np.float64]:
+    values = _as_floats(column)
+    finite = values[np.isfinite(values)]
+    mean, deviation = (finite.mean(), finite.std()) if finite.size else (0.0, 1.0)
+    scaled = (np.where(np.isfinite(values), values, mean) - mean) / (deviation or 1.0)
+    return scaled[:, None]
+
+
+def _indicators(column: pd.Series) -> NDArray[np.float64]:
+    texts = column.astype(object).where(column.notna(), "").map(str)
+    codes, values = pd.factorize(texts, sort=True)
+    return np.asarray(np.eye(len(values))[codes])
+
+
+_LOADERS: dict[str, Callable[..., Any]] = {
+    "iris": sklearn_datasets.load_iris,
+    "wine": sklearn_datasets.load_wine,
+    "breast_cancer": sklearn_datasets.load_breast_cancer,
+    "digits": sklearn_datasets.load_digits,
+    "cars": datasets.load_cars,
+    "cars-buying": partial(datasets.load_cars, "buying"),
+    "mushrooms": datasets.load_mushrooms,
+    # Half of the paper's points, so that methods with n×n matrices can take part.
+    "spiral": partial(datasets.load_spiral, 1000),
+}
+NAMES = tuple(_LOADERS)
+
+
+def load_task(name: str) -> ComparisonTask:
+    """Load a dataset by its name, one of ``NAMES``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such dataset.
+    OSError
+        If its file is missing and cannot be downloaded.
+    """
+    if name not in _LOADERS:
+        expected = f"one of {', '.join(map(repr, NAMES))} or a file"
+        raise invalid("dataset", expected, repr(name))
+    data = _LOADERS[name](as_frame=True)
+    return make_task(name, data.data, np.asarray(data.target_names).astype(str)[data.target])
+
+
+def file_task(table: TableFile, target: str, *, drop: Iterable[str] = ()) -> ComparisonTask:
+    """Prepare a table that was read from a file.
+
+    Parameters
+    ----------
+    table : TableFile
+    target : str
+        Column of the classes. Rows without a class are neither labelled nor tested.
+    drop : iterable of str
+        Columns to leave out, in addition to identifiers and constant columns.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, none is left, or there are fewer than two classes.
+    """
+    columns = choose_columns(table.frame, target, drop, decimal=table.decimal)
+    return make_task(
+        table.name,
+        columns.features(table.frame, decimal=table.decimal),
+        columns.labels(table.frame),
+        notes=tuple(
+            f"column {name} left out: {reason}" for name, reason in columns.left_out.items()
+        ),
+    )

@@ -1,8 +1,9 @@
-"""Networks on hypergraphs from other packages: torch-geometric's HypergraphConv, DHG's HGNN+.
+"""Hypergraph networks of other packages: torch-geometric's HypergraphConv and DHG's HGNN+.
 
-Both get the hypergraph that a user would build: every value of every column (numbers in five
-bins) if the table has categories, otherwise every row with its ten nearest. They are trained as in
-the examples of their projects; without validation rows the last epoch counts.
+Both use the hypergraph that a user would build: one hyperedge for every value of every column
+(numbers in five bins) if the table has categories, otherwise one for every row and its ten nearest
+rows. They are trained as in the examples of their projects; without validation rows the last epoch
+counts.
 """
 
 from __future__ import annotations
@@ -17,24 +18,20 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 from torch.nn import functional
 
-from lowrankgcn.experiments.comparison.methods.base import Method
-from lowrankgcn.experiments.comparison.task import Task
+from lowrankgcn.experiments.comparison.task import ComparisonTask
 from lowrankgcn.graphs.table import TableEncoder
 
-__all__ = ["HYPERNETS", "hyperedges"]
+__all__ = ["NETWORK_SETTINGS", "hgnn_plus", "hyperedges", "hypergraph_conv"]
 
-_NEIGHBOURS = 10
-_HIDDEN = 16
-_EPOCHS = 200
-_DROPOUT = 0.5
-_SETTINGS = (
+_HIDDEN, _DROPOUT, _EPOCHS = 16, 0.5, 200
+NETWORK_SETTINGS = (
     f"hypergraph of the columns' values, or of ten neighbours; {_HIDDEN} hidden units, "
     f"dropout {_DROPOUT}, {_EPOCHS} epochs of Adam at 0.01, weight decay 0.0005"
 )
 
 
-def hyperedges(task: Task) -> NDArray[np.int64]:
-    """Which row is in which hyperedge, shape (2, m): rows above, hyperedges below.
+def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
+    """Return the members of all hyperedges, shape (2, m): rows first, hyperedges second.
 
     >>> import pandas as pd
     >>> from lowrankgcn.experiments.comparison.task import make_task
@@ -47,14 +44,14 @@ def hyperedges(task: Task) -> NDArray[np.int64]:
         encoder, codes = TableEncoder.fit_transform(task.rows)
         rows, columns = np.nonzero(codes < encoder.n_hyperedges)
         return np.stack([rows, codes[rows, columns]]).astype(np.int64)
-    count = min(_NEIGHBOURS + 1, task.n_rows)
-    # Each row is its own nearest and so a member of its hyperedge.
+    count = min(11, task.n_rows)  # every row is its own nearest and so in its hyperedge
     nearest = NearestNeighbors(n_neighbors=count).fit(task.numbers)
     members = nearest.kneighbors(task.numbers, return_distance=False)
     return np.stack([members.ravel(), np.repeat(np.arange(task.n_rows), count)]).astype(np.int64)
 
 
-def _hypergraph_conv(task: Task, labels: NDArray[np.intp], seed: int) -> NDArray[Any]:
+def hypergraph_conv(task: ComparisonTask, labels: NDArray[np.intp], seed: int) -> NDArray[Any]:
+    """Classify all rows with two layers of torch-geometric's HypergraphConv."""
     from torch_geometric.nn import HypergraphConv
 
     index = torch.as_tensor(hyperedges(task))
@@ -64,17 +61,17 @@ def _hypergraph_conv(task: Task, labels: NDArray[np.intp], seed: int) -> NDArray
             [HypergraphConv(features, _HIDDEN), HypergraphConv(_HIDDEN, classes)]
         )
 
-        def forward(X: torch.Tensor) -> torch.Tensor:
-            hidden = functional.dropout(torch.relu(layers[0](X, index)), _DROPOUT, layers.training)
-            logits: torch.Tensor = layers[1](hidden, index)
-            return logits
+        def forward(X: torch.Tensor) -> Any:
+            hidden = torch.relu(layers[0](X, index))
+            return layers[1](functional.dropout(hidden, _DROPOUT, layers.training), index)
 
         return layers, forward
 
     return _train(task, labels, seed, build)
 
 
-def _hgnn_plus(task: Task, labels: NDArray[np.intp], seed: int) -> NDArray[Any]:
+def hgnn_plus(task: ComparisonTask, labels: NDArray[np.intp], seed: int) -> NDArray[Any]:
+    """Classify all rows with DHG's HGNN+ of two layers."""
     import dhg
 
     rows, edges = hyperedges(task)
@@ -86,18 +83,18 @@ def _hgnn_plus(task: Task, labels: NDArray[np.intp], seed: int) -> NDArray[Any]:
         network = dhg.models.HGNNP(features, _HIDDEN, classes, use_bn=True, drop_rate=_DROPOUT)
         return network, lambda X: network(X, graph)
 
-    with warnings.catch_warnings():  # of the way in which it builds sparse tensors
+    with warnings.catch_warnings():  # caused by how DHG builds sparse tensors
         warnings.filterwarnings("ignore", message="Sparse invariant checks")
         return _train(task, labels, seed, build)
 
 
 def _train(
-    task: Task,
+    task: ComparisonTask,
     labels: NDArray[np.intp],
     seed: int,
     build: Callable[[int, int], tuple[torch.nn.Module, Any]],
 ) -> NDArray[Any]:
-    """Build a network, train it by Adam on the labelled rows, classify all rows."""
+    """Build a network, train it with Adam on the labelled rows, and classify all rows."""
     index = np.flatnonzero(labels >= 0)
     known, classes = torch.as_tensor(index), torch.as_tensor(labels[index])
     X = torch.as_tensor(task.numbers, dtype=torch.float32)
@@ -108,34 +105,10 @@ def _train(
         network.train()
         for _ in range(_EPOCHS):
             optimizer.zero_grad()
-            loss = functional.cross_entropy(forward(X)[known], classes)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss: Any = functional.cross_entropy(forward(X)[known], classes)
+            loss.backward()
             optimizer.step()
         network.eval()
         with torch.no_grad():
             found: NDArray[Any] = forward(X).argmax(dim=1).numpy()
     return found
-
-
-HYPERNETS = (
-    Method(
-        "hypergraph-conv",
-        "HypergraphConv",
-        f"torch-geometric, two layers; {_SETTINGS}",
-        _hypergraph_conv,
-        package="torch_geometric",
-        install="torch-geometric",
-        most_rows=50_000,
-        reason="every epoch passes over all rows",
-    ),
-    Method(
-        "hgnn+",
-        "HGNN+",
-        f"dhg, two layers with batch normalisation; {_SETTINGS}",
-        _hgnn_plus,
-        package="dhg",
-        install="dhg",
-        most_rows=50_000,
-        reason="every epoch passes over all rows",
-    ),
-)

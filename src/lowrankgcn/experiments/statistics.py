@@ -1,4 +1,4 @@
-"""Means with their intervals, and ranks.
+"""Confidence intervals, prediction intervals and ranks.
 
 >>> interval([0.5, 0.75, 1.0])
 (0.75, 0.6210...)
@@ -15,36 +15,36 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata, t
 
-__all__ = ["interval", "mean_ranks"]
+__all__ = ["CONFIDENCE", "interval", "mean_ranks"]
 
-_LEVEL = 0.95
+CONFIDENCE = 0.95
 
 
 def interval(values: Any) -> tuple[float, float]:
-    """Mean, and half the width of its 95 % interval by Student's t.
+    """Return the mean and half the width of its 95 % interval (Student's t).
 
     Parameters
     ----------
     values : (m,) array
-        NaN is left out. The half width is NaN for fewer than two values, the mean for none.
+        NaN is ignored. The half width is NaN for fewer than two values, and so is the mean for
+        none.
     """
     known = np.asarray(values, dtype=np.float64)
     known = known[~np.isnan(known)]
-    if known.size == 0:
-        return math.nan, math.nan
-    if known.size == 1:
-        return float(known[0]), math.nan
-    spread = float(np.std(known, ddof=1)) / math.sqrt(known.size)
-    return float(np.mean(known)), float(t.ppf((1 + _LEVEL) / 2, known.size - 1)) * spread
+    if known.size < 2:
+        return (float(known[0]) if known.size else math.nan), math.nan
+    standard_error = float(np.std(known, ddof=1)) / math.sqrt(known.size)
+    quantile = float(t.ppf((1 + CONFIDENCE) / 2, known.size - 1))
+    return float(np.mean(known)), quantile * standard_error
 
 
 def mean_ranks(accuracies: Any) -> NDArray[np.float64]:
-    """Mean over splits of the rank, 1 for the best; equal accuracies share their mean rank.
+    """Return the mean rank of each method over splits, 1 for the best; ties share their mean.
 
     Parameters
     ----------
     accuracies : (splits, methods) array
-        NaN, a failure, is worse than everything else.
+        NaN (a failed fit) ranks last.
 
     Returns
     -------

@@ -1,0 +1,244 @@
+"""The methods that can be compared, in the order of the tables.
+
+To add a method, write a function of (task, labels, seed) that returns a class for every row, and
+append an entry to ``METHODS``.
+
+>>> [method.key for method in choose(["svc", "gcn"])]
+['gcn', 'svc']
+>>> choose(["gnc"])
+Traceback (most recent call last):
+    ...
+ValueError: method: expected one of 'gcn', 'gcn-best', ..., 'poisson', got 'gnc'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestNeighbors
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import SVC
+
+from lowrankgcn._validation import choice, invalid
+from lowrankgcn.estimators import GCNClassifier
+from lowrankgcn.experiments.comparison.hypernets import NETWORK_SETTINGS, hgnn_plus, hypergraph_conv
+from lowrankgcn.experiments.comparison.task import ComparisonTask
+
+__all__ = ["METHODS", "REFERENCE", "Method", "choose"]
+
+_NEIGHBOURS = 10
+_SAMPLE = 2000
+
+Labels = NDArray[np.intp]
+
+
+@final
+@dataclass(frozen=True)
+class Method:
+    """A method that classifies all rows of a table from few labels.
+
+    Attributes
+    ----------
+    key : str
+        Name for ``--methods``.
+    title : str
+        Name in tables.
+    settings : str
+        Description and settings in one line.
+    classify : callable (task, labels, seed) -> (n,) array of int
+        Return the class of every row; labels (n,) are −1 where they are unknown.
+    package : str or None
+        Additional package to import; pip's name for it has hyphens instead of underscores.
+    limit : (int, str) or None
+        Number of rows beyond which the method is skipped, and why.
+    """
+
+    key: str
+    title: str
+    settings: str
+    classify: Callable[[ComparisonTask, Labels, int], NDArray[Any]]
+    package: str | None = None
+    limit: tuple[int, str] | None = None
+
+    def missing(self) -> str | None:
+        """Return what has to be installed, or None."""
+        if self.package is None or find_spec(self.package) is not None:
+            return None
+        return f"{self.package.replace('_', '-')} is not installed"
+
+    def obstacle(self, task: ComparisonTask) -> str | None:
+        """Return why the method cannot run on a table, or None."""
+        missing = self.missing()
+        if missing is None and self.limit is not None and task.n_rows > self.limit[0]:
+            return f"more than {self.limit[0]} rows: {self.limit[1]}"
+        return missing
+
+
+def _gcn(task: ComparisonTask, labels: Labels, seed: int, **settings: Any) -> NDArray[Any]:
+    classifier = GCNClassifier(random_state=seed, **settings).fit(task.rows, labels)
+    classes: NDArray[Any] = classifier.transduction_
+    return classes
+
+
+def _supervised(task: ComparisonTask, labels: Labels, seed: int, *, model: Any) -> NDArray[Any]:
+    known = labels >= 0
+    model = clone(model).set_params(random_state=seed).fit(task.numbers[known], labels[known])
+    classes: NDArray[Any] = model.predict(task.numbers)
+    return classes
+
+
+def _spreading_knn(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+    model = LabelSpreading(kernel="knn", n_neighbors=min(_NEIGHBOURS, task.n_rows), max_iter=100)
+    classes: NDArray[Any] = model.fit(task.numbers, labels).transduction_
+    return classes
+
+
+def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+    # The scale is the median distance to the tenth neighbour among at most 2000 rows.
+    size = min(_SAMPLE, task.n_rows)
+    chosen = np.random.default_rng(seed).choice(task.n_rows, size, replace=False)
+    search = NearestNeighbors(n_neighbors=min(_NEIGHBOURS, size - 1)).fit(task.numbers[chosen])
+    distances = search.kneighbors()[0][:, -1]
+    scale = float(np.median(distances)) or float(distances.max()) or 1.0
+    model = LabelSpreading(kernel="rbf", gamma=2 / scale**2, max_iter=100)
+    classes: NDArray[Any] = model.fit(task.numbers, labels).transduction_
+    return classes
+
+
+def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+    import graphlearning
+
+    count = min(_NEIGHBOURS, task.n_rows - 1)
+    # The package's own search in many columns is approximate and needs another package.
+    search = NearestNeighbors(n_neighbors=count + 1).fit(task.numbers)
+    distances, nearest = search.kneighbors(task.numbers)
+    # Gaussian weights divide by the distance to the last neighbour.
+    kernel = "gaussian" if distances[:, -1].all() else "uniform"
+    weights = graphlearning.weightmatrix.knn(
+        None, count, kernel=kernel, knn_data=(nearest, distances)
+    )
+    # On a disconnected graph the equation may have no solution; conjugate gradients would stall.
+    connected = connected_components(weights, directed=False)[0] == 1
+    solver = "conjugate_gradient" if connected else "gradient_descent"
+    index = np.flatnonzero(labels >= 0)
+    model = graphlearning.ssl.poisson(weights, solver=solver)
+    return np.asarray(model.fit_predict(index, labels[index]))
+
+
+_PAIRWISE = (50_000, "neighbours are searched among all pairs")
+_FULL_BATCH = (50_000, "every epoch passes over all rows")
+_SPREADING = "ten neighbours, which on the whole gave more than the default of seven; α = 0.2"
+
+REFERENCE = Method(
+    "gcn",
+    "GCNClassifier",
+    "default arguments: candidates averaged by cross-validation on the labelled rows",
+    _gcn,
+)
+METHODS = (
+    REFERENCE,
+    Method(
+        "gcn-best",
+        "GCNClassifier, best",
+        'selection="best": the candidate of best cross-validation alone',
+        partial(_gcn, selection="best"),
+    ),
+    Method(
+        "gcn-low-rank",
+        "GCNClassifier, L-GCN",
+        'architecture="low-rank"',
+        partial(_gcn, architecture="low-rank"),
+    ),
+    Method(
+        "gcn-reduced",
+        "GCNClassifier, R-GCN",
+        'architecture="reduced"',
+        partial(_gcn, architecture="reduced"),
+    ),
+    Method(
+        "gcn-paper",
+        "GCNClassifier, paper",
+        'preset="paper": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent',
+        partial(_gcn, preset="paper"),
+    ),
+    Method(
+        "logistic",
+        "LogisticRegression",
+        "scikit-learn's defaults",
+        partial(_supervised, model=LogisticRegression(max_iter=5000)),
+    ),
+    Method(
+        "forest",
+        "RandomForest",
+        "scikit-learn's defaults: 100 trees",
+        partial(_supervised, model=RandomForestClassifier()),
+    ),
+    Method(
+        "svc",
+        "SVC",
+        "scikit-learn's defaults: Gaussian kernel, C = 1",
+        partial(_supervised, model=SVC()),
+    ),
+    Method("spreading-knn", "LabelSpreading, kNN", _SPREADING, _spreading_knn, limit=_PAIRWISE),
+    Method(
+        "spreading-rbf",
+        "LabelSpreading, rbf",
+        "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
+        "fits one scale only; α = 0.2",
+        _spreading_rbf,
+        limit=(10_000, "its n×n matrices would take more than 2 GB"),
+    ),
+    Method(
+        "hypergraph-conv",
+        "HypergraphConv",
+        f"torch-geometric, two layers; {NETWORK_SETTINGS}",
+        hypergraph_conv,
+        package="torch_geometric",
+        limit=_FULL_BATCH,
+    ),
+    Method(
+        "hgnn+",
+        "HGNN+",
+        f"dhg, two layers with batch normalisation; {NETWORK_SETTINGS}",
+        hgnn_plus,
+        package="dhg",
+        limit=_FULL_BATCH,
+    ),
+    Method(
+        "poisson",
+        "Poisson learning",
+        "graphlearning's defaults on ten neighbours with Gaussian weights; gradient descent where "
+        "their graph is not connected",
+        _poisson,
+        package="graphlearning",
+        limit=_PAIRWISE,
+    ),
+)
+
+
+def choose(keys: Sequence[str] | None = None) -> tuple[Method, ...]:
+    """Return the methods with these keys, in the order of ``METHODS``; all of them for None.
+
+    Raises
+    ------
+    ValueError
+        If a key is unknown or the package of a method is not installed.
+    """
+    if keys is None:
+        return METHODS
+    wanted = {choice(key, "method", [method.key for method in METHODS]) for key in keys}
+    chosen = tuple(method for method in METHODS if method.key in wanted)
+    for method in chosen:
+        if (missing := method.missing()) is not None:
+            raise invalid("method", "methods that are installed", f"{method.key!r}: {missing}")
+    return chosen

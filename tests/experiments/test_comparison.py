@@ -1,0 +1,361 @@
+"""Methods on shared splits of small tables."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata, ttest_1samp
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from lowrankgcn.experiments.comparison import methods as registry
+from lowrankgcn.experiments.comparison.hypernets import hyperedges
+from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose
+from lowrankgcn.experiments.comparison.runner import check_counts, compare, draw_labels
+from lowrankgcn.experiments.comparison.summary import as_document, summarise
+from lowrankgcn.experiments.comparison.task import ComparisonTask, file_task, load_task, make_task
+from lowrankgcn.experiments.comparison.text import as_markdown
+from lowrankgcn.experiments.statistics import interval, mean_ranks
+from lowrankgcn.files import read_file
+
+
+def blobs(n: int = 60, *, categorical: bool = False) -> ComparisonTask:
+    """Three classes a few standard deviations apart."""
+    generator = np.random.default_rng(5)
+    classes = np.arange(n) % 3
+    points = generator.normal(size=(n, 4)) + 3 * np.eye(4)[classes]
+    frame = pd.DataFrame(points, columns=list("wxyz"))
+    if categorical:
+        frame = (frame > 1.5).astype(str)
+    return make_task("blobs", frame, classes)
+
+
+def method_from(classify: Callable[..., Any], **changes: Any) -> Method:
+    return Method("new", "New", "a test", classify, **changes)
+
+
+def broken(task: ComparisonTask, labels: np.ndarray, seed: int) -> np.ndarray:
+    """Warn, and fail with more than ten labels."""
+    warnings.warn("careful", UserWarning, stacklevel=2)
+    warnings.warn("internal", DeprecationWarning, stacklevel=2)
+    if labels[labels >= 0].size > 10:
+        raise RuntimeError("no\n  such   luck")
+    return np.zeros(task.n_rows, dtype=int)
+
+
+class TestMethods:
+    @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.key)
+    def test_every_method_learns_and_repeats(self, method: Method) -> None:
+        if method.missing():
+            pytest.skip(str(method.missing()))
+        tasks = [blobs(), blobs(), blobs(categorical=True)]
+        first, again, table = (compare(task, [method], counts=(5,), splits=1) for task in tasks)
+        for result in (first, table):
+            assert result.failures == []
+            assert result.fits["accuracy"][0] > 0.6  # chance: 0.33
+            assert result.fits["seconds"][0] > 0
+        assert first.fits["accuracy"][0] == again.fits["accuracy"][0]
+
+    def test_logistic_regression_is_scikit_learns(self) -> None:
+        task = load_task("iris")
+        result = compare(task, choose(["logistic"]), counts=(10,), splits=2, in_order=True)
+        for split in range(2):
+            labels = draw_labels(task.classes, 10, split=split, seed=0)
+            known = labels >= 0
+            model = LogisticRegression(max_iter=5000).fit(task.numbers[known], labels[known])
+            expected = model.score(task.numbers[~known], task.classes[~known])
+            assert result.fits["accuracy"][split] == pytest.approx(expected)
+
+    def test_names(self) -> None:
+        assert choose() == METHODS
+        keys = [method.key for method in METHODS]
+        assert len(set(keys)) == len(keys)
+        with pytest.raises(ValueError, match="method: expected one of"):
+            choose(["gcn", "svm"])
+
+    def test_missing_packages_and_large_tables(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        absent = replace(METHODS[0], key="absent", package="no_such")
+        small = replace(choose(["svc"])[0], limit=(10, "it would take long"))
+        monkeypatch.setattr(registry, "METHODS", (*METHODS, absent))
+        with pytest.raises(ValueError, match="'absent': no-such is not installed"):
+            choose(["absent"])
+        result = compare(blobs(), [absent, small, *choose(["logistic"])], counts=(5,), splits=1)
+        assert result.skipped == {
+            "absent": "no-such is not installed",
+            "svc": "more than 10 rows: it would take long",
+        }
+        assert "- SVC skipped: more than 10 rows: it would take long" in as_markdown(result)
+        with pytest.raises(ValueError, match="one that can take this table"):
+            compare(blobs(), [small], counts=(3,), splits=1)
+
+
+CLASSES = np.repeat([0, 1, 2, -1], [40, 9, 2, 5]).astype(np.intp)
+
+
+class TestSplits:
+    def test_at_most_half_of_a_class_is_labelled(self) -> None:
+        drawn = {}
+        for count, expected in ((1, [1, 1, 1]), (4, [4, 4, 1]), (20, [20, 4, 1])):
+            labels = draw_labels(CLASSES, count, split=3, seed=1)
+            known = drawn[count] = labels >= 0
+            assert np.bincount(labels[known]).tolist() == expected
+            assert (labels[known] == CLASSES[known]).all()
+        assert (drawn[20] | ~drawn[4]).all()  # nested
+
+    def test_labels_depend_on_split_and_seed(self) -> None:
+        drawn = [
+            tuple(draw_labels(CLASSES, 5, split=split, seed=seed))
+            for split in range(3)
+            for seed in range(3)
+        ]
+        assert len(set(drawn)) == 9
+        assert drawn[4] == tuple(draw_labels(CLASSES, 5, split=1, seed=1))
+
+    def test_every_row_is_drawn_equally_often(self) -> None:
+        times = sum(
+            (draw_labels(CLASSES, 10, split=split, seed=0) == 0)[:40].astype(int)
+            for split in range(400)
+        )
+        # Binomial with 400 draws of probability 1/4: standard deviation 8.7.
+        assert np.abs(times - 100).max() < 40
+
+    def test_too_many_labels(self) -> None:
+        check_counts(CLASSES, (5, 20))
+        with pytest.raises(ValueError, match=r"labels per class: expected at most 20.*got 21"):
+            check_counts(CLASSES, (5, 21))
+
+    def test_splits_do_not_depend_on_the_methods(self) -> None:
+        task = blobs()
+        methods = choose(["logistic", "svc", "spreading-knn"])
+        whole, again = (compare(task, methods, counts=(3, 6), splits=2, seed=4) for _ in "ab")
+        part = compare(task, choose(["svc"]), counts=(6,), splits=2, seed=4)
+        other = compare(task, methods, counts=(3, 6), splits=2, seed=5)
+        accuracies = whole.values("accuracy")
+        assert (part.values("accuracy")[0, :, 0] == accuracies[1, :, 1]).all()
+        assert (again.values("accuracy") == accuracies).all()
+        assert (other.values("accuracy") != accuracies).any()
+
+    def test_order_decides_among_equal_neighbours(self) -> None:
+        # Cars are sorted, and each has fifteen nearest neighbours of which nine are taken.
+        task, methods = load_task("cars"), choose(["spreading-knn"])
+        in_order = compare(task, methods, counts=(10,), splits=3, in_order=True)
+        mixed = compare(task, methods, counts=(10,), splits=3)
+        assert in_order.fits["accuracy"].mean() > mixed.fits["accuracy"].mean() + 0.08
+
+    def test_rows_of_unknown_class_are_not_tested(self) -> None:
+        task = blobs()
+        unknown = np.arange(60) >= 40
+        hidden = replace(task, classes=np.where(unknown, -1, task.classes))
+        seen: list[np.ndarray] = []
+
+        def right_where_known(task: ComparisonTask, labels: np.ndarray, seed: int) -> np.ndarray:
+            seen.append(labels)
+            return np.where(task.classes < 0, 2, task.classes)
+
+        result = compare(hidden, [method_from(right_where_known)], counts=(3,), splits=1)
+        assert result.fits["accuracy"][0] == 1
+        assert len(seen[0]) == 60
+        assert (seen[0] >= 0).sum() == 9
+
+    def test_malformed_arguments(self) -> None:
+        for options, message in (
+            ({"counts": ()}, "at least one"),
+            ({"counts": (0,)}, ">= 1"),
+            ({"counts": (11,)}, "at most 10"),
+            ({"splits": 0}, "splits"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                compare(blobs(), choose(["svc"]), **{"counts": (3,), **options})
+
+
+class TestFailures:
+    def test_failures_and_warnings_are_recorded_and_printed(self) -> None:
+        methods = [*choose(["logistic"]), method_from(broken)]
+        result = compare(blobs(), methods, counts=(3, 5), splits=2)  # two of four fits fail
+        failure = {"count": 5, "method": "new", "reason": "RuntimeError: no such luck"}
+        assert result.failures == [failure | {"split": split} for split in (0, 1)]
+        assert np.isnan(result.values("accuracy")[1, :, 1]).all()
+        assert result.warnings == {"new": {"UserWarning": {"fits": 4, "text": "careful"}}}
+        document = as_document(result)
+        assert document["results"][1]["methods"][1]["accuracy"] is None
+        assert document["failures"] == result.failures
+        page = as_markdown(result)
+        assert "| New (failed on 2 of 2) | – | – | 2.00 | – |" in page
+        assert "- New failed in 2 of 4 fits: RuntimeError: no such luck" in page
+        assert "- New warned in 4 of 4 fits: UserWarning: careful" in page
+
+    def test_what_counts_as_a_failure(self) -> None:
+        def leave(*_: Any) -> None:
+            raise SystemExit("cannot go on")
+
+        def interrupt(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        for classify, reason in (
+            (lambda *_: np.zeros(3), "one for each of 60 rows"),
+            (leave, "SystemExit: cannot go on"),
+        ):
+            result = compare(blobs(), [method_from(classify)], counts=(3,), splits=1)
+            assert reason in result.failures[0]["reason"]
+        with pytest.raises(KeyboardInterrupt):
+            compare(blobs(), [method_from(interrupt)], counts=(3,), splits=1)
+
+
+class TestSummary:
+    def test_differences_are_paired(self) -> None:
+        methods = [replace(METHODS[0], classify=choose(["svc"])[0].classify), *choose(["logistic"])]
+        result = compare(blobs(), methods, counts=(3,), splits=4)
+        first, second = result.values("accuracy")[0].T
+        ours, other = summarise(result)[3]
+        assert (ours.accuracy, ours.half_width) == pytest.approx(interval(first))
+        assert math.isnan(ours.difference)
+        expected = interval(second - first)
+        assert (other.difference, other.difference_half_width) == pytest.approx(expected)
+        assert ours.rank + other.rank == 3
+
+    def test_small_classes_are_named(self) -> None:
+        task = blobs()
+        left_out = (np.arange(60) >= 50) & (task.classes == 1)
+        few = replace(task, classes=np.where(left_out, -1, task.classes))
+        result = compare(few, choose(["svc"]), counts=(10,), splits=1)
+        assert result.short_classes(10) == {"1": 8}
+        assert "(half of the rows of small classes: 1 8)" in as_markdown(result)
+
+
+class TestStatistics:
+    @settings(max_examples=30)
+    @given(st.lists(st.integers(0, 1000).map(lambda k: k / 1000), min_size=2, max_size=30))
+    def test_interval_is_that_of_the_t_test(self, values: list[float]) -> None:
+        mean, half = interval(values)
+        assert mean == pytest.approx(np.mean(values))
+        if np.std(values) < 1e-12:
+            assert half == pytest.approx(0, abs=1e-9)
+            return
+        expected = ttest_1samp(values, 0.0).confidence_interval(0.95)
+        assert (mean - half, mean + half) == pytest.approx((expected.low, expected.high))
+
+    def test_interval_of_few_values(self) -> None:
+        assert interval([0.5, math.nan]) == (0.5, pytest.approx(math.nan, nan_ok=True))
+        assert all(map(math.isnan, interval([math.nan])))
+        assert interval([0.1, math.nan, 0.3]) == interval([0.1, 0.3])
+
+    def test_ranks_are_scipys(self) -> None:
+        values = np.random.default_rng(0).integers(0, 4, (50, 5)) / 3
+        expected = np.mean([rankdata(-row, method="average") for row in values], axis=0)
+        assert mean_ranks(values) == pytest.approx(expected)
+        assert mean_ranks(values).sum() == pytest.approx(15)
+        failures = [[math.nan, 0.0, 1.0], [0.5, math.nan, math.nan]]
+        assert mean_ranks(failures).tolist() == [2, 2.25, 1.75]
+
+
+def table() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "length": [1.0, 2.0, 4.0, 8.0],
+            "colour": ["red", "blue", "blue", "green"],
+            "old": [True, False, False, False],
+        }
+    )
+
+
+class TestTask:
+    def test_numbers_are_scikit_learns(self) -> None:
+        frame = table()
+        task = make_task("t", frame, ["a", "b", "a", "b"])
+        expected = np.hstack(
+            [
+                StandardScaler().fit_transform(frame[["length"]]),
+                OneHotEncoder(sparse_output=False).fit_transform(frame[["colour", "old"]]),
+            ]
+        )
+        assert task.numbers == pytest.approx(expected)
+        assert task.categorical
+
+    def test_missing_values_and_dates(self) -> None:
+        colours = pd.DataFrame({"colour": ["red", None, "blue", None]})
+        assert make_task("t", colours, [0, 1, 0, 1]).numbers.sum(axis=0).tolist() == [2, 1, 1]
+        frame = pd.DataFrame({"x": [1.0, None, 3.0, 2.0], "constant": 5.0})
+        task = make_task("t", frame, [0, 1, 0, 1])
+        assert task.rows["x"].tolist() == [1, 2, 3, 2]
+        assert (task.numbers[:, 1] == 0).all()
+        assert task.notes == ("1 missing numbers replaced by the means of their columns",)
+        mixed = make_task("t", frame.assign(colour=list("abab")), [0, 1, 0, 1])
+        assert mixed.rows["x"].isna().sum() == 1
+        assert np.isfinite(mixed.numbers).all()
+        days = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03", None, None])})
+        assert make_task("t", days, [0, 1, 0, 1]).numbers.ravel().tolist() == [-1, 1, 0, 0]
+
+    def test_classes(self) -> None:
+        target = ["b", "a", None, "", "a", "b", "once", np.nan]
+        task = make_task("t", pd.DataFrame({"x": range(8)}), target)
+        assert task.classes.tolist() == [1, 0, -1, -1, 0, 1, -1, -1]
+        assert task.class_names == ("a", "b")
+        assert task.class_sizes == {"a": 2, "b": 2}
+        assert task.notes == (
+            "classes of a single row count as unknown: once",
+            "4 rows of unknown class take part without being labelled or tested",
+        )
+        numbers = make_task("t", pd.DataFrame({"x": range(4)}), [10, 9, 10, 9])
+        assert numbers.class_names == ("9", "10")
+        mixed = make_task("t", pd.DataFrame({"x": range(4)}), ["b", 9, "b", 9])
+        assert mixed.class_names == ("9", "b")
+
+    def test_malformed_tables(self) -> None:
+        huge = pd.DataFrame({"x": [1.0, -1e308, 1e308, np.nan]})
+        two = ["a", "b", "a", "b"]
+        for frame, target, message in (
+            (table(), ["a"] * 4, "target: expected at least two classes"),
+            (table(), ["a", "a", "a", "b"], "target: expected at least two classes"),
+            (table(), [None] * 4, "target: expected at least two classes"),
+            (table()[[]], two, "at least one column"),
+            (huge, two, r"column 'x': expected numbers up to 1e\+150"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                make_task("t", frame, target)
+
+    def test_reordering_moves_rows_numbers_and_classes_together(self) -> None:
+        task = make_task("t", table(), ["a", "b", "a", "b"])
+        order = np.array([3, 1, 0, 2])
+        other = task.reordered(order)
+        again = make_task("t", table().iloc[order].reset_index(drop=True), ["b", "b", "a", "a"])
+        pd.testing.assert_frame_equal(other.rows, again.rows)
+        assert (other.classes == again.classes).all()
+        assert other.numbers == pytest.approx(again.numbers)
+
+    def test_hyperedges(self) -> None:
+        task = make_task("t", table()[["colour", "old"]], ["a", "b", "a", "b"])
+        rows, edges = hyperedges(task)
+        sets = {frozenset(rows[edges == e].tolist()) for e in range(5)}
+        assert sets == {frozenset(s) for s in ({1, 2}, {3}, {0}, {1, 2, 3})}
+        points = np.random.default_rng(0).normal(size=(30, 3))
+        task = make_task("t", pd.DataFrame(points), [0, 1] * 15)
+        rows, edges = hyperedges(task)
+        distances = np.linalg.norm(task.numbers[:, None] - task.numbers, axis=2)
+        for edge in range(30):
+            assert sorted(rows[edges == edge]) == sorted(np.argsort(distances[edge])[:11])
+
+    def test_named_datasets(self) -> None:
+        cars = load_task("cars")
+        assert cars.class_sizes == {"acc": 384, "good": 69, "unacc": 1210, "vgood": 65}
+        assert load_task("spiral").rows.shape == (5000, 3)
+        assert not load_task("wine").categorical
+
+    def test_files(self, tmp_path: Path) -> None:
+        path = tmp_path / "things.tsv"
+        path.write_text("id\tsize\tkind\nn1\t1.5\ta\nn2\t2.5\tb\nn3\t3.5\ta\nn4\t\tb\n")
+        task = file_task(read_file(path), "kind")
+        assert list(task.rows) == ["size"]
+        assert task.rows["size"].tolist() == [1.5, 2.5, 3.5, 2.5]
+        assert task.notes[0] == "column id left out: identifier"
+        with pytest.raises(ValueError, match="expected a column to learn from"):
+            file_task(read_file(path), "kind", drop=["size"])
