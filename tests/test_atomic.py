@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from lowrankgcn._atomic import replacing, write_text
+from lowrankgcn._atomic import new_folder, replacing, write_bytes, write_text
 
 
 def test_replaces_with_the_usual_permissions(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
-    write_text(path, "old")
+    write_bytes(path, b"old")
     write_text(path, "λ")
     assert path.read_bytes() == "λ".encode()
     plain = tmp_path / "plain"
@@ -48,6 +48,18 @@ def test_a_block_that_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_new_folder_is_complete_or_absent(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "parts") as beside:
+        (beside / "first").write_text("one")
+    assert (tmp_path / "parts" / "first").read_text() == "one"
+    with pytest.raises(FileExistsError), new_folder(tmp_path / "parts"):
+        pass
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "others") as beside:
+        (beside / "first").write_text("one")
+        raise KeyboardInterrupt
+    assert [path.name for path in tmp_path.iterdir()] == ["parts"]
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("old")
@@ -57,17 +69,17 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert target.read_text() == "new"
 
 
-def test_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="is a folder"):
         write_text(tmp_path, "text")
 
 
-def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:
+def test_undecodable_names_are_escaped(tmp_path: Path) -> None:
     write_text(tmp_path / "page", os.fsdecode(b"\xff.csv"))
     assert (tmp_path / "page").read_bytes() == b"\\udcff.csv"
 
 
-def test_a_name_as_long_as_names_may_be(tmp_path: Path) -> None:
+def test_the_longest_possible_name(tmp_path: Path) -> None:
     path = tmp_path / ("\N{BLACK STAR}" * 85)
     write_text(path, "text")
     assert list(tmp_path.iterdir()) == [path]

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info
 
-from lowrankgcn._parallel import available_threads, chunks, map_chunks, single_threaded_blas
+from lowrankgcn._parallel import (
+    SharedLimit,
+    available_threads,
+    chunks,
+    inline_chunks,
+    map_chunks,
+    single_threaded_blas,
+    single_threaded_blas_if_small,
+    worthwhile_threads,
+)
 
 
 def blas_threads():
@@ -23,10 +33,12 @@ def test_chunks_cover_every_row_once(n, size):
     assert all(0 < stop - start <= size for start, stop in spans)
 
 
-@pytest.mark.parametrize(("n", "size", "name"), [(-1, 2, "n:"), (3, 0, "size:"), (2.5, 1, "n:")])
-def test_chunks_refuse_bad_arguments(n, size, name):
-    with pytest.raises(ValueError, match=name):
-        chunks(n, size)
+def test_bad_arguments_are_rejected():
+    for n, size, name in ((-1, 2, "n:"), (3, 0, "size:"), (2.5, 1, "n:")):
+        with pytest.raises(ValueError, match=name):
+            chunks(n, size)
+    with pytest.raises(ValueError, match="n_threads"):
+        map_chunks(lambda a, b: a, 3, 1, n_threads=0)
 
 
 @given(
@@ -93,22 +105,62 @@ def test_blas_is_held_to_one_thread_and_restored():
     assert blas_threads() == before
 
 
-def test_overlapping_calls_restore_the_first_setting():
+def test_overlapping_limits_of_two_threads_restore_the_first_setting():
+    """The first thread leaves before the second, and the limit holds until the second leaves."""
     before = blas_threads()
-    started = threading.Barrier(2, timeout=10)
+    first_inside, second_inside, first_left = (threading.Event() for _ in range(3))
+    during = []
 
-    def run():
-        def work(start, stop):
-            if start == 0:
-                started.wait()  # both calls are inside before either leaves
+    def first():
+        with single_threaded_blas():
+            first_inside.set()
+            assert second_inside.wait(10)
+        first_left.set()
 
-        map_chunks(work, 4, 1, n_threads=2)
+    def second():
+        assert first_inside.wait(10)
+        with single_threaded_blas():
+            second_inside.set()
+            assert first_left.wait(10)
+            during.append(max(blas_threads()))
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    run()
-    thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        for done in (pool.submit(first), pool.submit(second)):
+            done.result(timeout=30)
+    assert during == [1]
     assert blas_threads() == before
+
+
+def test_a_limit_that_cannot_be_applied_is_not_held():
+    limited = []
+
+    def apply():
+        if not limited:
+            limited.append("failed")
+            raise RuntimeError("no such library")
+        limited.append("applied")
+        return lambda: limited.append("undone")
+
+    limit = SharedLimit(apply)
+    with pytest.raises(RuntimeError, match="no such library"), limit.hold():
+        pass
+    with limit.hold():
+        assert limited == ["failed", "applied"]
+    assert limited == ["failed", "applied", "undone"]
+
+
+def test_small_problems_and_small_work_use_one_thread(monkeypatch):
+    monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", "3")
+    assert worthwhile_threads(1000) == 1
+    assert worthwhile_threads(10**8) == 3
+    before = blas_threads()
+    with single_threaded_blas_if_small(1000):
+        assert max(blas_threads()) == 1
+    with single_threaded_blas_if_small(10**6):
+        assert blas_threads() == before
+    here = threading.get_ident()
+    with inline_chunks():
+        assert set(map_chunks(lambda a, b: threading.get_ident(), 3, 1)) == {here}
 
 
 def test_environment_overrides_the_number_of_threads(monkeypatch):
@@ -120,8 +172,3 @@ def test_environment_overrides_the_number_of_threads(monkeypatch):
         monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", bad)
         with pytest.raises(ValueError, match="LOWRANKGCN_NUM_THREADS"):
             available_threads()
-
-
-def test_bad_number_of_threads_is_refused():
-    with pytest.raises(ValueError, match="n_threads"):
-        map_chunks(lambda a, b: a, 3, 1, n_threads=0)

@@ -25,17 +25,18 @@ __all__ = ["is_stream", "new_folder", "replacing", "write_bytes", "write_text"]
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path beside `path` to write to; it takes the place of `path` when the block ends well.
+    """Yield a temporary path in the same folder, renamed to `path` when the block succeeds.
 
-    A run killed at any moment leaves the old file or the whole new one; an exception, Ctrl-C too,
-    leaves the old one and nothing beside it. A device or a pipe is written to, not replaced.
+    A process killed at any moment leaves either the old file or the complete new one. An exception,
+    including Ctrl-C, keeps the old file and removes the temporary one. Devices and pipes are
+    written to, not replaced.
 
     Raises
     ------
     OSError
-        If the folder cannot be written to or is full; the old file is then untouched.
+        If the folder is not writable or full; the old file stays unchanged.
     """
-    target = Path(os.path.realpath(path))  # a link stays a link
+    target = Path(os.path.realpath(path))  # keeps a symbolic link
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
     if is_stream(path):
@@ -45,8 +46,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             with open(beside, "rb") as source, open(path, "wb") as stream:
                 shutil.copyfileobj(source, stream)
         return
-    # In the same folder, because a rename is atomic only within one file system. Unlike tempfile's
-    # 0600 the usual permissions hold, so that the file can be shared.
+    # A rename is atomic only within one file system, hence the same folder. Unlike tempfile's 0600
+    # the file gets the usual permissions.
     beside = _beside(target)
     try:
         yield beside
@@ -62,25 +63,25 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a device, a pipe or a socket, which nothing can take the place of."""
+    """Return whether a path is a device, a pipe or a socket, which cannot be replaced."""
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
 def _beside(target: Path) -> Path:
-    # A part of the name, as names have at most 255 bytes and letters up to four.
+    # Names have at most 255 bytes, and a character up to four.
     return target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}")
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Put `data` in place of a file."""
+    """Write `data` to a file atomically."""
     with replacing(path) as beside:
         beside.write_bytes(data)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Put `text`, in UTF-8 with plain newlines, in place of a file.
+    """Write `text` to a file atomically, in UTF-8 with plain newlines.
 
-    Bytes of a file's name that are no text are escaped.
+    Undecodable bytes, such as those of a file name, are escaped.
     """
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
@@ -88,15 +89,14 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 @contextmanager
 def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to, which gets the name `path` when the block ends well.
+    """Yield a temporary folder that is renamed to `path` when the block succeeds.
 
-    Until then it has a name with a dot before and a mark behind; an exception, Ctrl-C too, removes
-    it with all that is in it.
+    An exception, including Ctrl-C, removes the folder and its contents.
 
     Raises
     ------
     OSError
-        If there is something of that name already, or the folder cannot be made.
+        If `path` exists already, or the folder cannot be created.
 
     Examples
     --------

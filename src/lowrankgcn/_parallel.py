@@ -1,16 +1,15 @@
-"""Work on row chunks, on all available processors, with results in row order.
+"""Parallel work on row chunks, with results in row order.
 
-Everything large in the package is done in chunks of rows that fit the cache; NumPy releases the
-interpreter lock inside its loops, so plain threads run several chunks at once:
+Large computations run on chunks of rows that fit the cache. NumPy releases the interpreter lock
+inside its loops, so plain threads process several chunks at once:
 
 >>> import numpy as np
 >>> x = np.arange(10.0)
 >>> map_chunks(lambda start, stop: float(x[start:stop].sum()), len(x), 4)
 [6.0, 22.0, 17.0]
 
-A BLAS that starts its own threads inside every chunk would fight with them, so it is held to one
-thread while chunks run. The environment variable ``LOWRANKGCN_NUM_THREADS`` overrides the number
-of threads.
+The BLAS is limited to one thread while chunks run, because its own threads would compete with them.
+The environment variable ``LOWRANKGCN_NUM_THREADS`` overrides the number of threads.
 """
 
 from __future__ import annotations
@@ -22,16 +21,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from typing import TypeVar
+from typing import TypeVar, final
 
 # Imported for its side effect: SciPy carries a BLAS of its own, which must be loaded before the
-# controller below looks for libraries.
+# controller below searches for libraries.
 import scipy.linalg  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
 from lowrankgcn._validation import invalid, positive_int
 
 __all__ = [
+    "SharedLimit",
     "available_threads",
     "chunks",
     "inline_chunks",
@@ -43,14 +43,17 @@ __all__ = [
 
 Result = TypeVar("Result")
 
-_SMALL_PROBLEM = 20_000
-_WORTH_A_THREAD = 4_000_000
+# Measured: below these sizes starting threads (0.4 ms) costs more than they save.
+_SMALL_PROBLEM = 20_000  # rows
+_WORTH_A_THREAD = 4_000_000  # elementary steps, a few milliseconds
 _VARIABLE = "LOWRANKGCN_NUM_THREADS"
 _in_worker = threading.local()
 
 
 def chunks(n: int, size: int) -> list[tuple[int, int]]:
-    """Half-open row ranges (start, stop) of length `size`, the last one shorter, that cover 0..n-1.
+    """Return half-open row ranges (start, stop) of length `size` that cover 0..n-1.
+
+    The last range may be shorter.
 
     Examples
     --------
@@ -77,7 +80,7 @@ def available_threads() -> int:
 
 
 def worthwhile_threads(work: int) -> int:
-    """Threads worth starting for `work` elementary steps: one below a few milliseconds.
+    """Return the number of threads worth starting for `work` elementary steps.
 
     Examples
     --------
@@ -103,25 +106,24 @@ def map_chunks(
     n : int
         Number of rows.
     size : int
-        Rows per chunk; choose it from the cache size and never from the number of threads, so that
-        sums over chunks have the same bits on every machine.
+        Rows per chunk. Choose it from the cache size and not from the number of threads, so that
+        sums over chunks do not depend on the latter.
     n_threads : int, optional
-        Number of threads, the caller's included; :func:`available_threads` when omitted.
+        Number of threads including the caller's; :func:`available_threads` by default.
 
     Returns
     -------
     list
-        One result per chunk, in row order whatever the order of execution.
+        One result per chunk, in row order.
 
     Raises
     ------
     Exception
-        Whatever `function` raised for the first chunk that failed; later chunks are not started.
+        The exception of the first chunk that failed; later chunks are not started.
 
     Notes
     -----
-    One chunk, or a call from inside another ``map_chunks``, runs inline. Otherwise the cost is that
-    of starting the threads, about 0.4 ms.
+    A single chunk, or a call from inside another ``map_chunks``, runs in the calling thread.
 
     Examples
     --------
@@ -138,7 +140,7 @@ def map_chunks(
 
 @contextmanager
 def inline_chunks() -> Iterator[None]:
-    """Run all chunks of this thread in this thread, where others look after parallel work.
+    """Run all chunks in the calling thread inside a ``with`` block.
 
     Examples
     --------
@@ -163,10 +165,9 @@ def _run(
     queue = iter(range(len(spans)))
 
     # Each thread draws the next chunk until none is left: cheaper than one future per chunk, and a
-    # slow thread holds up nobody.
+    # slow thread delays no other.
     def work() -> None:
-        _in_worker.active = True
-        try:
+        with inline_chunks():
             while True:
                 with lock:
                     i = None if errors else next(queue, None)
@@ -176,8 +177,6 @@ def _run(
                     results[i] = function(*spans[i])
                 except BaseException as error:
                     errors[i] = error
-        finally:
-            _in_worker.active = False
 
     if threads == 1:
         work()
@@ -194,41 +193,84 @@ def _run(
     return [results[i] for i in range(len(spans))]
 
 
+@final
+class SharedLimit:
+    """A process-wide setting that overlapping ``with`` blocks of several threads share.
+
+    The first block to enter applies the setting and the last one to leave undoes it. If every block
+    saved and restored the setting itself, a block that entered second and left last would restore
+    the limited value for good.
+
+    Parameters
+    ----------
+    apply : callable
+        Applies the setting and returns a function that undoes it.
+
+    Examples
+    --------
+    >>> def apply():
+    ...     print("limited")
+    ...     return lambda: print("restored")
+    >>> limit = SharedLimit(apply)
+    >>> with limit.hold(), limit.hold():
+    ...     print("working")
+    limited
+    working
+    restored
+    """
+
+    def __init__(self, apply: Callable[[], Callable[[], None]]) -> None:
+        self._apply = apply
+        self._undo: Callable[[], None] | None = None
+        self._holders = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Keep the setting applied inside a ``with`` block."""
+        with self._lock:
+            if self._undo is None:
+                self._undo = self._apply()
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                if not self._holders and self._undo is not None:
+                    undo, self._undo = self._undo, None
+                    undo()
+
+
 @cache
 def _controller() -> ThreadpoolController:
-    # Looking through the loaded libraries takes milliseconds, setting a limit microseconds.
+    # Searching the loaded libraries takes milliseconds, setting a limit microseconds.
     return ThreadpoolController()
 
 
-_blas_lock = threading.Lock()
+def _limit_blas() -> Callable[[], None]:
+    limiter = _controller().limit(limits=1, user_api="blas")
+    return lambda: limiter.restore_original_limits()
 
 
-@contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Hold the BLAS to one thread inside a ``with`` block, then restore its setting.
+_BLAS_LIMIT = SharedLimit(_limit_blas)
+
+
+def single_threaded_blas() -> AbstractContextManager[None]:
+    """Limit the BLAS to one thread inside a ``with`` block, then restore its setting.
 
     Examples
     --------
     >>> with single_threaded_blas():
     ...     pass  # many small products
     """
-    # The setting belongs to the process. If each of several overlapping uses saved and restored it,
-    # the last to leave would restore the 1 that another had set; so only the first one does. One
-    # that outlasts it runs on with more threads, which costs time but changes nothing else.
-    if not _blas_lock.acquire(blocking=False):
-        yield
-        return
-    try:
-        with _controller().limit(limits=1, user_api="blas"):
-            yield
-    finally:
-        _blas_lock.release()
+    return _BLAS_LIMIT.hold()
 
 
 def single_threaded_blas_if_small(n: int) -> AbstractContextManager[None]:
-    """Hold the BLAS to one thread for a problem of n ≤ 20 000 rows; leave it alone for larger ones.
+    """Limit the BLAS to one thread for a problem of n ≤ 20 000 rows.
 
-    Small products gain nothing from threads and lose a hundredfold when a neighbour is busy.
+    Small products gain nothing from threads and become a hundred times slower on a busy machine.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Checks of user input, with one message style: argument, what was expected, what came.
+"""Validation of user input, with one message style: argument, requirement, value received.
 
 >>> positive_int(0, "k")
 Traceback (most recent call last):
@@ -22,6 +22,7 @@ __all__ = [
     "choice",
     "finite_array",
     "finite_total",
+    "integer_array",
     "invalid",
     "node_index",
     "pair_index",
@@ -32,11 +33,11 @@ __all__ = [
     "sparse_matrix",
 ]
 
-MOST_NODES = 2**48  # more than any memory holds, few enough for SciPy to count
+MOST_NODES = 2**48  # beyond any memory, within SciPy's index types
 
 
 def invalid(name: str, expected: str, got: object) -> ValueError:
-    """Build the one error message style of the package."""
+    """Return a ValueError in the message style of the package."""
     return ValueError(f"{name}: expected {expected}, got {got}")
 
 
@@ -49,7 +50,7 @@ def choice(value: Any, name: str, options: Iterable[str]) -> str:
 
 
 def positive_int(value: Any, name: str, *, minimum: int = 1, maximum: int | None = None) -> int:
-    """Return `value` as an int within the bounds; booleans and fractions are refused."""
+    """Return `value` as an int within the bounds; reject booleans and fractions."""
     upper = "" if maximum is None else f" and <= {maximum}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise invalid(name, f"an integer >= {minimum}{upper}", repr(value))
@@ -79,7 +80,7 @@ def positive_float(
         number = float(value)
     except OverflowError:
         number = math.inf
-    # A maximum in single precision, such as np.float32(0.1), may be a little above it.
+    # A float32 value such as np.float32(0.1) may lie slightly above its maximum.
     too_large = number > maximum * (1 + 1e-6) or number >= below
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or too_large:
         raise invalid(name, expected, number)
@@ -91,10 +92,7 @@ def finite_array(
 ) -> NDArray[np.float64]:
     """Return `value` as a finite float64 array of `ndim` dimensions, any number if None."""
     allowed = (ndim,) if isinstance(ndim, int) else ndim
-    expected = "a real numeric array"
-    if allowed:
-        plural = "" if allowed == (1,) else "s"
-        expected += f" with {' or '.join(map(str, allowed))} dimension{plural}"
+    expected = "a real numeric array" + _dimensions(allowed)
     if sp.issparse(value):
         raise invalid(name, "a dense array", f"a sparse {value.format} matrix")
     if np.ma.isMaskedArray(value) and np.ma.is_masked(value):
@@ -103,7 +101,7 @@ def finite_array(
         raw = np.asarray(value)
         if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and _holds_text(raw)):
             raise TypeError("not numeric")
-        with np.errstate(over="ignore"):  # of a wider type: the search below names the infinity
+        with np.errstate(over="ignore"):  # the check below reports the infinity
             array = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise invalid(name, expected, _describe(value)) from None
@@ -111,7 +109,7 @@ def finite_array(
         raise invalid(name, expected, f"{_describe(value)}: {error}") from None
     if allowed is not None and array.ndim not in allowed:
         raise invalid(name, expected, f"shape {array.shape}")
-    # A sum is NaN or infinite when an entry is; the entries are only searched to name one of them.
+    # The sum is NaN or infinite if an entry is, so the entries are rarely searched.
     with np.errstate(invalid="ignore", over="ignore"):
         total = array.sum()
     if not np.isfinite(total) and not np.isfinite(array).all():
@@ -131,7 +129,7 @@ def sparse_matrix(value: Any, name: str) -> Any:
         raise invalid(name, "a real numeric matrix", f"dtype {value.dtype}")
     if value.format in ("csr", "csc", "bsr"):
         try:
-            # Compiled code would read and write beyond its arrays.
+            # Compiled code would read and write out of bounds.
             value.check_format(full_check=True)
         except ValueError as error:
             raise invalid(name, "a well-formed sparse matrix", error) from None
@@ -139,7 +137,7 @@ def sparse_matrix(value: Any, name: str) -> Any:
 
 
 def finite_total(weights: NDArray[np.float64], name: str) -> None:
-    """Refuse weights >= 0 whose sum, which bounds every degree, overflows."""
+    """Reject weights >= 0 whose sum, a bound on every degree, overflows."""
     with np.errstate(over="ignore"):
         if not np.isfinite(weights.sum()):
             raise invalid(name, "weights of a finite sum", f"weights up to {weights.max():g}")
@@ -153,36 +151,32 @@ def points_array(value: Any, name: str = "points") -> NDArray[np.float64]:
     return array
 
 
+def integer_array(value: Any, name: str, *, ndim: int, maximum: int) -> NDArray[Any]:
+    """Return `value` as an integer array of `ndim` dimensions with entries in 0..`maximum`."""
+    array = _raw_array(value, name)
+    if array.ndim != ndim or (array.size and array.dtype.kind not in "iu"):
+        expected = "an integer array" + _dimensions((ndim,))
+        raise invalid(name, expected, f"{array.dtype} of shape {array.shape}")
+    if array.size and (array.min() < 0 or array.max() > maximum):
+        raise invalid(name, f"indices in 0..{maximum}", f"{array.min()}..{array.max()}")
+    return array
+
+
 def node_index(value: Any, name: str, n_nodes: int) -> NDArray[np.intp]:
     """Return `value`, integers or a boolean mask, as a 1-D index into ``range(n_nodes)``."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise invalid(name, "a 1-D integer index", "a ragged list") from None
-    if array.dtype.kind == "b":
+    array = _raw_array(value, name)
+    if array.dtype == bool:
         if array.shape != (n_nodes,):
             raise invalid(name, f"a mask of shape ({n_nodes},)", f"shape {array.shape}")
         return np.flatnonzero(array)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise invalid(name, "a 1-D integer index", f"{array.dtype} of shape {array.shape}")
-    if array.size and (array.min() < 0 or array.max() >= n_nodes):
-        raise invalid(name, f"indices in 0..{n_nodes - 1}", f"{array.min()}..{array.max()}")
-    return array.astype(np.intp, copy=False)
+    return integer_array(array, name, ndim=1, maximum=n_nodes - 1).astype(np.intp, copy=False)
 
 
 def pair_index(value: Any, name: str) -> NDArray[np.int64]:
     """Return `value` as an integer array of shape (2, m) with entries >= 0; m may be 0."""
-    expected = "an integer array of shape (2, m)"
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):
-        raise invalid(name, expected, "a ragged list") from None
-    if array.ndim != 2 or len(array) != 2 or (array.size and array.dtype.kind not in "iu"):
-        raise invalid(name, expected, f"{array.dtype} of shape {array.shape}")
-    if array.size and array.min() < 0:
-        raise invalid(name, "indices >= 0", array.min())
-    if array.size and array.max() >= MOST_NODES:
-        raise invalid(name, f"indices < {MOST_NODES}", array.max())
+    array = integer_array(value, name, ndim=2, maximum=MOST_NODES - 1)
+    if len(array) != 2:
+        raise invalid(name, "an integer array of shape (2, m)", f"shape {array.shape}")
     return array.astype(np.int64, copy=False)
 
 
@@ -193,6 +187,20 @@ def random_generator(random_state: Any, name: str = "random_state") -> np.random
     if random_state is None:
         return np.random.default_rng()
     return np.random.default_rng(positive_int(random_state, name, minimum=0))
+
+
+def _raw_array(value: Any, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError):
+        raise invalid(name, "an array", "a ragged list") from None
+
+
+def _dimensions(allowed: tuple[int, ...] | None) -> str:
+    if not allowed:
+        return ""
+    plural = "" if allowed == (1,) else "s"
+    return f" with {' or '.join(map(str, allowed))} dimension{plural}"
 
 
 def _holds_text(array: NDArray[Any]) -> bool:

@@ -1,8 +1,7 @@
-"""Errors and warnings, each naming what the user can do about it.
+"""Errors and warnings; each message names a remedy.
 
-Bad arguments raise :class:`ValueError`; the classes here are for situations that only the numbers
-reveal: a solver that does not converge, a rank that the data does not have, a graph in several
-pieces, a cut through a multiple eigenvalue.
+Bad arguments raise :class:`ValueError`. The classes here cover situations that only the computation
+reveals, such as a solver that does not converge or a disconnected graph.
 """
 
 import sys
@@ -22,27 +21,27 @@ __all__ = [
 
 
 class DataUnavailableError(OSError):
-    """A data file is neither at hand nor to be fetched; the message says where to put it."""
+    """A data file is missing and cannot be downloaded."""
 
 
 class EigensolverError(RuntimeError):
-    """An eigensolver did not reach the requested tolerance; the message says what to change."""
+    """An eigensolver did not reach the requested tolerance."""
 
 
 class FastSumError(RuntimeError):
-    """The named way of summing a Gaussian kernel cannot represent it; the message says why."""
+    """The requested fast summation method cannot represent the Gaussian kernel."""
 
 
 class UnlabelledComponentWarning(UserWarning):
-    """A part of the graph has no label, so nothing can be said about its rows."""
+    """A connected component has no labelled row, so its predictions are arbitrary."""
 
 
 class AccuracyWarning(UserWarning):
-    """A measured error is larger than the tolerance asked for; the result says how large."""
+    """A measured error exceeds the requested tolerance."""
 
 
 class RankWarning(UserWarning):
-    """More eigenpairs were asked for than the operator determines; fewer are returned."""
+    """The operator has fewer eigenpairs than requested; fewer are returned."""
 
 
 class DisconnectedGraphWarning(UserWarning):
@@ -54,7 +53,7 @@ class DegenerateCutWarning(UserWarning):
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's own code that called into the package, however deep we are."""
+    """Issue a warning that points at the line of user code that called the package."""
     package = __name__.partition(".")[0]
     level, frame = 1, sys._getframe()
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:

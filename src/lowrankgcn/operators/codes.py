@@ -34,7 +34,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from lowrankgcn._validation import MOST_NODES, invalid, node_index, positive_int
+from lowrankgcn._validation import MOST_NODES, integer_array, invalid, node_index, positive_int
 from lowrankgcn.operators.base import FloatArray
 from lowrankgcn.operators.column_groups import (
     ColumnGroup,
@@ -307,14 +307,7 @@ class CodeFactor(Factor):
 
 
 def _as_codes(value: Any, n_hyperedges: int) -> NDArray[Any]:
-    try:
-        codes = np.asarray(value)
-    except (TypeError, ValueError):
-        raise invalid("codes", "an integer array (n, p)", "a ragged list") from None
-    if codes.ndim != 2 or (codes.size and codes.dtype.kind not in "iu"):
-        raise invalid("codes", "an integer array (n, p)", f"{codes.dtype} of shape {codes.shape}")
-    if codes.size and (codes.min() < 0 or codes.max() > n_hyperedges):
-        raise invalid("codes", f"integers in 0..{n_hyperedges}", f"{codes.min()}..{codes.max()}")
+    codes = integer_array(value, "codes", ndim=2, maximum=n_hyperedges)
     # A view, so that making it read-only does not lock the caller's array.
     codes = codes.astype(np.min_scalar_type(n_hyperedges), order="F", copy=False).view()
     codes.flags.writeable = False
