@@ -52,9 +52,13 @@ UNREADABLE: dict[str, tuple[str, bytes, str]] = {
     ),
     "ragged TSV": ("t.tsv", b"size\tkind\n1.5\ta\n2.5\n", "line 3: expected 2 cells"),
     "quote never closed": ("t.csv", b'size,kind\n1.5,"a\n2.5,b\n', "line 2: expected cells"),
-    "quote never closed at the end": ("t.csv", b'size,kind\n1.5,"a', "never closed"),
-    "two columns of one name": ("t.csv", b"size,size,kind\n1,2,a\n", "several named 'size'"),
-    "two columns without a name": ("t.csv", b"size,,\n1,2,a\n", "several named ''"),
+    "quote never closed at the end": ("t.csv", b'size,kind\n1.5,"a', "unclosed quote"),
+    "two columns of one name": (
+        "t.csv",
+        b"size,size,kind\n1,2,a\n",
+        "columns named 'size'",
+    ),
+    "two columns without a name": ("t.csv", b"size,,\n1,2,a\n", "columns named ''"),
     "Latin-1": ("t.csv", "size,kind\n1.5,grün\n".encode("latin-1"), "line 2: expected text"),
     "mixed encodings": (
         "t.csv",
@@ -87,7 +91,11 @@ UNREADABLE: dict[str, tuple[str, bytes, str]] = {
     "Parquet without columns": ("t.parquet", parquet({}), "row"),
     "lists in cells": ("t.parquet", parquet({"size": [[1], [2]]}), "'size': expected one value"),
     "records in cells": ("t.parquet", parquet({"size": [{"x": 1}]}), "'size': expected one value"),
-    "Parquet with repeated names": ("t.parquet", _with_repeated_names(), "several named 'size'"),
+    "Parquet with repeated names": (
+        "t.parquet",
+        _with_repeated_names(),
+        "columns named 'size'",
+    ),
 }
 
 #: Tables, but none that `classify --target kind` could learn from.

@@ -15,14 +15,13 @@ from lowrankgcn.files import Columns, choose_columns
 from lowrankgcn.files.cells import Cells
 
 
-def meaning(*values: Any, decimal: str = ".") -> str:
-    return Cells.of(pd.Series(values, name="x"), decimal).meaning
+def kind(*values: Any, decimal: str = ".") -> str:
+    return Cells.from_column(pd.Series(values, name="x"), decimal).kind
 
 
-class TestMeaning:
-    @pytest.mark.parametrize(
-        "values",
-        [
+class TestKind:
+    def test_numbers(self) -> None:
+        for values in (
             ("1", "2"),
             ("1.5", "-2e3", None),
             (" 1", "2 "),
@@ -33,14 +32,11 @@ class TestMeaning:
             (1, 2),
             (1.5, None),
             (Decimal("1.5"), Decimal("2")),
-        ],
-    )
-    def test_numbers(self, values: tuple[Any, ...]) -> None:
-        assert meaning(*values) == "number"
+        ):
+            assert kind(*values) == "number", values
 
-    @pytest.mark.parametrize(
-        "values",
-        [
+    def test_categories(self) -> None:
+        for values in (
             ("a", "b"),
             ("007", "123"),
             ("+049", "1"),
@@ -53,59 +49,54 @@ class TestMeaning:
             (None, None),
             ("31.12.2024", "1.1.2025"),
             ("2024-02-30", "2024-01-01"),
-        ],
-    )
-    def test_categories(self, values: tuple[Any, ...]) -> None:
-        assert meaning(*values) == "category"
+        ):
+            assert kind(*values) == "category", values
 
-    @pytest.mark.parametrize(
-        "values",
-        [
+    def test_dates(self) -> None:
+        for values in (
             ("2024-01-31", "2024-02-01", None),
             ("2024-01-31T10:00", "2024-01-31 11:00:00.5"),
             ("2024-01-31T10:00:00Z", "2024-01-31T10:00:00+02:00"),
             (datetime.date(2024, 1, 31), None),
             (pd.Timestamp("2024-01-31", tz="UTC"), None),
-        ],
-    )
-    def test_dates(self, values: tuple[Any, ...]) -> None:
-        assert meaning(*values) == "date"
+        ):
+            assert kind(*values) == "date", values
 
     def test_decimal_commas_where_cells_are_apart_by_semicolons(self) -> None:
-        cells = Cells.of(pd.Series(["1,5", "2", None]), ",")
-        assert cells.meaning == "number"
+        cells = Cells.from_column(pd.Series(["1,5", "2", None]), ",")
+        assert cells.kind == "number"
         np.testing.assert_array_equal(cells.as_numbers(), [1.5, 2.0, np.nan])
 
     def test_whole_numbers(self) -> None:
-        assert Cells.of(pd.Series(["3", "1"])).as_numbers().dtype == np.int64
-        assert Cells.of(pd.Series(["3", None])).as_numbers().tolist()[0] == 3.0
-        assert Cells.of(pd.Series(["9" * 40, "1"])).as_numbers().dtype == np.float64
+        assert Cells.from_column(pd.Series(["3", "1"])).as_numbers().dtype == np.int64
+        assert Cells.from_column(pd.Series(["3", None])).as_numbers().tolist()[0] == 3.0
+        assert Cells.from_column(pd.Series(["9" * 40, "1"])).as_numbers().dtype == np.float64
 
     def test_times_are_in_utc(self) -> None:
-        cells = Cells.of(pd.Series(["2024-01-31T10:00:00+02:00", None]))
+        cells = Cells.from_column(pd.Series(["2024-01-31T10:00:00+02:00", None]))
         times = cells.as_dates()
         assert times[0] == np.datetime64("2024-01-31T08:00:00")
         assert np.isnat(times[1])
 
-    @pytest.mark.parametrize("seconds", [10**12, -(10**12), 10**15])
-    def test_times_without_a_date(self, seconds: int) -> None:
-        times = pa.array([0, seconds], pa.timestamp("s"))
-        with pytest.raises(ValueError, match="years 1 to 9999"):
-            Cells.of(pd.Series(times, dtype=pd.ArrowDtype(times.type)))
+    def test_times_outside_the_calendar(self) -> None:
+        for seconds in [10**12, -(10**12), 10**15]:
+            times = pa.array([0, seconds], pa.timestamp("s"))
+            with pytest.raises(ValueError, match="years 1 to 9999"):
+                Cells.from_column(pd.Series(times, dtype=pd.ArrowDtype(times.type)))
 
     def test_categories_are_sorted(self) -> None:
-        categories = Cells.of(pd.Series(["b", None, "a", "b"])).as_categories()
+        categories = Cells.from_column(pd.Series(["b", None, "a", "b"])).as_categories()
         assert categories.categories.tolist() == ["a", "b"]
         assert categories.codes.tolist() == [1, -1, 0, 1]
 
     def test_numbers_as_categories(self) -> None:
-        categories = Cells.of(pd.Series([2.5, 1.0, 2.5, np.nan])).as_categories()
+        categories = Cells.from_column(pd.Series([2.5, 1.0, 2.5, np.nan])).as_categories()
         assert categories.categories.tolist() == ["1", "2.5"]
         assert categories.codes.tolist() == [1, 0, 1, -1]
 
     def test_unlike_cells(self) -> None:
-        with pytest.raises(ValueError, match="values of one kind"):
-            Cells.of(pd.Series([1, "x"], dtype=object))
+        with pytest.raises(ValueError, match="values of one type"):
+            Cells.from_column(pd.Series([1, "x"], dtype=object))
 
 
 def table(**columns: Any) -> pd.DataFrame:
@@ -153,28 +144,26 @@ class TestChoice:
         assert columns.left_out == {"unit": "dropped"}
         assert columns.features(frame)["number"].dtype == "category"
 
-    @pytest.mark.parametrize(
-        ("options", "said"),
-        [
+    def test_wrong_names(self) -> None:
+        frame = table(size=[i / 8 for i in range(10)], colour=["red", "blue"] * 5)
+        calls: list[tuple[dict[str, Any], str]] = [
             (
                 {"target": "Kind"},
                 "target: expected a column of the table, got 'Kind'; did you mean",
             ),
             ({"target": "kind", "drop": ["x"]}, "drop: expected a column of the table, got 'x'"),
-            ({"target": "kind", "drop": ["kind"]}, "drop: expected columns that are not in target"),
+            ({"target": "kind", "drop": ["kind"]}, "drop: expected columns not named in target"),
             (
                 {"target": "kind", "drop": ["size"], "numeric": ["size"]},
-                "numeric: expected columns that are not in drop, got 'size'",
+                "numeric: expected columns not named in drop, got 'size'",
             ),
             ({"target": "kind", "numeric": ["colour"]}, "'colour': expected numbers, got 'red'"),
             ({"target": "kind", "drop": ["size", "colour"]}, "'size' is left out"),
-        ],
-    )
-    def test_wrong_names(self, options: dict[str, Any], said: str) -> None:
-        frame = table(size=[i / 8 for i in range(10)], colour=["red", "blue"] * 5)
-        with pytest.raises(ValueError) as caught:
-            choose_columns(frame, **options)
-        assert said in str(caught.value)
+        ]
+        for options, expected in calls:
+            with pytest.raises(ValueError) as caught:
+                choose_columns(frame, **options)
+            assert expected in str(caught.value)
 
     def test_as_json_and_back(self) -> None:
         columns = choose_columns(table(size=[i / 8 for i in range(10)], m=["m"] * 10), "kind")
@@ -185,20 +174,17 @@ class TestChoice:
             columns.left_out,
         )
 
-    @pytest.mark.parametrize(
-        "data",
-        [
+    def test_malformed_json(self) -> None:
+        for data in (
             None,
             {},
             {"target": 1, "used": [], "left_out": []},
             {"target": "a", "used": 3},
             {"target": "a", "used": [["b", []]], "left_out": []},
             {"target": "a", "used": [], "left_out": [["b", {}]]},
-        ],
-    )
-    def test_other_json(self, data: Any) -> None:
-        with pytest.raises(ValueError, match="columns: expected"):
-            Columns.from_dict(data)
+        ):
+            with pytest.raises(ValueError, match="columns: expected"):
+                Columns.from_dict(data)
 
 
 class TestFeatures:

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from lowrankgcn.graphs.cells import Numbers, column_kind, read_cells
 from lowrankgcn.graphs.columns import BinnedColumn, CategoryColumn
 from lowrankgcn.graphs.table import TableEncoder
 
@@ -87,29 +88,35 @@ TWO_VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("binning", ["quantile", "uniform"])
-@pytest.mark.parametrize("kind", TWO_VALUES)
-def test_every_kind_of_column(kind: str, binning: Any) -> None:
-    frame = pd.DataFrame({"x": TWO_VALUES[kind]})
-    encoder, codes = TableEncoder.fit_transform(frame, binning=binning)
-    assert codes[:, 0].tolist() == SAME_CODES
-    restored = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
-    assert restored == encoder
-    assert restored.transform(frame.iloc[[2, 0, 1]]).tolist() == [[0], [1], [2]]
-    empty = frame.iloc[:0]
-    assert encoder.transform(empty).shape == (0, 1)
-    alone = pd.DataFrame({"x": [None, None]}, dtype=object)  # all missing, of another type
-    assert encoder.transform(alone).tolist() == [[2], [2]]
-    with_edge = TableEncoder.fit_transform(frame, missing="edge")
-    assert with_edge[1][:, 0].tolist() == SAME_CODES
-    assert with_edge[0].hyperedge_names[2] == "x=missing"
-    left_out = TableEncoder.fit_transform(frame, missing="drop-column")
-    assert left_out[1].shape == (4, 0)
-    assert left_out[0].dropped == ("x",)
+def test_every_kind_of_column(binning: Any) -> None:
+    for kind, values in TWO_VALUES.items():
+        frame = pd.DataFrame({"x": values})
+        encoder, codes = TableEncoder.fit_transform(frame, binning=binning)
+        assert codes[:, 0].tolist() == SAME_CODES, kind
+        restored = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+        assert restored == encoder, kind
+        assert restored.transform(frame.iloc[[2, 0, 1]]).tolist() == [[0], [1], [2]], kind
+        assert encoder.transform(frame.iloc[:0]).shape == (0, 1), kind
+        alone = pd.DataFrame({"x": [None, None]}, dtype=object)  # all missing, of another type
+        assert encoder.transform(alone).tolist() == [[2], [2]], kind
+        with_edge = TableEncoder.fit_transform(frame, missing="edge")
+        assert with_edge[1][:, 0].tolist() == SAME_CODES, kind
+        assert with_edge[0].hyperedge_names[2] == "x=missing", kind
+        left_out = TableEncoder.fit_transform(frame, missing="drop-column")
+        assert left_out[1].shape == (4, 0), kind
+        assert left_out[0].dropped == ("x",), kind
 
 
-@pytest.mark.parametrize(
-    ("array", "expected"),
-    [
+def test_column_kind_agrees_with_the_cells() -> None:
+    for kind, values in TWO_VALUES.items():
+        if values.dtype != object:  # the type of Python objects follows from their values
+            cells = read_cells(values, "x")
+            numbers = isinstance(cells, Numbers)
+            expected = ("date" if cells.unit else "number") if numbers else "category"
+            assert column_kind(values.dtype) == expected, kind
+
+
+KINDS_OF_TABLES: list[tuple[Any, list[str]]] = [
         (np.array([["b", "x"], ["a", "x"]]), ["0=a", "0=b", "1=x"]),
         (np.array([[b"b", b"x"], [b"a", b"x"]]), ["0=a", "0=b", "1=x"]),
         (np.array([["b"], [""]], dtype=np.dtypes.StringDType()), ["0=", "0=b"]),
@@ -127,12 +134,14 @@ def test_every_kind_of_column(kind: str, binning: Any) -> None:
         (np.array([("b", 1), ("a", 1)], dtype=[("x", "U1"), ("y", "i4")]), ["x=a", "x=b", "y=1"]),
         (np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]]), ["0=1", "0=3", "1=4"]),
         (pd.DataFrame({("a", 1): ["u"], 2: ["v"]}), ["('a', 1)=u", "2=v"]),
-    ],
-)  # fmt: skip
-def test_every_kind_of_table(array: Any, expected: list[str]) -> None:
-    encoder, codes = TableEncoder.fit_transform(array)
-    assert list(encoder.hyperedge_names) == expected
-    assert (encoder.transform(array) == codes).all()
+]  # fmt: skip
+
+
+def test_every_kind_of_table() -> None:
+    for array, expected in KINDS_OF_TABLES:
+        encoder, codes = TableEncoder.fit_transform(array)
+        assert list(encoder.hyperedge_names) == expected
+        assert (encoder.transform(array) == codes).all()
     assert TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict()))) == encoder
 
 
@@ -244,20 +253,20 @@ def test_missing_cells_only_in_new_rows() -> None:
     assert encoder.transform(pd.DataFrame({"x": [None, "b"]})).tolist() == [[2], [1]]
 
 
-@pytest.mark.parametrize("cells", [[None, None], [np.nan, np.nan], pd.to_datetime([None, None])])
-def test_column_without_values(cells: Any) -> None:
-    assert column(cells) == ([], [0, 0])
-    assert column(cells, missing="edge") == (["missing"], [0, 0])
-    encoder = TableEncoder.fit(pd.DataFrame({"x": cells}))
-    assert encoder.transform(pd.DataFrame({"x": [None]})).tolist() == [[0]]
+def test_column_without_values() -> None:
+    for cells in ([None, None], [np.nan, np.nan], pd.to_datetime([None, None])):
+        assert column(cells) == ([], [0, 0])
+        assert column(cells, missing="edge") == (["missing"], [0, 0])
+        encoder = TableEncoder.fit(pd.DataFrame({"x": cells}))
+        assert encoder.transform(pd.DataFrame({"x": [None]})).tolist() == [[0]]
 
 
-@pytest.mark.parametrize("cells", [[3, 3], [0.5, 0.5], ["a", "a"], [False, False], DAYS[[0, 3]]])
 @pytest.mark.parametrize("binning", ["quantile", "uniform"])
-def test_constant_column_is_one_hyperedge(cells: Any, binning: Any) -> None:
-    labels, codes = column(cells, binning=binning)
-    assert len(labels) == 1
-    assert codes == [0, 0]
+def test_constant_column_is_one_hyperedge(binning: Any) -> None:
+    for cells in ([3, 3], [0.5, 0.5], ["a", "a"], [False, False], DAYS[[0, 3]]):
+        labels, codes = column(cells, binning=binning)
+        assert len(labels) == 1
+        assert codes == [0, 0]
 
 
 def test_one_row() -> None:

@@ -13,8 +13,7 @@ from typing import Any
 from lowrankgcn.estimators import GCNClassifier, load
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.files import Columns
-from lowrankgcn.files.cells import Meaning
-from lowrankgcn.graphs.cells import Categories, read_cells
+from lowrankgcn.graphs.cells import Categories, ColumnKind, read_cells
 from lowrankgcn.graphs.columns import BinnedColumn, CategoryColumn, ColumnEncoding
 
 __all__ = ["load_model", "unknown_values"]
@@ -44,13 +43,13 @@ def _columns_of(classifier: GCNClassifier) -> Columns:
     names = getattr(classifier, "feature_names_in_", None)
     if names is None:
         raise ValueError("expected a model of columns with names, got one of an array")
-    used: dict[str, Meaning] = dict.fromkeys(names.tolist(), "number")
+    used: dict[str, ColumnKind] = dict.fromkeys(names.tolist(), "number")
     for column in _encoded(classifier):
-        used[str(column.name)] = _meaning(column)
+        used[str(column.name)] = _column_kind(column)
     return Columns("", used, {})
 
 
-def _meaning(column: ColumnEncoding) -> Meaning:
+def _column_kind(column: ColumnEncoding) -> ColumnKind:
     if column.unit == "datetime":
         return "date"
     if isinstance(column, CategoryColumn):

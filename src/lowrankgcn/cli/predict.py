@@ -18,7 +18,7 @@ from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.telling import Told
 from lowrankgcn.estimators import GCNClassifier
 from lowrankgcn.files import Columns, TableFile, read_file, write_file
-from lowrankgcn.files.columns import texts_of
+from lowrankgcn.files.columns import read_texts
 from lowrankgcn.report.text import percent, plural
 
 __all__ = ["run"]
@@ -83,7 +83,7 @@ def _given(file: TableFile, columns: Columns) -> pd.Series | None:
     if columns.target not in file.frame.columns:
         return None
     try:
-        return texts_of(file.frame, columns.target)
+        return read_texts(file.frame, columns.target)
     except ValueError as error:
         raise ValueError(f"{file.name}: {error}") from None
 

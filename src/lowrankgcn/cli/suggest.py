@@ -25,7 +25,7 @@ from lowrankgcn.cli.tasks import left_out_notes
 from lowrankgcn.cli.telling import line
 from lowrankgcn.estimators import GCNClassifier, first_rows
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, write_file
-from lowrankgcn.files.columns import texts_of
+from lowrankgcn.files.columns import read_texts
 from lowrankgcn.report.text import percent, plural
 
 __all__ = ["Request", "run"]
@@ -124,7 +124,7 @@ def _read(request: Request) -> _Task:
             column_names(request.numeric, frame.columns),
             decimal=table.decimal,
         )
-        labels = texts_of(frame, request.target)
+        labels = read_texts(frame, request.target)
         if labels.nunique() > 1:
             labels = columns.labels(frame)  # which also finds out whether they are classes
         features = columns.features(frame, decimal=table.decimal)

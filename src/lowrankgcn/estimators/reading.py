@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
+from lowrankgcn.graphs.cells import column_kind
 
 __all__ = ["Rows", "check_new_rows", "check_size", "read_rows"]
 
@@ -99,7 +100,7 @@ def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
 def has_categories(X: Any) -> bool:
     """Whether X has a column of texts, categories or truth values."""
     if isinstance(X, pd.DataFrame):
-        return any(not _is_numeric(dtype) for dtype in X.dtypes)
+        return any(column_kind(dtype) != "number" for dtype in X.dtypes)
     if sp.issparse(X) or not hasattr(X, "__len__"):
         return False
     try:
@@ -114,13 +115,8 @@ def has_categories(X: Any) -> bool:
 def _first_category(X: Any) -> str:
     if not isinstance(X, pd.DataFrame):
         return "texts"
-    name, dtype = next(item for item in X.dtypes.items() if not _is_numeric(item[1]))
+    name, dtype = next(item for item in X.dtypes.items() if column_kind(item[1]) != "number")
     return f"column {name!r} of dtype {dtype}"
-
-
-def _is_numeric(dtype: Any) -> bool:
-    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-    return bool(numeric) and not isinstance(dtype, pd.CategoricalDtype)
 
 
 def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:

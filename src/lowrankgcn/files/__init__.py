@@ -1,7 +1,7 @@
-"""Tables in files: reading and writing them, and which of their columns say something.
+"""Tables in files.
 
-``reading`` and ``writing`` keep every cell as the file has it; ``cells`` finds out whether a column
-holds numbers, dates or categories; ``columns`` chooses what is learned from.
+``reading`` and ``writing`` keep every cell as spelled in the file; ``cells`` detects whether a
+column holds numbers, dates or categories; ``columns`` chooses the features.
 """
 
 from lowrankgcn.files.columns import Columns, choose_columns

@@ -1,12 +1,12 @@
-"""What the cells of a column mean: numbers, dates or categories, whatever they are stored as.
+"""Columns of text files: parsing texts as numbers, dates or categories.
 
-Texts are looked at once for each different one:
+Each distinct text is parsed once:
 
 >>> import pandas as pd
->>> column = Cells.of(pd.Series(["12", "7", None, "NA"]))
->>> column.meaning, column.n_distinct, column.as_numbers().tolist()
+>>> column = Cells.from_column(pd.Series(["12", "7", None, "NA"]))
+>>> column.kind, column.n_distinct, column.as_numbers().tolist()
 ('number', 2, [12.0, 7.0, nan, nan])
->>> Cells.of(pd.Series(["007", "12"])).meaning  # codes, not numbers
+>>> Cells.from_column(pd.Series(["007", "12"])).kind  # codes, not numbers
 'category'
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 import pandas as pd
@@ -22,16 +22,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["MISSING_NUMBERS", "Cells", "Meaning"]
+from lowrankgcn.graphs.cells import ColumnKind, column_kind
 
-Meaning = Literal["number", "date", "category"]
+__all__ = ["MISSING_NUMBERS", "Cells"]
 
-#: Texts that stand for a missing number in a column whose other cells are numbers.
+#: Texts that mean a missing number in a column whose other cells are numbers.
 MISSING_NUMBERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
-_LONG = 2**31  # bytes that the texts of one Arrow array can have
+_LONG = 2**31  # largest size in bytes of an Arrow array of (short) strings
 _YEAR_1, _YEAR_10000 = np.array(["0001", "10000"], "datetime64[us]").astype(np.int64).tolist()
-_CODE = r"^[+-]?0[0-9]"  # leading zeros, as of codes
+_CODE = r"^[+-]?0[0-9]"  # leading zeros: codes, not numbers
 
 
 @final
@@ -44,9 +44,9 @@ class Cells:
     codes : (n,) int array
         Positions in `values`, −1 for missing cells.
     values : Arrow array
-        Distinct values; texts, or what a Parquet file has. Of floating-point numbers all cells.
+        Distinct values (for floating-point numbers: all cells), as texts or in the file's type.
     decimal : str
-        "," if numbers among the texts may have decimal commas.
+        "," if numbers may have decimal commas.
     """
 
     codes: NDArray[Any]
@@ -54,18 +54,18 @@ class Cells:
     decimal: str = "."
 
     @classmethod
-    def of(cls, column: Any, decimal: str = ".") -> Cells:
-        """Look at a column of any type.
+    def from_column(cls, column: Any, decimal: str = ".") -> Cells:
+        """Encode a column of any type.
 
         Raises
         ------
         ValueError
-            If its cells are not text, numbers, truth values or times.
+            If the cells are not texts, numbers, booleans or dates.
         """
         try:
             array = pa.array(column, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError):
-            raise ValueError("expected values of one kind, got several") from None
+            raise ValueError("expected values of one type, got several types") from None
         if isinstance(array, pa.ChunkedArray):
             if pa.types.is_string(array.type) and array.nbytes >= _LONG:
                 array = array.cast(pa.large_string())
@@ -82,7 +82,7 @@ class Cells:
                 array = array.cast(pa.string())
             except pa.ArrowException:
                 raise ValueError(f"expected text or numbers, got {kind}") from None
-        if pa.types.is_floating(array.type):  # mostly different: no list of distinct ones
+        if pa.types.is_floating(array.type):  # mostly distinct: do not search for copies
             place = np.arange(len(array))
             return cls(np.where(array.is_valid(), place, -1), array, decimal)
         encoded = array.dictionary_encode()
@@ -91,33 +91,33 @@ class Cells:
 
     @property
     def n_present(self) -> int:
-        """How many cells are not empty."""
+        """Number of cells that are not empty."""
         return int((self.codes >= 0).sum())
 
     @property
     def n_distinct(self) -> int:
-        """How many different values there are; texts that spell the same number are one."""
-        values = self._numbers if self.meaning == "number" else self.values
+        """Number of distinct values; texts of the same number count once."""
+        values = self._numbers if self.kind == "number" else self.values
         return int(pc.count_distinct(values).as_py())
 
     @property
     def constant(self) -> bool:
-        """Whether all values are equal, none of them missing."""
-        values = self._numbers if self.meaning == "number" else self.values
+        """Whether all values are present and equal."""
+        values = self._numbers if self.kind == "number" else self.values
         limits = pc.min_max(values).as_py()
         return not values.null_count and bool(limits["min"] == limits["max"])
 
     @cached_property
-    def meaning(self) -> Meaning:
-        """Numbers if all texts spell numbers, none with a leading zero; dates if all are ISO 8601.
+    def kind(self) -> ColumnKind:
+        """What the column holds.
 
-        A column of no cells at all means categories.
+        Texts are numbers if all of them parse as numbers, none with a leading zero, dates if all
+        are in ISO 8601, and categories otherwise. An empty column holds categories.
         """
-        kind = self.values.type
-        if pa.types.is_boolean(kind) or pa.types.is_null(kind) or not len(self.values):
+        if pa.types.is_null(self.values.type) or not len(self.values):
             return "category"
-        if not _is_text(kind):
-            return "date" if pa.types.is_temporal(kind) else "number"
+        if not _is_text(self.values.type):
+            return column_kind(pd.ArrowDtype(self.values.type))
         if self._numbers is not None and self._numbers.null_count < len(self.values):
             if not pc.any(pc.match_substring_regex(self.values, _CODE)).as_py():
                 return "number"
@@ -130,12 +130,12 @@ class Cells:
         return numbers is not None and pa.types.is_integer(numbers.type)
 
     def as_numbers(self) -> NDArray[Any]:
-        """Numbers of all cells: int64 if all are integers, else float64 with NaN where missing.
+        """Return all cells as int64 if all are integers, else as float64 with NaN where missing.
 
         Raises
         ------
         ValueError
-            If a cell is no number; the message has its text.
+            If a cell is not a number; the message quotes it.
         """
         numbers = self._numbers
         if numbers is None:
@@ -145,17 +145,17 @@ class Cells:
             values: NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
         else:
             values = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            values = np.append(values, np.nan)  # −1 reads the last
+            values = np.append(values, np.nan)  # read by code −1
         result: NDArray[Any] = values[self.codes]
         return result
 
     def as_dates(self) -> NDArray[Any]:
-        """Times of all cells, NaT where missing, in UTC.
+        """Return all cells as UTC times, NaT where missing.
 
         Raises
         ------
         ValueError
-            If a cell is no time.
+            If a cell is not a date.
         """
         times = _times(self.values)
         if times is None:
@@ -165,7 +165,7 @@ class Cells:
         return result
 
     def as_categories(self) -> pd.Categorical:
-        """Cells as categories, sorted by their text."""
+        """Return all cells as categories, sorted by their text."""
         codes, distinct = pd.factorize(self.texts, sort=True)
         return pd.Categorical.from_codes(np.append(codes, -1)[self.codes], categories=distinct)
 
@@ -177,7 +177,7 @@ class Cells:
 
     @cached_property
     def _numbers(self) -> Any:
-        """The distinct values as Arrow numbers, null for a mark of missing ones; None if not."""
+        """Distinct values as Arrow numbers, null where missing; None if some are not numbers."""
         values = self.values
         if not _is_text(values.type):
             if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
@@ -196,7 +196,7 @@ class Cells:
         return None
 
     def _first_text(self) -> Any:
-        """The first value that is no number."""
+        """Return the first value that is not a number."""
         for value in self.values.to_pylist():
             one = Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
             if one._numbers is None:
@@ -214,7 +214,7 @@ def _is_plain(kind: Any) -> bool:
 
 
 def _finite(numbers: Any) -> Any:
-    """Numbers with NaN as missing; infinite ones are refused."""
+    """Convert NaN to null; raise ValueError for infinite numbers."""
     if not pa.types.is_floating(numbers.type):
         return numbers
     infinite = pc.is_inf(numbers)
@@ -224,7 +224,7 @@ def _finite(numbers: Any) -> Any:
 
 
 def _in_calendar(times: Any) -> Any:
-    """Timestamps in microseconds; refused are years that have no four digits."""
+    """Convert timestamps to microseconds; raise ValueError outside the years 1 to 9999."""
     zone = times.type.tz
     try:
         exact = times.type.unit != "ns"
@@ -234,12 +234,12 @@ def _in_calendar(times: Any) -> Any:
     except pa.ArrowInvalid:
         right = False
     if not right:
-        raise ValueError("expected dates of the years 1 to 9999, got others")
+        raise ValueError("expected dates in the years 1 to 9999, got dates outside")
     return found
 
 
 def _times(values: Any) -> Any:
-    """Timestamps, None if some value is no time."""
+    """Parse as timestamps; None if some value is not a date."""
     if not _is_text(values.type):
         if not pa.types.is_temporal(values.type):
             return None

@@ -1,4 +1,4 @@
-"""Which columns of a table are learned from, and as what.
+"""Choice of the columns used as features, and their types.
 
 >>> import pandas as pd
 >>> frame = pd.DataFrame(
@@ -31,23 +31,25 @@ import numpy as np
 import pandas as pd
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.files.cells import Cells, Meaning
+from lowrankgcn.files.cells import Cells
+from lowrankgcn.graphs.cells import ColumnKind
 
-__all__ = ["Columns", "Reason", "choose_columns", "read_labels_of", "texts_of"]
+__all__ = ["Columns", "Reason", "choose_columns", "read_target", "read_texts"]
 
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 
-# Texts of which more than this share are different name the rows rather than describe them.
-_MOST_DISTINCT = 0.9
-_MOST_CLASSES = 20  # of measurements
-_MOST_FEW_CLASSES = 1000  # with a row or two each; names of the rows would fill the memory
+_IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values is an identifier
+_MAX_FLOAT_CLASSES = (
+    20  # distinct non-integer targets beyond this (and half the rows) are measurements
+)
+_MAX_RARE_CLASSES = 1000  # classes with one or two rows each; more would exhaust memory
 _LISTED = 8  # names in a message
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Which columns are used, as what, and which are left out.
+    """Columns that are used, with their types, and columns that are left out.
 
     Attributes
     ----------
@@ -59,23 +61,23 @@ class Columns:
     """
 
     target: str
-    used: Mapping[str, Meaning]
+    used: Mapping[str, ColumnKind]
     left_out: Mapping[str, Reason]
 
     def features(self, frame: pd.DataFrame, *, decimal: str = ".") -> pd.DataFrame:
-        """The used columns, typed: numbers as int64 or float64, dates, and categories.
+        """Return the used columns as int64 or float64 numbers, dates and categories.
 
         Parameters
         ----------
         frame : DataFrame
-            The table, or another with columns of these names in any order.
+            The table, or another table with the same column names in any order.
         decimal : str
-            Its decimal mark, see :attr:`TableFile.decimal`.
+            Decimal mark, see :attr:`TableFile.decimal`.
 
         Raises
         ------
         ValueError
-            If columns are missing, or cells are no numbers or dates where there were such.
+            If columns are missing, or cells of numeric or date columns cannot be parsed.
         """
         absent = [name for name in self.used if name not in frame.columns]
         if absent:
@@ -84,15 +86,15 @@ class Columns:
         typed = {}
         for name, meaning in self.used.items():
             with _naming(name):
-                typed[name] = _typed(Cells.of(frame[name], decimal), meaning)
+                typed[name] = _typed(Cells.from_column(frame[name], decimal), meaning)
         return pd.DataFrame(typed, copy=False)
 
     def labels(self, frame: pd.DataFrame) -> Any:
-        """Classes as texts, as they are spelled in the table; None in rows to classify."""
-        return read_labels_of(frame, self.target)
+        """Return the classes as texts, spelled as in the table; None in unlabelled rows."""
+        return read_target(frame, self.target)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values, for JSON."""
+        """Return plain values for JSON."""
         return {
             "target": self.target,
             "used": [[name, meaning] for name, meaning in self.used.items()],
@@ -101,12 +103,12 @@ class Columns:
 
     @classmethod
     def from_dict(cls, data: Any) -> Columns:
-        """Restore what :meth:`to_dict` gave.
+        """Restore the result of :meth:`to_dict`.
 
         Raises
         ------
         ValueError
-            If it is something else.
+            If `data` is malformed.
         """
         try:
             target, used, left_out = data["target"], dict(data["used"]), dict(data["left_out"])
@@ -114,12 +116,12 @@ class Columns:
             raise invalid("columns", "target, used and left_out", repr(data)[:100]) from None
         right = (
             isinstance(target, str)
-            and all(meaning in get_args(Meaning) for meaning in used.values())
+            and all(meaning in get_args(ColumnKind) for meaning in used.values())
             and all(reason in get_args(Reason) for reason in left_out.values())
             and all(isinstance(name, str) for name in (*used, *left_out))
         )
         if not right:
-            raise invalid("columns", "names with what they mean", repr(data)[:100])
+            raise invalid("columns", "column names with their types", repr(data)[:100])
         return cls(target, used, left_out)
 
 
@@ -132,34 +134,35 @@ def choose_columns(
     *,
     decimal: str = ".",
 ) -> Columns:
-    """Look at the columns of a table.
+    """Choose the columns of a table that are used as features.
 
     Parameters
     ----------
     frame : DataFrame
-        As :func:`read_file` gives it, or any other.
+        The result of :func:`read_file`, or any other table.
     target : str
         Column of the classes.
     drop : names
         Columns to leave out.
     categorical, numeric : names
-        Columns to use as categories or numbers, whatever they look like.
+        Columns to use as categories or numbers, overriding detection.
     decimal : str
         Decimal mark, see :attr:`TableFile.decimal`.
 
     Returns
     -------
     Columns
-        Left out are, unless named in `categorical` or `numeric`: empty columns; constant ones; and
-        identifiers, which are texts that differ in more than nine rows of ten, and integers that
-        differ in all of them. Texts are numbers if all cells are ("NA" and the like missing ones),
-        none with a leading zero; dates if all are in ISO 8601; else categories.
+        Empty columns, constant columns and identifiers are left out unless `categorical` or
+        `numeric` name them. Identifiers are texts that differ in more than 90 % of the rows and
+        integers that differ in all rows. A text column is numeric if all cells are numbers ("NA"
+        and similar texts are missing) without leading zeros, a date if all cells are in ISO 8601,
+        and categorical otherwise.
 
     Raises
     ------
     ValueError
-        If a name is not in the table or is given twice, no column is left, or one holds infinite
-        numbers, or none where `numeric` wants them.
+        If a name is unknown or given twice, no column is left, or a numeric column contains
+        infinite numbers or texts.
 
     Notes
     -----
@@ -178,7 +181,7 @@ def choose_columns(
     """
     named = {"drop": tuple(drop), "categorical": tuple(categorical), "numeric": tuple(numeric)}
     _check_names(frame, target, named)
-    used: dict[str, Meaning] = {}
+    used: dict[str, ColumnKind] = {}
     left_out: dict[str, Reason] = {}
     for name in frame.columns:
         if name == target:
@@ -187,7 +190,7 @@ def choose_columns(
             left_out[name] = "dropped"
             continue
         with _naming(name):
-            cells = Cells.of(frame[name], decimal)
+            cells = Cells.from_column(frame[name], decimal)
             if name in named["numeric"]:
                 cells.as_numbers()
                 used[name] = "number"
@@ -196,47 +199,47 @@ def choose_columns(
             elif (reason := _reason(cells)) is not None:
                 left_out[name] = reason
             else:
-                used[name] = cells.meaning
+                used[name] = cells.kind
     if not used:
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         raise ValueError(f"expected a column to learn from beside {target!r}, got none: {why}")
     return Columns(target, used, left_out)
 
 
-def texts_of(frame: pd.DataFrame, column: str) -> Any:
-    """A column as a Series of texts, None in cells that are empty or blank."""
+def read_texts(frame: pd.DataFrame, column: str) -> Any:
+    """Return a column as a Series of texts, None where cells are empty or blank."""
     with _naming(column):
-        cells = Cells.of(frame[column])
+        cells = Cells.from_column(frame[column])
     texts = [text if text and text.strip() else None for text in cells.texts]
     values = np.array([*texts, None], dtype=object)[cells.codes]
     return pd.Series(values, index=frame.index, name=column, dtype=object)
 
 
-def read_labels_of(frame: pd.DataFrame, target: str) -> Any:
-    """Labels of a table's target column as a Series of texts, None in empty cells.
+def read_target(frame: pd.DataFrame, target: str) -> Any:
+    """Return the labels of the target column as texts, None where cells are empty or blank.
 
-    Cells of blanks only are empty; "NA", "-1" and the like are classes.
+    "NA", "-1" and similar texts are classes.
 
     Raises
     ------
     ValueError
-        If the column is not there, no row is labelled, all labels are of one class, or they are
-        measurements or names of the rows rather than classes.
+        If the column does not exist, fewer than two classes are labelled, or the values are
+        measurements or identifiers instead of classes.
     """
     if target not in frame.columns:
         raise _unknown("target", target, frame.columns)
-    labels = texts_of(frame, target)
+    labels = read_texts(frame, target)
     counts = labels.value_counts()
     if len(counts) < 2:
         got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
         raise ValueError(f"column {target!r}: expected labels of at least two classes, got {got}")
-    cells = Cells.of(frame[target])
-    if cells.meaning == "number" and not cells.whole:
+    cells = Cells.from_column(frame[target])
+    if cells.kind == "number" and not cells.whole:
         total = int(counts.sum())
-        if len(counts) > max(_MOST_CLASSES, total / 2):
+        if len(counts) > max(_MAX_FLOAT_CLASSES, total / 2):
             got = f"{len(counts)} different numbers in {total} rows"
             raise ValueError(f"column {target!r}: expected classes, got {got}")
-    if len(counts) > max(_MOST_FEW_CLASSES, counts.sum() / 2):
+    if len(counts) > max(_MAX_RARE_CLASSES, counts.sum() / 2):
         got = f"{len(counts)} different values in {counts.sum()} rows"
         raise ValueError(f"column {target!r}: expected classes, got {got}")
     return labels
@@ -244,29 +247,29 @@ def read_labels_of(frame: pd.DataFrame, target: str) -> Any:
 
 @contextmanager
 def _naming(column: str) -> Iterator[None]:
-    """Have errors name the column."""
+    """Prefix ValueErrors with the column name."""
     try:
         yield
     except ValueError as error:
         raise ValueError(f"column {column!r}: {error}") from None
 
 
-def _typed(cells: Cells, meaning: Meaning) -> Any:
-    if meaning == "number":
+def _typed(cells: Cells, kind: ColumnKind) -> Any:
+    if kind == "number":
         return cells.as_numbers()
-    return cells.as_dates() if meaning == "date" else cells.as_categories()
+    return cells.as_dates() if kind == "date" else cells.as_categories()
 
 
 def _reason(cells: Cells) -> Reason | None:
-    """Why a column is left out, None if it is not."""
+    """Return why a column is left out, or None."""
     present, total = cells.n_present, len(cells.codes)
     if not present:
         return "empty"
     if present == total and cells.constant:
         return "constant"
-    if cells.meaning == "category":
-        return "identifier" if cells.n_distinct > max(1, _MOST_DISTINCT * present) else None
-    counts = cells.meaning == "number" and cells.whole
+    if cells.kind == "category":
+        return "identifier" if cells.n_distinct > max(1, _IDENTIFIER_SHARE * present) else None
+    counts = cells.kind == "number" and cells.whole
     return "identifier" if counts and cells.n_distinct == total else None
 
 
@@ -279,15 +282,15 @@ def _check_names(frame: pd.DataFrame, target: str, named: Mapping[str, tuple[str
             if name not in frame.columns:
                 raise _unknown(option, name, frame.columns)
             if taken.get(name, option) != option:
-                raise invalid(option, "columns that are not in " + taken[name], repr(name))
+                raise invalid(option, f"columns not named in {taken[name]}", repr(name))
             taken[name] = option
 
 
 def _unknown(option: str, name: str, columns: Iterable[str]) -> ValueError:
     names = [str(column) for column in columns]
     near = difflib.get_close_matches(name, names, n=1)
-    told = f"; did you mean {near[0]!r}?" if near else f" (columns: {_listed(names)})"
-    return ValueError(f"{option}: expected a column of the table, got {name!r}{told}")
+    hint = f"; did you mean {near[0]!r}?" if near else f" (columns: {_listed(names)})"
+    return ValueError(f"{option}: expected a column of the table, got {name!r}{hint}")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-r"""Text tables: which delimiter they have, and where exactly one is not a table.
+r"""Parsing delimited text, with exact error locations.
 
 >>> table, delimiter = parse_delimited(b"a;b\n1,5;x\n", None)
 >>> delimiter, table.to_pydict()
@@ -18,13 +18,13 @@ __all__ = ["DELIMITERS", "parse_delimited"]
 
 DELIMITERS = (",", ";", "\t", "|")
 
-_BLOCK = 2**24  # a row has to fit into one
+_BLOCK = 2**24  # Arrow requires a row to fit into one block
 _LONGEST_CELL = 2**27
 _SHOWN = 40  # characters of a row in a message
 
 
 def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
-    """Read UTF-8 text as an Arrow table of texts, and say which delimiter it has.
+    """Parse UTF-8 text as an Arrow table of texts; return it with its delimiter.
 
     Raises
     ------
@@ -34,20 +34,22 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     delimiter, names = _header(data, delimiter)
     try:
         table = _texts(data, delimiter, names)
-        if table.column_names != names:  # Arrow takes odd quotes in the header in another way
+        if table.column_names != names:  # Arrow parses odd quotes in the header differently
             table = _texts(data, delimiter, table.column_names)
     except pa.ArrowInvalid as error:
         _locate(data, delimiter)
-        if data.count(b"\n") + data.count(b"\r") <= 1:  # Arrow wants the header's line to end
+        if (
+            data.count(b"\n") + data.count(b"\r") <= 1
+        ):  # Arrow requires the header to end with a newline
             return pa.table({name: pa.array([], pa.string()) for name in names}), delimiter
-        raise ValueError(f"expected a table, got an error: {str(error).splitlines()[0]}") from None
+        raise ValueError(f"not a valid table: {str(error).splitlines()[0]}") from None
     if _may_be_open(table, data):
         _locate(data, delimiter)
     return table, delimiter
 
 
 def _texts(data: bytes, delimiter: str, names: list[str]) -> Any:
-    """All cells as texts; columns that are not in `names` as what they look like."""
+    """Parse all columns in `names` as texts; Arrow infers the types of any others."""
     return arrow_csv.read_csv(
         pa.BufferReader(data),
         read_options=arrow_csv.ReadOptions(block_size=_BLOCK),
@@ -61,7 +63,7 @@ def _texts(data: bytes, delimiter: str, names: list[str]) -> Any:
 
 
 def _header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
-    """The delimiter that splits the header into most names, the earlier one if equal."""
+    """Return the delimiter that splits the header into most names, and the names."""
     best: tuple[str, list[str]] = (delimiter or ",", [])
     for candidate in (delimiter,) if delimiter else DELIMITERS:
         records = csv.reader(_lines(data), delimiter=candidate)
@@ -79,7 +81,7 @@ def _lines(data: bytes) -> Any:
 
 
 def _may_be_open(table: Any, data: bytes) -> bool:
-    """Whether a quote may have been open at the end: it takes all that follows into one cell."""
+    """Return whether a quote may be unclosed, so that the rest of the file is one cell."""
     if b'"' not in data or not table.num_rows:
         return False
     last = table.column(table.num_columns - 1)[-1].as_py() or ""
@@ -87,7 +89,7 @@ def _may_be_open(table: Any, data: bytes) -> bool:
 
 
 def _locate(data: bytes, delimiter: str) -> None:
-    """Raise an error that names the first line that is wrong; return if none is."""
+    """Raise a ValueError that names the first malformed line, if there is one."""
     before = csv.field_size_limit(_LONGEST_CELL)
     records = csv.reader(_lines(data), delimiter=delimiter, strict=True)
     begin, expected = 1, 0
@@ -98,12 +100,12 @@ def _locate(data: bytes, delimiter: str) -> None:
                 shown = delimiter.join(record)
                 shown = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
                 raise ValueError(
-                    f"line {begin}: expected {expected} cells, as the header has, got "
+                    f"line {begin}: expected {expected} cells, as in the header, got "
                     f"{len(record)}: {shown!r}"
                 )
             begin = records.line_num + 1
     except csv.Error as error:
-        what = "a quote that is never closed" if "end of data" in str(error) else str(error)
+        what = "an unclosed quote" if "end of data" in str(error) else str(error)
         raise ValueError(f"line {begin}: expected cells, got {what}") from None
     finally:
         csv.field_size_limit(before)

@@ -1,4 +1,4 @@
-r"""Tables from CSV, TSV and Parquet files, every cell as the file spells it.
+r"""Reading CSV, TSV and Parquet files; text cells stay as spelled in the file.
 
 >>> import tempfile, pathlib
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -40,7 +40,7 @@ _SUFFIXES: dict[str, Format] = {
     ".pq": "parquet",
 }
 _PARQUET = b"PAR1"
-# How files begin that people take for tables.
+# First bytes of other file types that are commonly mistaken for tables.
 _OTHERS = {
     b"PK\x03\x04": "a zip archive or an Excel workbook; save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an Excel workbook; save the sheet as CSV",
@@ -53,32 +53,32 @@ _OTHERS = {
     b"SQLite format 3": "a database; export the table as CSV",
     b"%PDF": "a PDF document",
 }
-_MARKS = {  # the longer ones first: UTF-32 begins like UTF-16
+_MARKS = {  # UTF-32 first: its mark begins like that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _CHUNK = 2**24
-_ARROW = "Could not open Parquet input source '<Buffer>': "  # says nothing to the user
+_ARROW = "Could not open Parquet input source '<Buffer>': "  # not useful in a message
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """A table as it is in a file.
+    """A table read from a file.
 
     Attributes
     ----------
     frame : DataFrame
-        Columns of Arrow types. Of CSV and TSV all are texts, as spelled in the file, so that
-        writing them gives back what was read; :func:`choose_columns` finds numbers and dates among
-        them. Empty cells are missing, and nothing else is: "NA" is a text.
+        Columns of Arrow types. CSV and TSV columns are texts as spelled in the file, so that
+        writing reproduces the file; :func:`choose_columns` detects numbers and dates. Only empty
+        cells are missing: "NA" is a text.
     format : {"csv", "tsv", "parquet"}
     name : str
-        The file, for messages.
+        File name for messages.
     delimiter : str
-        Between the cells of CSV and TSV.
+        Cell delimiter of CSV and TSV.
     """
 
     frame: pd.DataFrame
@@ -88,7 +88,7 @@ class TableFile:
 
     @property
     def decimal(self) -> str:
-        """The decimal mark: where cells are apart by semicolons, numbers may have commas."""
+        """Decimal mark: a comma if the delimiter is a semicolon, else a point."""
         return "," if self.delimiter == ";" else "."
 
 
@@ -100,12 +100,12 @@ def read_file(
     Parameters
     ----------
     path : str or path
-        "-" stands for standard input.
+        "-" reads standard input.
     format : {"csv", "tsv", "parquet"}, optional
-        By default what the name ends with, else what the file looks like. The delimiter of CSV is
-        the one of comma, semicolon, tab and bar that splits the header into most names.
+        By default determined by the file name, then by the content. The CSV delimiter is the one
+        of comma, semicolon, tab and bar that splits the header into most names.
     encoding : str, optional
-        Of text; UTF-8 by default, or UTF-16 and UTF-32 with a byte order mark.
+        Text encoding; by default UTF-8, or UTF-16 or UTF-32 if there is a byte order mark.
 
     Returns
     -------
@@ -114,14 +114,14 @@ def read_file(
     Raises
     ------
     OSError
-        If the file cannot be read: it is missing, a folder, not allowed.
+        If the file is missing, a folder or not readable.
     ValueError
-        If it is no table; one line that names the file, and the line in it where there is one.
+        If the file is not a table; the message names the file and, if known, the line.
 
     Notes
     -----
-    The first line has the names of the columns, all different. Every row has as many cells. Cells
-    in quotes may hold delimiters, newlines and doubled quotes. Cost: one pass, in memory.
+    The first line holds unique column names, and every row has as many cells. Quoted cells may
+    contain delimiters, newlines and doubled quotes. The file is read in one pass into memory.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _parse(data: bytes, format: Format | None, name: str, encoding: str | None) 
     else:
         for start, meaning in _OTHERS.items():
             if data.startswith(start):
-                raise ValueError(f"expected a table as CSV, TSV or Parquet, got {meaning}")
+                raise ValueError(f"expected CSV, TSV or Parquet, got {meaning}")
         table, delimiter = parse_delimited(_utf8(data, encoding), "\t" if format == "tsv" else None)
         format = format or ("tsv" if delimiter == "\t" else "csv")
     _check(table)
@@ -162,7 +162,7 @@ def _parse(data: bytes, format: Format | None, name: str, encoding: str | None) 
 
 
 def _utf8(data: bytes, encoding: str | None) -> bytes:
-    """The text in UTF-8, checked, without a byte order mark."""
+    """Decode and return the text in UTF-8, without a byte order mark."""
     marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
     chosen = encoding or marked or "utf-8-sig"
     try:
@@ -171,10 +171,12 @@ def _utf8(data: bytes, encoding: str | None) -> bytes:
         if not codec._is_text_encoding:  # "hex", "zip" and such
             raise LookupError
     except (LookupError, TypeError):
-        raise ValueError(f"encoding: expected one that Python knows, got {encoding!r}") from None
+        raise ValueError(
+            f"encoding: expected a text encoding that Python supports, got {encoding!r}"
+        ) from None
     if b"\0" in data and not codec.name.startswith(("utf-16", "utf-32")):
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise ValueError(f"line {line}: expected text, got a NUL byte: not a table of text")
+        raise ValueError(f"line {line}: expected text, got a NUL byte: not a text file")
     parts = []
     for start in range(0, len(data), _CHUNK):
         try:
@@ -184,9 +186,9 @@ def _utf8(data: bytes, encoding: str | None) -> bytes:
             line = data.count(b"\n", 0, place) + 1
             raise ValueError(
                 f"line {line}: expected text in {chosen.removesuffix('-sig').upper()}, got the "
-                f"byte {data[place]:#04x}; is it in another encoding, such as cp1252?"
+                f"byte {data[place]:#04x}; try another encoding, such as cp1252"
             ) from None
-        if codec.name != "utf-8":  # with the mark, it is another codec
+        if codec.name != "utf-8":  # "utf-8-sig" is another codec
             parts.append(text.encode("utf-8", "replace"))
     plain = b"".join(parts) if parts else data
     if not plain.strip():
@@ -199,18 +201,18 @@ def _parquet(data: bytes) -> Any:
         return pq.ParquetFile(pa.BufferReader(data)).read()
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0].removeprefix(_ARROW)
-        raise ValueError(f"expected a whole Parquet file, got one that is not: {reason}") from None
+        raise ValueError(f"not a valid Parquet file: {reason}") from None
 
 
 def _check(table: Any) -> None:
-    """Refuse what is no table of plain cells with columns of different names."""
+    """Raise ValueError unless the table has rows, plain cells and unique column names."""
     repeated = [name for name, count in Counter(table.column_names).items() if count > 1]
     if repeated:
-        raise ValueError(f"expected columns of different names, got several named {repeated[0]!r}")
+        raise ValueError(f"expected unique column names, got several columns named {repeated[0]!r}")
     for field in table.schema:
         if pa.types.is_nested(field.type):
             raise ValueError(
-                f"column {field.name!r}: expected one value in a cell, got {field.type}"
+                f"column {field.name!r}: expected one value per cell, got {field.type}"
             )
     if not table.num_columns or not table.num_rows:
         raise ValueError("expected at least one row below the header, got none")

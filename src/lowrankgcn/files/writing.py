@@ -1,4 +1,4 @@
-r"""Tables into files, whole or not at all.
+r"""Atomic writing of tables.
 
 >>> import tempfile, pathlib
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -33,27 +33,27 @@ def write_file(
     *,
     delimiter: str | None = None,
 ) -> None:
-    """Write a table into a file, in one step, or to standard output.
+    """Write a table atomically to a file, or to standard output.
 
     Parameters
     ----------
     frame : DataFrame
-        What :func:`read_file` gave, maybe with further columns. The index is not written.
+        The index is not written.
     path : str or path
-        "-" stands for standard output. A file that is there is replaced when all is written.
+        "-" writes to standard output. An existing file is replaced when writing is complete.
     format : {"csv", "tsv", "parquet"}
     delimiter : str, optional
-        Of CSV; a comma by default, a tab for TSV.
+        By default a comma for CSV, a tab for TSV.
 
     Raises
     ------
     OSError
-        If it cannot be written, as on a full disk; a file that was there stays as it was.
+        If writing fails, for example on a full disk. An existing file is left unchanged.
 
     Notes
     -----
-    Text is UTF-8 with plain newlines; cells have quotes where they need them; missing ones are
-    empty. Parquet keeps the types of the columns.
+    Text is UTF-8 with plain newlines; cells are quoted where needed, and missing cells are empty.
+    Parquet keeps the column types.
 
     Examples
     --------
@@ -86,6 +86,6 @@ def _write_out(frame: pd.DataFrame, format: Format, delimiter: str) -> None:
         sys.stdout.buffer.flush()
         return
     sys.stdout.flush()
-    # Bytes, as the terminal may have another encoding and other newlines.
+    # Bytes: the terminal may have another encoding and other newlines.
     _write(frame, getattr(sys.stdout, "buffer", sys.stdout), format, delimiter)
     sys.stdout.flush()

@@ -1,7 +1,8 @@
-"""Reading tables: named columns, and in each missing cells apart from numbers or categories.
+"""Tables as columns of numbers or categories.
 
-Columns come as pandas series of any type or as NumPy arrays. Here all of them become one of two
-forms, in which the rows are plain numbers and Python objects appear once per distinct value only:
+:func:`column_kind` is the one place that decides whether a column holds numbers, dates or
+categories. :func:`read_cells` converts a pandas series or NumPy array accordingly; the rows become
+plain numbers, and Python objects appear once per distinct value:
 
 >>> import pandas as pd
 >>> read_cells(pd.Series(["b", None, "a", "b"]), "letter")
@@ -29,11 +30,13 @@ from lowrankgcn._validation import invalid
 
 __all__ = [
     "Categories",
+    "ColumnKind",
     "Name",
     "Numbers",
     "Table",
     "Unit",
     "Value",
+    "column_kind",
     "plain_name",
     "read_cells",
     "read_table",
@@ -42,52 +45,76 @@ __all__ = [
 Name = str | int
 Value = str | int | float | bool
 Unit = Literal["datetime", "timedelta"]
+ColumnKind = Literal["number", "date", "category"]
 
 _NUMERIC = ("integer", "floating", "mixed-integer-float", "decimal")
 _TIMES = ("datetime64", "datetime", "date")
-_SAFE_INTEGER = 2**53
+_SAFE_INTEGER = 2**53  # floats represent all integers up to here
+
+
+def column_kind(dtype: Any) -> ColumnKind:
+    """Return what a column of this pandas, NumPy or Arrow dtype holds.
+
+    Booleans, texts, categoricals and Python objects are categories; dates, times and durations are
+    dates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [column_kind(np.dtype(name)) for name in ("int8", "bool", "M8[s]", "O")]
+    ['number', 'category', 'date', 'category']
+    """
+    if isinstance(dtype, pd.SparseDtype):
+        dtype = dtype.subtype
+    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
+        return "category"
+    if isinstance(dtype, pd.ArrowDtype) and pa.types.is_date(dtype.pyarrow_dtype):
+        return "date"
+    if isinstance(dtype, pd.PeriodDtype) or dtype.kind in "mM":
+        return "date"
+    return "number" if pd.api.types.is_numeric_dtype(dtype) else "category"
 
 
 @dataclass(frozen=True, eq=False)
 class Categories:
-    """Cells as positions in a list of values."""
+    """A column as positions in a list of distinct values."""
 
     codes: NDArray[Any]  # (n,) signed, -1 where missing
     values: list[Value]  # distinct
-    ordered: bool = False  # whether the order of the values means something
+    ordered: bool = False  # whether the values have a meaningful order
     unit: Unit | None = None
 
     def any_missing(self) -> bool:
-        """Whether a cell is missing."""
+        """Return whether any cell is missing."""
         return bool(len(self.codes) and self.codes.min() < 0)
 
     def any_present(self) -> bool:
-        """Whether a cell is not missing."""
+        """Return whether any cell is present."""
         return bool(len(self.codes) and self.codes.max() >= 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Cells as numbers; times count microseconds since 1970 (UTC), durations microseconds."""
+    """A column of numbers; dates are microseconds since 1970 (UTC), durations microseconds."""
 
-    data: NDArray[Any]  # (n,) integer or float64, anything where missing
+    data: NDArray[Any]  # (n,) integer or float64, arbitrary where missing
     missing: NDArray[np.bool_] | None = None  # (n,), None if there is no missing cell
     unit: Unit | None = None
 
     def any_missing(self) -> bool:
-        """Whether a cell is missing."""
+        """Return whether any cell is missing."""
         return self.missing is not None
 
     def any_present(self) -> bool:
-        """Whether a cell is not missing."""
+        """Return whether any cell is present."""
         return self.missing is None or not self.missing.all()
 
     def present(self) -> NDArray[Any]:
-        """The numbers of the cells that are not missing."""
+        """Return the numbers of the present cells."""
         return self.data if self.missing is None else self.data[~self.missing]
 
     def as_categories(self) -> Categories:
-        """Every distinct number as a value."""
+        """Return the column with one category per distinct number."""
         codes, values = pd.factorize(self.data)  # NaN gets -1
         if self.missing is not None:
             codes[self.missing] = -1
@@ -104,12 +131,12 @@ class Table:
 
 
 def read_table(frame: Any) -> Table:
-    """Read a DataFrame, a structured array, an array (n, p), or what pandas makes a table from.
+    """Read a DataFrame, a structured array, an array (n, p), or anything pandas converts.
 
     Raises
     ------
     ValueError
-        If `frame` is none of these, or two of its columns have the same name.
+        If `frame` is not a table, or two columns have the same name.
     """
     if isinstance(frame, np.ndarray) and not isinstance(frame, np.ma.MaskedArray):
         named = frame.dtype.names is not None
@@ -132,13 +159,13 @@ def read_table(frame: Any) -> Table:
     names = [plain_name(name) for name in frame.columns]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise invalid("frame", "columns of different names", f"several named {repeated[0]!r}")
+        raise invalid("frame", "unique column names", f"several columns named {repeated[0]!r}")
     columns = {name: frame.iloc[:, j] for j, name in enumerate(names)}
     return Table(columns, len(frame), named=named)
 
 
 def plain_name(name: Any) -> Name:
-    """Represent a column's name by text or an integer, as JSON can."""
+    """Convert a column name to a text or an integer, as JSON requires."""
     if isinstance(name, numbers.Integral) and not isinstance(name, (bool, np.bool_)):
         return int(name)
     return str(name)
@@ -150,16 +177,16 @@ def read_cells(column: Any, name: object) -> Categories | Numbers:
     Parameters
     ----------
     column : Series or ndarray, shape (n,)
-        None, NaN, NaT and NA are missing; an empty text is a value.
+        None, NaN, NaT and NA are missing; an empty text is not.
     name : object
         Name of the column, for messages.
 
     Returns
     -------
     Categories or Numbers
-        Text, booleans and categoricals give categories, numbers and times numbers. A column of
-        Python objects is numeric if all present cells are numbers. Values other than text, numbers
-        and booleans are represented by their text ``str(value)``.
+        By :func:`column_kind`; dates become numbers. A column of Python objects has the type that
+        all its present cells share, if they do. Values other than texts, numbers and booleans are
+        replaced by ``str(value)``.
 
     Raises
     ------
@@ -170,7 +197,7 @@ def read_cells(column: Any, name: object) -> Categories | Numbers:
         if column.dtype.kind in "UST":
             try:
                 return _dictionary(column)
-            except UnicodeDecodeError:  # half of a surrogate pair, which only Python holds
+            except UnicodeDecodeError:  # half a surrogate pair, which Arrow cannot store
                 column = pd.Series(column.astype(object), dtype=object)
         else:
             column = pd.Series(np.ascontiguousarray(column), copy=False)
@@ -187,11 +214,11 @@ def read_cells(column: Any, name: object) -> Categories | Numbers:
         column = _from_arrow(column)
     elif isinstance(dtype, np.dtype) and dtype.kind == "O":
         column = _infer(column)
-    if pd.api.types.is_bool_dtype(column.dtype) or column.dtype.kind not in "iufcMm":
+    if column_kind(column.dtype) == "category":
         try:
             codes, distinct = pd.factorize(column)
         except TypeError as error:
-            raise invalid(f"column {name!r}", "values that can be hashed", error) from None
+            raise invalid(f"column {name!r}", "hashable values", error) from None
         return _merge(codes, [_plain(value) for value in distinct.tolist()], ordered=False)
     return _numbers(column, name)
 
@@ -223,7 +250,7 @@ def _some(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
 
 
 def _from_arrow(column: Any) -> Any:
-    """Give dates and decimals, which pandas leaves to Arrow, a type of NumPy."""
+    """Convert Arrow dates and decimals to NumPy types."""
     kind = column.dtype.pyarrow_dtype
     if pa.types.is_date(kind):
         return column.astype("datetime64[us]")
@@ -231,7 +258,7 @@ def _from_arrow(column: Any) -> Any:
 
 
 def _infer(column: Any) -> Any:
-    """Give a column of Python objects the type that all its present cells have."""
+    """Convert a column of Python objects to the type that all its present cells have."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     try:
         if kind in _NUMERIC:
@@ -241,12 +268,12 @@ def _infer(column: Any) -> Any:
         if kind == "timedelta":
             return pd.to_timedelta(column)
     except (OverflowError, TypeError, ValueError):
-        pass  # integers of hundreds of digits, mixed time zones: they stay what they are
+        pass  # integers of hundreds of digits, mixed time zones: kept as objects
     return column
 
 
 def _dictionary(column: NDArray[Any]) -> Categories:
-    """Distinct texts of a NumPy array, without a Python object per row."""
+    """Encode a NumPy array of texts without creating a Python object per row."""
     encoded = pa.array(column).dictionary_encode()
     values = [_plain(value) for value in encoded.dictionary.to_pylist()]
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
@@ -254,7 +281,7 @@ def _dictionary(column: NDArray[Any]) -> Categories:
 
 
 def _plain(value: Any) -> Value:
-    """Represent a value by text, an integer, a float or a boolean, as JSON can."""
+    """Convert a value to a text, integer, float or boolean, as JSON requires."""
     if isinstance(value, bool):
         return value
     if isinstance(value, np.generic):
@@ -264,13 +291,13 @@ def _plain(value: Any) -> Value:
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, float) and math.isfinite(value):
-        # 1.0 and 1 are one value: a missing cell turns a column of integers into floats.
+        # 1.0 equals 1: a missing cell turns a column of integers into floats.
         return int(value) if value.is_integer() and abs(value) <= _SAFE_INTEGER else value
     return str(value)
 
 
 def _merge(codes: NDArray[Any], values: list[Value], *, ordered: bool) -> Categories:
-    """Join values that have the same representation."""
+    """Merge values that are equal after conversion."""
     position: dict[Value, int] = {}
     merged = [position.setdefault(value, len(position)) for value in values]
     if len(position) < len(values):

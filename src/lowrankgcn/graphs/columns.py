@@ -1,6 +1,6 @@
-"""How the cells of one column become hyperedges: one per value, or one per bin.
+"""Encodings of one column as hyperedges: one per value, or one per bin.
 
-An encoding is fitted to a column once and then applied to new rows:
+An encoding is fitted to a column and then applied to new rows:
 
 >>> import pandas as pd
 >>> from lowrankgcn.graphs.cells import read_cells
@@ -8,7 +8,7 @@ An encoding is fitted to a column once and then applied to new rows:
 >>> column, hyperedges = fit_column(cells, "x", bins=2)
 >>> column.labels, hyperedges
 (('(-inf, 2]', '(2, inf)'), array([0, 0, 1, 1], dtype=uint8))
->>> column.encode(read_cells(pd.Series([-7.0, 3.0, None]), "x"))  # 2 stands for "no hyperedge"
+>>> column.encode(read_cells(pd.Series([-7.0, 3.0, None]), "x"))  # 2 means no hyperedge
 array([0, 1, 2], dtype=uint8)
 """
 
@@ -44,8 +44,8 @@ __all__ = [
 
 Binning = Literal["quantile", "uniform"]
 
-_FEW_EDGES = 25  # so many comparisons of a whole column are faster than a binary search per row
-_SAMPLE = 4096
+_FEW_EDGES = 25  # measured: up to here, comparing whole columns beats a binary search per row
+_SAMPLE = 4096  # rows that decide whether a column has few distinct numbers
 _CHUNK_ROWS = 2**18
 
 
@@ -59,11 +59,11 @@ class ColumnEncoding(ABC):
     @property
     @abstractmethod
     def _value_labels(self) -> tuple[str, ...]:
-        """Text of every hyperedge but that of missing cells."""
+        """Label of every hyperedge except that of missing cells."""
 
     @abstractmethod
     def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], Sequence[int | None]]:
-        """Position of every cell, -1 if missing, in a list of hyperedges in which None is none."""
+        """Return each cell's position (-1 if missing) in a list of hyperedges or None."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class ColumnEncoding(ABC):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Text of every hyperedge: the value, the interval of the bin, or "missing"."""
+        """Label of every hyperedge: the value, the interval of the bin, or "missing"."""
         return (*self._value_labels, "missing") if self.missing_edge else self._value_labels
 
     @property
@@ -96,7 +96,7 @@ class ColumnEncoding(ABC):
         dtype = np.min_scalar_type(none)
         numbers = np.array([none if edge is None else edge for edge in table], dtype)
         picked = np.empty(len(positions), dtype)
-        # In chunks, because NumPy turns small integers into large ones to look them up.
+        # In chunks: NumPy converts small integer indices to 64 bits.
         for start, stop in chunks(len(positions), _CHUNK_ROWS):
             picked[start:stop] = numbers[positions[start:stop]]
         return picked
@@ -105,7 +105,7 @@ class ColumnEncoding(ABC):
 @final
 @dataclass(frozen=True)
 class CategoryColumn(ColumnEncoding):
-    """One hyperedge for every value; a value that is not listed has none."""
+    """One hyperedge per value; values that are not listed have none."""
 
     name: str | int
     values: tuple[Value, ...]
@@ -141,13 +141,13 @@ class CategoryColumn(ColumnEncoding):
 @final
 @dataclass(frozen=True)
 class BinnedColumn(ColumnEncoding):
-    """One hyperedge for every kept bin of numbers; the outermost bins have no outer limit.
+    """One hyperedge per kept bin of numbers; the outermost bins are unbounded.
 
     Bin k holds the numbers above ``edges[k - 1]`` up to and including ``edges[k]``.
     """
 
     name: str | int
-    edges: tuple[float, ...]  # ascending, between the bins
+    edges: tuple[float, ...]  # ascending bin limits
     kept: tuple[int, ...]  # bins with a hyperedge, ascending
     unit: Unit | None = None
     missing_edge: bool = False
@@ -192,7 +192,7 @@ def fit_column(
     missing_edge: bool = False,
     min_count: int = 1,
 ) -> tuple[ColumnEncoding, NDArray[Any]]:
-    """Choose the hyperedges of a column.
+    """Fit the hyperedges of a column.
 
     Parameters
     ----------
@@ -204,11 +204,11 @@ def fit_column(
         Number of bins for numbers; None makes every distinct number a category, as do integers
         with at most `bins` distinct values.
     binning : {"quantile", "uniform"}
-        Bins with equally many rows (equal numbers stay together) or of equal width.
+        Bins with equally many rows (equal numbers share a bin) or of equal width.
     missing_edge : bool
         Whether missing cells form a hyperedge.
     min_count : int
-        Least number of rows of a hyperedge.
+        Minimum number of rows of a hyperedge.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def column_from_dict(data: Any) -> ColumnEncoding:
             raise invalid("values", f"numbers of microseconds with a {data['unit']}", repr(values))
         return CategoryColumn(values=tuple(values), **common)
     edges, kept = data["edges"], data["kept"]
-    # Tables have integers of 64 bits, JSON has any.
+    # JSON integers have any size, tables 64 bits.
     if not all(
         (type(edge) is int and abs(edge) < 2**64) or (type(edge) is float and math.isfinite(edge))
         for edge in edges
@@ -278,7 +278,7 @@ def column_from_dict(data: Any) -> ColumnEncoding:
 
 
 def _count(positions: NDArray[Any], n_values: int) -> list[int]:
-    """Number of missing cells, then of the cells at every position."""
+    """Count the missing cells, then the cells at every position."""
     counts = np.zeros(n_values + 1, dtype=np.intp)
     size = max(_CHUNK_ROWS, n_values)
     for start, stop in chunks(len(positions), size):
@@ -292,7 +292,7 @@ def _sort_key(values: Sequence[Value], k: int) -> tuple[bool, Value]:
 
 
 def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...] | None:
-    """Edges between the bins, or None if every distinct value is to be a category."""
+    """Return the bin limits, or None if every distinct value becomes a category."""
     present = cells.present()
     if not present.size:
         return None
@@ -317,16 +317,16 @@ def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...]
 
 
 def separating_edges(distinct: NDArray[Any]) -> NDArray[Any]:
-    """Edges half-way between few distinct numbers, ascending.
+    """Return edges half-way between few distinct numbers, ascending.
 
-    Quantiles would merge rare values with frequent ones.
+    Quantiles would merge rare and frequent values.
     """
     middle = distinct[:-1] / 2 + distinct[1:] / 2
     return np.where(middle < distinct[1:], middle, distinct[:-1])
 
 
 def quantile_ranks(size: int, bins: int) -> NDArray[np.intp]:
-    """Ranks, from 0, of the last number of every bin but the last among `size` sorted ones.
+    """Return the ranks, from 0, of the last number of every bin except the last.
 
     >>> quantile_ranks(10, 5).tolist()
     [1, 3, 5, 7]
@@ -335,13 +335,13 @@ def quantile_ranks(size: int, bins: int) -> NDArray[np.intp]:
 
 
 def inner_edges(edges: NDArray[Any], low: Any, high: Any) -> tuple[float, ...]:
-    """Distinct edges from the smallest number `low` to below the largest one."""
+    """Return the distinct edges in [low, high)."""
     return tuple(np.unique(edges[(edges >= low) & (edges < high)]).tolist())
 
 
 def _place(values: NDArray[Any], ranks: list[int]) -> None:
-    """Rearrange `values` so that sorting would leave those at the ascending `ranks` in place."""
-    # By halves: NumPy selects one rank with vector instructions, several at once without.
+    """Partition `values` in place at all the ascending `ranks`."""
+    # Recursively by halves: NumPy vectorises the selection of one rank, but not of several.
     if ranks:
         half = len(ranks) // 2
         middle = ranks[half]
@@ -351,8 +351,8 @@ def _place(values: NDArray[Any], ranks: list[int]) -> None:
 
 
 def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:
-    """The distinct numbers, ascending, if there are at most `limit`."""
-    # A sample settles most columns without a look at all rows.
+    """Return the distinct numbers, ascending, if there are at most `limit`, else None."""
+    # A sample decides most columns without a pass over all rows.
     if len(pd.unique(present[:: max(1, present.size // _SAMPLE)])) > limit:
         return None
     distinct = pd.unique(present)
@@ -360,7 +360,7 @@ def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:
 
 
 def _bin_numbers(cells: Numbers, edges: Sequence[float]) -> NDArray[Any]:
-    """Bin of every number, the number of edges below it; -1 where missing."""
+    """Return the bin of every number, -1 where missing."""
     positions: NDArray[Any]
     if len(edges) <= _FEW_EDGES:
         positions = np.zeros(len(cells.data), dtype=np.int8)
@@ -374,7 +374,7 @@ def _bin_numbers(cells: Numbers, edges: Sequence[float]) -> NDArray[Any]:
 
 
 def _as_numbers(cells: Categories, name: str | int) -> Numbers:
-    """Read categories of numbers or booleans, or missing cells only, as numbers."""
+    """Convert categories that are numbers or booleans to numbers."""
     for value in cells.values:
         if isinstance(value, str):
             raise invalid(f"column {name!r}", "numbers as at fitting", repr(value))
