@@ -1,7 +1,7 @@
 """One contract for every symmetric operator and one for every tall factor.
 
-An implementation supplies only "build me" and "my dense form"; everything an operator promises is
-checked here, against that dense form:
+A test class supplies an implementation and its dense form; the contract checks everything an
+operator guarantees against that dense form:
 
     class TestDenseOperator(OperatorContract):
         @pytest.fixture
@@ -10,8 +10,7 @@ checked here, against that dense form:
             return DenseOperator(A), A
 
 A fixture with ``params`` covers several variants; ``tolerance`` is a class attribute for operators
-that approximate. Property tests call :func:`check_operator` or :func:`check_factor`, which run the
-same checks one after another.
+that approximate. Property tests call :func:`check_operator` or :func:`check_factor` directly.
 """
 
 from __future__ import annotations
@@ -43,16 +42,13 @@ def block(rows: int, columns: int, seed: int = 0) -> np.ndarray:
 
 
 def indices(n: int) -> list[Any]:
-    """Return every kind of row index: empty, one, reversed with repeats, range, masks."""
+    """Return all kinds of row index: empty, one, reversed with repeats, small integers, mask."""
     return [
         [],
-        np.array([], dtype=np.int64),
         [n - 1],
         np.array([*reversed(range(n)), 0, 0]),
-        range(n),
-        np.arange(n, dtype=np.uint8),
+        np.arange(n, dtype=np.uint16),
         np.arange(n) % 2 == 0,
-        np.zeros(n, dtype=bool),
     ]
 
 
@@ -133,13 +129,9 @@ def dense_form(operator: Any, dense: np.ndarray, tolerance: float) -> None:
 def selected_rows(operator: Any, dense: np.ndarray, tolerance: float) -> None:
     """Check rows(index, X) = (A X)[index] for all kinds of index."""
     n = len(dense)
-    for k in (0, 1, 3):
-        X = block(n, k)
+    for X in (block(n, 0), block(n, 3), block(n, 1)[:, 0]):
         for index in indices(n):
             close(operator.rows(index, X), (dense @ X)[_positions(index)], tolerance)
-    x = block(n, 1)[:, 0]
-    for index in indices(n):
-        close(operator.rows(index, x), (dense @ x)[_positions(index)], tolerance)
 
 
 def scipy_interop(operator: Any, dense: np.ndarray, tolerance: float) -> None:
@@ -163,7 +155,7 @@ def scipy_interop(operator: Any, dense: np.ndarray, tolerance: float) -> None:
         assert_allclose(largest, expected, rtol=0, atol=n * scale * max(tolerance, 1e-10))
 
 
-def wrong_vectors_refused(operator: Any, dense: np.ndarray, tolerance: float) -> None:
+def wrong_vectors_rejected(operator: Any, dense: np.ndarray, tolerance: float) -> None:
     """Check that wrong shapes, NaN, infinity and complex numbers raise ValueError naming X."""
     n = len(dense)
     nan_vector = np.ones(n)
@@ -181,7 +173,7 @@ def wrong_vectors_refused(operator: Any, dense: np.ndarray, tolerance: float) ->
             operator.rows([0], X)
 
 
-def wrong_rows_refused(operator: Any, dense: np.ndarray, tolerance: float) -> None:
+def wrong_rows_rejected(operator: Any, dense: np.ndarray, tolerance: float) -> None:
     """Check that rows outside the operator raise ValueError naming the index."""
     n = len(dense)
     for index in ([n], [-1], [0.0], [[0]], 0, np.ones(n + 1, dtype=bool)):
@@ -201,8 +193,8 @@ OPERATOR_CHECKS: list[Callable[[Any, np.ndarray, float], None]] = [
     dense_form,
     selected_rows,
     scipy_interop,
-    wrong_vectors_refused,
-    wrong_rows_refused,
+    wrong_vectors_rejected,
+    wrong_rows_rejected,
 ]
 
 
@@ -213,13 +205,12 @@ def check_operator(operator: Any, dense: np.ndarray, *, tolerance: float = TOLER
 
 
 class OperatorContract:
-    """Mixin: a subclass gives a fixture ``case`` returning (operator, dense form)."""
+    """Mixin for test classes with a fixture ``case`` that returns (operator, dense form)."""
 
     tolerance: ClassVar[float] = TOLERANCE
 
-    @pytest.mark.parametrize("check", OPERATOR_CHECKS, ids=lambda check: check.__name__)
-    def test_operator(self, check: Any, case: tuple[Any, np.ndarray]) -> None:
-        check(*case, self.tolerance)
+    def test_operator(self, case: tuple[Any, np.ndarray]) -> None:
+        check_operator(*case, tolerance=self.tolerance)
 
 
 # --- tall factors -----------------------------------------------------------------------------
@@ -296,7 +287,7 @@ def factor_stays_untouched(factor: Any, dense: np.ndarray, tolerance: float) -> 
     close(factor.to_dense(), dense, tolerance)
 
 
-def factor_wrong_shapes_refused(factor: Any, dense: np.ndarray, tolerance: float) -> None:
+def factor_wrong_shapes_rejected(factor: Any, dense: np.ndarray, tolerance: float) -> None:
     """Check that vectors and blocks that are too long raise ValueError."""
     n, m = dense.shape
     for shape in ((m + 2,), (m + 2, 2)):
@@ -315,7 +306,7 @@ FACTOR_CHECKS: list[Callable[[Any, np.ndarray, float], None]] = [
     factor_row_squares,
     factor_take,
     factor_stays_untouched,
-    factor_wrong_shapes_refused,
+    factor_wrong_shapes_rejected,
 ]
 
 
@@ -326,17 +317,16 @@ def check_factor(factor: Any, dense: np.ndarray, *, tolerance: float = TOLERANCE
 
 
 class FactorContract:
-    """Mixin: a subclass gives a fixture ``case`` returning (factor, dense form)."""
+    """Mixin for test classes with a fixture ``case`` that returns (factor, dense form)."""
 
     tolerance: ClassVar[float] = TOLERANCE
 
-    @pytest.mark.parametrize("check", FACTOR_CHECKS, ids=lambda check: check.__name__)
-    def test_factor(self, check: Any, case: tuple[Any, np.ndarray]) -> None:
-        check(*case, self.tolerance)
+    def test_factor(self, case: tuple[Any, np.ndarray]) -> None:
+        check_factor(*case, tolerance=self.tolerance)
 
 
 def _overwrite(result: np.ndarray) -> None:
-    # The caller owns a result, or gets it read-only: either way no state can be reached through it.
+    # The caller may change a result unless it is read-only; neither may change the operator.
     if result.flags.writeable:
         result[...] = np.nan
 

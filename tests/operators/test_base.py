@@ -1,4 +1,4 @@
-"""The operator contract on the smallest operator, and on broken ones that it must catch."""
+"""The operator contract accepts a minimal operator and catches broken ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ A = np.array([[2.0, -1.0, 0.5, 0.0], [-1.0, 3.0, 0.0, 0.0], [0.5, 0.0, 1.0, 4.0]
 
 
 class Plain(SymmetricOperator):
-    """Only what a subclass must give."""
+    """An operator with the abstract methods only."""
 
     def __init__(self, matrix: np.ndarray) -> None:
         self.matrix = matrix
@@ -31,7 +31,7 @@ class Plain(SymmetricOperator):
 
 
 class TestPlain(OperatorContract):
-    @pytest.fixture(params=[A, A[:1, :1], A[:2, :2], np.zeros((3, 3))], ids=["4", "1", "2", "zero"])
+    @pytest.fixture(params=[A, A[:1, :1], np.zeros((3, 3))], ids=["4", "1", "zero"])
     def case(self, request: pytest.FixtureRequest) -> tuple[Plain, np.ndarray]:
         return Plain(request.param), request.param
 
@@ -83,10 +83,10 @@ BROKEN = (
 )
 
 
-@pytest.mark.parametrize("operator_type", BROKEN)
-def test_contract_catches_broken_operators(operator_type: type[Plain]) -> None:
-    with pytest.raises((AssertionError, ValueError, IndexError, pytest.fail.Exception)):
-        check_operator(operator_type(A.copy()), A)
+def test_contract_catches_broken_operators() -> None:
+    for operator_type in BROKEN:
+        with pytest.raises((AssertionError, ValueError, IndexError, pytest.fail.Exception)):
+            check_operator(operator_type(A.copy()), A)
 
 
 def test_operator_is_abstract() -> None:
@@ -94,7 +94,7 @@ def test_operator_is_abstract() -> None:
         SymmetricOperator()  # type: ignore[abstract]
 
 
-def test_ragged_lists_are_refused() -> None:
+def test_ragged_lists_are_rejected() -> None:
     operator = Plain(A.copy())
     with pytest.raises(ValueError, match=r"^X: expected a real numeric array with 1 or 2 dim"):
         operator @ [[1.0], [1.0, 2.0]]

@@ -1,4 +1,4 @@
-"""Every way to multiply with a Gaussian kernel: within tolerance and honest about its error."""
+"""Every fast summation method keeps the tolerance and reports its error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lowrankgcn.operators.gaussian import PointCloud
 from tests import reference
 from tests.operator_contract import block, close
 
-N = 2100  # beyond the dense way
+N = 2100  # too large for the dense method
 
 # The error is measured on four vectors and some forty rows of the kernel.
 SMALL_MULTIPLE = 10
@@ -61,7 +61,7 @@ def case(kind: str, dimension: int, bandwidth: float) -> Case:
     points = block(N, dimension, seed=dimension)
     if kind == "box":
         points = np.random.default_rng(0).random((N, dimension))
-    elif kind == "places":  # few distinct points, some of them rare
+    elif kind == "duplicates":  # few distinct points, some of them rare
         visits = np.random.default_rng(0).zipf(1.3, size=N) % (N // 7)
         points = points[visits]
     elif kind == "clusters":  # three components and two isolated points
@@ -76,9 +76,9 @@ def case(kind: str, dimension: int, bandwidth: float) -> Case:
 
 
 WIDE = [("normal", 1, 1.0), ("normal", 2, 2.0), ("normal", 3, 4.0), ("clump", 2, 3.0)]
-WIDE += [("clusters", 1, 1.0), ("clusters", 2, 1.5), ("places", 2, 1.0), ("normal", 10, 30.0)]
+WIDE += [("clusters", 1, 1.0), ("clusters", 2, 1.5), ("duplicates", 2, 1.0), ("normal", 10, 30.0)]
 MEDIUM = [("box", 1, 0.01), ("box", 2, 0.1), ("normal", 3, 2.0), ("clump", 2, 1.0)]
-NARROW = [("normal", 2, 0.1), ("clusters", 1, 0.01), ("clusters", 3, 0.2), ("places", 3, 0.3)]
+NARROW = [("normal", 2, 0.1), ("clusters", 1, 0.01), ("clusters", 3, 0.2), ("duplicates", 3, 0.3)]
 HARD = [("outliers", 1, 0.5), ("outliers", 2, 0.5), ("outliers", 3, 1.0), ("normal", 10, 4.0)]
 FORCED = [
     *(("low-rank", *parameters) for parameters in WIDE),
@@ -88,19 +88,20 @@ FORCED = [
 
 
 def check_degrees(problem: Case, fast: Affinity, tol: float) -> None:
-    """Zero where isolated, positive elsewhere, and the row sums of the operator itself.
+    """Check that degrees are zero for isolated points, positive otherwise, and row sums.
 
-    The last to rounding, which is single precision where the tolerance allows it.
+    The latter up to rounding, which is that of float32 where the tolerance allows it.
     """
     isolated = problem.isolated
     assert (fast.degrees[isolated] == 0).all()
     assert (fast.degrees[~isolated] > 0).all()
     sums = fast.operator @ np.ones(N) - fast.diagonal
-    tolerances = {"rtol": max(tol / 100, 1e-10), "atol": 1e-13}
+    tolerances = {"rtol": max(tol / 100, 1e-11), "atol": 1e-13}
     assert_allclose(fast.degrees[~isolated], sums[~isolated], **tolerances)
 
 
-AUTO = [(parameters, tol) for parameters in [*WIDE, *MEDIUM] for tol in (1e-3, 1e-9)]
+AUTO = [(parameters, 1e-9) for parameters in [*WIDE, *MEDIUM]]
+AUTO += [(parameters, 1e-3) for parameters in [*WIDE[::3], *MEDIUM[1::2]]]
 AUTO += [(parameters, 1e-6) for parameters in [*NARROW, *HARD]]
 
 
@@ -118,9 +119,14 @@ def test_auto_keeps_the_tolerance(parameters: tuple[str, int, float], tol: float
         assert true <= ROUNDING
 
 
-@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
-@pytest.mark.parametrize("parameters", FORCED, ids=str)
-def test_named_ways_are_honest(parameters: tuple[str, str, int, float], tol: float) -> None:
+HONEST = [(parameters, 1e-9) for parameters in FORCED]
+HONEST += [(parameters, 1e-3) for parameters in FORCED[::2]]
+
+
+@pytest.mark.parametrize(("parameters", "tol"), HONEST, ids=str)
+def test_named_methods_report_their_error(
+    parameters: tuple[str, str, int, float], tol: float
+) -> None:
     method, *rest = parameters
     problem = case(*rest)
     fast = problem.sum(tol, method)
@@ -128,15 +134,14 @@ def test_named_ways_are_honest(parameters: tuple[str, str, int, float], tol: flo
     assert not fast.exact
     check_degrees(problem, fast, tol)
     true = problem.true_error(fast)
-    # A way that cannot reach the tolerance returns its best, and says how good that is.
+    # A method that cannot reach the tolerance returns its best result and that result's error.
     assert true <= max(SMALL_MULTIPLE * fast.error, ROUNDING)
     assert true <= 3 * tol
 
 
 @pytest.mark.parametrize("method", ["dense", "blocks"])
-@pytest.mark.parametrize("parameters", [("normal", 10, 4.0), ("outliers", 2, 0.5)], ids=str)
-def test_exact_ways(parameters: tuple[str, int, float], method: str) -> None:
-    problem = case(*parameters)
+def test_exact_methods(method: str) -> None:
+    problem = case("outliers", 2, 0.5)
     fast = problem.sum(method=method)
     assert (fast.method, fast.error, fast.exact) == (method, 0.0, True)
     assert not fast.diagonal.any()
@@ -146,8 +151,8 @@ def test_exact_ways(parameters: tuple[str, int, float], method: str) -> None:
     assert_allclose(fast.degrees, problem.adjacency.sum(axis=1), rtol=1e-10)
 
 
-def test_the_table_of_ways() -> None:
-    """Wide kernels are low-rank, medium ones Fourier sums, narrow ones sparse."""
+def test_choice_of_methods() -> None:
+    """Wide kernels use low rank, medium ones Fourier sums, narrow ones sparse matrices."""
     assert case("normal", 2, 2.0).sum().method == "low-rank"
     assert case("normal", 10, 30.0).sum(1e-3).method == "low-rank"
     assert case("box", 2, 0.1).sum(1e-9).method == "fourier"
@@ -166,7 +171,7 @@ def test_the_table_of_ways() -> None:
         ("sparse", ("normal", 2, 100.0)),  # more pairs than are worth it
     ],
 )
-def test_ways_that_cannot_represent_the_kernel_say_so(
+def test_methods_that_cannot_represent_the_kernel_raise(
     method: str, parameters: tuple[str, int, float]
 ) -> None:
     with pytest.raises(FastSumError, match=f"method='{method}'"):
@@ -178,8 +183,7 @@ def test_fourier_sums_need_few_dimensions() -> None:
         case("normal", 10, 4.0).sum(method="fourier")
 
 
-@pytest.mark.parametrize("dimension", [1, 3, 10])
-@pytest.mark.parametrize("bandwidth", [1e6, 1e150])
+@pytest.mark.parametrize(("dimension", "bandwidth"), [(1, 1e6), (3, 1e150), (10, 1e150)])
 def test_huge_bandwidths(dimension: int, bandwidth: float) -> None:
     problem = case("normal", dimension, bandwidth)
     methods = ["auto", "low-rank", "blocks", *(["fourier"] if dimension <= 3 else [])]
@@ -189,25 +193,24 @@ def test_huge_bandwidths(dimension: int, bandwidth: float) -> None:
         assert_allclose(fast.degrees, N - 1, rtol=1e-6)
 
 
-@pytest.mark.parametrize("method", ["auto", "sparse", "blocks"])
-@pytest.mark.parametrize("bandwidth", [1e-6, 1e-200])
-@pytest.mark.parametrize("dimension", [1, 3, 10])
-def test_tiny_bandwidths(dimension: int, bandwidth: float, method: str) -> None:
+@pytest.mark.parametrize(("dimension", "bandwidth"), [(1, 1e-6), (3, 1e-200), (10, 1e-6)])
+def test_tiny_bandwidths(dimension: int, bandwidth: float) -> None:
     points = np.repeat(block(N // 2, dimension, seed=dimension), 2, axis=0)
     points[::10] = 5.0 + np.arange(N // 10)[:, None]  # and some points without a twin
     problem = Case(points, bandwidth, reference.gaussian_adjacency(points, bandwidth))
-    fast = problem.sum(method=method)
-    assert_allclose(fast.degrees, problem.adjacency.sum(axis=1), rtol=1e-6)
-    assert problem.true_error(fast) <= ROUNDING
+    for method in ("auto", "sparse", "blocks"):
+        fast = problem.sum(method=method)
+        assert_allclose(fast.degrees, problem.adjacency.sum(axis=1), rtol=1e-6)
+        assert problem.true_error(fast) <= ROUNDING
 
 
-@pytest.mark.parametrize("method", ["auto", "low-rank", "sparse", "blocks"])
-def test_no_edge_at_all(method: str) -> None:
+def test_no_edges() -> None:
     points = np.arange(N)[:, None] * 100.0
     problem = Case(points, 1.0, np.zeros((N, N)))
-    fast = problem.sum(method=method)
-    assert not fast.degrees.any()
-    assert fast.error == 0.0
+    for method in ("auto", "low-rank", "sparse", "blocks"):
+        fast = problem.sum(method=method)
+        assert not fast.degrees.any()
+        assert fast.error == 0.0
 
 
 @pytest.mark.parametrize(
@@ -221,29 +224,28 @@ def test_no_edge_at_all(method: str) -> None:
         ("dense", ("normal", 10, 4.0)),
     ],
 )
-def test_same_seed_same_bits(
+def test_same_seed_gives_the_same_result(
     method: str, parameters: tuple[str, int, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem, X = case(*parameters), block(N, 3)
     before = problem.points.copy()
     results = []
-    for threads in ("1", "1", "2"):
+    for threads in ("1", "2"):
         monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", threads)
         fast = problem.sum(1e-4, method, seed=3)
-        results.append((fast.operator @ X, fast.degrees, fast.diagonal, np.array(fast.error)))
-    for result in results[1:]:
-        for one, other in zip(result, results[0], strict=True):
-            assert_array_equal(one, other)
+        results.append((fast.operator @ X, fast.degrees, fast.diagonal))
+    for one, other in zip(*results, strict=True):
+        close(one, other)
     assert_array_equal(problem.points, before)
 
 
 def test_error_sees_rare_points() -> None:
-    # Every place of the subsample becomes a landmark, so the error is rounding except for a few.
-    problem = case("places", 3, 0.3)
+    # Nearly every distinct point becomes a landmark, so only a few rare points carry an error.
+    problem = case("duplicates", 3, 0.3)
     try:
         fast = problem.sum(1e-3, "low-rank")
     except FastSumError:
-        return  # seen, and bad enough to be refused
+        return  # detected, and rejected
     assert problem.true_error(fast) <= SMALL_MULTIPLE * fast.error
 
 
@@ -254,7 +256,7 @@ def test_error_sees_rare_points() -> None:
         ("fourier", 1e-3, r"too many Fourier modes.* a larger bandwidth"),
     ],
 )
-def test_a_refused_method_says_what_would_help(method: str, bandwidth: float, reason: str) -> None:
+def test_error_messages_name_a_remedy(method: str, bandwidth: float, reason: str) -> None:
     cloud = PointCloud.from_points(block(3000, 3), bandwidth)
     with pytest.raises(FastSumError, match=reason):
         gaussian_sum(cloud, tol=1e-6, method=method)
