@@ -1,7 +1,6 @@
-"""One contract for every graph: what it promises about its pieces, its loops and its weights.
+"""The contract of all graphs: components, loops, weights and description.
 
-A test builds a graph beside the dense adjacency (zero diagonal) and the loops of the oracle and
-calls :func:`check_graph`.
+Tests call :func:`check_graph` with a graph, its dense adjacency (zero diagonal) and its loops.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ def check_graph(
     check_components(graph, adjacency)
     close(np.asarray(graph.loop_weights), loops, tolerance)
     check_affinity(graph, adjacency, tolerance=tolerance)
+    check_description(graph)
     assert type(graph).__name__ in repr(graph)
     with pytest.raises((FrozenInstanceError, AttributeError)):
         graph.n_nodes = 3
@@ -43,6 +43,20 @@ def check_components(graph: Any, adjacency: np.ndarray) -> None:
     assert_array_equal(graph.isolated, ~(adjacency > 0).any(axis=1))
     assert not graph.components.flags.writeable
     assert not graph.isolated.flags.writeable
+
+
+def check_description(graph: Any) -> None:
+    """Check the description and the kind of rows that can be joined later."""
+    described = graph.description
+    assert described.name and described.meaning.endswith(".")
+    assert described.facts["rows"] == graph.n_nodes
+    assert described.facts["separate parts"] == graph.n_components
+    assert described.facts.get("rows joined to no other", 0) == graph.isolated.sum()
+    assert graph.row_kind in ("points", "table", "incidence", "affinities")
+    assert graph.node_data is None or len(graph.node_data) == graph.n_nodes
+    if graph.row_kind == "points":
+        assert graph.is_built_from(graph.node_data)
+        assert len(graph.row_columns) == graph.node_data.shape[1]
 
 
 def check_affinity(graph: Any, adjacency: np.ndarray, *, tolerance: float = 1e-10) -> None:

@@ -1,4 +1,4 @@
-"""Gaussian graphs: weights and components against the oracle, at every scale and in thousands."""
+"""Gaussian graphs: weights, components and bandwidths against the dense oracle."""
 
 from __future__ import annotations
 
@@ -76,10 +76,11 @@ def clusters(sizes: list[int], gap: float, dimension: int) -> np.ndarray:
     return np.concatenate(points)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 3, 10])
-@pytest.mark.parametrize(("gap", "joined"), [(20.0, True), (28.0, False)])
+@pytest.mark.parametrize(
+    ("dimension", "gap", "joined"), [(2, 20.0, True), (1, 28.0, False), (10, 28.0, False)]
+)
 def test_components_of_clusters(dimension: int, gap: float, joined: bool) -> None:
-    # Around the sizes at which the search changes its way: 16 neighbours, components of 1000.
+    # Sizes around the thresholds of the search: 16 neighbours, components of 1000.
     sizes = [1, 2, 15, 16, 17, 40, 1001, 3, 1100]
     points = clusters(sizes, gap, dimension)
     order = np.random.default_rng(0).permutation(len(points))
@@ -103,7 +104,7 @@ def _neighbours(points: np.ndarray) -> np.ndarray:
 
 
 def test_bridges_between_large_clusters() -> None:
-    # Two crowds whose points all have their nearest neighbours at home, and a chain between them.
+    # Two dense clusters and a chain between them: the nearest neighbours are in the same cluster.
     left, right = block(1200, 2), block(1300, 2, seed=1) + np.array([200.0, 0.0])
     chain = np.stack([np.linspace(10, 190, 10), np.zeros(10)], axis=1)
     points = np.concatenate([left, right, chain])
@@ -148,7 +149,7 @@ def test_automatic_bandwidth_of_duplicates() -> None:
     assert GaussianGraph([[7.0]]).bandwidth == 1.0
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
 def test_automatic_bandwidth_at_any_scale(scale: float) -> None:
     points = block(50, 2)
     expected = GaussianGraph(points).bandwidth
@@ -157,7 +158,7 @@ def test_automatic_bandwidth_at_any_scale(scale: float) -> None:
     check_graph(graph, reference.gaussian_adjacency(points, expected), np.zeros(50))
 
 
-def test_automatic_bandwidth_of_many_points_is_drawn_with_the_seed() -> None:
+def test_automatic_bandwidth_of_many_points_depends_on_the_seed() -> None:
     points = block(3000, 2)
     first = GaussianGraph(points, random_state=1).bandwidth
     assert first == GaussianGraph(points, random_state=1).bandwidth
@@ -165,23 +166,20 @@ def test_automatic_bandwidth_of_many_points_is_drawn_with_the_seed() -> None:
     assert first == pytest.approx(np.median(pdist(points)) / 2, rel=0.05)
 
 
-# --- input and further points -------------------------------------------------------------------
+# --- input -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "given_as",
-    [
+def test_forms_of_the_same_points() -> None:
+    points = np.round(block(9, 2), 2).astype(np.float32).astype(np.float64)
+    for given_as in (
         np.ndarray.tolist,
         np.asfortranarray,
         pd.DataFrame,
         lambda points: points.astype(np.float32),
         lambda points: np.repeat(points, 2, axis=0)[::2],
-    ],
-)
-def test_forms_of_the_same_points(given_as: Any) -> None:
-    points = np.round(block(9, 2), 2).astype(np.float32).astype(np.float64)
-    graph = GaussianGraph(given_as(points), 1.5)
-    check_graph(graph, reference.gaussian_adjacency(points, 1.5), np.zeros(9))
+    ):
+        graph = GaussianGraph(given_as(points), 1.5)
+        check_graph(graph, reference.gaussian_adjacency(points, 1.5), np.zeros(9))
 
 
 def test_whole_numbers_and_booleans() -> None:
@@ -207,24 +205,16 @@ def test_points_are_a_read_only_view() -> None:
     assert np.shares_memory(graph.points, points)
 
 
-def test_further_points_in_the_same_units() -> None:
-    points = block(30, 2) + 100.0
-    graph = GaussianGraph(points, 2.0)
-    assert_allclose(graph.coordinates(points), graph.cloud.coordinates)
-    difference = graph.coordinates([[101.0, 103.0]]) - graph.cloud.coordinates
-    assert_allclose((difference**2).sum(axis=1), ((points - [101, 103]) ** 2).sum(axis=1) / 4)
-
-
-@pytest.mark.parametrize("method", ["low-rank", "fourier", "sparse", "blocks", "dense", "auto"])
-def test_method_and_tolerance_reach_the_sum(method: str) -> None:
+def test_method_and_tolerance_are_passed_on() -> None:
     points = np.random.default_rng(0).random((2100, 2))
-    bandwidth = 0.3 if method == "low-rank" else 0.05
-    affinity = GaussianGraph(points, bandwidth).affinity(tol=1e-5, method=method)
-    assert affinity.method == method or method == "auto"
-    assert affinity.error <= 1e-5
+    for method in ("low-rank", "fourier", "sparse", "blocks", "dense", "auto"):
+        bandwidth = 0.3 if method == "low-rank" else 0.05
+        affinity = GaussianGraph(points, bandwidth).affinity(tol=1e-5, method=method)
+        assert affinity.method == method or method == "auto"
+        assert affinity.error <= 1e-5
 
 
-def test_seed_reaches_the_sum() -> None:
+def test_seed_is_passed_on() -> None:
     points = block(2100, 2)
     landmarks = [
         GaussianGraph(points, 2.0, random_state=seed).affinity(tol=1e-3).operator.factor.landmarks

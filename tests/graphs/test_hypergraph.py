@@ -69,7 +69,7 @@ def test_order_of_nodes_and_hyperedges_does_not_matter(problem: Any, data: st.Da
     assert_array_equal(shuffled.components[:, None] == shuffled.components, same[rows][:, rows])
 
 
-def test_empty_hyperedges_leave_no_trace() -> None:
+def test_empty_hyperedges_are_dropped() -> None:
     graph = Hypergraph([[0, 1, 0, 1], [0, 1, 0, 0]], weights=[9.0, 2.0, 9.0, 3.0])
     assert graph.hyperedge_names == ("1", "3")
     assert graph.hyperedge_weights.tolist() == [2.0, 3.0]
@@ -77,7 +77,7 @@ def test_empty_hyperedges_leave_no_trace() -> None:
     assert Hypergraph(np.zeros((3, 2))).isolated.all()
 
 
-def test_hyperedges_know_their_places() -> None:
+def test_hyperedges_keep_their_positions() -> None:
     incidence = np.array([[1, 0, 1, 0], [1, 0, 0, 0], [1, 0, 0, 1]])
     graph = Hypergraph(incidence)
     assert (graph.hyperedge_numbers.tolist(), graph.n_given) == ([0, 2, 3], 4)
@@ -96,7 +96,7 @@ def test_singletons_only_add_loops() -> None:
     assert kept.loop_weights.tolist() == [1.5, 0.5, 0.0]
     assert dropped.loop_weights.tolist() == [0.5, 0.5, 0.0]
     assert_array_equal(kept.affinity().degrees, dropped.affinity().degrees)
-    # A node whose hyperedges are all its own has no neighbour, and exactly no degree.
+    # A node that shares no hyperedge has degree zero exactly.
     alone = Hypergraph([[1, 1, 0], [0, 0, 1], [0, 0, 1]], weights=[0.1, 0.7, 0.3])
     assert alone.affinity().degrees[0] == 0.0
     assert alone.isolated.tolist() == [True, False, False]
@@ -213,8 +213,8 @@ def test_codes_and_incidence_give_the_same_graph() -> None:
     assert_allclose(coded.affinity().operator @ X, plain.affinity().operator @ X)
 
 
-def test_a_column_of_names_has_more_hyperedges_than_rows() -> None:
-    # More than 4096 hyperedges take another way to find components.
+def test_more_hyperedges_than_rows() -> None:
+    # More than 4096 hyperedges: components come from the bipartite graph.
     n = 4200
     frame = pd.DataFrame(
         {"id": [f"row {i}" for i in range(n)], "half": np.where(np.arange(n) < 2000, "a", "b")}

@@ -1,4 +1,4 @@
-"""Tables to codes: against the oracle, for rows seen later, as saved data, and errors."""
+"""Encoding of tables: against the oracle, for new rows, saved and restored, and errors."""
 
 from __future__ import annotations
 
@@ -125,35 +125,35 @@ def test_hyperedge_weights() -> None:
             encoder.hyperedge_weights(weights)
 
 
-@pytest.mark.parametrize(
-    ("frame", "options", "message"),
-    [
-        (pd.DataFrame({"x": [1.0, np.inf]}), {}, "column 'x': expected finite numbers, got inf"),
-        (pd.DataFrame({"x": [1.0, -np.inf]}, dtype=object), {}, "column 'x': .* got -inf"),
-        (pd.DataFrame({"x": [1j]}), {}, "column 'x': expected real numbers"),
-        (pd.DataFrame({"x": [["list"]]}), {}, "column 'x': expected hashable values"),
-        (pd.DataFrame([[1, 2]], columns=["x", "x"]), {}, "several columns named 'x'"),
-        (pd.DataFrame({"x": []}), {}, r"at least one row and one column, got shape \(0, 1\)"),
-        (pd.DataFrame(index=range(3)), {}, r"at least one row and one column, got shape \(3, 0\)"),
-        (np.zeros(3), {}, r"frame: expected a table \(n, p\), got an array of shape \(3,\)"),
-        (np.zeros((2, 2, 2)), {}, r"frame: expected a table \(n, p\)"),
-        (sp.csr_array(np.eye(2)), {}, "a sparse csr matrix"),
-        (3, {}, "frame: expected a table"),
-        (TABLE, {"bins": 0}, "bins: expected an integer >= 1"),
-        (TABLE, {"bins": 2.5}, "bins: expected an integer >= 1"),
-        (TABLE, {"bins": {"length": "x"}}, r"bins\['length'\]: expected an integer"),
-        (TABLE, {"bins": {"width": 2}}, "bins: expected columns among .* got 'width'"),
-        (TABLE, {"binning": "equal"}, "binning: expected one of 'quantile', 'uniform'"),
-        (TABLE, {"missing": "drop"}, "missing: expected one of"),
-        (TABLE, {"min_count": 0}, "min_count: expected an integer >= 1"),
-    ],
-)
-def test_bad_tables_and_options(frame: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        TableEncoder.fit(frame, **options)
+MALFORMED = [
+    (pd.DataFrame({"x": [1.0, np.inf]}), {}, "column 'x': expected finite numbers, got inf"),
+    (pd.DataFrame({"x": [1.0, -np.inf]}, dtype=object), {}, "column 'x': .* got -inf"),
+    (pd.DataFrame({"x": [1j]}), {}, "column 'x': expected real numbers"),
+    (pd.DataFrame({"x": [["list"]]}), {}, "column 'x': expected hashable values"),
+    (pd.DataFrame([[1, 2]], columns=["x", "x"]), {}, "several columns named 'x'"),
+    (pd.DataFrame({"x": []}), {}, r"at least one row and one column, got shape \(0, 1\)"),
+    (pd.DataFrame(index=range(3)), {}, r"at least one row and one column, got shape \(3, 0\)"),
+    (np.zeros(3), {}, r"frame: expected a table \(n, p\), got an array of shape \(3,\)"),
+    (np.zeros((2, 2, 2)), {}, r"frame: expected a table \(n, p\)"),
+    (sp.csr_array(np.eye(2)), {}, "a sparse csr matrix"),
+    (3, {}, "frame: expected a table"),
+    (TABLE, {"bins": 0}, "bins: expected an integer >= 1"),
+    (TABLE, {"bins": 2.5}, "bins: expected an integer >= 1"),
+    (TABLE, {"bins": {"length": "x"}}, r"bins\['length'\]: expected an integer"),
+    (TABLE, {"bins": {"width": 2}}, "bins: expected columns among .* got 'width'"),
+    (TABLE, {"binning": "equal"}, "binning: expected one of 'quantile', 'uniform'"),
+    (TABLE, {"missing": "drop"}, "missing: expected one of"),
+    (TABLE, {"min_count": 0}, "min_count: expected an integer >= 1"),
+]
 
 
-def test_bad_new_rows() -> None:
+def test_malformed_tables_and_options() -> None:
+    for frame, options, message in MALFORMED:
+        with pytest.raises(ValueError, match=message):
+            TableEncoder.fit(frame, **options)
+
+
+def test_malformed_new_rows() -> None:
     encoder = TableEncoder.fit(TABLE)
     with pytest.raises(ValueError, match="frame: expected column 'size', 'length', got columns"):
         encoder.transform(TABLE[["colour"]])
@@ -174,9 +174,7 @@ def _broken(**changes: Any) -> dict[str, Any]:
     return data
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+MALFORMED_DATA = [
         None,
         {},
         {"names": [], "columns": {}},
@@ -198,11 +196,13 @@ def _broken(**changes: Any) -> dict[str, Any]:
                                       "unit": None, "missing_edge": False}]},
         {"names": ["x"], "columns": [{"kind": "categories", "name": "x", "values": [1, 1],
                                       "unit": None, "missing_edge": False}]},
-    ],
-)  # fmt: skip
-def test_broken_data_is_refused(data: Any) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        TableEncoder.from_dict(data)
+]  # fmt: skip
+
+
+def test_malformed_data_raises() -> None:
+    for data in MALFORMED_DATA:
+        with pytest.raises(ValueError, match="expected"):
+            TableEncoder.from_dict(data)
 
 
 def test_mushrooms(mushroom_rows: list[list[str]]) -> None:
@@ -213,7 +213,7 @@ def test_mushrooms(mushroom_rows: list[list[str]]) -> None:
     assert len(encoder.dropped) == 1
 
 
-def test_a_series_of_column_weights_goes_by_its_labels() -> None:
+def test_series_of_column_weights_is_matched_by_label() -> None:
     encoder = TableEncoder.fit(pd.DataFrame({"x": ["a", "b"], "y": ["c", "c"]}))
     weights = encoder.hyperedge_weights(pd.Series({"y": 3.0, "x": 2.0}))
     assert weights.tolist() == [2.0, 2.0, 3.0]
@@ -229,7 +229,7 @@ def test_a_series_of_column_weights_goes_by_its_labels() -> None:
         ("values", {"kind": "categories", "values": ["x"], "unit": "datetime"}),
     ],
 )
-def test_encoders_of_impossible_numbers_are_refused(argument: str, column: dict[str, Any]) -> None:
+def test_impossible_numbers_raise(argument: str, column: dict[str, Any]) -> None:
     data = {"names": ["x"], "columns": [{"name": "x", "missing_edge": False} | column]}
     with pytest.raises(ValueError, match=f"^{argument}: expected"):
         TableEncoder.from_dict(data)

@@ -22,7 +22,6 @@ from lowrankgcn.cli.telling import Told, line, validation_line
 from lowrankgcn.estimators import GCNClassifier, Validation, cross_validate, save
 from lowrankgcn.files import write_file
 from lowrankgcn.report import Classification, render_classification
-from lowrankgcn.report.graph_note import GraphNote
 from lowrankgcn.report.text import count, number, percent, plural
 
 __all__ = ["run"]
@@ -178,7 +177,7 @@ def _told(result: _Result, files: dict[str, str]) -> Told:
 
 
 def _graph_line(classifier: GCNClassifier) -> str:
-    note = GraphNote.of(classifier.graph_, of_points=True)
+    note = classifier.graph_.description
     facts = {name: value for name, value in note.facts.items() if name != "rows"}
     if facts.get("separate parts") == 1:
         del facts["separate parts"]

@@ -11,8 +11,7 @@ from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Rows
 from lowrankgcn.estimators.settings import Settings
-from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.extension import cross_affinity
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
@@ -25,20 +24,7 @@ def joins(graph: Graph, rows: Rows, settings: Settings) -> bool:
     """Whether further rows of X can be joined to the graph: it must be made of X itself."""
     if not isinstance(settings.graph, Graph):
         return True
-    if isinstance(graph, GaussianGraph):
-        return rows.kind == "points" and np.array_equal(graph.points, rows.data)
-    if isinstance(graph, AdjacencyGraph) and graph.neighbours is not None:
-        points = np.ldexp(graph.neighbours.points, graph.neighbours.exponent)
-        return rows.kind == "points" and np.array_equal(points, rows.data)
-    if isinstance(graph, Hypergraph) and graph.encoder is not None and rows.kind == "table":
-        if not isinstance(graph.incidence, CodeFactor):
-            return False
-        try:
-            codes = graph.encoder.transform(rows.data)
-        except ValueError:
-            return False
-        return np.array_equal(codes, graph.incidence.codes)
-    return False
+    return rows.kind == graph.row_kind and graph.is_built_from(rows.data)
 
 
 def model_of(
@@ -64,5 +50,4 @@ def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
     """The mean of loops that were given row by row; otherwise the smoother says it."""
     if np.ndim(laplacian.smoother) == 0:
         return None
-    own = laplacian.graph.loop_weights if isinstance(laplacian.graph, Hypergraph) else 0.0
-    return max(0.0, float(np.mean(laplacian.loop_weights - own)))
+    return max(0.0, float(np.mean(laplacian.loop_weights - laplacian.graph.loop_weights)))

@@ -20,7 +20,6 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Candidate, truncated
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
-from lowrankgcn.graphs import Hypergraph
 from lowrankgcn.spectral.eigenpairs import eigenpairs
 from lowrankgcn.spectral.filters import (
     Constant,
@@ -75,9 +74,7 @@ class Proposals:
 
 def propose(laplacian: Laplacian, settings: Settings, n_classes: int, seed: int) -> Proposals:
     """Decompose the Laplacian and list what may be trained on it."""
-    graph = laplacian.graph
-    edges = graph.n_hyperedges if isinstance(graph, Hypergraph) else None
-    rank = rank_for(laplacian.n, edges, settings)
+    rank = rank_for(laplacian.n, laplacian.graph.max_rank, settings)
     if settings.architecture == "full":
         return _full(laplacian, settings)
     with quiet_cuts(settings):

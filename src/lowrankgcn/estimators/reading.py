@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
+from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cells import column_kind
 
 __all__ = ["Rows", "check_new_rows", "check_size", "read_rows"]
@@ -77,24 +77,11 @@ def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
     """What the graph was made of, and its columns noted in the estimator."""
     if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
         del estimator.feature_names_in_
-    if isinstance(graph, Hypergraph):
-        if graph.encoder is None:
-            estimator.n_features_in_ = graph.n_given
-            return "incidence"
-        names = graph.encoder.names
-        estimator.n_features_in_ = len(names)
-        if all(isinstance(name, str) for name in names):
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-        return "table"
-    if isinstance(graph, GaussianGraph):
-        estimator.n_features_in_ = graph.points.shape[1]
-        return "points"
-    assert isinstance(graph, AdjacencyGraph)
-    if graph.neighbours is not None:
-        estimator.n_features_in_ = graph.neighbours.points.shape[1]
-        return "points"
-    estimator.n_features_in_ = graph.n_nodes
-    return "affinities"
+    columns = graph.row_columns
+    estimator.n_features_in_ = len(columns)
+    if columns and all(isinstance(name, str) for name in columns):
+        estimator.feature_names_in_ = np.array(columns, dtype=object)
+    return graph.row_kind
 
 
 def has_categories(X: Any) -> bool:

@@ -34,8 +34,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid, node_index, positive_int
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
-from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.eigenpairs import eigenpairs
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
@@ -236,13 +235,7 @@ def _unlabelled_parts(graph: Graph, labelled: Index) -> tuple[Index, ...]:
 
 def _keys(graph: Graph, Phi: FloatArray) -> NDArray[np.uint64]:
     """Numbers that are equal for rows of the same hyperedges or points, or of the same place."""
-    rows: Any = Phi
-    if isinstance(graph, Hypergraph) and isinstance(graph.incidence, CodeFactor):
-        rows = graph.incidence.codes
-    elif isinstance(graph, GaussianGraph):
-        rows = graph.points
-    elif isinstance(graph, AdjacencyGraph) and graph.neighbours is not None:
-        rows = graph.neighbours.points
+    rows: Any = Phi if graph.node_data is None else graph.node_data
     factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
     keys = np.zeros(len(rows), np.uint64)
     for column, factor in zip(rows.T, factors, strict=True):

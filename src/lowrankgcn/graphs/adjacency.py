@@ -1,4 +1,4 @@
-"""Graphs given by their weights: a matrix, an edge list, a NetworkX graph, nearest neighbours.
+"""Graphs from a weight matrix, an edge list, a NetworkX graph or nearest neighbours.
 
 >>> import numpy as np
 >>> from lowrankgcn import AdjacencyGraph
@@ -11,6 +11,7 @@ array([[0., 1., 0.],
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -29,9 +30,9 @@ from lowrankgcn._validation import (
     points_array,
     positive_float,
     positive_int,
-    sparse_matrix,
 )
-from lowrankgcn.graphs.base import Graph, read_only
+from lowrankgcn.graphs.base import Graph, RowKind, read_only
+from lowrankgcn.graphs.matrices import csr_copy
 from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours, NeighbourWeights
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
 from lowrankgcn.operators.affinity import Affinity
@@ -50,10 +51,9 @@ class AdjacencyGraph(Graph):
     Parameters
     ----------
     adjacency : (n, n) array or SciPy sparse matrix
-        Weights. Entries on the diagonal are self-loops: they are kept apart as `loop_weights`,
-        count as the smoother S of section A2.4 when the Laplacian is asked for no other, and never
-        make a node less isolated. A dense float64 array without loops is kept as a view; do not
-        change it afterwards.
+        Weights. Diagonal entries are self-loops: they are stored separately as `loop_weights`, are
+        the default smoother S of the Laplacian (section A2.4), and do not join a node to others. A
+        dense float64 array without loops is kept as a view; do not change it afterwards.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class AdjacencyGraph(Graph):
     loop_weights : (n,) array
         The diagonal.
     neighbours : NearestNeighbours or None
-        For graphs made by :meth:`knn`: joins further points.
+        Weights of new points, for graphs built by :meth:`knn`.
 
     Raises
     ------
@@ -88,15 +88,12 @@ class AdjacencyGraph(Graph):
             matrix = matrix.copy()
             if sp.issparse(matrix):
                 matrix.setdiag(0.0)
+                matrix.eliminate_zeros()
             else:
                 np.fill_diagonal(matrix, 0.0)
-        if sp.issparse(matrix):
-            matrix.eliminate_zeros()
-        else:
+        if not sp.issparse(matrix):
             matrix = read_only(matrix)
-        object.__setattr__(self, "adjacency", matrix)
-        object.__setattr__(self, "neighbours", None)
-        object.__setattr__(self, "_loops", read_only(loops))
+        self._set(adjacency=matrix, neighbours=None, _loops=read_only(loops))
 
     @classmethod
     def from_edge_index(
@@ -107,12 +104,12 @@ class AdjacencyGraph(Graph):
         Parameters
         ----------
         edge_index : (2, m) integer array
-            Pairs of nodes. An edge may be given once or in both directions; when both are there,
-            their weights must agree. Repeated pairs are refused.
+            Pairs of nodes. An edge may be listed in one or both directions; weights of both
+            directions must agree. Repeated pairs raise an error.
         weights : (m,) array, optional
-            Ones when omitted.
+            Edge weights; ones by default.
         n_nodes : int, optional
-            Largest index plus one when omitted.
+            Number of nodes; the largest index plus one by default.
 
         Examples
         --------
@@ -141,8 +138,7 @@ class AdjacencyGraph(Graph):
         if difference > _SYMMETRY_TOL * values.max(initial=0.0):
             got = f"weights that differ by {difference:g}"
             raise invalid("weights", "the same weight in both directions of an edge", got)
-        # Where the reverse direction was not given, add it.
-        missing = given.multiply(pattern - both).T
+        missing = given.multiply(pattern - both).T  # reverse directions that were not listed
         return cls(given + missing)
 
     @classmethod
@@ -152,9 +148,9 @@ class AdjacencyGraph(Graph):
         Parameters
         ----------
         graph : networkx.Graph
-            Parallel edges of a multigraph add up; directed graphs are refused.
+            Parallel edges of a multigraph add up. Directed graphs raise an error.
         weight : str or None
-            Edge attribute holding the weight, a number ≥ 0 (1 where absent); None for weights of 1.
+            Edge attribute with the weight, a number ≥ 0 (1 where absent). None: all weights are 1.
         """
         if isinstance(graph, type) or not all(
             hasattr(graph, name) for name in ("is_directed", "nodes", "edges")
@@ -170,13 +166,12 @@ class AdjacencyGraph(Graph):
         rows, columns, values = [], [], []
         for left, right, data in graph.edges(data=True):
             given = 1.0 if weight is None else data.get(weight, 1.0)
-            value = positive_float(given, "weight", zero=True)
-            i, j = position[left], position[right]
-            rows += [i] if i == j else [i, j]
-            columns += [j] if i == j else [j, i]
-            values += [value] if i == j else [value, value]
+            values.append(positive_float(given, "weight", zero=True))
+            rows.append(position[left])
+            columns.append(position[right])
         n = len(position)
-        return cls(sp.coo_array((np.asarray(values, float), (rows, columns)), shape=(n, n)))
+        once = sp.coo_array((np.asarray(values, float), (rows, columns)), shape=(n, n)).tocsr()
+        return cls(once + once.T - sp.diags_array(once.diagonal()))
 
     @classmethod
     def knn(
@@ -186,17 +181,17 @@ class AdjacencyGraph(Graph):
         *,
         weights: NeighbourWeights = "self-tuning",
     ) -> AdjacencyGraph:
-        """Join every point with its k nearest neighbours (and with those it is a neighbour of).
+        """Join every point to its k nearest neighbours and to the points it is a neighbour of.
 
         Parameters
         ----------
         points : (n, d) array
             At least two points.
         k : int
-            Neighbours per point, not counting itself; at most n − 1 are taken.
+            Neighbours per point, not counting itself; n − 1 if k is larger.
         weights : {"self-tuning", "binary"}
-            exp(−‖x − y‖² / (s_x s_y)) with s the distance to the k-th neighbour, or 1. A scale of
-            zero (k duplicates) makes the weight 1 between duplicates and 0 to all others.
+            exp(−‖x − y‖² / (s_x s_y)) with s the distance to the k-th neighbour, or 1. If the scale
+            is zero (k duplicates), the weight is 1 between duplicates and 0 otherwise.
 
         Notes
         -----
@@ -210,15 +205,14 @@ class AdjacencyGraph(Graph):
         2
         """
         array = points_array(points, "points")
-        neighbours_wanted = positive_int(k, "k")
+        count = positive_int(k, "k")
         choice(weights, "weights", WEIGHTS)
         n = len(array)
         if n < 2:
             raise invalid("points", "at least two rows", n)
-        count = min(neighbours_wanted, n - 1)
-        near, directed = NearestNeighbours.of_points(array, count, weights)
+        near, directed = NearestNeighbours.from_points(array, min(count, n - 1), weights)
         graph = cls(directed.maximum(directed.T))
-        object.__setattr__(graph, "neighbours", near)
+        graph._set(neighbours=near)
         return graph
 
     def __repr__(self) -> str:
@@ -232,11 +226,38 @@ class AdjacencyGraph(Graph):
 
     @property
     def loop_weights(self) -> FloatArray:
-        """The self-loops that the matrix had on its diagonal, shape (n,)."""
+        """Diagonal of the given matrix, shape (n,)."""
         return self._loops
 
+    @property
+    def row_kind(self) -> RowKind:
+        """Points for graphs built by :meth:`knn`, otherwise affinities to all nodes."""
+        return "affinities" if self.neighbours is None else "points"
+
+    @property
+    def row_columns(self) -> Sequence[int]:
+        """Positions of the coordinates or of the nodes."""
+        near = self.neighbours
+        return range(self.n_nodes if near is None else near.points.shape[1])
+
+    @property
+    def node_data(self) -> FloatArray | None:
+        """Points of a graph built by :meth:`knn`, shape (n, d)."""
+        near = self.neighbours
+        return None if near is None else np.ldexp(near.points, near.exponent)
+
+    def _describe(self) -> tuple[str, str, dict[str, int | float]]:
+        facts: dict[str, int | float] = {"joined pairs": int((self.adjacency > 0).sum()) // 2}
+        if self.neighbours is None:
+            return "given graph", "The weights between rows were given.", facts
+        meaning = (
+            f"Each row is joined to the {self.neighbours.count} rows with the nearest numbers; "
+            "nearer rows get larger weights."
+        )
+        return "nearest neighbours", meaning, facts
+
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
-        """Exact products with the given weights; `tol` and `method` have nothing to decide."""
+        """Return exact products with the given weights; `tol` and `method` have no effect."""
         operator: SparseOperator | DenseOperator
         if sp.issparse(self.adjacency):
             operator = SparseOperator(self.adjacency)
@@ -246,33 +267,26 @@ class AdjacencyGraph(Graph):
         return Affinity(operator, np.zeros(self.n_nodes), degrees)
 
     def _find_components(self) -> NDArray[np.intp]:
-        # Of a dense matrix SciPy would take weights below 1e-8 for no edge.
+        # SciPy treats dense weights below 1e-8 as no edge.
         edges = sp.csr_array(self.adjacency > 0)
         labels: NDArray[np.intp] = connected_components(edges, directed=False)[1]
         return labels.astype(np.intp)
 
 
 def _symmetric_matrix(adjacency: Any) -> Any:
-    """Validated square matrix, dense or csr, float64, exactly symmetric."""
+    """Return a validated square matrix, dense or csr, float64, exactly symmetric."""
     matrix: Any
     if sp.issparse(adjacency):
-        # A copy, because bringing it into canonical form rearranges the arrays it is made of.
-        matrix = sp.csr_array(sparse_matrix(adjacency, "adjacency"), dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
+        matrix = csr_copy(adjacency, "adjacency")
         values = matrix.data
-        if not np.isfinite(values).all():
-            raise invalid("adjacency", "finite entries", "NaN or infinity")
     else:
         matrix = values = finite_array(adjacency, "adjacency", ndim=2)
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 1:
         raise invalid("adjacency", "a square matrix with at least one row", f"shape {matrix.shape}")
-    if values.size and values.min() < 0:
+    if values.min(initial=0.0) < 0:
         raise invalid("adjacency", "weights >= 0", float(values.min()))
     finite_total(values, "adjacency")
-    largest = float(values.max()) if values.size else 0.0
     difference = float(abs(matrix - matrix.T).max())
-    if difference > _SYMMETRY_TOL * largest:
+    if difference > _SYMMETRY_TOL * values.max(initial=0.0):
         raise invalid("adjacency", "a symmetric matrix", f"entries that differ by {difference:g}")
-    if difference > 0:
-        return (matrix + matrix.T) / 2
-    return matrix
+    return (matrix + matrix.T) / 2 if difference > 0 else matrix

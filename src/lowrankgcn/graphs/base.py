@@ -1,8 +1,8 @@
-"""What every graph knows: its size, its pieces, its loops, and how to multiply with its weights.
+"""The interface of all graphs: size, components, loops, products with the weights, new rows.
 
 >>> import lowrankgcn as lg
->>> triangle_and_a_loner = [[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
->>> graph = lg.AdjacencyGraph(triangle_and_a_loner)
+>>> triangle_and_isolated_node = [[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]]
+>>> graph = lg.AdjacencyGraph(triangle_and_isolated_node)
 >>> graph.n_nodes, graph.n_components, graph.components.tolist(), graph.isolated.tolist()
 (4, 2, [0, 0, 0, 1], [False, False, False, True])
 """
@@ -10,8 +10,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +22,36 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 
 Array = TypeVar("Array", bound=NDArray[Any])
+RowKind = Literal["points", "table", "incidence", "affinities"]
 
-__all__ = ["Graph", "magnitude", "number_components", "read_only"]
+__all__ = ["Graph", "GraphDescription", "RowKind", "magnitude", "number_components", "read_only"]
+
+
+@final
+@dataclass(frozen=True)
+class GraphDescription:
+    """A description of a graph for reports.
+
+    Attributes
+    ----------
+    name : str
+        Kind of graph.
+    meaning : str
+        How rows are joined, in one or two sentences.
+    facts : dict
+        Numbers by name.
+    """
+
+    name: str
+    meaning: str
+    facts: dict[str, int | float]
 
 
 class Graph(ABC):
     """An undirected weighted graph with adjacency W ≥ 0 (zero diagonal) and loop weights.
 
-    Subclasses are frozen: they validate their input once and never change.
+    Subclasses are frozen and validate their input once. A new subclass implements the abstract
+    members; no other module depends on its type.
     """
 
     @property
@@ -38,20 +62,66 @@ class Graph(ABC):
     @property
     @abstractmethod
     def loop_weights(self) -> FloatArray:
-        """Loops the graph itself has, shape (n,): the smoother used when none is named."""
+        """Loops of the graph itself, shape (n,): the default smoother."""
 
     @property
     def completing_loops(self) -> FloatArray | None:
-        """Diagonal that makes W positive semidefinite, shape (n,), where one is known."""
+        """Diagonal that makes W positive semidefinite, shape (n,), or None if unknown."""
+        return None
+
+    @property
+    def max_rank(self) -> int | None:
+        """Upper bound on the rank of W plus a diagonal, or None if unknown."""
         return None
 
     @abstractmethod
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
-        """Products with the weights W = A − diag(a), with degrees and measured error."""
+        """Return products with the weights W = A − diag(a), with degrees and measured error."""
+
+    @property
+    @abstractmethod
+    def row_kind(self) -> RowKind:
+        """Kind of rows that can be joined to the graph later."""
+
+    @property
+    @abstractmethod
+    def row_columns(self) -> Sequence[str | int]:
+        """Columns of such rows: names, or positions if they have no names."""
+
+    @property
+    def node_data(self) -> NDArray[Any] | None:
+        """Points or table codes of the nodes, shape (n, k), or None if the weights were given.
+
+        Nodes with equal data are interchangeable.
+        """
+        return None
+
+    def is_built_from(self, X: Any) -> bool:
+        """Return whether the rows X, of kind `row_kind`, are those the graph was built from."""
+        return self.node_data is not None and np.array_equal(self.node_data, X)
+
+    @property
+    def description(self) -> GraphDescription:
+        """Kind of graph, meaning of its edges, and its size."""
+        name, meaning, facts = self._describe()
+        facts = {"rows": self.n_nodes, **facts, "separate parts": self.n_components}
+        isolated = int(self.isolated.sum())
+        if isolated:
+            facts["rows joined to no other"] = isolated
+        return GraphDescription(name, meaning, facts)
+
+    @abstractmethod
+    def _describe(self) -> tuple[str, str, dict[str, int | float]]:
+        """Return name, meaning and the facts particular to this kind of graph."""
+
+    def _set(self, **fields: Any) -> None:
+        """Set fields of the frozen instance during construction."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
     @abstractmethod
     def _find_components(self) -> NDArray[np.intp]:
-        """Any labelling of the nodes by connected component."""
+        """Return any labelling of the nodes by connected component."""
 
     @cached_property
     def components(self) -> NDArray[np.intp]:
@@ -88,10 +158,9 @@ def number_components(labels: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def magnitude(points: FloatArray) -> int:
-    """Exponent e of the power of two just above all coordinates.
+    """Return the exponent e of the smallest power of two above all coordinates.
 
-    Multiplied with 2^-e, which is exact, points have squared distances that neither overflow nor
-    vanish.
+    Scaling by 2^-e is exact and keeps squared distances from overflow and underflow.
 
     >>> magnitude(np.array([[3.0, -1e-3]]))
     2
@@ -100,7 +169,7 @@ def magnitude(points: FloatArray) -> int:
 
 
 def read_only(array: Array) -> Array:
-    """A view of the array that refuses assignment; the data is not copied."""
+    """Return a read-only view of the array."""
     view = array.view()
     view.flags.writeable = False
     return view

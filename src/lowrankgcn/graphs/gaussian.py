@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, final
@@ -26,13 +27,12 @@ from scipy.spatial.distance import pdist
 
 from lowrankgcn._validation import (
     choice,
-    finite_array,
     invalid,
     points_array,
     positive_float,
     positive_int,
 )
-from lowrankgcn.graphs.base import Graph, magnitude, read_only
+from lowrankgcn.graphs.base import Graph, RowKind, magnitude, read_only
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
@@ -40,9 +40,9 @@ from lowrankgcn.operators.gaussian import EDGE_RADIUS, PointCloud
 
 __all__ = ["GaussianGraph"]
 
-_BANDWIDTH_SAMPLE = 1000
-_NEIGHBOURS = 16
-_SMALL_COMPONENT = 1000
+_BANDWIDTH_SAMPLE = 1000  # points whose distances choose the bandwidth
+_NEIGHBOURS = 16  # neighbours per point in the first search for components
+_SMALL_COMPONENT = 1000  # up to this size, a component searches among its own neighbours
 
 
 @final
@@ -53,18 +53,18 @@ class GaussianGraph(Graph):
     .. math:: W_{ij} = \exp(-\|x_i - x_j\|^2 / \text{bandwidth}^2), \quad W_{ii} = 0
 
     (the adjacency of section 4.1; scikit-learn's ``gamma`` is 1 / bandwidth²). Two points are
-    joined when this is positive in double precision: within 27.3 bandwidths of each other.
+    joined if the weight is positive in double precision: within 27.3 bandwidths of each other.
 
     Parameters
     ----------
     points : (n, d) array
         Any dimension d ≥ 1. Kept as a view; do not change it afterwards.
     bandwidth : float or "auto"
-        Positive. "auto" is half the median distance between two points, taken over at most 1000
-        points drawn with `random_state` (half the mean positive distance when the median is zero,
-        1 when all points coincide).
+        Positive. "auto" is half the median distance between two points, estimated from at most
+        1000 points drawn with `random_state` (half the mean positive distance if the median is
+        zero, 1 if all points coincide).
     random_state : int
-        Seed of that draw and of the landmarks and error samples of fast sums.
+        Seed of this draw and of the landmarks and error samples of fast sums.
 
     Attributes
     ----------
@@ -72,8 +72,8 @@ class GaussianGraph(Graph):
 
     Notes
     -----
-    Nothing n×n is stored beyond n = 2048: memory is O(n d) plus what the chosen way of summing
-    needs (`affinity`).
+    Nothing n×n is stored beyond n = 2048: memory is O(n d) plus that of the summation method
+    (`affinity`).
 
     Examples
     --------
@@ -103,9 +103,7 @@ class GaussianGraph(Graph):
             width = _median_bandwidth(array, seed)
         else:
             width = positive_float(bandwidth, "bandwidth")
-        object.__setattr__(self, "points", read_only(array))
-        object.__setattr__(self, "bandwidth", width)
-        object.__setattr__(self, "random_state", seed)
+        self._set(points=read_only(array), bandwidth=width, random_state=seed)
 
     def __repr__(self) -> str:
         n, d = self.points.shape
@@ -118,13 +116,36 @@ class GaussianGraph(Graph):
 
     @property
     def loop_weights(self) -> FloatArray:
-        """No loops: zeros, shape (n,)."""
+        """Zeros, shape (n,)."""
         return np.zeros(self.n_nodes)
 
     @property
     def completing_loops(self) -> FloatArray:
-        """The kernel's diagonal, ones: Gaussian kernels are positive definite."""
+        """Ones, the diagonal of the kernel: Gaussian kernels are positive definite."""
         return np.ones(self.n_nodes)
+
+    @property
+    def row_kind(self) -> RowKind:
+        """Points."""
+        return "points"
+
+    @property
+    def row_columns(self) -> Sequence[int]:
+        """Positions of the coordinates."""
+        return range(self.points.shape[1])
+
+    @property
+    def node_data(self) -> FloatArray:
+        """The points, shape (n, d)."""
+        return self.points
+
+    def _describe(self) -> tuple[str, str, dict[str, int | float]]:
+        meaning = (
+            "All rows are joined; the weight decreases with the distance between their numbers, "
+            "to 37 % at a distance of one bandwidth."
+        )
+        facts = {"bandwidth": self.bandwidth, "columns": self.points.shape[1]}
+        return "Gaussian graph", meaning, facts
 
     @cached_property
     def cloud(self) -> PointCloud:
@@ -132,14 +153,14 @@ class GaussianGraph(Graph):
         return PointCloud.from_points(self.points, self.bandwidth)
 
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
-        """Products with W by a fast sum whose measured error is at most `tol`.
+        """Return products with W by a fast sum whose measured error is at most `tol`.
 
         Parameters
         ----------
         tol : float
             Largest admissible error of the normalised weights; at most 0.1.
         method : {"auto", "dense", "low-rank", "fourier", "sparse", "blocks"}
-            The way to sum, see :mod:`lowrankgcn.operators.fastsum`.
+            Summation method, see :mod:`lowrankgcn.operators.fastsum`.
 
         Examples
         --------
@@ -160,17 +181,9 @@ class GaussianGraph(Graph):
             random_state=self.random_state,
         )
 
-    def coordinates(self, points: Any) -> FloatArray:
-        """Further points in the units of `cloud`, shape (len(points), d)."""
-        array = finite_array(points, "points", ndim=2)
-        if array.shape[1] != self.points.shape[1]:
-            raise invalid("points", f"{self.points.shape[1]} columns", array.shape[1])
-        scaled: FloatArray = (array - self.cloud.centre) / self.cloud.bandwidth
-        return scaled
-
     def _find_components(self) -> NDArray[np.intp]:
         coordinates = self.cloud.coordinates
-        # Nearly always some point near the middle is joined to all others: one pass settles it.
+        # A point near the centre is nearly always joined to all others: one pass is enough.
         hub = int(np.einsum("ij,ij->i", coordinates, coordinates).argmin())
         offsets = coordinates - coordinates[hub]
         if np.einsum("ij,ij->i", offsets, offsets).max() < EDGE_RADIUS**2:
@@ -190,15 +203,16 @@ def _median_bandwidth(points: FloatArray, random_state: int) -> float:
         return 1.0
     median = float(np.median(distances))
     half = (median if median > 0 else float(positive.mean())) / 2
-    # Half of the least number rounds to zero, as twice the largest would to infinity.
+    # Half of the smallest positive number rounds to zero.
     return min(max(float(np.ldexp(half, exponent)), math.ulp(0.0)), sys.float_info.max)
 
 
 def _components_within(coordinates: FloatArray, radius: float) -> NDArray[np.intp]:
-    """Connected components of the graph that joins points less than `radius` apart.
+    """Return the connected components of the graph that joins points less than `radius` apart.
 
-    Nearest neighbours settle most of it; a component is final once all its points have seen every
-    neighbour they have. The others look for their nearest point outside, round by round (Borůvka).
+    The graph of nearest neighbours gives a first partition. A component is final if no point of it
+    has more neighbours than were searched. The others search for an edge to a point outside, round
+    by round (Borůvka).
     """
     n = len(coordinates)
     tree = cKDTree(coordinates)
@@ -214,30 +228,23 @@ def _components_within(coordinates: FloatArray, radius: float) -> NDArray[np.int
         unsettled = np.unique(labels[open_points])
         if not len(unsettled) or labels.max() == 0:
             return labels
-        rows_out: list[int] = []
-        columns_out: list[int] = []
+        edges = []
         for label in unsettled:
-            inside = np.flatnonzero(labels == label)
-            edge = _edge_out(tree, coordinates, inside, labels == label, radius)
+            edge = _edge_out(tree, coordinates, labels == label, radius)
             if edge is None:
-                open_points[inside] = False
+                open_points[labels == label] = False
             else:
-                rows_out.append(edge[0])
-                columns_out.append(edge[1])
-        if not rows_out:
-            return labels
-        merged = _join(labels[rows_out], labels[columns_out], int(labels.max()) + 1)
-        labels = merged[labels]
+                edges.append(labels[list(edge)])
+        if edges:
+            rows, columns = np.transpose(edges)
+            labels = _join(rows, columns, int(labels.max()) + 1)[labels]
 
 
 def _edge_out(
-    tree: cKDTree,
-    coordinates: FloatArray,
-    inside: NDArray[np.intp],
-    member: NDArray[np.bool_],
-    radius: float,
+    tree: cKDTree, coordinates: FloatArray, member: NDArray[np.bool_], radius: float
 ) -> tuple[int, int] | None:
-    """Some edge from a component to the rest, or None."""
+    """Return an edge from a component to the rest, or None."""
+    inside = np.flatnonzero(member)
     if len(inside) <= _SMALL_COMPONENT:
         # Among the |component| + 1 nearest points of a member at least one lies outside.
         distances, neighbours = tree.query(
@@ -245,22 +252,20 @@ def _edge_out(
         )
         candidates = np.isfinite(distances)
         candidates[candidates] = ~member[neighbours[candidates]]
-        places = np.argwhere(candidates)
-        if not len(places):
-            return None
-        i, j = places[0]
-        return int(inside[i]), int(neighbours[i, j])
+        for i, j in np.argwhere(candidates)[:1]:
+            return int(inside[i]), int(neighbours[i, j])
+        return None
     outside = np.flatnonzero(~member)
     distances, nearest = cKDTree(coordinates[inside]).query(
         coordinates[outside], distance_upper_bound=radius
     )
-    hits = np.flatnonzero(np.isfinite(distances))
-    if not len(hits):
-        return None
-    return int(inside[nearest[hits[0]]]), int(outside[hits[0]])
+    for hit in np.flatnonzero(np.isfinite(distances))[:1]:
+        return int(inside[nearest[hit]]), int(outside[hit])
+    return None
 
 
 def _join(rows: Any, columns: Any, n: int) -> NDArray[np.intp]:
+    """Return the components of n nodes with edges rows[i] – columns[i]."""
     graph = sp.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n, n))
     labels: NDArray[np.intp] = connected_components(graph, directed=False)[1].astype(np.intp)
     return labels

@@ -1,6 +1,6 @@
-"""Hypergraphs: nodes joined by belonging to the same sets (section 3).
+"""Hypergraphs: nodes joined by common hyperedges (section 3).
 
-A table is a hypergraph: every value of every column is the set of rows that have it.
+A table is a hypergraph: every value of every column is a hyperedge of the rows that have it.
 
 >>> import pandas as pd
 >>> from lowrankgcn import Hypergraph
@@ -16,7 +16,7 @@ array([[0., 1., 0., 1.],
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, final
@@ -33,8 +33,8 @@ from lowrankgcn._validation import (
     pair_index,
     positive_int,
 )
-from lowrankgcn.graphs.base import Graph, read_only
-from lowrankgcn.graphs.incidence import binary_matrix, node_set, positive_weights
+from lowrankgcn.graphs.base import Graph, RowKind, read_only
+from lowrankgcn.graphs.matrices import binary_matrix, node_set, positive_weights
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
 from lowrankgcn.operators.affinity import Affinity
@@ -42,8 +42,7 @@ from lowrankgcn.operators.codes import CodeFactor
 
 __all__ = ["Hypergraph"]
 
-# Pair counts of hyperedges are worth a table up to this many of them.
-_GRAM_LIMIT = 4096
+_GRAM_LIMIT = 4096  # up to so many hyperedges, components come from a table of pair counts
 
 Singletons = Literal["keep", "drop"]
 
@@ -58,18 +57,18 @@ class Hypergraph(Graph):
     .. math:: W_H = H W_E D_E^{-1} H^T = W + S_H, \qquad
               (S_H)_{ii} = \sum_e h_{ie} w_e / |e|
 
-    with the incidence H, hyperedge weights w_e and sizes :math:`|e|`; S_H are the graph's own
-    loops.
+    with the incidence H, hyperedge weights w_e and sizes :math:`|e|`; S_H are the loops of the
+    graph itself.
 
     Parameters
     ----------
     incidence : (n, m) array or SciPy sparse matrix of zeros and ones
         Node i belongs to hyperedge e where the entry is 1. Empty hyperedges are dropped.
     weights : (m,) array, optional
-        Positive hyperedge weights w_e; ones when omitted.
+        Positive hyperedge weights w_e; ones by default.
     singletons : {"keep", "drop"}
-        What to do with hyperedges of a single node. They join nothing and only add to that node's
-        loop weight (so they change degrees when the hypergraph's own loops are used).
+        Whether to keep hyperedges of a single node. They join nothing and only add to the loop
+        weight of that node (and so to its degree, if the Laplacian uses the loops of the graph).
 
     Attributes
     ----------
@@ -80,13 +79,13 @@ class Hypergraph(Graph):
     hyperedge_names : tuple of str
         "column=value" for tables, the hyperedge's number otherwise.
     hyperedge_numbers, n_given : (n_hyperedges,) int array, int
-        Their places among the hyperedges given, and how many those were.
+        Positions among the given hyperedges, and number of given hyperedges.
     encoder : TableEncoder or None
-        For tables: turns new rows into codes.
+        Encoder of new rows, for hypergraphs built by :meth:`from_table`.
 
     Notes
     -----
-    Memory O(number of incidences), one small integer per cell for tables; H is never built there.
+    Memory O(number of incidences). For tables it is one small integer per cell; H is not formed.
 
     Examples
     --------
@@ -106,12 +105,13 @@ class Hypergraph(Graph):
 
     def __init__(self, incidence: Any, weights: Any = None, *, singletons: Singletons = "keep"):
         choice(singletons, "singletons", ("keep", "drop"))
-        matrix = binary_matrix(incidence)
+        matrix = binary_matrix(incidence, "incidence")
+        if matrix.shape[0] < 1:
+            raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
         edge_weights = positive_weights(weights, matrix.shape[1])
         sizes = np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
         kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
-        factor = SparseFactor(matrix[:, kept].tocsr())
-        self._store(factor, edge_weights, sizes, kept)
+        self._store(SparseFactor(matrix[:, kept].tocsr()), edge_weights, sizes, kept)
 
     def _store(
         self,
@@ -121,17 +121,15 @@ class Hypergraph(Graph):
         kept: NDArray[np.intp],
         encoder: TableEncoder | None = None,
     ) -> None:
-        names = tuple(map(str, kept)) if encoder is None else encoder.hyperedge_names
-        for name, value in (
-            ("incidence", incidence),
-            ("hyperedge_weights", read_only(weights[kept])),
-            ("hyperedge_sizes", read_only(sizes[kept])),
-            ("hyperedge_names", names),
-            ("hyperedge_numbers", read_only(kept)),
-            ("n_given", len(sizes)),
-            ("encoder", encoder),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(
+            incidence=incidence,
+            hyperedge_weights=read_only(weights[kept]),
+            hyperedge_sizes=read_only(sizes[kept]),
+            hyperedge_names=tuple(map(str, kept)) if encoder is None else encoder.hyperedge_names,
+            hyperedge_numbers=read_only(kept),
+            n_given=len(sizes),
+            encoder=encoder,
+        )
 
     @classmethod
     def from_table(
@@ -145,27 +143,27 @@ class Hypergraph(Graph):
         column_weights: Any = None,
         singletons: Singletons = "keep",
     ) -> Hypergraph:
-        """Build the hypergraph of a table: one hyperedge for every value of every column.
+        """Build the hypergraph of a table, with one hyperedge for every value of every column.
 
         Parameters
         ----------
         frame : DataFrame or (n, p) array
-            Text, categorical and boolean columns give a hyperedge per value, numeric columns are
+            Text, categorical and boolean columns give one hyperedge per value; numeric columns are
             binned first.
         bins : int, mapping from column to int, or None
-            Number of bins of numeric columns; None makes every distinct value a category, which is
-            how integer codes are given.
+            Number of bins of numeric columns. None makes every distinct value a category; use it
+            for integer codes.
         binning : {"quantile", "uniform"}
             Bins of equal counts or of equal width.
         missing : {"ignore", "edge", "drop-column"}
-            A missing cell belongs to no hyperedge, to one of its own, or its column is left out (as
-            the paper does for mushrooms).
+            Whether missing cells belong to no hyperedge, form one hyperedge per column, or exclude
+            their column (as the paper does for mushrooms).
         min_count : int
             Values with fewer rows give no hyperedge.
         column_weights : mapping from column to float, or sequence, optional
-            Weight of all hyperedges of a column; 1 where not given.
+            Weight of all hyperedges of a column; 1 by default.
         singletons : {"keep", "drop"}
-            "drop" is ``min_count=2``.
+            "drop" is equivalent to ``min_count=2``.
 
         Examples
         --------
@@ -185,33 +183,29 @@ class Hypergraph(Graph):
             min_count=max(least, 2) if singletons == "drop" else least,
         )
         factor = CodeFactor(codes, encoder.n_hyperedges)
+        sizes = factor.counts().astype(np.int64)
+        weights = encoder.hyperedge_weights(column_weights)
         graph = cls.__new__(cls)
-        graph._store(
-            factor,
-            encoder.hyperedge_weights(column_weights),
-            factor.counts().astype(np.int64),
-            np.arange(encoder.n_hyperedges),
-            encoder,
-        )
+        graph._store(factor, weights, sizes, np.arange(len(sizes)), encoder)
         return graph
 
     @classmethod
     def from_codes(
         cls, codes: Any, n_hyperedges: int, *, weights: Any = None, singletons: Singletons = "keep"
     ) -> Hypergraph:
-        """Build the hypergraph of a table that is already encoded.
+        """Build the hypergraph of an encoded table.
 
         Parameters
         ----------
         codes : (n, p) integer array
-            Hyperedge of every cell, 0 … n_hyperedges − 1, or n_hyperedges for none; the hyperedges
-            of different columns lie in disjoint ranges. Do not change it afterwards.
+            Hyperedge of every cell, 0 … n_hyperedges − 1, or n_hyperedges for none. The hyperedges
+            of different columns lie in disjoint ranges. Do not change the array afterwards.
         n_hyperedges : int
             Number of hyperedges, empty ones included.
         weights : (n_hyperedges,) array, optional
-            Positive hyperedge weights; ones when omitted.
+            Positive hyperedge weights; ones by default.
         singletons : {"keep", "drop"}
-            What to do with hyperedges of a single node.
+            Whether to keep hyperedges of a single node.
 
         Examples
         --------
@@ -274,7 +268,7 @@ class Hypergraph(Graph):
         weights: Any = None,
         singletons: Singletons = "keep",
     ) -> Hypergraph:
-        """Build the hypergraph from PyG's layout: row 0 nodes, row 1 their hyperedges.
+        """Build the hypergraph from PyG's layout: nodes in row 0, their hyperedges in row 1.
 
         Examples
         --------
@@ -307,56 +301,92 @@ class Hypergraph(Graph):
         """Number of hyperedges that are not empty."""
         return self.incidence.shape[1]
 
+    @property
+    def max_rank(self) -> int:
+        """Number of hyperedges: W + S_H has at most this rank."""
+        return self.n_hyperedges
+
     @cached_property
     def loop_weights(self) -> FloatArray:
-        """The loops S_H of the clique expansion, shape (n,)."""
+        """Loops S_H of the clique expansion, shape (n,)."""
         return read_only(self.incidence @ (self.hyperedge_weights / self.hyperedge_sizes))
 
     @cached_property
     def node_degrees(self) -> FloatArray:
-        """Sum of the weights of a node's hyperedges, d_H = d + s_H, shape (n,)."""
+        """Sums of the hyperedge weights of each node, d_H = d + s_H, shape (n,)."""
         return read_only(self.incidence @ self.hyperedge_weights)
 
     @property
     def completing_loops(self) -> FloatArray:
-        """The graph's own loops S_H: H W_E D_E^-1 Hᵀ is positive semidefinite."""
+        """The loops S_H: H W_E D_E^-1 Hᵀ is positive semidefinite."""
         return self.loop_weights
 
+    @property
+    def row_kind(self) -> RowKind:
+        """Tables for hypergraphs built by :meth:`from_table`, otherwise incidences."""
+        return "incidence" if self.encoder is None else "table"
+
+    @property
+    def row_columns(self) -> Sequence[str | int]:
+        """Columns of the table, or positions of the given hyperedges."""
+        return range(self.n_given) if self.encoder is None else self.encoder.names
+
+    @property
+    def node_data(self) -> NDArray[Any] | None:
+        """Hyperedges of the cells of an encoded table, shape (n, p)."""
+        return self.incidence.codes if isinstance(self.incidence, CodeFactor) else None
+
+    def is_built_from(self, X: Any) -> bool:
+        """Return whether the table X has the same codes."""
+        if self.encoder is None:
+            return False
+        try:
+            return super().is_built_from(self.encoder.transform(X))
+        except ValueError:  # other columns
+            return False
+
+    def _describe(self) -> tuple[str, str, dict[str, int | float]]:
+        facts: dict[str, int | float] = {"groups": self.n_hyperedges}
+        if self.encoder is None:
+            return "hypergraph", "The groups of rows were given.", facts
+        meaning = (
+            "Each value of each column forms a group of the rows that have it; numbers are divided "
+            "into ranges first. Rows with many common groups are similar."
+        )
+        return "hypergraph of the table", meaning, facts
+
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
-        """Exact products with W_H = H W_E D_E^{-1} Hᵀ; nothing for `tol` and `method` to decide."""
+        """Return exact products with H W_E D_E^{-1} Hᵀ; `tol` and `method` have no effect."""
         scale = np.sqrt(self.hyperedge_weights / self.hyperedge_sizes)
         operator = DiagonalPlusLowRank(
             np.zeros(self.n_nodes), ScaledFactor(self.incidence, column_scale=scale)
         )
-        # Not d_H − s_H: a node that shares no hyperedge with another has degree zero exactly.
+        # Not d_H − s_H: the degree of an isolated node must be exactly zero.
         degrees = self.incidence @ (self.hyperedge_weights * (1 - 1 / self.hyperedge_sizes))
         return Affinity(operator, self.loop_weights, degrees, row_sums=self.node_degrees)
 
     def _find_components(self) -> NDArray[np.intp]:
-        if isinstance(self.incidence, CodeFactor) and self.n_hyperedges <= _GRAM_LIMIT:
-            return self._table_components(self.incidence)
-        if isinstance(self.incidence, CodeFactor):
-            incidence = self.incidence.to_sparse()
+        if not self.n_hyperedges:
+            return np.arange(self.n_nodes)
+        incidence: Any = self.incidence
+        if not isinstance(incidence, CodeFactor):
+            matrix = incidence.matrix
+        elif self.n_hyperedges > _GRAM_LIMIT:
+            matrix = incidence.to_sparse()
         else:
-            assert isinstance(self.incidence, SparseFactor)
-            incidence = self.incidence.matrix
-        bipartite = sp.block_array([[None, incidence], [incidence.T, None]], format="csr")
-        if bipartite.shape[0] == 0 or self.n_hyperedges == 0:
-            return np.arange(self.n_nodes, dtype=np.intp)
+            return self._table_components(incidence)
+        bipartite = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
         labels: NDArray[np.intp] = connected_components(bipartite, directed=False)[1]
         return labels[: self.n_nodes].astype(np.intp)
 
     def _table_components(self, incidence: CodeFactor) -> NDArray[np.intp]:
-        """Hyperedges that share a row are joined; a row belongs where its hyperedges do."""
-        count, of_edge = (
-            connected_components(sp.csr_array(incidence.pair_counts() > 0), directed=False)
-            if self.n_hyperedges
-            else (0, np.empty(0, np.int32))
-        )
+        """Join hyperedges that share a row, then look up the component of each row."""
+        joined = sp.csr_array(incidence.pair_counts() > 0)
+        count, of_edge = connected_components(joined, directed=False)
         lookup = np.append(of_edge.astype(np.intp), -1)
         labels = np.full(self.n_nodes, -1, np.intp)
-        for column in range(incidence.codes.shape[1]):
-            np.maximum(labels, lookup[incidence.codes[:, column]], out=labels)
+        for column in incidence.codes.T:
+            np.maximum(labels, lookup[column], out=labels)
             if labels.min() >= 0:
                 break
         alone = np.flatnonzero(labels < 0)

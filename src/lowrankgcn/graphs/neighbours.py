@@ -1,12 +1,12 @@
-"""Nearest neighbours of a point cloud, their weights, and those of further points.
+"""Nearest neighbours within a point cloud and of new points, with their weights.
 
 >>> import numpy as np
->>> near, weights = NearestNeighbours.of_points(np.array([[0.0], [1.0], [5.0]]), 1, "binary")
+>>> near, weights = NearestNeighbours.from_points(np.array([[0.0], [1.0], [5.0]]), 1, "binary")
 >>> weights.toarray()
 array([[0., 1., 0.],
        [1., 0., 0.],
        [0., 1., 0.]])
->>> near.join(np.array([[4.0]])).toarray()
+>>> near.new_weights(np.array([[4.0]])).toarray()
 array([[0., 0., 1.]])
 """
 
@@ -29,10 +29,8 @@ __all__ = ["WEIGHTS", "NearestNeighbours", "NeighbourWeights"]
 NeighbourWeights = Literal["self-tuning", "binary"]
 WEIGHTS: tuple[str, ...] = ("self-tuning", "binary")
 
-# Squared distances of scaled points neither overflow nor make all neighbours of a far one equal.
-_FARTHEST = 1e150
-
-_MANY_POINTS = 1000  # from here on threads are worth starting
+_FARTHEST = 1e150  # clipped here, scaled coordinates have finite squares
+_MANY_POINTS = 1000  # from here on threads pay off
 
 
 @final
@@ -43,9 +41,9 @@ class NearestNeighbours:
     Attributes
     ----------
     points : (n, d) array
-        The points times 2^-exponent, which is exact; only ratios of distances count.
+        The points times 2^-exponent (exact; weights depend on ratios of distances only).
     exponent : int
-        Of the power of two just above all coordinates.
+        Exponent of the smallest power of two above all coordinates.
     count : int
         Neighbours per point, not counting itself; less than n.
     weights : {"self-tuning", "binary"}
@@ -65,10 +63,10 @@ class NearestNeighbours:
     scales: FloatArray
 
     @classmethod
-    def of_points(
+    def from_points(
         cls, points: FloatArray, count: int, weights: NeighbourWeights
     ) -> tuple[NearestNeighbours, sp.csr_array]:
-        """Find the neighbours of two or more points; also return the weights to them, (n, n)."""
+        """Find the neighbours of two or more points; return them and their weights, (n, n)."""
         exponent = magnitude(points)
         scaled = np.ascontiguousarray(np.ldexp(points, -exponent))
         distances, neighbours = cKDTree(scaled).query(scaled, k=count + 1, workers=-1)
@@ -77,16 +75,16 @@ class NearestNeighbours:
         near = cls(read_only(scaled), exponent, count, weights, scales)
         return near, near._matrix(distances, neighbours, scales)
 
-    def join(self, points: FloatArray) -> sp.csr_array:
-        """Weights from further points (q, d) to their nearest among the given ones, shape (q, n).
+    def new_weights(self, points: FloatArray) -> sp.csr_array:
+        """Return the weights from new points (q, d) to their nearest fitted points, shape (q, n).
 
-        A point gets the weights it would have as one of the cloud, its scale being the distance to
-        its last neighbour there. Weights of zero are not stored.
+        The scale s of a new point is the distance to its last neighbour among the fitted points.
+        Zero weights are not stored.
         """
         with np.errstate(over="ignore"):
             scaled = np.ldexp(points, -self.exponent)
         scaled = np.clip(scaled, -_FARTHEST, _FARTHEST)
-        # One neighbour per row comes without the second axis unless the ranks are listed.
+        # With a list of ranks the result has two axes, also for one neighbour.
         ranks = np.arange(1, self.count + 1)
         workers = -1 if len(scaled) > _MANY_POINTS else 1
         distances, neighbours = self._tree.query(scaled, k=ranks, workers=workers)
@@ -108,7 +106,7 @@ class NearestNeighbours:
             own, other = own_scales[:, None], self.scales[neighbours]
             with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
                 values = np.exp(-((distances / own) * (distances / other)))
-            # A scale of zero: weight 1 between duplicates, 0 to all others.
+            # Scale zero: weight 1 between duplicates, 0 otherwise.
             values = np.where((own > 0) & (other > 0), values, (distances == 0).astype(float))
         pointers = np.arange(0, rows * count + 1, count)
         shape = (rows, len(self.points))
@@ -120,7 +118,7 @@ class NearestNeighbours:
 def _without_self(
     distances: FloatArray, neighbours: NDArray[np.intp]
 ) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Drop each point from its own list; among many duplicates it may not be there at all."""
+    """Remove each point from its own list, or the last neighbour if duplicates displaced it."""
     n, width = neighbours.shape
     own = neighbours == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True

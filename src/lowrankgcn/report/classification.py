@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators import GCNClassifier, Validation
 from lowrankgcn.files import Columns
+from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.report.certainty import Certainty, extremes
 from lowrankgcn.report.embedding import Embedding
-from lowrankgcn.report.graph_note import GraphNote
 from lowrankgcn.report.networks import plain_networks
 from lowrankgcn.report.table_rows import RowNote, row_notes
 from lowrankgcn.report.text import versions
@@ -62,7 +62,7 @@ class Classification:
     certainty : Certainty
         Of the rows that were put into a class.
     validation : Validation or None
-    graph : GraphNote
+    graph : GraphDescription
     eigenvalues : (r,) array or None
     filters : tuple of Filter
         Those of the networks that had a part in the answer and look at the graph.
@@ -94,7 +94,7 @@ class Classification:
     predicted: tuple[int, ...]
     certainty: Certainty
     validation: Validation | None
-    graph: GraphNote
+    graph: GraphDescription
     eigenvalues: NDArray[np.float64] | None
     filters: tuple[Filter, ...]
     selection: tuple[Mapping[str, Any], ...]
@@ -188,7 +188,7 @@ class Classification:
             predicted=tuple(np.bincount(codes[answered], minlength=n_classes).tolist()),
             certainty=Certainty.of(certainty[answered], n_classes=n_classes),
             validation=validation,
-            graph=GraphNote.of(classifier.graph_, of_points=_of_points(classifier)),
+            graph=classifier.graph_.description,
             eigenvalues=None if pairs is None else pairs.eigenvalues,
             filters=_filters(classifier),
             selection=tuple(classifier.selection_),
@@ -257,12 +257,6 @@ def _codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
     values = np.asarray(labels, dtype=object)
     codes: NDArray[np.intp] = pd.Index(classes.astype(object)).get_indexer(values)
     return codes
-
-
-def _of_points(classifier: GCNClassifier) -> bool:
-    """Whether the graph was made from columns, and not given."""
-    made = isinstance(classifier.graph, str) and classifier.graph != "precomputed"
-    return made and hasattr(classifier, "n_features_in_")
 
 
 def _roles(

@@ -23,8 +23,7 @@ from torch.nn import functional
 
 from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.experiments.reproduction.measure import one_thread
-from lowrankgcn.experiments.reproduction.setting import Setting
-from lowrankgcn.graphs import GaussianGraph, Hypergraph
+from lowrankgcn.experiments.reproduction.setting import BANDWIDTH, Setting
 
 __all__ = ["NaiveTimes", "linear_kernel", "naive_times", "naive_training"]
 
@@ -75,19 +74,17 @@ def naive_times(setting: Setting, case: Case, *, iterations: int = 1000) -> Naiv
 
 def linear_kernel(setting: Setting, dtype: torch.dtype, *, rows: int = 500) -> Tensor:
     """𝒦 = I − 𝓛 = D^{-1/2} W D^{-1/2} as a stored matrix, written `rows` rows at a time."""
-    graph = setting.graph
-    if isinstance(graph, Hypergraph):
-        H = graph.incidence.to_dense()
+    if setting.graph.row_kind == "table":
+        H = setting.X
         degrees = H.sum(axis=1)
         scaled = H / np.sqrt(degrees)[:, None] / np.sqrt(H.sum(axis=0))
         tensor = torch.as_tensor(scaled).to(dtype)
         return tensor @ tensor.T
-    assert isinstance(graph, GaussianGraph)
-    points = torch.tensor(graph.points, dtype=dtype)
+    points = torch.tensor(setting.X, dtype=dtype)
     K = torch.empty(len(points), len(points), dtype=dtype)
     for start in range(0, len(points), rows):
         part = torch.cdist(points[start : start + rows], points)
-        K[start : start + rows] = torch.exp(-((part / graph.bandwidth) ** 2))
+        K[start : start + rows] = torch.exp(-((part / BANDWIDTH) ** 2))
     K.fill_diagonal_(0)
     scale = K.sum(dim=1, dtype=torch.float64).rsqrt().to(dtype)
     return K.mul_(scale).mul_(scale[:, None])

@@ -201,7 +201,7 @@ class NeighbourCross(_SparseCross):
         points = finite_array(X, "X", ndim=2)
         if points.shape[1] != self.neighbours.points.shape[1]:
             raise invalid("X", f"{self.neighbours.points.shape[1]} columns", points.shape[1])
-        weights = self.neighbours.join(points)
+        weights = self.neighbours.new_weights(points)
         return weights, weights @ np.ones(self.n_columns)
 
     def state(self) -> tuple[Arrays, Values]:

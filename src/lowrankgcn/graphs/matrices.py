@@ -1,6 +1,6 @@
-"""What hypergraphs are made from, checked: incidence matrices, node sets, weights.
+"""Validation of the matrices, node sets and weights that graphs are built from.
 
->>> binary_matrix([[1, 0], [1, 1]]).toarray()
+>>> binary_matrix([[1, 0], [1, 1]], "incidence").toarray()
 array([[1., 0.],
        [1., 1.]])
 """
@@ -16,11 +16,32 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import finite_array, finite_total, invalid, sparse_matrix
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["binary_matrix", "node_set", "positive_weights"]
+__all__ = ["binary_matrix", "csr_copy", "node_set", "positive_weights"]
+
+
+def csr_copy(matrix: Any, name: str) -> sp.csr_array:
+    """Return a dense or sparse matrix with finite entries as a new canonical csr array."""
+    if not sp.issparse(matrix):
+        return sp.csr_array(finite_array(matrix, name, ndim=2))
+    # A copy, because the canonical form rearranges the arrays of the given matrix.
+    copy = sp.csr_array(sparse_matrix(matrix, name), dtype=np.float64, copy=True)
+    copy.sum_duplicates()
+    copy.eliminate_zeros()
+    if not np.isfinite(copy.data).all():
+        raise invalid(name, "finite entries", "NaN or infinity")
+    return copy
+
+
+def binary_matrix(matrix: Any, name: str) -> sp.csr_array:
+    """Return a dense or sparse matrix of zeros and ones as a new csr array."""
+    rows = csr_copy(matrix, name)
+    if not (rows.data == 1.0).all():
+        raise invalid(name, "entries 0 and 1", float(rows.data[rows.data != 1.0][0]))
+    return rows
 
 
 def node_set(nodes: Any, name: str) -> NDArray[np.int64]:
-    """The distinct nodes of a set, ascending."""
+    """Return the distinct nodes of a set, ascending."""
     try:
         array = np.asarray(list(nodes))
     except (TypeError, ValueError):
@@ -32,25 +53,8 @@ def node_set(nodes: Any, name: str) -> NDArray[np.int64]:
     return np.unique(array).astype(np.int64)
 
 
-def binary_matrix(incidence: Any) -> sp.csc_array:
-    """An incidence matrix, dense or sparse, with entries 0 and 1."""
-    if sp.issparse(incidence):
-        # A copy, because bringing it into canonical form rearranges the arrays it is made of.
-        matrix = sp.csc_array(sparse_matrix(incidence, "incidence"), dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
-        matrix.eliminate_zeros()
-    else:
-        matrix = sp.csc_array(finite_array(incidence, "incidence", ndim=2))
-    if matrix.shape[0] < 1:
-        raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
-    values = matrix.data
-    if not (values == 1.0).all():
-        raise invalid("incidence", "entries 0 and 1", float(values[values != 1.0][0]))
-    return matrix
-
-
 def positive_weights(weights: Any, count: int) -> FloatArray:
-    """Weights of `count` hyperedges, ones when omitted."""
+    """Return the weights of `count` hyperedges; ones if None."""
     if weights is None:
         return np.ones(count)
     values = finite_array(weights, "weights", ndim=1)
