@@ -12,7 +12,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench docs constraints clean
+.PHONY: help demo test oldest lint format bench docs constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 18
@@ -22,6 +22,12 @@ demo: $(VENV)/.ready-core ## a tour on an embedded table and an embedded point c
 
 test: lint ## lint, types, import order and all tests
 	@$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
+
+oldest: ## all tests with the oldest supported dependencies (oldest.txt), in an environment of its own
+	@$(PYTHON) -m venv --clear build/oldest
+	@build/oldest/bin/python -m pip install -c oldest.txt -e '.[dev]' >build/oldest/pip.log 2>&1 \
+	    || { tail -n 30 build/oldest/pip.log; exit 1; }
+	@$(ONE_THREAD) build/oldest/bin/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
 lint: $(VENV)/.ready-dev ## ruff, mypy and the import order
 	@$(BIN)/ruff check --output-format concise .

@@ -197,7 +197,7 @@ def read_cells(column: Any, name: object) -> Categories | Numbers:
         if column.dtype.kind in "UST":
             try:
                 return _dictionary(column)
-            except UnicodeDecodeError:  # half a surrogate pair, which Arrow cannot store
+            except (UnicodeDecodeError, pa.ArrowNotImplementedError):  # surrogates; StringDType
                 column = pd.Series(column.astype(object), dtype=object)
         else:
             column = pd.Series(np.ascontiguousarray(column), copy=False)
