@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 __all__ = [
     "MOST_NODES",
     "choice",
+    "expect_shape",
     "finite_array",
     "finite_total",
     "integer_array",
@@ -178,6 +179,15 @@ def pair_index(value: Any, name: str) -> NDArray[np.int64]:
     if len(array) != 2:
         raise invalid(name, "an integer array of shape (2, m)", f"shape {array.shape}")
     return array.astype(np.int64, copy=False)
+
+
+def expect_shape(array: NDArray[Any], name: str, *shape: int | None) -> None:
+    """Refuse an array of another shape; None stands for any length."""
+    if len(shape) != array.ndim or any(
+        wanted not in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+    ):
+        lengths = ", ".join("?" if length is None else str(length) for length in shape)
+        raise invalid(name, f"an array of shape ({lengths})", f"shape {array.shape}")
 
 
 def random_generator(random_state: Any, name: str = "random_state") -> np.random.Generator:

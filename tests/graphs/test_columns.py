@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import json
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 from lowrankgcn.graphs.cells import Numbers, column_kind, read_cells
 from lowrankgcn.graphs.columns import BinnedColumn, CategoryColumn
 from lowrankgcn.graphs.table import TableEncoder
+from tests.saved_examples import through_json
 
 TABLE = pd.DataFrame(
     {
@@ -93,7 +93,7 @@ def test_every_kind_of_column(binning: Any) -> None:
         frame = pd.DataFrame({"x": values})
         encoder, codes = TableEncoder.fit_transform(frame, binning=binning)
         assert codes[:, 0].tolist() == SAME_CODES, kind
-        restored = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+        restored = through_json(encoder)
         assert restored == encoder, kind
         assert restored.transform(frame.iloc[[2, 0, 1]]).tolist() == [[0], [1], [2]], kind
         assert encoder.transform(frame.iloc[:0]).shape == (0, 1), kind
@@ -142,7 +142,7 @@ def test_every_kind_of_table() -> None:
         encoder, codes = TableEncoder.fit_transform(array)
         assert list(encoder.hyperedge_names) == expected
         assert (encoder.transform(array) == codes).all()
-    assert TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict()))) == encoder
+        assert through_json(encoder) == encoder
 
 
 def test_order_of_the_hyperedges() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
@@ -15,7 +14,6 @@ from lowrankgcn.spectral.extension import (
     build,
     compress_eigenvectors,
     cross_affinity,
-    cross_from_state,
     extend_eigenvectors,
 )
 from lowrankgcn.spectral.extension.fourier import FourierCross
@@ -77,34 +75,6 @@ def test_rows_do_not_depend_on_their_company() -> None:
         assert_array_equal(cross.rows(X[part]), rows[part])
     assert cross.product(X[:0], Q).shape == (0, 3)
     assert cross.rows(X[:0]).shape == (0, cross.n_columns)
-
-
-def test_states_restore_every_bit() -> None:
-    _, cross = fitted("identity")
-    arrays, values = cross.state()
-    assert all(array.flags.c_contiguous for array in arrays.values())
-    restored = cross_from_state("fourier", dict(arrays), json.loads(json.dumps(values)))
-    X = 2.0 * np.random.default_rng(2).normal(size=(100, 2))
-    Q = np.random.default_rng(0).normal(size=(cross.n_columns, 2))
-    assert_array_equal(restored.product(X, Q), cross.product(X, Q))
-    assert restored.state()[1] == values
-    with pytest.raises(ValueError, match="compress: expected a cross-affinity of a fitted graph"):
-        restored.compress(np.ones((3000, 1)))
-
-
-def test_damaged_states_are_refused() -> None:
-    arrays, values = fitted()[1].state()
-    damaged = [(arrays, {**values, key: bad}) for key in values for bad in (None, -1.0, "x")]
-    for key, array in arrays.items():
-        bad = [array[:0], array.astype(np.float32), array[None]]
-        bad += [np.full_like(array, np.nan)] if array.dtype == np.float64 else [array - 1000]
-        damaged += [({**arrays, key: one}, values) for one in bad]
-        damaged += [({k: v for k, v in arrays.items() if k != key}, values)]
-    damaged += [({**arrays, "period": -arrays["period"]}, values)]
-    damaged += [({**arrays, "half": arrays["half"] + 10**6}, values)]
-    for bad_arrays, bad_values in damaged:
-        with pytest.raises(ValueError, match="expected"):
-            cross_from_state("fourier", bad_arrays, bad_values)
 
 
 def test_columns_are_chosen_and_refused_by_name() -> None:

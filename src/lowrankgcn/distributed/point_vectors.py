@@ -9,20 +9,18 @@ with the row f(x) of the kernel's factor, t = (d + s)^{-1/2}, δ = σ − 1, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.cloud import BlockCloud
 from lowrankgcn.distributed.kernel_passes import weighted_columns
 from lowrankgcn.distributed.kernel_rows import Normaliser
 from lowrankgcn.distributed.point_spectrum import PointSpectrum
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.extension.base import Arrays, CrossAffinity, Values
+from lowrankgcn.spectral.extension.base import CrossAffinity
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["FittedPoints", "PointPairs", "PointVectors"]
@@ -169,12 +167,3 @@ class FittedPoints(CrossAffinity):
     def _product(self, X: Any, Q: FloatArray) -> FloatArray:
         product: FloatArray = self.rows(X) @ Q
         return product
-
-    def state(self) -> tuple[Arrays, Values]:
-        """Not to be saved: models of new rows are."""
-        raise invalid("cross", "one of new rows", "one of fitted rows")
-
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Not to be restored."""
-        raise invalid("cross", "one of new rows", "one of fitted rows")

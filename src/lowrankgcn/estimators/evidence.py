@@ -7,15 +7,16 @@ array([0, 2, 3, 5])
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
@@ -26,7 +27,6 @@ from lowrankgcn.spectral.kernel import Kernel
 __all__ = ["MOST_ROWS", "Evidence", "LabelledRows", "gather", "response_of", "spread_over"]
 
 FloatArray = NDArray[np.float64]
-Arrays = dict[str, NDArray[Any]]
 
 #: Labelled rows kept at most: nobody reads more of them.
 MOST_ROWS = 1000
@@ -34,6 +34,7 @@ MOST_ROWS = 1000
 _ENTRIES = 2**22  # of incidences at a time
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
@@ -55,7 +56,16 @@ class LabelledRows:
     extended: FloatArray
     features: FloatArray
 
+    def __post_init__(self) -> None:
+        expect_shape(self.index, "index", None)
+        if not len(self.index) or self.index.min() < 0:
+            raise invalid("index", "one or more integers >= 0", "others")
+        expect_shape(self.codes, "codes", len(self.index))
+        expect_shape(self.extended, "extended", len(self.index), None)
+        expect_shape(self.features, "features", len(self.index), None)
 
+
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -76,43 +86,26 @@ class Evidence:
     average: FloatArray | None
     labelled: LabelledRows | None
 
-    def state(self, *, fitted_rows: bool) -> Arrays:
-        """Arrays from which :meth:`from_state` restores, with or without the labelled rows."""
-        arrays: Arrays = {
-            f"response.{i}": response
-            for i, response in enumerate(self.responses)
-            if response is not None
-        }
+    def check(self, model: Model) -> None:
+        """Refuse evidence that does not belong to the model."""
+        if len(self.responses) != len(model.networks):
+            raise invalid("responses", f"{len(model.networks)}", len(self.responses))
+        for response, network in zip(self.responses, model.networks, strict=True):
+            last = network.layers[-1]
+            # A network has a response if, and only if, its last layer reads eigenvectors alone.
+            if (response is None) != (last.own is not None):
+                raise invalid("responses", "one for each network of eigenvectors", "another")
+            if response is not None and last.readout is not None:
+                expect_shape(response, "responses", len(last.readout))
+                if response.min(initial=0.0) < 0:
+                    raise invalid("responses", "numbers >= 0", response.min())
         if self.average is not None:
-            arrays["average"] = self.average
-        if fitted_rows and self.labelled is not None:
-            rows = self.labelled
-            arrays |= {"index": rows.index, "codes": rows.codes}
-            arrays |= {"extended": rows.extended, "features": rows.features}
-        return arrays
-
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, NDArray[Any]], model: Model) -> Evidence:
-        """Restore what :meth:`state` gave; ValueError if it does not fit the model."""
-        responses = tuple(
-            _response(arrays.get(f"response.{i}"), network.layers[-1], i)
-            for i, network in enumerate(model.networks)
-        )
-        average = arrays.get("average")
-        if average is not None:
-            _check(average, "average", (model.cross.n_columns,), "float64")
-        if "index" not in arrays:
-            return cls(responses, average, None)
-        count = arrays["index"].size
-        _check(arrays["index"], "index", (count,), "int64")
-        _check(arrays.get("codes"), "codes", (count,), "int64")
-        _check(arrays.get("extended"), "extended", (count, model.basis.shape[1]), "float64")
-        _check(arrays.get("features"), "features", (count, model.width or 0), "float64")
-        codes, index = arrays["codes"], arrays["index"]
-        if not count or codes.min() < 0 or codes.max() >= model.n_classes or index.min() < 0:
-            raise invalid("labelled rows", f"numbers and classes below {model.n_classes}", "others")
-        rows = LabelledRows(index, codes, arrays["extended"], arrays["features"])
-        return cls(responses, average, rows)
+            expect_shape(self.average, "average", model.cross.n_columns)
+        if (rows := self.labelled) is not None:
+            expect_shape(rows.extended, "extended", None, model.basis.shape[1])
+            expect_shape(rows.features, "features", None, model.width or 0)
+            if rows.codes.min() < 0 or rows.codes.max() >= model.n_classes:
+                raise invalid("codes", f"classes below {model.n_classes}", "others")
 
 
 def gather(
@@ -196,23 +189,3 @@ def _row_factors(model: Model, graph: Hypergraph) -> FloatArray:
     divisor, root = row_scale(np.asarray(graph.node_degrees), model.cross.loop_weight)
     factors: FloatArray = root / divisor
     return factors
-
-
-def _response(array: NDArray[Any] | None, last: Any, number: int) -> FloatArray | None:
-    """A network has a response if, and only if, its last layer reads eigenvectors alone."""
-    if (array is None) != (last.own is not None):
-        raise invalid(f"response.{number}", "one for each network of eigenvectors", "another")
-    if array is None:
-        return None
-    _check(array, f"response.{number}", (len(last.readout),), "float64")
-    if array.min(initial=0.0) < 0:
-        raise invalid(f"response.{number}", "numbers >= 0", array.min())
-    return array
-
-
-def _check(array: Any, name: str, shape: tuple[int, ...], dtype: str) -> None:
-    if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype.name != dtype:
-        got = "none" if array is None else f"{array.dtype} of shape {array.shape}"
-        raise invalid(name, f"{dtype} of shape {shape}", got)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise invalid(name, "finite numbers", "others")

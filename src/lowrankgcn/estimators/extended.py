@@ -11,22 +11,27 @@ fitted rows, holds φ_k(Λ) Uᵀ H Θ_k.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import choice, expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.nn import ACTIVATIONS
 
 __all__ = ["ExtendedLayer", "ExtendedNetwork", "mean_softmax"]
 
 FloatArray = NDArray[np.float64]
+Weights = NDArray[np.floating[Any]]
 
 _SOFTMAX_ROWS = 8192  # in the cache
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class ExtendedLayer:
@@ -45,11 +50,39 @@ class ExtendedLayer:
         s.
     """
 
-    own: NDArray[Any] | None
-    readout: NDArray[Any] | None
+    own: Weights | None
+    readout: Weights | None
     first: int
-    bias: NDArray[Any] | None
+    bias: Weights | None
     n_restarts: int
+
+    def __post_init__(self) -> None:
+        restarts = positive_int(self.n_restarts, "n_restarts")
+        positive_int(self.first, "first", minimum=0)
+        if self.own is not None:
+            expect_shape(self.own, "own", restarts, None, None)
+        if self.readout is not None:
+            columns = None if self.own is None else restarts * self.own.shape[2]
+            expect_shape(self.readout, "readout", None, columns)
+            if self.readout.shape[1] % restarts:
+                got = self.readout.shape[1]
+                raise invalid("readout", f"a multiple of {restarts} columns", got)
+        if not self.width:
+            raise invalid("layer", "a readout or weights of its own", "none")
+        if self.bias is not None:
+            expect_shape(self.bias, "bias", restarts, self.width)
+
+    @property
+    def width(self) -> int:
+        """Number N_out of outputs of every restart."""
+        if self.own is not None:
+            return int(self.own.shape[2])
+        return 0 if self.readout is None else self.readout.shape[1] // self.n_restarts
+
+    @property
+    def dtypes(self) -> set[np.dtype[Any]]:
+        """Types of the arrays, which are to be one."""
+        return {part.dtype for part in (self.own, self.readout, self.bias) if part is not None}
 
     def output(self, extended: FloatArray, own: NDArray[Any] | None) -> NDArray[Any]:
         """What the layer gives before its activation, shape (s, q, N_out).
@@ -74,6 +107,7 @@ class ExtendedLayer:
         return flat.reshape(len(flat), self.n_restarts, -1).transpose(1, 0, 2)
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class ExtendedNetwork:
@@ -90,6 +124,20 @@ class ExtendedNetwork:
     activation: str
     feature_scale: float
     weight: float
+
+    def __post_init__(self) -> None:
+        choice(self.activation, "activation", ACTIVATIONS)
+        positive_float(self.feature_scale, "feature_scale")
+        positive_float(self.weight, "weight")
+        if not self.layers:
+            raise invalid("layers", "one or more", "none")
+        for layer, after in pairwise(self.layers):
+            if after.own is not None and after.own.shape[1] != layer.width:
+                raise invalid("own", f"{layer.width} inputs", after.own.shape[1])
+        if len({layer.n_restarts for layer in self.layers}) > 1:
+            raise invalid("layers", "the same number of restarts in all", "several")
+        if len(set().union(*(layer.dtypes for layer in self.layers))) > 1:
+            raise invalid("layers", "arrays of one dtype", "several")
 
     def distributions(self, extended: FloatArray, first: FloatArray) -> FloatArray:
         """Class distributions, shape (q, C).

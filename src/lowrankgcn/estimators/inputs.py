@@ -16,16 +16,16 @@ itself. Neither depends on the units that the columns come in.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import invalid
+from lowrankgcn._codec import MAY_BE_INFINITE, saved
+from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.graphs import Hypergraph, TableEncoder
-from lowrankgcn.graphs.cells import Numbers, read_cells, read_table
+from lowrankgcn.graphs.cells import Name, Numbers, read_cells, read_table
 from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.operators.column_groups import product_of_rows
 
@@ -35,12 +35,10 @@ __all__ = [
     "PointInputs",
     "TableInputs",
     "indicator_rows",
-    "inputs_from_state",
     "point_units",
 ]
 
 FloatArray = NDArray[np.float64]
-State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 # Columns vary if their spread is more than rounding of their size.
 _CONSTANT = 1e-12
@@ -54,6 +52,16 @@ _NOTHING = np.zeros((0, 0))  # vectors for inputs that need none
 
 class Inputs(ABC):
     """How rows are read; fitted once, applied to further rows."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number N₀ of features."""
+
+    @property
+    def n_columns(self) -> int | None:
+        """Number of columns that rows must have, None if this does not depend on the inputs."""
+        return None
 
     @abstractmethod
     def features(self, X: Any, extended: FloatArray) -> FloatArray:
@@ -74,16 +82,8 @@ class Inputs(ABC):
     def rows(self, X: Any) -> Any:
         """What the graph sees."""
 
-    @abstractmethod
-    def state(self) -> State:
-        """Arrays and plain values that :func:`inputs_from_state` makes the same inputs from."""
 
-    @classmethod
-    @abstractmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Inputs:
-        """Restore what :meth:`state` gave."""
-
-
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class PointInputs(Inputs):
@@ -100,9 +100,28 @@ class PointInputs(Inputs):
     """
 
     centre: FloatArray
-    scale: FloatArray
+    scale: FloatArray = field(metadata=MAY_BE_INFINITE)
     origin: FloatArray | None
-    unit: FloatArray | None
+    unit: FloatArray | None = field(metadata=MAY_BE_INFINITE)
+
+    def __post_init__(self) -> None:
+        expect_shape(self.centre, "centre", None)
+        _check_scales(self.scale, "scale", self.width)
+        if (self.origin is None) != (self.unit is None):
+            raise invalid("origin and unit", "both or neither", "one of them")
+        if self.origin is not None and self.unit is not None:
+            expect_shape(self.origin, "origin", self.width)
+            _check_scales(self.unit, "unit", self.width)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.centre)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return self.width
 
     @classmethod
     def fit(
@@ -128,18 +147,6 @@ class PointInputs(Inputs):
             return X
         return np.round((X - self.origin) / self.unit * _GRID) / _GRID
 
-    def state(self) -> State:
-        """Centre, scale, origin and unit."""
-        arrays = {"centre": self.centre, "scale": self.scale}
-        if self.origin is not None and self.unit is not None:
-            arrays |= {"origin": self.origin, "unit": self.unit}
-        return arrays, {"kind": "points"}
-
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> PointInputs:
-        """Restore what :meth:`state` gave."""
-        return cls(arrays["centre"], arrays["scale"], arrays.get("origin"), arrays.get("unit"))
-
 
 def point_units(
     quartiles: FloatArray, smallest: FloatArray, largest: FloatArray
@@ -157,6 +164,7 @@ def point_units(
     return quartiles[1], unit
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class TableInputs(Inputs):
@@ -179,9 +187,32 @@ class TableInputs(Inputs):
     encoder: TableEncoder
     shown: NDArray[np.intp]
     means: FloatArray
-    numbers: tuple[Any, ...]
+    numbers: tuple[Name, ...]
     centre: FloatArray
-    scale: FloatArray
+    scale: FloatArray = field(metadata=MAY_BE_INFINITE)
+
+    def __post_init__(self) -> None:
+        binned = [c.name for c in self.encoder.columns if isinstance(c, BinnedColumn)]
+        if any(name not in binned for name in self.numbers):
+            raise invalid("numbers", f"columns among {binned}", repr(self.numbers)[:100])
+        expect_shape(self.shown, "shown", None)
+        total = self.encoder.n_hyperedges
+        bounded = np.concatenate([[-1], self.shown, [total]])
+        if (bounded[1:] <= bounded[:-1]).any():
+            raise invalid("shown", f"ascending integers in 0..{total - 1}", "others")
+        expect_shape(self.means, "means", len(self.shown))
+        expect_shape(self.centre, "centre", len(self.numbers))
+        _check_scales(self.scale, "scale", len(self.numbers))
+
+    @property
+    def width(self) -> int:
+        """Number of indicators and numeric columns."""
+        return len(self.shown) + len(self.numbers)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the table at fitting."""
+        return len(self.encoder.names)
 
     @classmethod
     def fit(cls, X: Any, graph: Hypergraph, *, raw_features: bool = False) -> TableInputs:
@@ -204,9 +235,8 @@ class TableInputs(Inputs):
         # What one row alone has tells nothing of others, and an identifier would be n columns.
         shared = shown[sizes_of[shown] > 1]
         shown = shared if len(shared) or numbers else shown[:1]
-        unfitted = cls(encoder, shown, sizes_of[shown] / graph.n_nodes, numbers, nothing, nothing)
-        centre, scale = standard_units(unfitted._numbers(X))
-        return cls(encoder, shown, unfitted.means, numbers, centre, scale)
+        centre, scale = standard_units(_numeric_columns(X, numbers, encoder))
+        return cls(encoder, shown, sizes_of[shown] / graph.n_nodes, numbers, centre, scale)
 
     def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
         """Indicators minus their means, then numbers in standard units; missing cells are zero."""
@@ -231,63 +261,16 @@ class TableInputs(Inputs):
         """Numeric columns in standard units, zero where cells are missing, shape (q, k)."""
         if not self.numbers:
             return np.zeros((n_rows, 0))
-        numbers = (self._numbers(X) - self.centre) / self.scale
+        numbers = _numeric_columns(X, self.numbers, self.encoder)
+        numbers = (numbers - self.centre) / self.scale
         return np.where(np.isnan(numbers), 0.0, numbers)
 
     def rows(self, X: Any) -> Any:
         """The table itself."""
         return X
 
-    def _numbers(self, X: Any) -> FloatArray:
-        """Numeric columns as floats with NaN for missing cells, shape (q, len(numbers))."""
-        if not self.numbers:
-            return np.zeros((0, 0))
-        table = read_table(X)
-        parts = []
-        for name in self.numbers:
-            key = name if table.named or not isinstance(name, str) else self._position(name)
-            cells = read_cells(table.columns[key], name)
-            if not cells.any_present():  # of whatever type
-                parts.append(np.full(table.n_rows, np.nan))
-                continue
-            if not isinstance(cells, Numbers):
-                raise invalid(f"column {name!r}", "numbers as at fitting", "texts")
-            data = cells.data.astype(np.float64)
-            parts.append(data if cells.missing is None else np.where(cells.missing, np.nan, data))
-        return np.stack(parts, axis=1)
 
-    def _position(self, name: Any) -> int:
-        return self.encoder.names.index(name)
-
-    def state(self) -> State:
-        """The encoder as plain values, the rest as arrays."""
-        arrays = {
-            "shown": self.shown,
-            "means": self.means,
-            "centre": self.centre,
-            "scale": self.scale,
-        }
-        values = {
-            "kind": "table",
-            "encoder": self.encoder.to_dict(),
-            "numbers": list(self.numbers),
-        }
-        return arrays, values
-
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> TableInputs:
-        """Restore what :meth:`state` gave."""
-        encoder = TableEncoder.from_dict(values["encoder"])
-        return cls(
-            encoder,
-            arrays["shown"],
-            arrays["means"],
-            tuple(values["numbers"]),
-            arrays["centre"],
-            arrays["scale"],
-        )
-
-
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class GivenInputs(Inputs):
@@ -304,6 +287,15 @@ class GivenInputs(Inputs):
     rank: int
     scale: float
 
+    def __post_init__(self) -> None:
+        positive_int(self.rank, "rank")
+        positive_float(self.scale, "scale")
+
+    @property
+    def width(self) -> int:
+        """Number of eigenvectors."""
+        return self.rank
+
     def features(self, X: Any, extended: FloatArray) -> FloatArray:
         """The eigenvectors, which a model extends next after its first vector."""
         return self.scale * extended[:, 1 : 1 + self.rank]
@@ -312,14 +304,32 @@ class GivenInputs(Inputs):
         """Affinities as they are given."""
         return X
 
-    def state(self) -> State:
-        """Rank and scale."""
-        return {}, {"kind": "given", "rank": self.rank, "scale": self.scale}
 
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> GivenInputs:
-        """Restore what :meth:`state` gave."""
-        return cls(values["rank"], values["scale"])
+def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -> FloatArray:
+    """Return numeric columns as floats with NaN for missing cells, shape (q, len(numbers))."""
+    if not numbers:
+        return np.zeros((0, 0))
+    table = read_table(X)
+    parts = []
+    for name in numbers:
+        unnamed = not table.named and isinstance(name, str)
+        key = encoder.names.index(name) if unnamed else name
+        cells = read_cells(table.columns[key], name)
+        if not cells.any_present():  # of whatever type
+            parts.append(np.full(table.n_rows, np.nan))
+            continue
+        if not isinstance(cells, Numbers):
+            raise invalid(f"column {name!r}", "numbers as at fitting", "texts")
+        data = cells.data.astype(np.float64)
+        parts.append(data if cells.missing is None else np.where(cells.missing, np.nan, data))
+    return np.stack(parts, axis=1)
+
+
+def _check_scales(scale: FloatArray, name: str, count: int) -> None:
+    """Refuse scales that are not positive; those of constant columns are infinite."""
+    expect_shape(scale, name, count)
+    if not (scale > 0).all():
+        raise invalid(name, "numbers > 0", "others")
 
 
 def indicator_rows(
@@ -361,17 +371,3 @@ def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     largest = np.abs(np.where(present, X, 0.0)).max(axis=0)
     scale[scale <= _CONSTANT * largest] = np.inf
     return centre, scale
-
-
-_KINDS: dict[str, type[Inputs]] = {
-    "points": PointInputs,
-    "table": TableInputs,
-    "given": GivenInputs,
-}
-
-
-def inputs_from_state(arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Inputs:
-    """Restore inputs from what their ``state`` gave."""
-    if values.get("kind") not in _KINDS:
-        raise invalid("inputs", f"one of {sorted(_KINDS)}", repr(values.get("kind")))
-    return _KINDS[values["kind"]].from_state(arrays, values)

@@ -13,7 +13,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.extended import ExtendedNetwork
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs
 from lowrankgcn.spectral.extension import CrossAffinity
@@ -25,6 +27,7 @@ _CACHED_ROWS = 4096
 _ENTRIES = 2**22  # of the features of a chunk
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class Model:
@@ -47,6 +50,26 @@ class Model:
     basis: FloatArray
     networks: tuple[ExtendedNetwork, ...]
     n_classes: int
+
+    def __post_init__(self) -> None:
+        expect_shape(self.basis, "basis", self.cross.n_columns, None)
+        count = self.basis.shape[1]
+        least = 1 + self.inputs.width if isinstance(self.inputs, GivenInputs) else 1
+        if count < least:
+            raise invalid("basis", f"at least {least} columns", count)
+        if not self.networks:
+            raise invalid("networks", "one or more", "none")
+        for network in self.networks:
+            own = network.layers[0].own
+            if own is not None and own.shape[1] != self.inputs.width:
+                raise invalid("own", f"{self.inputs.width} inputs", own.shape[1])
+            if network.layers[-1].width != self.n_classes:
+                got = network.layers[-1].width
+                raise invalid("last layer", f"{self.n_classes} classes", got)
+            for layer in network.layers:
+                end = layer.first + (0 if layer.readout is None else len(layer.readout))
+                if end > count:
+                    raise invalid("readout", f"vectors among {count}", f"{layer.first}..{end - 1}")
 
     @cached_property
     def width(self) -> int | None:

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
+import re
 from collections.abc import Mapping
-from typing import Any, cast, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,35 +30,126 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn import __version__
 from lowrankgcn._atomic import write_bytes
-from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn._codec import MAY_BE_INFINITE, Arrays, decode, encode, saved
+from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.evidence import Evidence
-from lowrankgcn.estimators.plain import (
-    classes_from_plain,
-    classes_to_plain,
-    from_plain,
-    to_plain,
-)
+from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.reading import Kind
-from lowrankgcn.estimators.saved_model import (
-    Arrays,
-    array_of,
-    field_of,
-    model_from_state,
-    model_state,
-    restored_with,
-)
 from lowrankgcn.estimators.selection import Selection
 
-__all__ = ["load", "save"]
+__all__ = ["NotSaved", "load", "save"]
 
 FORMAT = "lowrankgcn.GCNClassifier"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _KEY = "lowrankgcn"  # of the JSON document in the metadata of the safetensors file
-_DTYPES = {"BOOL": "bool", "F32": "float32", "F64": "float64", "I64": "int64"}
+_DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
-_SCORES = ("cv_loss", "cv_accuracy", "cv_deviation")
+_LONGEST_TEXT = 500
+
+
+@saved
+@final
+@dataclass(frozen=True)
+class NotSaved:
+    """Stand-in for a parameter that a file does not keep: a graph, a function, a generator.
+
+    Attributes
+    ----------
+    text : str
+        How the parameter was printed.
+    """
+
+    text: str
+
+    def __repr__(self) -> str:
+        """The text, marked."""
+        return f"NotSaved({self.text!r})"
+
+
+@saved
+@final
+@dataclass(frozen=True)
+class SavedCandidate:
+    """One row of a :class:`Selection`."""
+
+    architecture: str
+    filter: str
+    rank: int | None
+    hidden_widths: tuple[int, ...]
+    cv_loss: float = field(metadata=MAY_BE_INFINITE)
+    cv_accuracy: float = field(metadata=MAY_BE_INFINITE)
+    cv_deviation: float = field(metadata=MAY_BE_INFINITE)
+    share: float
+
+    def __post_init__(self) -> None:
+        positive_float(self.share, "share", zero=True)
+        for width in self.hidden_widths:
+            positive_int(width, "hidden_widths")
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class SavedClassifier:
+    """A fitted :class:`GCNClassifier` as a file keeps it; attributes without their underscore."""
+
+    parameters: dict[str, Any]
+    classes: NDArray[Any]
+    kind: Kind
+    n_features_in: int
+    feature_names_in: tuple[str, ...] | None
+    selection: tuple[SavedCandidate, ...]
+    loss_curve: NDArray[Any] = field(metadata=MAY_BE_INFINITE)
+    n_iter: int
+    timings: dict[str, float]
+    description: dict[str, Any]
+    model: Model | None
+    evidence: Evidence | None
+    label_distributions: NDArray[np.float64] | None
+    unplaced: NDArray[np.bool_] | None
+
+    def __post_init__(self) -> None:
+        unknown = set(self.parameters) - set(GCNClassifier().get_params(deep=False))
+        if unknown:
+            raise invalid("parameters", "those of GCNClassifier", repr(min(unknown)))
+        _check_classes(self.classes)
+        count, names = positive_int(self.n_features_in, "n_features_in"), self.feature_names_in
+        if names is not None and len(names) != count:
+            raise invalid("feature_names_in", f"{count} texts", repr(names)[:100])
+        if not self.selection:
+            raise invalid("selection", "one candidate or more", "none")
+        expect_shape(self.loss_curve, "loss_curve", None, None)
+        positive_int(self.n_iter, "n_iter", minimum=0)
+        for seconds in self.timings.values():
+            positive_float(seconds, "timings", zero=True)
+        self._check_model()
+        self._check_rows()
+
+    def _check_model(self) -> None:
+        if self.model is None:
+            if self.label_distributions is None or self.evidence is not None:
+                raise invalid("model", "a model or the distributions of the fitted rows", "none")
+            return
+        if self.model.n_classes != len(self.classes):
+            raise invalid("n_classes", len(self.classes), self.model.n_classes)  # type: ignore[arg-type]
+        if self.model.inputs.n_columns not in (None, self.n_features_in):
+            got = self.model.inputs.n_columns
+            raise invalid("inputs", f"{self.n_features_in} columns", got)
+        if self.evidence is not None:
+            self.evidence.check(self.model)
+
+    def _check_rows(self) -> None:
+        shares, unplaced = self.label_distributions, self.unplaced
+        if shares is None or unplaced is None:
+            if shares is not None or unplaced is not None:
+                raise invalid("label_distributions and unplaced", "both or neither", "one")
+            return
+        expect_shape(shares, "label_distributions", None, len(self.classes))
+        expect_shape(unplaced, "unplaced", len(shares))
+        if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
+            raise invalid("label_distributions", "distributions", "other numbers")
 
 
 def save(
@@ -111,9 +203,7 @@ def save(
     if type(classifier) is not GCNClassifier:
         raise invalid("classifier", "a fitted GCNClassifier", type(classifier).__name__)
     check_is_fitted(classifier, "classes_")
-    arrays, contents = _state(classifier, bool(fitted_rows))
-    contents["description"] = _described(classifier, description)
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    arrays, contents = encode(_snapshot(classifier, fitted_rows, description))
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -123,7 +213,7 @@ def save(
     }
     text = json.dumps(document, allow_nan=False)
     if len(text) > _LONGEST_DOCUMENT:
-        expected = "a table with fewer distinct values, to be saved"
+        expected = "a table with fewer distinct values"
         raise invalid("classifier", expected, f"{len(text)} characters of them")
     write_bytes(path, to_bytes(arrays, {_KEY: text}))
 
@@ -140,20 +230,20 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
     GCNClassifier
         With ``classes_``, ``selection_``, ``n_features_in_``, ``feature_names_in_`` if there were
         names, ``loss_curve_``, ``n_iter_``, ``timings_``, ``description_``, and what `fitted_rows`
-        kept. It predicts, bit for bit, what the saved one does.
+        kept. Its predictions equal those of the saved classifier.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is damaged, incomplete, not a classifier, or of a later format; the message names the
-        file and what is wrong.
+        If the file is damaged, incomplete, not a classifier, of a later format, or written by
+        version 0.1; the message names the file and what is wrong.
 
     Notes
     -----
-    A checksum tells accidental damage. It is no signature: whoever can write the file can choose
-    the predictions, but nothing else.
+    A checksum detects accidental damage. It is not a signature: whoever can write the file can
+    choose the predictions, but nothing else.
 
     Examples
     --------
@@ -167,7 +257,7 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
         pass
     try:
         arrays, document = _read(path)
-        return _classifier(arrays, _contents(arrays, document))
+        return _restored(decode(arrays, _contents(arrays, document), SavedClassifier))
     except SafetensorError as error:
         found = f"not a saved classifier, or a damaged one ({error})"
         raise ValueError(f"{os.fspath(path)}: cannot be loaded: {found}") from error
@@ -176,7 +266,7 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:
-    """All arrays of a safetensors file, and its JSON document."""
+    """Return all arrays of a safetensors file, and its JSON document."""
     with safe_open(path, framework="numpy") as file:
         metadata = file.metadata() or {}
         if _KEY not in metadata:
@@ -191,25 +281,26 @@ def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:
     return arrays, document
 
 
-def _contents(arrays: Arrays, document: Any) -> dict[str, Any]:
-    """The document's contents, once format, version and checksum are right."""
-    name = field_of(document, "format", str)
-    if name != FORMAT:
-        raise invalid("format", repr(FORMAT), repr(name))
+def _contents(arrays: Arrays, document: Any) -> Any:
+    """Return the document's contents after checking format, version and checksum."""
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        got = document.get("format") if isinstance(document, dict) else document
+        raise invalid("format", repr(FORMAT), repr(got)[:100])
     version = positive_int(document.get("format_version"), "format_version")
+    if version == 1:
+        raise ValueError("written by version 0.1; fit again")
     if version > FORMAT_VERSION:
         writer = f"{version}, written by lowrankgcn {document.get('library_version')}"
-        raise invalid(
-            "format_version", f"at most {FORMAT_VERSION}; a newer release reads it", writer
-        )
-    contents: dict[str, Any] = field_of(document, "contents", dict)
+        expected = f"at most {FORMAT_VERSION}; install a newer release"
+        raise invalid("format_version", expected, writer)
+    contents = document.get("contents")
     if document.get("sha256") != _digest(arrays, contents):
         raise invalid("file", "contents as they were written", "others: it is damaged")
     return contents
 
 
 def _digest(arrays: Mapping[str, NDArray[Any]], contents: Any) -> str:
-    """SHA-256 of everything that is read, independent of how the file arranges it."""
+    """Return the SHA-256 of all that is read, independent of how the file arranges it."""
     digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode("ascii"))
     for name in sorted(arrays):
         array = arrays[name]
@@ -218,134 +309,84 @@ def _digest(arrays: Mapping[str, NDArray[Any]], contents: Any) -> str:
     return digest.hexdigest()
 
 
-def _state(classifier: GCNClassifier, fitted_rows: bool) -> tuple[Arrays, dict[str, Any]]:
-    """A classifier as arrays and JSON values."""
-    model = classifier._model
+def _snapshot(
+    classifier: GCNClassifier, fitted_rows: bool, description: Mapping[str, Any] | None
+) -> SavedClassifier:
+    """Collect what a file keeps of a classifier."""
+    model, evidence = classifier._model, classifier._evidence
     if model is None and not fitted_rows:
         raise invalid("fitted_rows", "True, as new rows cannot be classified", False)
-    arrays: Arrays = {"loss_curve": np.asarray(classifier.loss_curve_)}
-    names = getattr(classifier, "feature_names_in_", None)
-    parameters = classifier.get_params(deep=False)
-    plain: dict[str, Any] = {}
-    contents: dict[str, Any] = {
-        "parameters": plain,
-        "classes": classes_to_plain(classifier.classes_),
-        "kind": classifier._kind,
-        "n_features_in": int(classifier.n_features_in_),
-        "feature_names_in": None if names is None else [str(name) for name in names],
-        "selection": [_selection_row(row) for row in classifier.selection_],
-        "n_iter": int(classifier.n_iter_),
-        "timings": {name: float(seconds) for name, seconds in classifier.timings_.items()},
-        "model": None,
-    }
-    for name, value in parameters.items():
-        if isinstance(value, np.ndarray) and value.dtype.name in _DTYPES.values():
-            arrays[f"parameter.{name}"] = value
-        else:
-            plain[name] = to_plain(value)
-    if model is not None:
-        parts, contents["model"] = model_state(model)
-        arrays |= parts
-        evidence = classifier._evidence
-        if evidence is not None:
-            state = evidence.state(fitted_rows=fitted_rows)
-            arrays |= {f"evidence.{name}": array for name, array in state.items()}
-    if fitted_rows and hasattr(classifier, "label_distributions_"):
-        arrays["label_distributions"] = classifier.label_distributions_
-        arrays["unplaced"] = classifier.unplaced_
-    return arrays, contents
-
-
-def _described(classifier: GCNClassifier, description: Mapping[str, Any] | None) -> Any:
+    if evidence is not None and not fitted_rows:
+        evidence = replace(evidence, labelled=None)
     if description is None:
         description = getattr(classifier, "description_", {})
     try:
-        return json.loads(json.dumps(dict(description), allow_nan=False))
+        described = json.loads(json.dumps(dict(description), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise invalid("description", "what JSON can hold", error) from None
+    names = getattr(classifier, "feature_names_in_", None)
+    with_rows = fitted_rows and hasattr(classifier, "label_distributions_")
+    return SavedClassifier(
+        parameters=_savable(classifier.get_params(deep=False)),
+        classes=classifier.classes_,
+        kind=classifier._kind,
+        n_features_in=int(classifier.n_features_in_),
+        feature_names_in=None if names is None else tuple(map(str, names)),
+        selection=tuple(SavedCandidate(**row) for row in classifier.selection_),
+        loss_curve=np.asarray(classifier.loss_curve_),
+        n_iter=int(classifier.n_iter_),
+        timings=dict(classifier.timings_),
+        description=described,
+        model=model,
+        evidence=evidence if model is not None else None,
+        label_distributions=classifier.label_distributions_ if with_rows else None,
+        unplaced=classifier.unplaced_ if with_rows else None,
+    )
 
 
-def _selection_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    scores = {name: None if math.isnan(row[name]) else float(row[name]) for name in _SCORES}
-    return {
-        "architecture": str(row["architecture"]),
-        "filter": str(row["filter"]),
-        "rank": None if row["rank"] is None else int(row["rank"]),
-        "hidden_widths": [int(width) for width in row["hidden_widths"]],
-        **scores,
-        "share": float(row["share"]),
-    }
+def _savable(value: Any) -> Any:
+    """Replace what a file does not keep by its printed form."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_savable, value))
+    if isinstance(value, Mapping):
+        return {_savable(key): _savable(part) for key, part in value.items()}
+    try:
+        encode(value)
+    except ValueError:
+        # Addresses differ each time.
+        return NotSaved(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))[:_LONGEST_TEXT])
+    return value
 
 
-def _classifier(arrays: Arrays, contents: dict[str, Any]) -> GCNClassifier:
-    """Restore what :func:`_state` returned."""
-    classifier = GCNClassifier(**_parameters(arrays, contents))
-    classes = classes_from_plain(contents.get("classes"))
-    n_features = positive_int(field_of(contents, "n_features_in", int), "n_features_in")
-    names = field_of(contents, "feature_names_in", (list, type(None)))
-    if names is not None:
-        if len(names) != n_features or not all(isinstance(name, str) for name in names):
-            raise invalid("feature_names_in", f"{n_features} texts", repr(names)[:100])
-        classifier.feature_names_in_ = np.array(names, dtype=object)
-    classifier._kind = cast(Kind, choice(contents.get("kind"), "kind", get_args(Kind)))
-    classifier.n_features_in_ = n_features
-    classifier.classes_ = classes
-    classifier.selection_ = _selection(field_of(contents, "selection", list))
-    curve = array_of(arrays, "loss_curve", (None, None), ("float32", "float64"), finite=False)
-    classifier.loss_curve_ = curve
-    classifier.n_iter_ = positive_int(contents.get("n_iter"), "n_iter", minimum=0)
-    timings = field_of(contents, "timings", dict)
-    classifier.timings_ = {k: positive_float(v, "timings", zero=True) for k, v in timings.items()}
-    _restore_rows(classifier, arrays)
-    classifier.description_ = field_of({"description": {}, **contents}, "description", dict)
-    model = field_of(contents, "model", (dict, type(None)))
-    classifier._model = classifier._evidence = None
-    if model is not None:
-        restored = model_from_state(arrays, model, n_features, len(classes))
-        classifier._model = restored
-        evidence = restored_with(arrays, "evidence.")
-        classifier._evidence = Evidence.from_state(evidence, restored) if evidence else None
-    elif "label_distributions" not in arrays:
-        raise invalid("model", "a model or the distributions of the fitted rows", "neither")
+def _check_classes(classes: NDArray[Any]) -> None:
+    values = classes.tolist()
+    plain = (bool, int, float, str)
+    if classes.ndim != 1 or not all(
+        type(value) in plain and value == value and value not in (np.inf, -np.inf)
+        for value in values
+    ):
+        raise invalid("classes_", "texts or finite numbers, to be saved", repr(values)[:100])
+    if len(values) < 2 or len(set(values)) < len(values):
+        raise invalid("classes_", "two or more distinct classes", repr(values)[:100])
+
+
+def _restored(parts: SavedClassifier) -> GCNClassifier:
+    """Make a classifier from what a file keeps."""
+    classifier = GCNClassifier(**parts.parameters)
+    if parts.feature_names_in is not None:
+        classifier.feature_names_in_ = np.array(parts.feature_names_in, dtype=object)
+    classifier._kind = parts.kind
+    classifier.n_features_in_ = parts.n_features_in
+    classifier.classes_ = parts.classes
+    classifier.selection_ = Selection([vars(row) for row in parts.selection])
+    classifier.loss_curve_ = parts.loss_curve
+    classifier.n_iter_ = parts.n_iter
+    classifier.timings_ = parts.timings
+    classifier.description_ = parts.description
+    classifier._model, classifier._evidence = parts.model, parts.evidence
+    if parts.label_distributions is not None:
+        classifier.label_distributions_ = parts.label_distributions
+        best = parts.label_distributions.argmax(axis=1)
+        classifier.transduction_ = parts.classes[best]
+        classifier.unplaced_ = parts.unplaced
     return classifier
-
-
-def _restore_rows(classifier: GCNClassifier, arrays: Arrays) -> None:
-    if "label_distributions" not in arrays and "unplaced" not in arrays:
-        return
-    count = len(classifier.classes_)
-    shares = array_of(arrays, "label_distributions", (None, count))
-    if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
-        raise invalid("label_distributions", "distributions", "other numbers")
-    classifier.label_distributions_ = shares
-    classifier.transduction_ = classifier.classes_[shares.argmax(axis=1)]
-    classifier.unplaced_ = array_of(arrays, "unplaced", (len(shares),), ("bool",))
-
-
-def _parameters(arrays: Arrays, contents: dict[str, Any]) -> dict[str, Any]:
-    plain = field_of(contents, "parameters", dict)
-    values = {name: from_plain(value) for name, value in plain.items()}
-    values |= restored_with(arrays, "parameter.")
-    unknown = set(values) - set(GCNClassifier().get_params(deep=False))
-    if unknown:
-        raise invalid("parameters", "those of GCNClassifier", repr(min(unknown)))
-    return values
-
-
-def _selection(rows: list[Any]) -> Selection:
-    if not rows:
-        raise invalid("selection", "one candidate or more", "none")
-    return Selection([_restored_row(row) for row in rows])
-
-
-def _restored_row(row: Any) -> dict[str, Any]:
-    widths = field_of(row, "hidden_widths", list)
-    scores = {name: field_of(row, name, (float, int, type(None))) for name in _SCORES}
-    return {
-        "architecture": field_of(row, "architecture", str),
-        "filter": field_of(row, "filter", str),
-        "rank": field_of(row, "rank", (int, type(None))),
-        "hidden_widths": tuple(positive_int(width, "hidden_widths") for width in widths),
-        **{name: math.nan if score is None else float(score) for name, score in scores.items()},
-        "share": positive_float(row.get("share"), "share", zero=True),
-    }

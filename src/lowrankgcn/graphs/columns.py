@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs.cells import Categories, Numbers, Unit, Value
@@ -35,7 +36,6 @@ __all__ = [
     "Binning",
     "CategoryColumn",
     "ColumnEncoding",
-    "column_from_dict",
     "fit_column",
     "inner_edges",
     "quantile_ranks",
@@ -64,10 +64,6 @@ class ColumnEncoding(ABC):
     @abstractmethod
     def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], Sequence[int | None]]:
         """Return each cell's position (-1 if missing) in a list of hyperedges or None."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -102,6 +98,7 @@ class ColumnEncoding(ABC):
         return picked
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class CategoryColumn(ColumnEncoding):
@@ -111,6 +108,12 @@ class CategoryColumn(ColumnEncoding):
     values: tuple[Value, ...]
     unit: Unit | None = None
     missing_edge: bool = False
+
+    def __post_init__(self) -> None:
+        if len(set(self.values)) < len(self.values):
+            raise invalid("values", "distinct values", repr(self.values)[:100])
+        if self.unit and any(isinstance(value, str) for value in self.values):
+            raise invalid("values", f"numbers with a {self.unit}", repr(self.values)[:100])
 
     @property
     def n_hyperedges(self) -> int:
@@ -127,17 +130,8 @@ class CategoryColumn(ColumnEncoding):
         rank = {value: k for k, value in enumerate(self.values)}
         return cells.codes, [rank.get(value) for value in cells.values]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            "kind": "categories",
-            "name": self.name,
-            "values": list(self.values),
-            "unit": self.unit,
-            "missing_edge": self.missing_edge,
-        }
 
-
+@saved
 @final
 @dataclass(frozen=True)
 class BinnedColumn(ColumnEncoding):
@@ -151,6 +145,15 @@ class BinnedColumn(ColumnEncoding):
     kept: tuple[int, ...]  # bins with a hyperedge, ascending
     unit: Unit | None = None
     missing_edge: bool = False
+
+    def __post_init__(self) -> None:
+        if any(a >= b for numbers in (self.edges, self.kept) for a, b in pairwise(numbers)):
+            got = f"{self.edges!r} and {self.kept!r}"
+            raise invalid("edges and kept", "ascending numbers", got[:100])
+        if any(abs(edge) >= 2**64 for edge in self.edges if type(edge) is int):
+            raise invalid("edges", "integers of 64 bits", repr(self.edges)[:100])
+        if self.kept and not (self.kept[0] >= 0 and self.kept[-1] <= len(self.edges)):
+            raise invalid("kept", f"bins in 0..{len(self.edges)}", repr(self.kept)[:100])
 
     @property
     def n_hyperedges(self) -> int:
@@ -170,17 +173,6 @@ class BinnedColumn(ColumnEncoding):
         rank = {number: k for k, number in enumerate(self.kept)}
         hyperedges = [rank.get(k) for k in range(len(self.edges) + 1)]
         return _bin_numbers(cells, self.edges), hyperedges
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {
-            "kind": "bins",
-            "name": self.name,
-            "edges": list(self.edges),
-            "kept": list(self.kept),
-            "unit": self.unit,
-            "missing_edge": self.missing_edge,
-        }
 
 
 def fit_column(
@@ -238,43 +230,6 @@ def fit_column(
     for number, k in enumerate(chosen):
         hyperedges[k] = number
     return encoding, encoding._pick(positions, hyperedges)
-
-
-def column_from_dict(data: Any) -> ColumnEncoding:
-    """Restore a column from the data of its ``to_dict``; ValueError if that is something else."""
-    kind = data.get("kind") if isinstance(data, dict) else None
-    if kind not in ("categories", "bins"):
-        raise invalid("column", "a fitted column", repr(data))
-    lists = {"categories": ("values",), "bins": ("edges", "kept")}[kind]
-    if set(data) != {"kind", "name", "unit", "missing_edge", *lists} or not (
-        type(data["name"]) in (str, int)
-        and data["unit"] in (None, "datetime", "timedelta")
-        and isinstance(data["missing_edge"], bool)
-        and all(isinstance(data[key], list) for key in lists)
-    ):
-        raise invalid("column", "a fitted column", repr(data))
-    common = {key: data[key] for key in ("name", "unit", "missing_edge")}
-    if kind == "categories":
-        values = data["values"]
-        if not all(type(value) in (str, int, float, bool) for value in values):
-            raise invalid("values", "texts, numbers and booleans", repr(values))
-        if len(set(values)) < len(values):
-            raise invalid("values", "distinct values", repr(values))
-        if data["unit"] and any(isinstance(value, str) for value in values):
-            raise invalid("values", f"numbers of microseconds with a {data['unit']}", repr(values))
-        return CategoryColumn(values=tuple(values), **common)
-    edges, kept = data["edges"], data["kept"]
-    # JSON integers have any size, tables 64 bits.
-    if not all(
-        (type(edge) is int and abs(edge) < 2**64) or (type(edge) is float and math.isfinite(edge))
-        for edge in edges
-    ):
-        raise invalid("edges", "finite numbers", repr(edges))
-    if not all(type(k) is int and 0 <= k <= len(edges) for k in kept):
-        raise invalid("kept", f"numbers of bins in 0..{len(edges)}", repr(kept))
-    if any(a >= b for numbers in (edges, kept) for a, b in pairwise(numbers)):
-        raise invalid("edges and kept", "ascending numbers", f"{edges!r} and {kept!r}")
-    return BinnedColumn(edges=tuple(edges), kept=tuple(kept), **common)
 
 
 def _count(positions: NDArray[Any], n_values: int) -> list[int]:

@@ -21,6 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from lowrankgcn._codec import saved
+from lowrankgcn._validation import expect_shape, invalid, positive_int
 from lowrankgcn.graphs.base import magnitude, read_only
 from lowrankgcn.operators import FloatArray
 
@@ -33,6 +35,7 @@ _FARTHEST = 1e150  # clipped here, scaled coordinates have finite squares
 _MANY_POINTS = 1000  # from here on threads pay off
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class NearestNeighbours:
@@ -61,6 +64,17 @@ class NearestNeighbours:
     count: int
     weights: NeighbourWeights
     scales: FloatArray
+
+    def __post_init__(self) -> None:
+        expect_shape(self.points, "points", None, None)
+        n, dimension = self.points.shape
+        if n < 2 or dimension < 1:
+            raise invalid("points", "two rows and a column", f"shape {self.points.shape}")
+        expect_shape(self.scales, "scales", n)
+        if self.scales.min() < 0:
+            raise invalid("scales", "distances >= 0", self.scales.min())
+        positive_int(self.exponent, "exponent", minimum=-1100, maximum=1100)
+        positive_int(self.count, "count", maximum=n - 1)
 
     @classmethod
     def from_points(

@@ -27,10 +27,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import choice, finite_array, finite_total, invalid, positive_int
 from lowrankgcn.graphs.cells import Name, plain_name, read_cells, read_table
-from lowrankgcn.graphs.columns import Binning, ColumnEncoding, column_from_dict, fit_column
+from lowrankgcn.graphs.columns import Binning, ColumnEncoding, fit_column
 
 __all__ = ["DEFAULT_BINS", "TableEncoder"]
 
@@ -41,6 +42,7 @@ DEFAULT_BINS = 5
 _MOST_UNIFORM_BINS = 2**20  # their edges are listed, however few hold a row
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class TableEncoder:
@@ -73,6 +75,13 @@ class TableEncoder:
 
     names: tuple[Name, ...]
     columns: tuple[ColumnEncoding, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            raise invalid("names", "distinct names", repr(self.names)[:100])
+        used = [column.name for column in self.columns]
+        if used != [name for name in self.names if name in set(used)]:
+            raise invalid("columns", f"columns among {self.names!r}, in this order", repr(used))
 
     @classmethod
     def fit(
@@ -281,42 +290,6 @@ class TableEncoder:
         weight_of = dict(zip(self.names, weights.tolist(), strict=True))
         used = np.array([weight_of[column.name] for column in self.columns])
         return np.repeat(used, [column.n_hyperedges for column in self.columns])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the encoder as plain lists, texts and numbers, for JSON."""
-        return {
-            "names": list(self.names),
-            "columns": [column.to_dict() for column in self.columns],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> TableEncoder:
-        """Restore an encoder from the data of :meth:`to_dict`.
-
-        Raises
-        ------
-        ValueError
-            If the data is not what :meth:`to_dict` returns.
-
-        Examples
-        --------
-        >>> import json
-        >>> import numpy as np
-        >>> encoder = TableEncoder.fit(np.array([["a", "x"], ["b", "x"]]))
-        >>> TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict()))) == encoder
-        True
-        """
-        names = data.get("names") if isinstance(data, Mapping) else None
-        fitted = data.get("columns") if isinstance(data, Mapping) else None
-        if not isinstance(names, list) or not isinstance(fitted, list):
-            raise invalid("data", "names and columns of an encoder", repr(data))
-        if not all(type(name) in (str, int) for name in names) or len(set(names)) < len(names):
-            raise invalid("names", "distinct texts and integers", repr(names))
-        columns = tuple(column_from_dict(column) for column in fitted)
-        used = [column.name for column in columns]
-        if used != [name for name in names if name in used]:
-            raise invalid("columns", f"columns among {names!r}, in this order", repr(used))
-        return cls(tuple(names), columns)
 
 
 def _bins_of_columns(bins: Any, names: Iterable[Name], most: int | None) -> dict[Name, int | None]:

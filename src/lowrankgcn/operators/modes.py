@@ -28,8 +28,9 @@ import finufft
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.operators.base import FloatArray
 
 __all__ = ["ModeGrid", "PlannedPoints", "fourier_modes"]
@@ -52,6 +53,7 @@ def fourier_modes(extent: FloatArray, eps: float) -> tuple[FloatArray, FloatArra
     return period, np.ceil(period / math.pi * reach)
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class ModeGrid:
@@ -73,6 +75,15 @@ class ModeGrid:
     period: FloatArray
     half: tuple[int, ...]
     eps: float
+
+    def __post_init__(self) -> None:
+        for name in ("middle", "period"):
+            expect_shape(getattr(self, name), name, len(self.half))
+        if not self.half or min(self.half) < 0:
+            raise invalid("half", "numbers of modes >= 0", self.half)
+        if self.period.min() <= 0:
+            raise invalid("period", "lengths > 0", self.period.tolist())
+        positive_float(self.eps, "eps", below=1.0)
 
     @classmethod
     def for_box(cls, low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:

@@ -10,7 +10,6 @@ from lowrankgcn.spectral.extension.base import CrossAffinity
 from lowrankgcn.spectral.extension.build import (
     compress_eigenvectors,
     cross_affinity,
-    cross_from_state,
     extend_eigenvectors,
 )
 
@@ -18,6 +17,5 @@ __all__ = [
     "CrossAffinity",
     "compress_eigenvectors",
     "cross_affinity",
-    "cross_from_state",
     "extend_eigenvectors",
 ]

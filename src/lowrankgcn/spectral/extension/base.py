@@ -1,31 +1,19 @@
-"""What every kind of cross-affinity shares: normalisation, products in chunks, states."""
+"""What every kind of cross-affinity shares: normalisation and products in chunks."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from lowrankgcn._codec import NOT_SAVED
 from lowrankgcn._validation import finite_array, invalid, positive_float
 from lowrankgcn.operators import Factor, FloatArray
 
-__all__ = [
-    "Arrays",
-    "CrossAffinity",
-    "Values",
-    "check_state",
-    "node_scale",
-    "read_array",
-    "row_scale",
-]
-
-Arrays = dict[str, NDArray[Any]]
-Values = dict[str, Any]
+__all__ = ["CrossAffinity", "node_scale", "row_scale"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,13 +34,13 @@ class CrossAffinity(ABC):
     Attributes
     ----------
     kind : str
-        Name of the kind, for :func:`cross_from_state`.
+        Name of the kind.
     least_divisor : float
         Eigenvectors are continued by 1/(1−λ), and by less where λ is closer to 1 than this.
     loop_weight : float
         s(x) beyond the loops that a hypergraph has of its own.
     columns : Factor or None
-        C; None after :meth:`from_state`.
+        C; not saved, None after reading from a file.
     """
 
     kind: ClassVar[str]
@@ -60,7 +48,10 @@ class CrossAffinity(ABC):
     least_divisor: ClassVar[float] = 0.1
 
     loop_weight: float
-    columns: Factor | None = field(default=None, repr=False)
+    columns: Factor | None = field(default=None, repr=False, metadata=NOT_SAVED)
+
+    def __post_init__(self) -> None:
+        positive_float(self.loop_weight, "loop_weight", zero=True)
 
     @property
     @abstractmethod
@@ -111,7 +102,7 @@ class CrossAffinity(ABC):
         Raises
         ------
         ValueError
-            If the shape does not fit, or after :meth:`from_state`: C stays with the fitted graph.
+            If the shape does not fit, or C was not saved.
         """
         if self.columns is None:
             raise invalid("compress", "a cross-affinity of a fitted graph", "a restored one")
@@ -123,15 +114,6 @@ class CrossAffinity(ABC):
         if len(block) != self.columns.shape[0]:
             raise invalid("G", f"{self.columns.shape[0]} rows", len(block))
         return self.columns.transpose_product(block)
-
-    @abstractmethod
-    def state(self) -> tuple[Arrays, Values]:
-        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
-
-    @classmethod
-    @abstractmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Restore what :meth:`state` returned; ValueError if it is something else."""
 
 
 def row_scale(degrees: FloatArray, loop_weight: float) -> tuple[FloatArray, FloatArray]:
@@ -157,36 +139,3 @@ def node_scale(degrees: FloatArray) -> FloatArray:
     scale = np.zeros(len(degrees))
     np.divide(1.0, np.sqrt(degrees), out=scale, where=degrees > 0)
     return scale
-
-
-def check_state(
-    arrays: Mapping[str, Any], array_names: set[str], values: Mapping[str, Any], names: set[str]
-) -> float:
-    """The loop weight of a state that holds what it should and nothing else."""
-    for what, given, wanted in (
-        ("arrays", arrays, array_names),
-        ("values", values, names | {"loop_weight"}),
-    ):
-        if not isinstance(given, Mapping) or set(given) != wanted:
-            got = sorted(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
-            raise invalid(what, f"the {what} {sorted(wanted)}", got)
-    return positive_float(values["loop_weight"], "loop_weight", zero=True)
-
-
-def read_array(
-    arrays: Mapping[str, Any], name: str, shape: tuple[int | None, ...], *, integer: bool = False
-) -> NDArray[Any]:
-    """A finite array of a state; None in `shape` stands for any length."""
-    array = arrays[name]
-    dtype = np.dtype(np.int64 if integer else np.float64)
-    expected = f"{dtype} of shape ({', '.join('?' if k is None else str(k) for k in shape)})"
-    if not isinstance(array, np.ndarray):
-        raise invalid(name, expected, type(array).__name__)
-    fits = array.ndim == len(shape) and all(
-        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
-    )
-    if array.dtype != dtype or not fits:
-        raise invalid(name, expected, f"{array.dtype} of shape {array.shape}")
-    if not integer and not np.isfinite(array).all():
-        raise invalid(name, "finite entries", "NaN or infinity")
-    return np.ascontiguousarray(array)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
-from lowrankgcn._validation import choice, invalid, positive_float
+from lowrankgcn._validation import invalid, positive_float
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
@@ -36,24 +35,10 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 __all__ = [
     "compress_eigenvectors",
     "cross_affinity",
-    "cross_from_state",
     "extend_eigenvectors",
     "misfit_of",
     "misfit_rows",
 ]
-
-_KINDS: dict[str, type[CrossAffinity]] = {
-    cross.kind: cross
-    for cross in (
-        TableCross,
-        IncidenceCross,
-        LandmarkCross,
-        FourierCross,
-        PointCross,
-        NeighbourCross,
-        WeightCross,
-    )
-}
 
 # Eigenvectors of eigenvalues this close to 1 say nothing about their neighbours.
 _UNDEFINED = 1e-6
@@ -160,39 +145,6 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
         bandwidth=bandwidth,
         coordinates=np.ascontiguousarray(graph.cloud.coordinates),
     )
-
-
-def cross_from_state(
-    kind: str, arrays: Mapping[str, Any], values: Mapping[str, Any]
-) -> CrossAffinity:
-    """Restore a cross-affinity from its kind and its state; all but `compress` works.
-
-    Parameters
-    ----------
-    kind : {"table", "incidence", "landmarks", "fourier", "points", "neighbours", "weights"}
-        `CrossAffinity.kind`.
-    arrays, values
-        What :meth:`CrossAffinity.state` returned, possibly by way of a file.
-
-    Raises
-    ------
-    ValueError
-        If something is missing, superfluous, or not what it should be.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import lowrankgcn as lg
-    >>> from lowrankgcn.spectral.extension import cross_affinity, cross_from_state
-    >>> cross = cross_affinity(lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]])))
-    >>> cross.state()[1]
-    {'loop_weight': 0.0, 'n_given': 2}
-    >>> restored = cross_from_state(cross.kind, *cross.state())
-    >>> restored.product(np.array([[1, 1]]), np.ones((2, 1))).round(4)
-    array([[1.4142]])
-    """
-    choice(kind, "kind", _KINDS)
-    return _KINDS[kind].from_state(arrays, values)
 
 
 def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray:

@@ -12,28 +12,23 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks, single_threaded_blas
-from lowrankgcn._validation import finite_array, invalid, positive_float
+from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_float
 from lowrankgcn.graphs import GaussianGraph
 from lowrankgcn.operators import FloatArray, ScaledFactor
 from lowrankgcn.operators.fourier import FourierFactor, GaussianFourier
 from lowrankgcn.operators.gaussian import gaussian_kernel
 from lowrankgcn.operators.modes import ModeGrid
 from lowrankgcn.spectral.extension.base import (
-    Arrays,
     CrossAffinity,
-    Values,
-    check_state,
     node_scale,
-    read_array,
     row_scale,
 )
 from lowrankgcn.spectral.laplacian import Laplacian
@@ -43,7 +38,6 @@ __all__ = ["FourierCross", "wide_grid"]
 _MARGIN = 1.0  # bandwidths around the fitted points where the waves are trusted
 _GUIDES = 512
 _BLOCK_ROWS = 16
-_MOST_MODES = 2**24
 
 
 def wide_grid(low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:
@@ -51,6 +45,7 @@ def wide_grid(low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:
     return ModeGrid.for_box(low - _MARGIN, high + _MARGIN, eps)
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FourierCross(CrossAffinity):
@@ -85,6 +80,19 @@ class FourierCross(CrossAffinity):
     sums: FloatArray  # Fᵀ1, (N,)
     guides: FloatArray  # (s, d), fitted points in units of the bandwidth
     least_degree: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        dimension = len(self.grid.half)
+        if dimension > 3:
+            raise invalid("grid", "one to three dimensions", dimension)
+        expect_shape(self.centre, "centre", dimension)
+        expect_shape(self.sums, "sums", self.grid.size)
+        expect_shape(self.guides, "guides", None, dimension)
+        if not len(self.guides):
+            raise invalid("guides", "a row", "none")
+        positive_float(self.bandwidth, "bandwidth")
+        positive_float(self.least_degree, "least_degree")
 
     @classmethod
     def from_laplacian(cls, laplacian: Laplacian, loop_weight: float) -> FourierCross:
@@ -180,49 +188,3 @@ class FourierCross(CrossAffinity):
         with single_threaded_blas():
             map_chunks(block, len(U), _BLOCK_ROWS)
         return result
-
-    def state(self) -> tuple[Arrays, Values]:
-        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
-        arrays: Arrays = {
-            "centre": self.centre,
-            "middle": self.grid.middle,
-            "period": self.grid.period,
-            "half": np.array(self.grid.half, np.int64),
-            "sums": self.sums,
-            "guides": self.guides,
-        }
-        values = {
-            "loop_weight": self.loop_weight,
-            "bandwidth": self.bandwidth,
-            "eps": self.grid.eps,
-            "least_degree": self.least_degree,
-        }
-        return arrays, values
-
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Restore what :meth:`state` returned; ValueError if it is something else."""
-        names = {"centre", "middle", "period", "half", "sums", "guides"}
-        loop = check_state(arrays, names, values, {"bandwidth", "eps", "least_degree"})
-        half: NDArray[Any] = read_array(arrays, "half", (None,), integer=True)
-        few = half.size and half.min() >= 0 and math.prod((2 * half + 1).tolist()) <= _MOST_MODES
-        if not few or len(half) > 3:
-            raise invalid("half", "one to three numbers >= 0, not too large", half.tolist())
-        d = len(half)
-        period = read_array(arrays, "period", (d,))
-        if period.min() <= 0:
-            raise invalid("period", "lengths > 0", period.tolist())
-        eps = positive_float(values["eps"], "eps", maximum=0.1)
-        grid = ModeGrid(read_array(arrays, "middle", (d,)), period, tuple(half.tolist()), eps)
-        guides = read_array(arrays, "guides", (None, d))
-        if not len(guides):
-            raise invalid("guides", "a row", "none")
-        return cls(
-            loop_weight=loop,
-            centre=read_array(arrays, "centre", (d,)),
-            bandwidth=positive_float(values["bandwidth"], "bandwidth"),
-            grid=grid,
-            sums=read_array(arrays, "sums", (grid.size,)),
-            guides=guides,
-            least_degree=positive_float(values["least_degree"], "least_degree"),
-        )

@@ -13,24 +13,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, worthwhile_threads
-from lowrankgcn._validation import finite_array, invalid, positive_float
+from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_float
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.gaussian import gaussian_kernel
 from lowrankgcn.spectral.extension.base import (
-    Arrays,
     CrossAffinity,
-    Values,
-    check_state,
-    read_array,
     row_scale,
 )
 
@@ -59,6 +55,10 @@ class _DenseCross(CrossAffinity):
 
     centre: FloatArray  # (d,)
     bandwidth: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive_float(self.bandwidth, "bandwidth")
 
     @abstractmethod
     def _block_product(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
@@ -91,6 +91,7 @@ class _DenseCross(CrossAffinity):
         return result
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LandmarkCross(_DenseCross):
@@ -129,6 +130,16 @@ class LandmarkCross(_DenseCross):
     column_sums: FloatArray  # Fᵀ1, (m,)
     misfit: float  # Σ √(1 − ‖F_i‖²) over the fitted points
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        m, dimension = _not_empty(self.landmarks, "landmarks")
+        expect_shape(self.centre, "centre", dimension)
+        expect_shape(self.inverse_root, "inverse_root", m, m)
+        expect_shape(self.column_sums, "column_sums", m)
+        positive_float(self.misfit, "misfit", zero=True)
+        if np.triu(self.inverse_root, 1).any() or self.inverse_root.diagonal().min() <= 0:
+            raise invalid("inverse_root", "a lower triangle with diagonal > 0", "another matrix")
+
     @property
     def n_columns(self) -> int:
         """Number of landmarks."""
@@ -157,44 +168,8 @@ class LandmarkCross(_DenseCross):
         rows: FloatArray = gaussian_kernel(self.landmarks, self.landmarks) @ self.inverse_root.T
         return rows
 
-    def state(self) -> tuple[Arrays, Values]:
-        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
-        arrays: Arrays = {
-            "centre": self.centre,
-            "landmarks": self.landmarks,
-            "inverse_root": self.inverse_root,
-            "column_sums": self.column_sums,
-        }
-        values = {
-            "loop_weight": self.loop_weight,
-            "bandwidth": self.bandwidth,
-            "misfit": self.misfit,
-        }
-        return arrays, values
 
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Restore what :meth:`state` returned; ValueError if it is something else."""
-        names = {"centre", "landmarks", "inverse_root", "column_sums"}
-        loop = check_state(arrays, names, values, {"bandwidth", "misfit"})
-        landmarks = read_array(arrays, "landmarks", (None, None))
-        m, dimension = landmarks.shape
-        if not m or not dimension:
-            raise invalid("landmarks", "a row and a column", f"shape {landmarks.shape}")
-        inverse = read_array(arrays, "inverse_root", (m, m))
-        if np.triu(inverse, 1).any() or inverse.diagonal().min() <= 0:
-            raise invalid("inverse_root", "a lower triangle with diagonal > 0", "another matrix")
-        return cls(
-            loop_weight=loop,
-            centre=read_array(arrays, "centre", (dimension,)),
-            bandwidth=positive_float(values["bandwidth"], "bandwidth"),
-            landmarks=landmarks,
-            inverse_root=inverse,
-            column_sums=read_array(arrays, "column_sums", (m,)),
-            misfit=positive_float(values["misfit"], "misfit", zero=True),
-        )
-
-
+@saved
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointCross(_DenseCross):
@@ -212,6 +187,11 @@ class PointCross(_DenseCross):
     _block_rows = 16
 
     coordinates: FloatArray  # (n, d), in units of the bandwidth
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _, dimension = _not_empty(self.coordinates, "coordinates")
+        expect_shape(self.centre, "centre", dimension)
 
     @property
     def n_columns(self) -> int:
@@ -250,21 +230,10 @@ class PointCross(_DenseCross):
         squares: NDArray[np.float64] = np.einsum("ij,ij->i", self.coordinates, self.coordinates)
         return float(squares.max())
 
-    def state(self) -> tuple[Arrays, Values]:
-        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
-        arrays: Arrays = {"centre": self.centre, "coordinates": self.coordinates}
-        return arrays, {"loop_weight": self.loop_weight, "bandwidth": self.bandwidth}
 
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop = check_state(arrays, {"centre", "coordinates"}, values, {"bandwidth"})
-        coordinates = read_array(arrays, "coordinates", (None, None))
-        if not coordinates.size:
-            raise invalid("coordinates", "a row and a column", f"shape {coordinates.shape}")
-        return cls(
-            loop_weight=loop,
-            centre=read_array(arrays, "centre", (coordinates.shape[1],)),
-            bandwidth=positive_float(values["bandwidth"], "bandwidth"),
-            coordinates=coordinates,
-        )
+def _not_empty(matrix: FloatArray, name: str) -> tuple[int, int]:
+    """The shape of a matrix that must have a row and a column."""
+    expect_shape(matrix, name, None, None)
+    if not matrix.size:
+        raise invalid(name, "a row and a column", f"shape {matrix.shape}")
+    return matrix.shape[0], matrix.shape[1]

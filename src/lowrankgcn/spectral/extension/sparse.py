@@ -12,33 +12,29 @@ array([[0.7071, 0.7071],
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._validation import (
     MOST_NODES,
-    choice,
+    expect_shape,
     finite_array,
     invalid,
     positive_int,
     sparse_matrix,
 )
 from lowrankgcn.graphs import TableEncoder
-from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours
+from lowrankgcn.graphs.neighbours import NearestNeighbours
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.operators.column_groups import product_of_rows
 from lowrankgcn.spectral.extension.base import (
-    Arrays,
     CrossAffinity,
-    Values,
-    check_state,
-    read_array,
     row_scale,
 )
 
@@ -68,6 +64,7 @@ class _SparseCross(CrossAffinity):
         return product
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableCross(_SparseCross):
@@ -91,6 +88,10 @@ class TableCross(_SparseCross):
     encoder: TableEncoder
     weights: FloatArray  # (|E|,)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_weights(self.weights, self.encoder.n_hyperedges)
+
     @property
     def n_columns(self) -> int:
         """Number of hyperedges."""
@@ -109,20 +110,8 @@ class TableCross(_SparseCross):
         product *= (root / divisor)[:, None]
         return product
 
-    def state(self) -> tuple[Arrays, Values]:
-        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
-        values = {"loop_weight": self.loop_weight, "encoder": self.encoder.to_dict()}
-        return {"weights": self.weights}, values
 
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop = check_state(arrays, {"weights"}, values, {"encoder"})
-        encoder = TableEncoder.from_dict(values["encoder"])
-        weights = _read_weights(arrays, encoder.n_hyperedges)
-        return cls(loop_weight=loop, encoder=encoder, weights=weights)
-
-
+@saved
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IncidenceCross(_SparseCross):
@@ -138,6 +127,15 @@ class IncidenceCross(_SparseCross):
     weights: FloatArray  # (|E|,)
     numbers: NDArray[np.int64]  # (|E|,): which of the given hyperedges they are
     n_given: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_weights(self.weights, None)
+        expect_shape(self.numbers, "numbers", len(self.weights))
+        count = positive_int(self.n_given, "n_given", minimum=0)
+        bounded = np.concatenate([[-1], self.numbers, [count]])
+        if (bounded[1:] <= bounded[:-1]).any():
+            raise invalid("numbers", f"ascending integers in 0..{count - 1}", "others")
 
     @property
     def n_columns(self) -> int:
@@ -156,25 +154,8 @@ class IncidenceCross(_SparseCross):
         given.sort_indices()
         return given, given @ self.weights
 
-    def state(self) -> tuple[Arrays, Values]:
-        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
-        values = {"loop_weight": self.loop_weight, "n_given": self.n_given}
-        return {"weights": self.weights, "numbers": self.numbers}, values
 
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop = check_state(arrays, {"weights", "numbers"}, values, {"n_given"})
-        count = positive_int(values["n_given"], "n_given", minimum=0)
-        weights = _read_weights(arrays, None)
-        numbers = read_array(arrays, "numbers", (len(weights),), integer=True)
-        if len(numbers) and not (0 <= numbers[0] and numbers[-1] < count):
-            raise invalid("numbers", f"integers in 0..{count - 1}", f"{numbers[0]}..{numbers[-1]}")
-        if (np.diff(numbers) <= 0).any():
-            raise invalid("numbers", "ascending integers", "others")
-        return cls(loop_weight=loop, weights=weights, numbers=numbers, n_given=count)
-
-
+@saved
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NeighbourCross(_SparseCross):
@@ -204,40 +185,8 @@ class NeighbourCross(_SparseCross):
         weights = self.neighbours.new_weights(points)
         return weights, weights @ np.ones(self.n_columns)
 
-    def state(self) -> tuple[Arrays, Values]:
-        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
-        near = self.neighbours
-        values = {
-            "loop_weight": self.loop_weight,
-            "exponent": near.exponent,
-            "count": near.count,
-            "weights": near.weights,
-        }
-        return {"points": near.points, "scales": near.scales}, values
 
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Restore what :meth:`state` returned; ValueError if it is something else."""
-        names = {"exponent", "count", "weights"}
-        loop = check_state(arrays, {"points", "scales"}, values, names)
-        points = read_array(arrays, "points", (None, None))
-        n, dimension = points.shape
-        if n < 2 or dimension < 1:
-            raise invalid("points", "two rows and a column", f"shape {points.shape}")
-        scales = read_array(arrays, "scales", (n,))
-        if scales.min() < 0:
-            raise invalid("scales", "distances >= 0", scales.min())
-        choice(values["weights"], "weights", WEIGHTS)
-        near = NearestNeighbours(
-            points,
-            positive_int(values["exponent"], "exponent", minimum=-1100, maximum=1100),
-            positive_int(values["count"], "count", maximum=n - 1),
-            values["weights"],
-            scales,
-        )
-        return cls(loop_weight=loop, neighbours=near)
-
-
+@saved
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WeightCross(_SparseCross):
@@ -255,6 +204,10 @@ class WeightCross(_SparseCross):
     kind = "weights"
 
     n_nodes: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive_int(self.n_nodes, "n_nodes", maximum=MOST_NODES)
 
     @property
     def n_columns(self) -> int:
@@ -276,17 +229,6 @@ class WeightCross(_SparseCross):
             raise invalid("X", "weights of a finite sum", f"weights up to {weights.data.max():g}")
         return weights, degrees
 
-    def state(self) -> tuple[Arrays, Values]:
-        """Arrays, and values that JSON can hold, from which :meth:`from_state` restores."""
-        return {}, {"loop_weight": self.loop_weight, "n_nodes": self.n_nodes}
-
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> Self:
-        """Restore what :meth:`state` returned; ValueError if it is something else."""
-        loop = check_state(arrays, set(), values, {"n_nodes"})
-        count = positive_int(values["n_nodes"], "n_nodes", maximum=MOST_NODES)
-        return cls(loop_weight=loop, n_nodes=count)
-
 
 def _float_rows(X: Any) -> sp.csr_array:
     """A copy of sparse or dense rows in compressed sparse rows, entries of one place added."""
@@ -297,8 +239,7 @@ def _float_rows(X: Any) -> sp.csr_array:
     return rows
 
 
-def _read_weights(arrays: Mapping[str, Any], count: int | None) -> FloatArray:
-    weights = read_array(arrays, "weights", (count,))
+def _check_weights(weights: FloatArray, count: int | None) -> None:
+    expect_shape(weights, "weights", count)
     if len(weights) and weights.min() <= 0:
         raise invalid("weights", "weights > 0", weights.min())
-    return weights

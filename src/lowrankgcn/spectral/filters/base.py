@@ -22,6 +22,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._validation import finite_array, invalid, positive_float
 
 __all__ = ["Filter", "FloatArray", "Scaled", "Sum", "finite_number", "set_fields"]
@@ -172,6 +173,7 @@ class Filter(ABC):
     __rmul__ = __mul__
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class Sum(Filter):
@@ -235,6 +237,7 @@ class Sum(Filter):
         return np.sum([part(eigenvalues) for part in self.filters], axis=0)
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class Scaled(Filter):

@@ -16,6 +16,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._codec import saved
 from lowrankgcn._validation import finite_array, invalid, positive_float
 from lowrankgcn.spectral.filters.base import Filter, FloatArray, finite_number, set_fields
 
@@ -44,6 +45,7 @@ def _positive_or_auto(value: Any, name: str) -> float | Auto:
         raise invalid(name, "a finite number > 0 or 'auto'", repr(value)) from None
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class Linear(Filter):
@@ -77,6 +79,7 @@ class Linear(Filter):
         return 1.0 - eigenvalues / float(self.largest)
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class Quadratic(Filter):
@@ -115,6 +118,7 @@ class Quadratic(Filter):
         return response
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class Polynomial(Filter):
@@ -143,6 +147,7 @@ class Polynomial(Filter):
         return np.polynomial.polynomial.polyval(eigenvalues, self.coefficients)
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class Pseudoinverse(Filter):
@@ -173,6 +178,7 @@ class Pseudoinverse(Filter):
         return np.divide(float(self.scale), eigenvalues, out=zeros, where=eigenvalues > 0)
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class RegularizedInverse(Filter):
@@ -198,6 +204,7 @@ class RegularizedInverse(Filter):
         return 1.0 / (eigenvalues + self.epsilon)
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class Heat(Filter):
@@ -223,6 +230,7 @@ class Heat(Filter):
         return np.exp(-self.time * eigenvalues)
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class Constant(Filter):
@@ -253,6 +261,7 @@ class Constant(Filter):
         return np.full_like(eigenvalues, self.value)
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class HighPass(Filter):
@@ -278,6 +287,7 @@ class HighPass(Filter):
         return eigenvalues > self.cutoff
 
 
+@saved
 @final
 @dataclass(frozen=True)
 class ZeroImpulse(Filter):

@@ -1,0 +1,157 @@
+"""Saved dataclasses: values come back as they were, and everything else is refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from lowrankgcn._codec import MAY_BE_INFINITE, NOT_SAVED, decode, encode, saved
+from lowrankgcn.spectral import filters
+from tests.saved_examples import through_json
+
+
+@saved
+@dataclass(frozen=True, eq=False)
+class Everything:
+    array: NDArray[np.float64]
+    weights: NDArray[np.floating[Any]]
+    index: NDArray[np.int64] | None
+    scale: float = field(metadata=MAY_BE_INFINITE)
+    count: int
+    mode: Literal["a", "b"]
+    filters: tuple[filters.Filter, ...]
+    seconds: dict[str, float]
+    names: list[str | int]
+    flag: bool
+    cached: Any = field(default=None, metadata=NOT_SAVED)
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise ValueError("count: expected >= 0")
+
+
+def everything(**changes: Any) -> Everything:
+    fields: dict[str, Any] = {
+        "array": np.arange(6.0).reshape(2, 3).T,
+        "weights": np.ones(2, np.float32),
+        "index": None,
+        "scale": np.inf,
+        "count": 3,
+        "mode": "a",
+        "filters": (0.5 * filters.Heat(3.0) + filters.Polynomial((1.0, -1.0)), filters.Linear()),
+        "seconds": {"fit": 1.5},
+        "names": ["x", 3],
+        "flag": True,
+        "cached": object(),
+    }
+    return Everything(**(fields | changes))
+
+
+def test_a_dataclass_comes_back() -> None:
+    before, after = everything(), through_json(everything(), Everything)
+    for name in ("scale", "count", "mode", "filters", "seconds", "names", "flag", "index"):
+        assert getattr(after, name) == getattr(before, name)
+    assert (after.array == before.array).all() and after.array.flags.c_contiguous
+    assert after.weights.dtype == np.float32
+    assert after.cached is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 3, 10**30, -0.5, float("inf"), "ä\0\ud800"),
+        *([], (1, (2.5,)), {"a": {1: (2,)}}),
+        *(filters.Pseudoinverse(), [filters.Heat(2.0), "linear"]),
+    ],
+)  # fmt: skip
+def test_plain_values_come_back(value: Any) -> None:
+    back = through_json(value)
+    assert back == value and type(back) is type(value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([3, 7]),
+        np.array([0, 200], np.uint8),
+        np.array([2**64 - 1, 5], np.uint64),
+        np.array([False, True]),
+        np.array([0.5, 1e300], ">f8"),
+        np.array(1.5),
+        np.array(["ja", "nein", "\ud800ß\0x"], "U20"),
+        np.array(["a", 2.5, True, 1], object),
+    ],
+)
+def test_arrays_come_back(array: np.ndarray) -> None:
+    back = through_json(array)
+    assert back.dtype == array.dtype.newbyteorder("=") and back.shape == array.shape
+    assert back.tolist() == array.tolist()
+    assert np.ravel(back).tolist() == np.ravel(array).tolist()
+    assert [type(a) for a in np.ravel(back)] == [type(a) for a in np.ravel(array)]
+
+
+def test_other_values_are_refused() -> None:
+    for value in (object(), {1, 2}, np.ones(2, complex), filters.Custom(np.cos), np.longdouble):
+        with pytest.raises(ValueError, match=r"names\.1: expected a value that can be saved"):
+            encode(everything(names=[0, value]))
+
+
+WRONG_FIELDS: dict[str, tuple[Any, ...]] = {
+    "array": (None, 3, [1.0], np.ones(2, np.float32), np.ones(2, int), np.array([np.nan])),
+    "weights": (np.ones(2, int), np.array([np.inf], np.float32)),
+    "index": (np.ones(2), np.ones(2, np.int32), 3),
+    "scale": ("1", True, None),
+    "count": (1.0, True, "1", -1),
+    "mode": ("c", 1, None),
+    "filters": ([filters.Linear()], (3,), filters.Linear()),
+    "seconds": ({"fit": "1"}, {1: 1.0}, {"fit": np.inf}, {"fit": 10**400}),
+    "names": (("x",), [1.5], [True]),
+    "flag": (1, None),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FIELDS)
+def test_fields_of_another_type_are_refused(name: str) -> None:
+    for wrong in WRONG_FIELDS[name]:
+        value = everything()
+        object.__setattr__(value, name, wrong)
+        with pytest.raises(ValueError, match=f"^{name}: expected"):
+            through_json(value)
+
+
+def test_damaged_values_are_refused() -> None:
+    arrays, value = encode(everything())
+    given = value["fields"]
+    count = {"class": "Everything", "fields": {**given, "count": [1]}}
+    damaged: list[tuple[dict[str, Any], Any, str]] = [
+        ({}, value, "array: expected an array, got none"),
+        (arrays | {"more": np.ones(1)}, value, "more: expected no such array"),
+        (arrays, {**value, "class": "Popen"}, "value: expected a class of this library"),
+        (arrays, {**value, "class": ["Linear"]}, "value: expected a JSON value"),
+        (arrays, {**value, "more": 1}, "value: expected a JSON value"),
+        (arrays, {**value, "fields": {**given, "more": 1}}, "more: expected the fields of"),
+        (arrays, {**value, "fields": {"array": given["array"]}}, "expected the fields of"),
+        (arrays, count, "count: expected finite int"),
+        (arrays, {**value, "fields": {**given, "weights": given["array"]}}, "array: expected an"),
+        (arrays, 3, "value: expected finite Everything, got 3"),
+        ({}, {"float": "7"}, "value: expected a JSON value"),
+        ({}, {"mapping": [[[], 1]]}, "expected pairs"),
+        ({}, {"mapping": [[1]]}, "expected pairs"),
+        ({}, {"objects": ["a", 1], "width": 3}, "expected texts and their width"),
+        ({}, {"objects": ["a"], "width": 10**9}, "expected texts and their width"),
+        ({}, {"class": "Heat", "fields": {"time": -1.0}}, "time: expected a finite number > 0"),
+        ({}, {"class": "Sum", "fields": {"filters": {"tuple": []}}}, "filters: expected"),
+    ]
+    for parts, changed, message in damaged:
+        with pytest.raises(ValueError, match=message):
+            decode(parts, changed, Everything)
+
+
+def test_one_name_is_one_class() -> None:
+    other = type("Heat", (), {})
+    with pytest.raises(TypeError, match="two classes named Heat"):
+        saved(other)
