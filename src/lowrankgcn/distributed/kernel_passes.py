@@ -18,9 +18,9 @@ from lowrankgcn.distributed.cloud import BlockCloud
 from lowrankgcn.distributed.kernel_rows import KernelRows, Normaliser, Piece
 from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.accuracy import SmoothVectors
+from lowrankgcn.operators.affinity import SmoothVectors
 from lowrankgcn.operators.fastsum import LOW_DEGREE_POINTS
-from lowrankgcn.operators.gaussian import gaussian_kernel
+from lowrankgcn.operators.gaussian import GEMM_RADIUS_SQUARED, gaussian_kernel
 
 __all__ = [
     "Basis",
@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 # ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: 2e-13 within this squared radius.
-_GEMM_RADIUS_SQUARED = 500.0
 
 
 @final
@@ -334,7 +333,7 @@ def _by_component(numbers: Any, values: FloatArray, count: int) -> FloatArray:
 
 def _exact(cloud: BlockCloud, probes: FloatArray, points: FloatArray) -> FloatArray:
     """Kernel values between probes and points, a point's own 1 included."""
-    cancel = cloud.squared_radius <= _GEMM_RADIUS_SQUARED
+    cancel = cloud.squared_radius <= GEMM_RADIUS_SQUARED[np.float64]
     kernel: FloatArray = gaussian_kernel(probes, points, cancel=cancel)
     return kernel
 

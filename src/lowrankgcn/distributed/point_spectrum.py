@@ -38,8 +38,14 @@ from lowrankgcn.distributed.ritz import Ritz, Trial, rayleigh_ritz, trial_basis
 from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.exceptions import AccuracyWarning, warn_caller
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.accuracy import SmoothVectors, sampled_error, worst_diagonal_error
-from lowrankgcn.operators.affinity import LOWEST_DEGREES, extrapolate, random_test_rows
+from lowrankgcn.operators.affinity import (
+    LOWEST_DEGREES,
+    SmoothVectors,
+    extrapolate,
+    random_test_rows,
+    sampled_error,
+    worst_diagonal_error,
+)
 from lowrankgcn.operators.fastsum import (
     TOLERANCE_FACTORS,
     choose_greedy_landmarks,

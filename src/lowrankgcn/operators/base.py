@@ -1,7 +1,7 @@
-"""Symmetric operators: what an n×n matrix can do without being stored.
+"""Symmetric operators: n×n matrices that are applied but not stored.
 
-A graph Laplacian of a dense graph is used through its products only. An operator is a matrix that
-knows its shape, its products with blocks of vectors, its diagonal and, for small n, its dense form:
+The Laplacian of a dense graph is used through its products only. An operator provides its shape,
+products with blocks of vectors, its diagonal and, for small n, its dense form:
 
 >>> import numpy as np
 >>> from lowrankgcn.operators import DenseOperator
@@ -32,8 +32,8 @@ FloatArray = NDArray[np.float64]
 class SymmetricOperator(ABC):
     """A real symmetric n×n operator.
 
-    Subclasses give ``n``, ``_apply`` for blocks of vectors and ``diagonal``; nothing else is
-    overridden except ``rows`` where selected rows are cheaper than all of them.
+    Subclasses define ``n``, ``_apply`` for blocks of vectors and ``diagonal``. They override
+    ``_apply_rows`` if selected rows are cheaper than all of them.
     """
 
     # __array_ufunc__ = None lets ``ndarray @ operator`` reach __rmatmul__ instead of NumPy's loop.
@@ -46,11 +46,11 @@ class SymmetricOperator(ABC):
 
     @abstractmethod
     def _apply(self, X: FloatArray) -> FloatArray:
-        """Product with a block X of shape (n, k)."""
+        """Multiply with a block X of shape (n, k)."""
 
     @abstractmethod
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,)."""
+        """Return the diagonal, shape (n,)."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -59,45 +59,41 @@ class SymmetricOperator(ABC):
 
     @property
     def dtype(self) -> np.dtype[np.float64]:
-        """Set-up is float64 throughout."""
+        """Always float64."""
         return np.dtype(np.float64)
 
     def __matmul__(self, X: Any) -> FloatArray:
-        """Product with a vector (n,) or a block (n, k)."""
-        block = self._block(X)
-        product = self._apply(block)
+        """Multiply with a vector (n,) or a block (n, k)."""
+        product = self._apply(self._block(X))
         return product[:, 0] if np.ndim(X) == 1 else product
 
     def __rmatmul__(self, X: Any) -> FloatArray:
-        """X @ operator = (operator @ Xᵀ)ᵀ by symmetry."""
+        """Compute X @ operator = (operator @ Xᵀ)ᵀ."""
         transposed: FloatArray = (self @ finite_array(X, "X", ndim=(1, 2)).T).T
         return transposed
 
     def rows(self, index: Any, X: Any) -> FloatArray:
-        """Selected rows of the product, ``(self @ X)[index]``."""
+        """Return selected rows of the product, ``(self @ X)[index]``."""
         index = node_index(index, "index", self.n)
-        block = self._block(X)
-        selected = self._apply_rows(index, block)
+        selected = self._apply_rows(index, self._block(X))
         return selected[:, 0] if np.ndim(X) == 1 else selected
 
     def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
         return self._apply(X)[index]
 
     def to_dense(self) -> FloatArray:
-        """The n×n array itself: only for tests and small n."""
+        """Return the n×n array, for tests and small n."""
         dense = self._apply(np.eye(self.n))
         return (dense + dense.T) / 2
 
     def as_linear_operator(self) -> spla.LinearOperator:
-        """The same operator as a SciPy ``LinearOperator``."""
-        return spla.LinearOperator(
-            self.shape,
-            matvec=lambda x: self._apply(x.reshape(-1, 1))[:, 0],
-            rmatvec=lambda x: self._apply(x.reshape(-1, 1))[:, 0],
-            matmat=self._apply,
-            rmatmat=self._apply,
-            dtype=self.dtype,
-        )
+        """Return the operator as a SciPy ``LinearOperator``."""
+
+        def apply(X: FloatArray) -> FloatArray:
+            return self._apply(X.reshape(self.n, -1)).reshape(X.shape)
+
+        products = {"matvec": apply, "rmatvec": apply, "matmat": apply, "rmatmat": apply}
+        return spla.LinearOperator(self.shape, dtype=self.dtype, **products)
 
     def _block(self, X: Any) -> FloatArray:
         block = finite_array(X, "X", ndim=(1, 2))

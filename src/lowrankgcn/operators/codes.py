@@ -1,8 +1,8 @@
-"""The incidence matrix of a table, kept as integer codes and never built.
+"""The incidence matrix of a table, kept as integer codes.
 
 A table with p columns is a hypergraph whose hyperedges are the values of its columns (section A3):
 row i belongs to one hyperedge per column, so the n×|E| incidence matrix H has at most p ones in a
-row and is known from n×p small integers. The code |E| means "no hyperedge", a missing value:
+row and follows from n×p small integers. The code |E| means "no hyperedge", a missing value:
 
 >>> import numpy as np
 >>> H = CodeFactor(np.array([[0, 2], [1, 2], [1, 3], [0, 4]]), 4)
@@ -17,14 +17,13 @@ array([[2., 0., 1., 0.],
        [1., 1., 2., 0.],
        [0., 1., 0., 1.]])
 
-Products run over groups of joined columns (:mod:`lowrankgcn.operators.column_groups`): of 21
-columns with 112 values about five groups remain, so that a product gathers five table rows instead
+Products run over groups of joined columns (:mod:`lowrankgcn.operators.column_groups`). For example,
+21 columns with 112 values form about five groups, so that a product gathers five table rows instead
 of 21 and the Gram matrix needs ten joint histograms instead of 210.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -47,8 +46,6 @@ from lowrankgcn.operators.factors import Factor
 
 __all__ = ["CodeFactor"]
 
-_MAX_HISTOGRAM = 2**19  # cells; larger joint histograms of groups are taken column by column
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -59,22 +56,22 @@ class CodeFactor(Factor):
     ----------
     codes : ndarray of int, shape (n, p)
         Hyperedge of row i in column j, in 0..|E|-1, or |E| for none. A hyperedge belongs to one
-        column: the ids of different columns lie in disjoint ranges. Kept column by column in the
-        smallest unsigned type that holds |E|; an array that has this form already is not copied and
-        must not be changed.
+        column: the ids of different columns lie in disjoint ranges. Stored column by column in the
+        smallest unsigned type that holds |E|; an array in this form is not copied and must not be
+        changed.
     n_hyperedges : int
         Number of hyperedges |E|, the number of columns of H.
 
     Raises
     ------
     ValueError
-        If `codes` is no integer array of two dimensions, holds a number outside 0..|E|, or has
-        columns whose ranges of ids overlap.
+        If `codes` is not a two-dimensional integer array, has an entry outside 0..|E|, or has
+        columns with overlapping ranges of ids.
 
     Notes
     -----
-    Memory is n·p codes and, once a product has been asked for, one or two bytes per row and group
-    of columns. With g groups ``H @ V`` costs n·g·k and the Gram matrix n·g²/2.
+    Memory is n·p codes and, after the first product, one or two bytes per row and group of columns.
+    With g groups ``H @ V`` costs n·g·k and the Gram matrix n·g²/2.
 
     Examples
     --------
@@ -90,12 +87,19 @@ class CodeFactor(Factor):
     n_hyperedges: int
 
     def __post_init__(self) -> None:
-        n_hyperedges = positive_int(
-            self.n_hyperedges, "n_hyperedges", minimum=0, maximum=MOST_NODES
-        )
-        object.__setattr__(self, "n_hyperedges", n_hyperedges)
-        object.__setattr__(self, "codes", _as_codes(self.codes, n_hyperedges))
-        _check_disjoint(self._levels, n_hyperedges)
+        m = positive_int(self.n_hyperedges, "n_hyperedges", minimum=0, maximum=MOST_NODES)
+        codes = integer_array(self.codes, "codes", ndim=2, maximum=m)
+        # A view, so that making it read-only does not lock the caller's array.
+        codes = codes.astype(np.min_scalar_type(m), order="F", copy=False).view()
+        codes.flags.writeable = False
+        object.__setattr__(self, "n_hyperedges", m)
+        object.__setattr__(self, "codes", codes)
+        # In order of their first ids, every column's ids must end before those of the next begin.
+        ordered = sorted((ids[0], ids[ids < m][-1], j) for j, ids in self._levels.items())
+        for (_, high, i), (low, _, j) in pairwise(ordered):
+            if low <= high:
+                overlap = f"columns {i} and {j} overlapping in {low}..{high}"
+                raise invalid("codes", "hyperedges of one column each, in disjoint ranges", overlap)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -104,18 +108,16 @@ class CodeFactor(Factor):
 
     @cached_property
     def _levels(self) -> dict[int, NDArray[np.intp]]:
-        """Ids that each column may hold, then |E| if some row has none; no entry without any id."""
-        none = self.n_hyperedges
-        levels = {}
+        """Ids in each column, then |E| if some row has none; columns without ids are left out."""
+        none, levels = self.n_hyperedges, {}
         for j, column in enumerate(self.codes.T if len(self.codes) else ()):
             low, high = int(column.min()), int(column.max())
             if low == none:
                 continue
-            if high < none:
-                levels[j] = np.arange(low, high + 1)
-            else:
+            missing = [none] if high == none else []
+            if missing:
                 high = int(np.where(column == none, 0, column).max())
-                levels[j] = np.append(np.arange(low, high + 1), none)
+            levels[j] = np.append(np.arange(low, high + 1), missing).astype(np.intp)
         return levels
 
     @cached_property
@@ -123,13 +125,11 @@ class CodeFactor(Factor):
         return join_columns(self.codes, self._levels)
 
     def __matmul__(self, V: Any) -> FloatArray:
-        """H V for V of shape (|E|,) or (|E|, k)."""
+        """Compute H V for V of shape (|E|,) or (|E|, k)."""
         return self.matmul(V)
 
-    def matmul(
-        self, V: Any, *, dtype: DTypeLike = np.float64, out: NDArray[Any] | None = None
-    ) -> NDArray[Any]:
-        """H V by gathering and adding rows of V, in any floating type.
+    def matmul(self, V: Any, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Compute H V by gathering and adding rows of V.
 
         Parameters
         ----------
@@ -137,18 +137,11 @@ class CodeFactor(Factor):
             Rows to gather; those of the columns of a group are added in float64 beforehand.
         dtype : data type
             Type of the result, in which the groups are added; float32 halves memory and time.
-        out : ndarray, shape (n,) or (n, k), optional
-            Array to write into; its type takes the place of `dtype`.
 
         Returns
         -------
         ndarray, shape (n,) or (n, k)
             The product.
-
-        Raises
-        ------
-        ValueError
-            If the shape of `V` or `out` does not fit.
 
         Examples
         --------
@@ -162,19 +155,10 @@ class CodeFactor(Factor):
         n, m = self.shape
         if table.ndim not in (1, 2) or len(table) != m:
             raise invalid("V", f"shape ({m},) or ({m}, k)", f"shape {table.shape}")
-        shape = (n, *table.shape[1:])
-        if out is None:
-            out = np.empty(shape, dtype)
-        elif out.shape != shape:
-            raise invalid("out", f"shape {shape}", f"shape {out.shape}")
-        # A row of zeros after the last is what "none" contributes.
-        padded = np.concatenate([table, np.zeros((1, *table.shape[1:]))])
-        tables = [padded[group.hyperedges].sum(axis=0).astype(out.dtype) for group in self._groups]
-        gather_sum(tables, [group.codes for group in self._groups], out)
-        return out
+        return gather_sum(self._groups, table, np.empty((n, *table.shape[1:]), dtype))
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Hᵀ diag(scale) X: the sum of the rows of X in every hyperedge, for X (n,) or (n, k)."""
+        """Compute Hᵀ diag(scale) X, sums of the rows of X per hyperedge, for X (n,) or (n, k)."""
         X = np.asarray(X)
         n, m = self.shape
         if X.ndim not in (1, 2) or len(X) != n:
@@ -185,23 +169,18 @@ class CodeFactor(Factor):
         return result[:m]
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Hᵀ diag(weights) H: the weight of the rows that two hyperedges share, shape (|E|, |E|).
+        """Compute Hᵀ diag(weights) H, the weight of the rows that two hyperedges share.
 
         Parameters
         ----------
         weights : ndarray, shape (n,), optional
-            Weight of every row, 1 when omitted. If all are equal the integer counts of
-            :meth:`pair_counts` are scaled: exact up to one rounding, and free when asked again.
+            Row weights, 1 by default. Equal weights scale the cached :meth:`pair_counts`, which is
+            exact up to one rounding.
 
         Returns
         -------
         ndarray, shape (|E|, |E|)
-            The Gram matrix, dense: meant for |E| up to some thousands.
-
-        Raises
-        ------
-        ValueError
-            If `weights` does not have shape (n,).
+            The dense Gram matrix, meant for |E| up to some thousands.
         """
         if weights is None:
             return self._pair_counts.astype(np.float64)
@@ -215,7 +194,7 @@ class CodeFactor(Factor):
         return self._pair_sums(weights)
 
     def pair_counts(self) -> NDArray[np.int64]:
-        """HᵀH in integers: how many rows two hyperedges share, shape (|E|, |E|); read-only.
+        """Return HᵀH in integers, the number of rows that two hyperedges share; read-only.
 
         Examples
         --------
@@ -234,54 +213,32 @@ class CodeFactor(Factor):
         return counts
 
     def _pair_sums(self, weights: FloatArray | None) -> FloatArray:
-        """Hᵀ diag(weights) H from the joint histograms of all pairs of groups."""
+        """Compute Hᵀ diag(weights) H from the joint histograms of all pairs of groups."""
         m = self.n_hyperedges
         result = np.zeros((m + 1, m + 1))
         for k, group in enumerate(self._groups):
             block = group.add_cell_pairs(histogram(group, weights=weights))
             result[np.ix_(group.own, group.own)] = block
             for other in self._groups[:k]:
-                for a, b in self._histogram_pairs(group, other):
-                    block = b.add_cells(a.add_cells(histogram(a, b, weights)).T)
-                    result[np.ix_(b.own, a.own)] = block
-                    result[np.ix_(a.own, b.own)] = block.T
+                block = other.add_cells(group.add_cells(histogram(group, other, weights)).T)
+                result[np.ix_(other.own, group.own)] = block
+                result[np.ix_(group.own, other.own)] = block.T
         return result[:m, :m]
 
-    def _histogram_pairs(
-        self, group: ColumnGroup, other: ColumnGroup
-    ) -> Iterator[tuple[ColumnGroup, ColumnGroup]]:
-        """Yield the pair, or the pairs of its columns if its joint histogram would be too large.
-
-        The histogram of two columns is no larger than their block of the Gram matrix.
-        """
-        if group.cells * other.cells <= _MAX_HISTOGRAM:
-            yield group, other
-            return
-        for a in self._single_columns(group):
-            for b in self._single_columns(other):
-                yield a, b
-
-    def _single_columns(self, group: ColumnGroup) -> Iterator[ColumnGroup]:
-        if len(group.columns) == 1:
-            yield group
-        else:
-            for j in group.columns:
-                yield from join_columns(self.codes, {j: self._levels[j]})
-
     def counts(self) -> NDArray[np.int64]:
-        """Sizes of the hyperedges, the column sums of H, shape (|E|,)."""
+        """Return the sizes of the hyperedges, the column sums of H, shape (|E|,)."""
         sizes = np.zeros(self.n_hyperedges + 1, dtype=np.int64)
         for group in self._groups:
             sizes[group.own] = group.add_cells(histogram(group))
         return sizes[:-1]
 
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Diagonal of H diag(weights) Hᵀ: the weight of every row's hyperedges, shape (n,)."""
-        # The entries of H are their own squares.
+        """Compute the diagonal of H diag(weights) Hᵀ, shape (n,)."""
+        # The entries of H, 0 and 1, equal their squares.
         return self @ (np.ones(self.n_hyperedges) if weights is None else weights)
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Selected rows as a dense array (len(index), |E|)."""
+        """Return selected rows as a dense array (len(index), |E|)."""
         codes = self.codes[node_index(index, "index", len(self.codes))]
         rows = np.zeros((len(codes), self.n_hyperedges))
         row, column = np.nonzero(codes < self.n_hyperedges)
@@ -289,7 +246,7 @@ class CodeFactor(Factor):
         return rows
 
     def to_sparse(self) -> sp.csr_array:
-        """H in compressed sparse rows, for what needs its entries; 12 bytes per cell of the table.
+        """Return H in compressed sparse rows, 12 bytes per cell of the table.
 
         Examples
         --------
@@ -304,23 +261,3 @@ class CodeFactor(Factor):
         indices = codes[present].astype(np.int32 if codes.size < 2**31 else np.int64)
         entries = (np.ones(len(indices)), indices, pointers.astype(indices.dtype))
         return sp.csr_array(entries, shape=self.shape)
-
-
-def _as_codes(value: Any, n_hyperedges: int) -> NDArray[Any]:
-    codes = integer_array(value, "codes", ndim=2, maximum=n_hyperedges)
-    # A view, so that making it read-only does not lock the caller's array.
-    codes = codes.astype(np.min_scalar_type(n_hyperedges), order="F", copy=False).view()
-    codes.flags.writeable = False
-    return codes
-
-
-def _check_disjoint(levels: dict[int, NDArray[np.intp]], n_hyperedges: int) -> None:
-    # In order of their first ids, every column's ids must end before those of the next begin.
-    ordered = sorted((ids[0], ids[ids < n_hyperedges][-1], j) for j, ids in levels.items())
-    for (_, high, i), (low, _, j) in pairwise(ordered):
-        if low <= high:
-            raise invalid(
-                "codes",
-                "hyperedges of one column each, in disjoint ranges",
-                f"columns {i} and {j} overlapping in {low}..{high}",
-            )

@@ -1,7 +1,7 @@
-"""Columns of codes, joined into few groups so that one pass serves several columns.
+"""Groups of joined columns of codes, so that one pass processes several columns.
 
-The codes of columns with 3 and 2 values become one mixed-radix code with 6 cells. Whatever is known
-of the cells, such as how many rows fall in each, is known of the values by adding cells up:
+The codes of columns with 3 and 2 values become one mixed-radix code with 6 cells. Sums over the
+cells, such as the number of rows in each, add up to sums over the values:
 
 >>> import numpy as np
 >>> codes = np.array([[0, 3], [2, 3], [2, 4], [1, 3]], dtype=np.uint8)
@@ -38,19 +38,19 @@ __all__ = [
     "scatter_sum",
 ]
 
-# Sizes chosen by measurement at 10⁶ rows, 21 columns and 21 vectors; the neighbouring powers of two
+# Chunk sizes were measured at 10⁶ rows, 21 columns and 21 vectors; the neighbouring powers of two
 # are within a third.
-_MAX_CELLS = 600  # a table of so many rows, and a histogram of its square, stay in the cache
+_MAX_CELLS = 600  # a table with this many rows, and a histogram of its square, stay in the cache
 _JOIN_ROWS = 2**18
-_HISTOGRAM_ROWS = 2**20  # many, because every part brings a histogram of all cells
-_GATHER_ENTRIES = 2**18  # of the result at a time: in the cache, yet long enough for two threads
+_HISTOGRAM_ROWS = 2**20  # long, because every part has a histogram of all cells
+_GATHER_ENTRIES = 2**18  # entries of the result: in the cache, yet long enough for two threads
 _SCATTER_ROWS = 2**15
-_TABLED_ROWS = 4096  # rows from which on it pays to add up all joint values first
+_TABLED_ROWS = 4096  # fewer rows do not pay for tables of all joint values
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnGroup:
-    """Some columns joined: one code per row, and the hyperedges each code stands for."""
+    """Joined columns: one code per row, and the hyperedges of each code."""
 
     columns: tuple[int, ...]
     codes: NDArray[Any]  # (n,), unsigned
@@ -63,51 +63,51 @@ class ColumnGroup:
 
     @cached_property
     def own(self) -> NDArray[np.intp]:
-        """Hyperedges of the columns, ascending; |E| comes last if a row may have none."""
+        """Hyperedges of the columns, ascending, with |E| last if a row may have none."""
         return np.unique(self.hyperedges)
 
     @cached_property
     def _indicator(self) -> FloatArray:
-        """Matrix (own, cells): how many columns of a cell hold an own hyperedge."""
+        """Matrix (own, cells): number of columns of a cell with an own hyperedge."""
         indicator = np.zeros((len(self.own), self.cells))
         for ids in np.searchsorted(self.own, self.hyperedges):
             indicator[ids, np.arange(self.cells)] += 1
         return indicator
 
     def add_cells(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sums of (cells, ...) over the cells of every own hyperedge, shape (own, ...)."""
-        # The cells of a single column, of which there may be many, are its own hyperedges.
+        """Sum (cells, ...) over the cells of every own hyperedge, shape (own, ...)."""
+        # The cells of a single column, possibly many, are its own hyperedges.
         return values if len(self.columns) == 1 else self._indicator @ values
 
     def add_cell_pairs(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Sums of (cells,) over the cells that two own hyperedges share, shape (own, own)."""
+        """Sum (cells,) over the cells that two own hyperedges share, shape (own, own)."""
         if len(self.columns) == 1:
             return np.diag(values)
         sums: FloatArray = (self._indicator * values) @ self._indicator.T
-        symmetric: FloatArray = (sums + sums.T) / 2  # to the last bit
+        symmetric: FloatArray = (sums + sums.T) / 2
         return symmetric
 
 
 def join_columns(
     codes: NDArray[Any], levels: dict[int, NDArray[np.intp]], max_cells: int | None = None
 ) -> tuple[ColumnGroup, ...]:
-    """Join columns into as few groups of at most `max_cells` joint values as a greedy search finds.
+    """Join columns greedily into few groups of at most `max_cells` joint values.
 
     Parameters
     ----------
     codes : ndarray, shape (n, p)
         Hyperedge per row and column.
     levels : dict
-        For every column to use, the ids it may hold: consecutive, then possibly one larger than
-        all others for "none".
+        Ids of every column to use: consecutive, then possibly one larger than all others for
+        "none".
     max_cells : int, optional
-        Upper bound on the joint values of several columns; a column alone may have more. By default
-        600, or less for few rows: a histogram should not have more cells than rows to fill it.
+        Upper bound on the joint values of several columns; a single column may have more. By
+        default 600, or fewer for few rows, as a histogram should not have more cells than rows.
 
     Returns
     -------
     tuple of ColumnGroup
-        The groups, those of the columns with most values first.
+        The groups, starting with the columns of most values.
     """
     n = len(codes)
     if max_cells is None:
@@ -121,7 +121,7 @@ def join_columns(
             code = target[start:stop]
             for k, j in enumerate(columns):
                 size = len(levels[j])
-                # "None" is beyond the range of the column's ids; it becomes the last level.
+                # "None" lies beyond the ids of the column; it becomes the last level.
                 local = np.minimum(codes[start:stop, j] - codes.dtype.type(levels[j][0]), size - 1)
                 if k == 0:
                     code[:] = local
@@ -137,7 +137,7 @@ def join_columns(
 
 
 def _pack(sizes: dict[int, int], max_cells: int) -> list[tuple[int, ...]]:
-    """Sets of columns whose sizes multiply to at most `max_cells`, largest first."""
+    """Partition columns into sets whose sizes multiply to at most `max_cells`, largest first."""
     left = sorted(sizes, key=lambda j: (-sizes[j], j))
     packed = []
     while left:
@@ -161,10 +161,10 @@ def _cell_hyperedges(levels: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
 def histogram(
     group: ColumnGroup, other: ColumnGroup | None = None, weights: FloatArray | None = None
 ) -> NDArray[Any]:
-    """Rows (or their weights) per cell of a group, (cells,), or of a pair, (cells, other cells)."""
+    """Count rows (or add weights) per cell of a group, or per pair of cells of two groups."""
     shape = (group.cells,) if other is None else (group.cells, other.cells)
     total = np.zeros(math.prod(shape), dtype=np.int64 if weights is None else np.float64)
-    # bincount keeps the interpreter lock, so threads would only wait for each other.
+    # bincount holds the interpreter lock, so threads would not help.
     for start, stop in chunks(len(group.codes), _HISTOGRAM_ROWS):
         index = group.codes[start:stop].astype(np.intp)
         if other is not None:
@@ -175,68 +175,57 @@ def histogram(
     return total.reshape(shape)
 
 
-def gather_sum(
-    tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]], out: NDArray[Any]
-) -> None:
-    """Write Σ_g tables[g][codes[g]] into `out`, shape (n,) or (n, k), chunk by chunk."""
+def gather_sum(groups: Sequence[ColumnGroup], V: FloatArray, out: NDArray[Any]) -> NDArray[Any]:
+    """Write Σ_j V[codes[:, j]] into `out`, shape (n,) or (n, k) for V (m,) or (m, k)."""
+    # The zero row after the last belongs to "none".
+    padded = np.concatenate([V, np.zeros((1, *V.shape[1:]))])
+    tables = [padded[group.hyperedges].sum(axis=0).astype(out.dtype) for group in groups]
     if not tables:
         out[...] = 0
-        return
+        return out
 
     def gather(start: int, stop: int) -> None:
         target = out[start:stop]
         buffer = np.empty_like(target)
-        # Codes are within bounds; mode="clip" spares the copy that the checking mode makes.
-        np.take(tables[0], codes[0][start:stop], axis=0, out=target, mode="clip")
-        for table, code in zip(tables[1:], codes[1:], strict=True):
-            np.take(table, code[start:stop], axis=0, out=buffer, mode="clip")
+        # Codes are within bounds; mode="clip" avoids the copy of the checking mode.
+        np.take(tables[0], groups[0].codes[start:stop], axis=0, out=target, mode="clip")
+        for table, group in zip(tables[1:], groups[1:], strict=True):
+            np.take(table, group.codes[start:stop], axis=0, out=buffer, mode="clip")
             np.add(target, buffer, out=target)
 
     width = math.prod(out.shape[1:])
     map_chunks(gather, len(out), max(_GATHER_ENTRIES // max(width, 1), 512))
+    return out
 
 
 def product_of_rows(
     codes: NDArray[Any], levels: dict[int, NDArray[np.intp]], V: FloatArray
 ) -> FloatArray:
-    """Σ_j V[codes[:, j]], shape (n, k): a row has the same bits whichever rows it comes with.
+    """Compute Σ_j V[codes[:, j]], shape (n, k).
 
     Parameters
     ----------
     codes : ndarray, shape (n, p)
         Hyperedge per row and column, len(V) for none.
     levels : dict
-        As for :func:`join_columns`, for all rows that there may be.
+        Ids of the columns as in :func:`join_columns`.
     V : ndarray, shape (m, k)
     """
-    padded = np.concatenate([V, np.zeros((1, V.shape[1]))])
     out = np.zeros((len(codes), V.shape[1]))
     if len(codes) >= _TABLED_ROWS:
-        groups = join_columns(codes, levels, _MAX_CELLS)
-        tables = [_sum_in_order(padded, group.hyperedges) for group in groups]
-        gather_sum(tables, [group.codes for group in groups], out)
-        return out
-    # Few rows are not worth tables of all joint values; the order of the sums stays.
-    packed = _pack({j: len(ids) for j, ids in levels.items()}, _MAX_CELLS)
-    for k, columns in enumerate(packed):
-        part = _sum_in_order(padded, [codes[:, j] for j in columns])
-        out = part if k == 0 else out + part
+        return gather_sum(join_columns(codes, levels), V, out)
+    padded = np.concatenate([V, np.zeros((1, V.shape[1]))])
+    for j in levels:
+        out += padded[codes[:, j]]
     return out
-
-
-def _sum_in_order(V: FloatArray, rows: Sequence[NDArray[Any]] | NDArray[Any]) -> FloatArray:
-    total: FloatArray = V[rows[0]]
-    for index in rows[1:]:
-        total = total + V[index]
-    return total
 
 
 def scatter_sum(
     groups: Sequence[ColumnGroup], X: NDArray[Any], scale: FloatArray | None = None
 ) -> list[FloatArray]:
-    """Sums of the rows of X per cell of every group: (cells,) for X (n,), (cells, k) for (n, k).
+    """Sum the scaled rows of X per cell of every group: (cells,) for X (n,), (cells, k) for (n, k).
 
-    The rows may be scaled; parts of them are brought to double precision at a time.
+    Rows are converted to double precision in chunks.
     """
     n, width = len(X), len(groups)
     offsets = np.cumsum([0, *(group.cells for group in groups)])
@@ -258,7 +247,7 @@ def scatter_sum(
             total += one_hot(rows.start, rows.stop).T @ part.astype(np.float64, copy=False)
         return total
 
-    # At most 16 parts, because each brings sums of all cells.
+    # At most 16 parts, because each has sums of all cells.
     parts = map_chunks(scatter, n, max(8 * _SCATTER_ROWS, -(-n // 16))) if groups else []
     total = sum(parts, np.zeros(shape))
     return [total[start:stop] for start, stop in pairwise(offsets)]

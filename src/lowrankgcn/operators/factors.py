@@ -1,8 +1,9 @@
-"""Tall factors: an n×m matrix F with m ≪ n that need not be stored.
+"""Tall factors: n×m matrices F with m ≪ n that need not be stored.
 
-Everything low-rank in the package is built from products with such a factor: the incidence matrix
-of a table kept as integer codes, the kernel between points and landmarks evaluated in chunks, or a
-plain array. The eigenproblem of F Fᵀ then lives in the small Gram matrix FᵀF (section A3.1):
+All low-rank structure in the package is built from products with such a factor: the incidence
+matrix of a table kept as integer codes, the kernel between points and landmarks evaluated in
+chunks, or a plain array. The eigenproblem of F Fᵀ reduces to the small Gram matrix FᵀF (section
+A3.1):
 
 >>> import numpy as np
 >>> F = DenseFactor(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
@@ -26,11 +27,14 @@ from numpy.typing import DTypeLike, NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 
-__all__ = ["DenseFactor", "Factor", "ScaledFactor", "SparseFactor", "scale_rows"]
+__all__ = ["BLOCK_ROWS", "DenseFactor", "Factor", "ScaledFactor", "SparseFactor", "scale_rows"]
+
+# Rows of a factor evaluated densely at a time: with a few hundred columns they fit the cache.
+BLOCK_ROWS = 1024
 
 
 class Factor(ABC):
-    """A real n×m matrix F, seen through products with small blocks."""
+    """A real n×m matrix F that is used through its products."""
 
     __array_ufunc__ = None
 
@@ -41,39 +45,37 @@ class Factor(ABC):
 
     @abstractmethod
     def __matmul__(self, V: Any) -> FloatArray:
-        """F V for V of shape (m,) or (m, k)."""
+        """Compute F V for V of shape (m,) or (m, k)."""
 
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """F V stored in `dtype`; factors that need not go through float64 override this."""
+        """Compute F V in `dtype`; factors that can avoid float64 override this."""
         return (self @ V).astype(dtype, copy=False)
 
     @abstractmethod
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(scale) X for X of shape (n,) or (n, k) in any floating type, added in float64."""
+        """Compute Fᵀ diag(scale) X in float64 for X of shape (n,) or (n, k)."""
 
     @abstractmethod
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(weights) F, shape (m, m); all weights 1 when omitted."""
+        """Compute Fᵀ diag(weights) F, shape (m, m); all weights are 1 by default."""
 
     @abstractmethod
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
 
     @abstractmethod
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Selected rows as a dense array (len(index), m)."""
+        """Return selected rows as a dense array (len(index), m)."""
 
     def to_dense(self) -> FloatArray:
-        """All rows as a dense array (n, m)."""
+        """Return all rows as a dense array (n, m)."""
         return self.take(np.arange(self.shape[0]))
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class DenseFactor(Factor):
-    """A stored factor, such as a block of eigenvectors."""
+class _StoredFactor(Factor):
+    """A factor with its matrix in memory, dense or sparse."""
 
-    matrix: FloatArray  # (n, m)
+    matrix: Any  # (n, m)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,69 +84,59 @@ class DenseFactor(Factor):
         return n, m
 
     def __matmul__(self, V: Any) -> FloatArray:
-        """F V for V of shape (m,) or (m, k)."""
+        """Compute F V for V of shape (m,) or (m, k)."""
         product: FloatArray = self.matrix @ V
         return product
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
-        return self.matrix.T @ scale_rows(X, scale)
+        """Compute Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
+        product: FloatArray = self.matrix.T @ scale_rows(X, scale)
+        return product
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class DenseFactor(_StoredFactor):
+    """A factor stored as an array, such as a block of eigenvectors."""
+
+    matrix: FloatArray  # (n, m)
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(weights) F, shape (m, m)."""
-        if weights is None:
-            return self.matrix.T @ self.matrix
-        return (self.matrix * weights[:, None]).T @ self.matrix
+        """Compute Fᵀ diag(weights) F, shape (m, m)."""
+        return scale_rows(self.matrix, weights).T @ self.matrix
 
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
         ones = np.ones(self.shape[1]) if weights is None else weights
         squares: FloatArray = np.einsum("ij,ij,j->i", self.matrix, self.matrix, ones)
         return squares
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Selected rows as a dense array (len(index), m)."""
+        """Return selected rows as a dense array (len(index), m)."""
         return self.matrix[index]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class SparseFactor(Factor):
+class SparseFactor(_StoredFactor):
     """A factor stored in compressed sparse rows, such as a general incidence matrix."""
 
     matrix: sp.csr_array  # (n, m)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The pair (n, m)."""
-        n, m = self.matrix.shape
-        return n, m
-
-    def __matmul__(self, V: Any) -> FloatArray:
-        """F V for V of shape (m,) or (m, k)."""
-        product: FloatArray = self.matrix @ V
-        return product
-
-    def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
-        product: FloatArray = self.matrix.T @ scale_rows(X, scale)
-        return product
-
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(weights) F, shape (m, m)."""
+        """Compute Fᵀ diag(weights) F, shape (m, m)."""
         right = self.matrix if weights is None else sp.diags_array(weights) @ self.matrix
         gram: FloatArray = (self.matrix.T @ right).toarray()
         return gram
 
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        squares = self.matrix.multiply(self.matrix).tocsr()
+        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
         ones = np.ones(self.shape[1]) if weights is None else weights
-        product: FloatArray = squares @ ones
-        return product
+        squares: FloatArray = self.matrix.multiply(self.matrix).tocsr() @ ones
+        return squares
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Selected rows as a dense array (len(index), m)."""
+        """Return selected rows as a dense array (len(index), m)."""
         rows: FloatArray = self.matrix[index].toarray()
         return rows
 
@@ -152,7 +144,7 @@ class SparseFactor(Factor):
 @final
 @dataclass(frozen=True, eq=False)
 class ScaledFactor(Factor):
-    """The factor diag(row_scale) F diag(column_scale), without touching F.
+    """The factor diag(row_scale) F diag(column_scale), without a copy of F.
 
     The normalised incidence H̃ = D^{-1/2} H W_E^{1/2} D_E^{-1/2} (section A3.1) is such a scaling of
     the plain incidence H.
@@ -168,11 +160,11 @@ class ScaledFactor(Factor):
         return self.factor.shape
 
     def __matmul__(self, V: Any) -> FloatArray:
-        """F V for V of shape (m,) or (m, k)."""
+        """Compute F V for V of shape (m,) or (m, k)."""
         return self.matmul(V)
 
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """F V stored in `dtype`."""
+        """Compute F V in `dtype`."""
         product = self.factor.matmul(scale_rows(V, self.column_scale), dtype=dtype)
         if self.row_scale is not None:
             scale = self.row_scale.astype(dtype, copy=False)
@@ -180,42 +172,40 @@ class ScaledFactor(Factor):
         return product
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
-        if scale is not None and self.row_scale is not None:
-            scale = scale * self.row_scale
-        inner = self.factor.transpose_product(X, self.row_scale if scale is None else scale)
+        """Compute Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
+        inner = self.factor.transpose_product(X, _times(scale, self.row_scale))
         return scale_rows(inner, self.column_scale)
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(weights) F, shape (m, m)."""
-        if self.row_scale is not None:
-            squares = self.row_scale**2
-            weights = squares if weights is None else weights * squares
-        inner = self.factor.gram(weights)
-        if self.column_scale is None:
-            return inner
-        return self.column_scale[:, None] * inner * self.column_scale
+        """Compute Fᵀ diag(weights) F, shape (m, m)."""
+        inner = self.factor.gram(_times(weights, _square(self.row_scale)))
+        return scale_rows(scale_rows(inner, self.column_scale).T, self.column_scale)
 
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        if self.column_scale is not None:
-            squares = self.column_scale**2
-            weights = squares if weights is None else weights * squares
-        inner = self.factor.row_squares(weights)
-        return inner if self.row_scale is None else inner * self.row_scale**2
+        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        inner = self.factor.row_squares(_times(weights, _square(self.column_scale)))
+        return scale_rows(inner, _square(self.row_scale))
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Selected rows as a dense array (len(index), m)."""
+        """Return selected rows as a dense array (len(index), m)."""
         rows = self.factor.take(index)
         if self.column_scale is not None:
             rows = rows * self.column_scale
-        return rows if self.row_scale is None else rows * self.row_scale[index][:, None]
+        return rows if self.row_scale is None else scale_rows(rows, self.row_scale[index])
 
 
 def scale_rows(X: NDArray[Any], scale: FloatArray | None) -> FloatArray:
-    """diag(scale) X in float64; X itself without a scale."""
+    """Return diag(scale) X in float64, or X itself without a scale."""
     if scale is None:
         return X
     if len(X) != len(scale):  # a single row would be broadcast
         raise invalid("block", f"{len(scale)} rows", len(X))
     return X * (scale if X.ndim == 1 else scale[:, None])
+
+
+def _times(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    return b if a is None else a if b is None else a * b
+
+
+def _square(a: FloatArray | None) -> FloatArray | None:
+    return None if a is None else a**2

@@ -1,19 +1,19 @@
-"""Which way to multiply with a Gaussian kernel, and how wrong it is.
+"""Fast summation: choose a method to multiply with a Gaussian kernel, and measure its error.
 
-Five ways, tried in this order unless one is named, each kept only if its measured error is within
-the tolerance and every degree comes out positive:
+Methods are tried in this order. The first one is used whose measured error is within the tolerance
+and whose degrees are all positive:
 
 =========== ============================================= =========================================
-way         for                                           cost of one product
+method      suitable for                                  cost of one product
 =========== ============================================= =========================================
 dense       n ≤ 2048                                      n²
 low-rank    wide kernels, any dimension                   n m for m landmarks
 fourier     d ≤ 3, medium kernels                         n + number of Fourier modes
-sparse      d ≤ 3, narrow kernels                         number of pairs with a weight worth it
+sparse      d ≤ 3, narrow kernels                         number of pairs with a relevant weight
 blocks      everything else, exact                        n²
 =========== ============================================= =========================================
 
-The error is measured, not assumed: rows of the kernel are drawn, evaluated exactly and compared.
+The error is measured on random rows of the kernel, which are evaluated exactly.
 
 >>> import numpy as np
 >>> from lowrankgcn.operators.gaussian import PointCloud
@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -37,12 +38,22 @@ from scipy.spatial import cKDTree
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
-from lowrankgcn.operators.accuracy import SmoothVectors, sampled_error, worst_diagonal_error
-from lowrankgcn.operators.affinity import Affinity, ExactRows
+from lowrankgcn.operators.affinity import (
+    Affinity,
+    ExactRows,
+    SmoothVectors,
+    sampled_error,
+    worst_diagonal_error,
+)
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
-from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
-from lowrankgcn.operators.gaussian import EDGE_RADIUS, GaussianBlocks, PointCloud, PointSource
+from lowrankgcn.operators.gaussian import (
+    EDGE_RADIUS,
+    SINGLE_PRECISION_TOL,
+    GaussianBlocks,
+    PointCloud,
+    PointSource,
+)
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
 from lowrankgcn.operators.structured import DenseOperator, DiagonalPlusLowRank, SparseOperator
 
@@ -60,17 +71,16 @@ __all__ = [
 
 METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "blocks")
 
-DENSE_LIMIT = 2048  # points up to which n×n is the cheapest way (32 MB)
-_GREEDY_LIMIT = {1: 200, 2: 200, 3: 350}  # landmarks worth taking, by dimension
+DENSE_LIMIT = 2048  # points up to which an n×n array is cheapest (32 MB)
 RANDOM_LANDMARKS = 500
+TOLERANCE_FACTORS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
+LOW_DEGREE_POINTS = 512  # points of lowest degree whose diagonal entries are checked
+
+# Measured on one core: beyond these sizes the next method of the table is faster.
+_GREEDY_LIMIT = {1: 200, 2: 200, 3: 350}  # landmarks, by dimension
 _MODES_LIMIT = 2**22
 _PAIRS_LIMIT = 4 * 10**7
 _PAIRS_PER_POINT = 1000
-TOLERANCE_FACTORS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
-LOW_DEGREE_POINTS = 512  # points of lowest degree that are looked at closely
-_ROWS = 16384
-_SINGLE_PRECISION_TOL = 1e-4  # errors down to here can be measured with weights in float32
-_LOW_DEGREE = 1000  # times the tolerance: degrees that the dropped weights would change
 
 
 def gaussian_sum(
@@ -81,7 +91,7 @@ def gaussian_sum(
     isolated: NDArray[np.bool_] | None = None,
     random_state: int = 0,
 ) -> Affinity:
-    """Choose a way to multiply with the Gaussian weights whose measured error is at most `tol`.
+    """Choose a method to multiply with the Gaussian weights whose measured error is at most `tol`.
 
     Parameters
     ----------
@@ -90,42 +100,43 @@ def gaussian_sum(
     tol : float
         Largest admissible error, see `Affinity.error`.
     method : {"auto", "dense", "low-rank", "fourier", "sparse", "blocks"}
-        A way to take; "auto" takes the first of the module's table that passes.
+        The method; "auto" selects the first one of the module's table that is accurate enough.
+        A named method that misses the tolerance returns its best result and the error of that.
     isolated : (n,) bool array, optional
-        Points without any neighbour, whose degree is zero.
+        Points without neighbours, whose degree is zero.
     random_state : int
-        Seed of the subsample, the landmarks and the rows that the error is measured on.
+        Seed of the subsample, the landmarks and the rows on which the error is measured.
 
     Raises
     ------
     FastSumError
-        If the way named by `method` would be too large or gives degrees that are unusable.
+        If the named method is too expensive or gives unusable degrees.
     """
-    lonely = np.zeros(cloud.n, bool) if isolated is None else isolated
+    alone = np.zeros(cloud.n, bool) if isolated is None else isolated
     if method == "auto" and cloud.n <= DENSE_LIMIT:
         method = "dense"
     if method == "fourier" and cloud.dimension > 3:
         raise invalid("method", "at most 3 dimensions with 'fourier'", cloud.dimension)
     if method in ("dense", "blocks"):
-        return _exact_sum(cloud, method, lonely)
+        return _exact_sum(cloud, method, alone)
     best: Affinity | None = None
-    for name, way, factors in _WAYS:
+    blocks = GaussianBlocks(cloud, single=tol >= SINGLE_PRECISION_TOL)
+    for name, build, factors in _CANDIDATES:
         for factor in factors if method in ("auto", name) else ():
-            operator = way(cloud, tol * factor, random_state, method != "auto")
+            operator = build(cloud, tol * factor, random_state, method != "auto")
             if operator is None:
                 break
-            blocks = GaussianBlocks(cloud, single=tol >= _SINGLE_PRECISION_TOL)
-            fast = _assess(blocks, operator, name, lonely, random_state)
+            fast = _assess(blocks, operator, name, alone, random_state)
             if fast is not None and fast.error <= tol:
                 return fast
             if fast is not None and (best is None or fast.error < best.error):
                 best = fast
     if method == "auto":
-        return _exact_sum(cloud, "blocks", lonely)
+        return _exact_sum(cloud, "blocks", alone)
     if best is None:
-        trouble, width = _TROUBLE[method]
+        excess, width = _REMEDIES[method]
         raise FastSumError(
-            f"method={method!r} cannot represent this kernel: {trouble}, or degrees that are not "
+            f"method={method!r} cannot represent this kernel: {excess}, or degrees that are not "
             f"positive or wrong by more than a tenth. Use method='auto' or a {width} bandwidth."
         )
     return best
@@ -145,14 +156,11 @@ def _assess(
     isolated: NDArray[np.bool_],
     random_state: int,
 ) -> Affinity | None:
-    """Degrees and measured error of a candidate; None when a degree is unusable."""
+    """Compute degrees and error of a candidate; return None if a degree is unusable."""
     cloud = blocks.cloud
-    tests, waves = np.empty((cloud.n, 4)), SmoothVectors.draw(cloud, random_state)
-
-    def rows(start: int, stop: int) -> None:
-        tests[start:stop] = waves.rows(cloud.coordinates[start:stop])
-
-    map_chunks(rows, cloud.n, _ROWS)
+    vectors = SmoothVectors.draw(cloud, random_state)
+    spans = map_chunks(lambda a, b: vectors.rows(cloud.coordinates[a:b]), cloud.n, 16384)
+    tests = np.concatenate(spans)
     product = operator @ tests
     unit_diagonal = method != "sparse"
     degrees = np.where(isolated, 0.0, product[:, 0] - unit_diagonal)
@@ -169,21 +177,17 @@ def _assess(
     if error is None:
         return None
     if isinstance(operator, DiagonalPlusLowRank):
-        error = max(error, _worst_represented(operator.factor, scale))
+        count = min(LOW_DEGREE_POINTS, cloud.n)
+        lowest = np.argpartition(-scale, count - 1)[:count]
+        error = max(error, worst_diagonal_error(operator.factor.take(lowest), scale[lowest]))
     diagonal = np.full(cloud.n, float(unit_diagonal))
     return Affinity(operator, diagonal, degrees, error, method, exact_rows)
 
 
-def _worst_represented(factor: Factor, scale: FloatArray) -> float:
-    count = min(LOW_DEGREE_POINTS, len(scale))
-    index = np.argpartition(-scale, count - 1)[:count]
-    return worst_diagonal_error(factor.take(index), scale[index])
-
-
 def _low_rank(
-    cloud: PointCloud, tol: float, random_state: int, forced: bool
+    choose: _Choice, cloud: PointCloud, tol: float, random_state: int, forced: bool
 ) -> SymmetricOperator | None:
-    landmarks, pivot_tol = choose_greedy_landmarks(cloud, tol, random_state, forced=forced)
+    landmarks, pivot_tol = choose(cloud, tol, random_state, forced)
     if landmarks is None:
         return None
     factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=pivot_tol)
@@ -191,35 +195,26 @@ def _low_rank(
 
 
 def choose_greedy_landmarks(
-    cloud: PointSource, tol: float, random_state: int, *, forced: bool = False
+    cloud: PointSource, tol: float, random_state: int, forced: bool = False
 ) -> tuple[FloatArray | None, float]:
-    """Greedy landmarks for an error `tol` if they are worth it, and the tolerance of pivots."""
-    limit = _GREEDY_LIMIT.get(cloud.dimension, RANDOM_LANDMARKS)
+    """Choose greedy landmarks for an error `tol`, or None if there are too many.
+
+    Also return the tolerance of the pivots.
+    """
+    limit = _GREEDY_LIMIT.get(cloud.dimension, RANDOM_LANDMARKS) * (4 if forced else 1)
     # Measured: the residuals stay an order of magnitude below the pivot tolerance.
     pivot_tol = min(5 * tol, 1e-2)
-    limit = 4 * limit if forced else limit
     landmarks = greedy_landmarks(cloud, tol=pivot_tol, limit=limit, random_state=random_state)
     return landmarks, pivot_tol
 
 
-def _random_low_rank(
-    cloud: PointCloud, tol: float, random_state: int, forced: bool
-) -> SymmetricOperator | None:
-    landmarks, pivot_tol = choose_random_landmarks(cloud, tol, random_state, forced=forced)
-    if landmarks is None:
-        return None
-    factor = LandmarkFactor.from_landmarks(cloud, landmarks, tol=pivot_tol)
-    return DiagonalPlusLowRank(np.zeros(cloud.n), factor)
-
-
 def choose_random_landmarks(
-    cloud: PointSource, tol: float, random_state: int, *, forced: bool = False
+    cloud: PointSource, tol: float, random_state: int, forced: bool = False
 ) -> tuple[FloatArray | None, float]:
-    """Random landmarks in many dimensions, and the tolerance of their factor."""
+    """Choose random landmarks in more than three dimensions, and the tolerance of their factor."""
     if cloud.dimension <= 3 and not forced:
         return None, 10 * tol
-    landmarks = random_landmarks(cloud, RANDOM_LANDMARKS, random_state=random_state)
-    return landmarks, 10 * tol
+    return random_landmarks(cloud, RANDOM_LANDMARKS, random_state=random_state), 10 * tol
 
 
 def _fourier(
@@ -230,8 +225,8 @@ def _fourier(
 
 
 def fourier_tolerance(cloud: PointSource, tol: float) -> float | None:
-    """Error of the kernel's Fourier series for an error `tol` of sums; None if it is too long."""
-    # Measured: Fourier sums are two orders of magnitude better than their kernel error.
+    """Return the error of the Fourier series for an error `tol` of sums; None if it is too long."""
+    # Measured: the error of sums is two orders of magnitude below that of the kernel.
     eps = max(min(100 * tol, 1e-2), 1e-14)
     if cloud.dimension > 3:
         return None
@@ -256,19 +251,19 @@ def _sparse(
     weights = np.exp(-(pairs["v"] ** 2))
     shape = (cloud.n, cloud.n)
     matrix = sp.coo_array((weights, (pairs["i"], pairs["j"])), shape=shape).tocsr()
-    lonely = np.flatnonzero(matrix.sum(axis=1) < _LOW_DEGREE * tol)
-    if len(lonely):
-        rows = _neighbours(cloud, tree, lonely, radius)
+    low = np.flatnonzero(matrix.sum(axis=1) < 1000 * tol)  # the dropped weights matter here
+    if len(low):
+        rows = _remote_rows(cloud, tree, low, radius)
         matrix = matrix.maximum(rows).maximum(rows.T)
     return SparseOperator(matrix)
 
 
-def _neighbours(
+def _remote_rows(
     cloud: PointCloud, tree: cKDTree, index: NDArray[np.intp], radius: float
 ) -> sp.csr_array:
-    """Rows of W for points so far from all others that `radius` cuts off what weights they have.
+    """Compute rows of W for points whose neighbours are mostly farther away than `radius`.
 
-    Weights count that are not negligible beside that of the nearest neighbour.
+    Weights are kept if they are not negligible compared to that of the nearest neighbour.
     """
     nearest = tree.query(cloud.coordinates[index], k=2)[0][:, 1]
     joined = nearest < EDGE_RADIUS
@@ -282,15 +277,17 @@ def _neighbours(
     return sp.coo_array((weights, (rows, columns)), shape=(cloud.n, cloud.n)).tocsr()
 
 
-_Way = Callable[[PointCloud, float, int, bool], SymmetricOperator | None]
-_WAYS: tuple[tuple[str, _Way, tuple[float, ...]], ...] = (
-    ("low-rank", _low_rank, TOLERANCE_FACTORS),
-    ("low-rank", _random_low_rank, (1.0,)),  # a number of landmarks, whatever the tolerance
+_Choice = Callable[[PointCloud, float, int, bool], tuple[FloatArray | None, float]]
+_Builder = Callable[[PointCloud, float, int, bool], SymmetricOperator | None]
+_CANDIDATES: tuple[tuple[str, _Builder, tuple[float, ...]], ...] = (
+    ("low-rank", partial(_low_rank, choose_greedy_landmarks), TOLERANCE_FACTORS),
+    # The number of random landmarks does not depend on the tolerance.
+    ("low-rank", partial(_low_rank, choose_random_landmarks), (1.0,)),
     ("fourier", _fourier, TOLERANCE_FACTORS),
     ("sparse", _sparse, TOLERANCE_FACTORS),
 )
-# What a way may need too much of, and the bandwidth that would need less.
-_TROUBLE = {
+# What a method may need too much of, and the bandwidth that needs less.
+_REMEDIES = {
     "low-rank": ("too many landmarks", "larger"),
     "fourier": ("too many Fourier modes", "larger"),
     "sparse": ("too many pairs within reach", "smaller"),

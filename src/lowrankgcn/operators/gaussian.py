@@ -1,8 +1,8 @@
 """The Gaussian kernel of a point cloud, exactly: K_ij = exp(−‖x_i − x_j‖² / bandwidth²).
 
 ``PointCloud`` holds the coordinates in units of the bandwidth, so that every kernel below is
-exp(−‖u_i − u_j‖²); ``GaussianBlocks`` multiplies with the adjacency W = K − I tile by tile and is
-the yardstick that the fast sums of the neighbouring modules are measured against.
+exp(−‖u_i − u_j‖²). ``GaussianBlocks`` multiplies with the adjacency W = K − I tile by tile; fast
+sums are compared with it.
 
 >>> import numpy as np
 >>> cloud = PointCloud.from_points(np.array([[0.0], [1.0], [3.0]]), bandwidth=2.0)
@@ -25,6 +25,9 @@ from lowrankgcn._parallel import chunks, map_chunks, worthwhile_threads
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 
 __all__ = [
+    "EDGE_RADIUS",
+    "GEMM_RADIUS_SQUARED",
+    "SINGLE_PRECISION_TOL",
     "GaussianBlocks",
     "GaussianRows",
     "PointCloud",
@@ -36,20 +39,20 @@ __all__ = [
 # exp(-x) is zero in double precision beyond x = 745.14: no edge at a greater scaled distance.
 EDGE_RADIUS = float(np.sqrt(745.13))
 
-# ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: 2e-13 within this squared radius.
-_GEMM_RADIUS_SQUARED = 500.0
-_SINGLE_RADIUS_SQUARED = 50.0  # and 6e-6 within this one in float32
+# ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: within these squared radii 6e-6 in
+# float32 and 2e-13 in float64. Farther points need coordinate differences.
+GEMM_RADIUS_SQUARED: dict[Any, float] = {np.float32: 50.0, np.float64: 500.0}
 
-# Half the width of a box in bandwidths from which on rounding of coordinates would be felt.
-_WIDE_BOX = 1000.0
+# Kernel values in float32 are accurate to about 1e-5: enough for tolerances from here on.
+SINGLE_PRECISION_TOL = 1e-4
 
+# A tile of the kernel stays in the cache.
 _TILE_ROWS = 512
 _TILE_COLUMNS = 2048
-_KEPT_ENTRIES = 2**24
 
 
 class PointSource(Protocol):
-    """Points in units of the bandwidth of which a few can be looked at, wherever they are."""
+    """Points in units of the bandwidth from which samples can be taken, in memory or elsewhere."""
 
     @property
     def n(self) -> int:
@@ -68,7 +71,7 @@ class PointSource(Protocol):
         """Largest squared norm of a coordinate row."""
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Coordinates of some of the points, shape (len(index), d)."""
+        """Return the coordinates of some points, shape (len(index), d)."""
 
 
 @final
@@ -83,7 +86,7 @@ class PointCloud:
     squared_radius : float
         Largest squared norm of a coordinate row.
     centre, bandwidth
-        What turns further points into the same units.
+        Convert further points to the same units.
     """
 
     coordinates: FloatArray
@@ -93,7 +96,7 @@ class PointCloud:
 
     @classmethod
     def from_points(cls, points: FloatArray, bandwidth: float) -> PointCloud:
-        """Shift the points and divide by the bandwidth."""
+        """Shift the points and divide them by the bandwidth."""
         centre, effective = centre_and_bandwidth(*_corners(points), bandwidth)
         coordinates = (points - centre) / effective
         radius = float(np.einsum("ij,ij->i", coordinates, coordinates).max())
@@ -121,31 +124,31 @@ class PointCloud:
         return _corners(self.coordinates)
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Coordinates of some of the points, shape (len(index), d)."""
+        """Return the coordinates of some points, shape (len(index), d)."""
         return self.coordinates[index]
 
 
 def centre_and_bandwidth(
     low: FloatArray, high: FloatArray, bandwidth: float
 ) -> tuple[FloatArray, float]:
-    """Centre and bandwidth in effect, for points between two corners of a box.
+    """Return the centre and the effective bandwidth for points between two corners of a box.
 
     >>> centre_and_bandwidth(np.array([2.0]), np.array([4.0]), 0.5)
     (array([3.]), 0.5)
     """
     half = float((high / 2 - low / 2).max())
-    # Distinct points differ by more than 1e-16 of the extent, so below 1e-140 of it every
-    # bandwidth gives the same kernel (0 or 1) and the squares stay within double precision.
+    # Distinct points differ by more than 1e-16 of the extent, so every bandwidth below 1e-140 of it
+    # gives the same kernel (0 or 1). The bound keeps squares within double precision.
     effective = max(bandwidth, half * 1e-140)
-    # The middle of the box keeps coordinates small. In a wide box it would cost points near
-    # the origin their last digits; there the least shift into the box costs none.
-    wide = half / effective > _WIDE_BOX
+    # The middle of the box keeps coordinates small. In a box wider than 2000 bandwidths it would
+    # cost points near the origin their last digits; the least shift into the box costs none.
+    wide = half / effective > 1000
     return np.clip(0.0, low, high) if wide else low / 2 + high / 2, effective
 
 
 def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest entry of every column."""
-    # NumPy's reduction along the first axis runs over rows, six times slower for short ones.
+    """Return the smallest and largest entry of every column."""
+    # NumPy reduces the first axis row by row, which is six times slower for short rows.
     low = np.array([column.min() for column in points.T])
     return low, np.array([column.max() for column in points.T])
 
@@ -160,9 +163,9 @@ def gaussian_kernel(
 ) -> NDArray[Any]:
     """Evaluate exp(−‖x − y‖²) for all rows x of X and y of Y, shape (len(X), len(Y)).
 
-    One matrix product over augmented coordinates when the points lie close enough to the origin for
-    it to be accurate (`cancel` true), coordinate differences otherwise. `out` may take the result,
-    in its own type: new memory costs as much as the exponentials.
+    With `cancel` the distances come from one matrix product over augmented coordinates, which is
+    accurate within `GEMM_RADIUS_SQUARED`; otherwise from coordinate differences. Writing into `out`
+    saves the allocation, which costs as much as the exponentials.
     """
     if out is not None:
         dtype = out.dtype
@@ -180,7 +183,7 @@ def gaussian_kernel(
         distances = cdist(X, Y, "sqeuclidean")
         room = distances.astype(dtype, copy=False) if out is None else out
         exponent = np.negative(distances, out=room)
-    # Far points underflow to zero, which is their weight.
+    # The weights of far points underflow to zero.
     with np.errstate(under="ignore"):
         np.exp(exponent, out=exponent)
     return exponent
@@ -191,9 +194,9 @@ def gaussian_kernel(
 class GaussianBlocks(SymmetricOperator):
     """Exact products with W = K − I in tiles: O(n² (d + k)) time, O(n k) memory.
 
-    The diagonal is left out rather than subtracted: the weights of a far point are smaller than the
-    rounding of a unit diagonal, and its degree is all it has. With `single` the weights themselves
-    are float32, four times faster and right to about 1e-5: a yardstick for errors above 1e-4.
+    The diagonal is left out rather than subtracted, because the weights of a far point are smaller
+    than the rounding of a unit diagonal. With `single` the weights are float32: four times faster
+    and accurate to about 1e-5, enough to measure errors above 1e-4.
     """
 
     cloud: PointCloud
@@ -219,39 +222,39 @@ class GaussianBlocks(SymmetricOperator):
         return GaussianRows(self, index, keep=False).product(X)
 
     def to_dense(self) -> FloatArray:
-        """W as an n×n array, exactly symmetric: for small n."""
+        """Return W as an n×n array, exactly symmetric, for small n."""
         tile = self.tile(np.arange(self.n), 0, self.n)
         return (tile + tile.T) / 2
 
     def tile(self, index: NDArray[np.intp], left: int, right: int) -> FloatArray:
-        """W[index, left:right]."""
+        """Return W[index, left:right]."""
         coordinates, radius = self.cloud.coordinates, self.cloud.squared_radius
-        single = self.single and radius <= _SINGLE_RADIUS_SQUARED
+        single = self.single and radius <= GEMM_RADIUS_SQUARED[np.float32]
         tile = gaussian_kernel(
             coordinates[index],
             coordinates[left:right],
             dtype=np.float32 if single else np.float64,
-            cancel=radius <= _GEMM_RADIUS_SQUARED,
+            cancel=radius <= GEMM_RADIUS_SQUARED[np.float64],
         )
         own = np.flatnonzero((index >= left) & (index < right))
         tile[own, index[own] - left] = 0.0
         return tile
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,): all zeros."""
+        """Return the diagonal, shape (n,): all zeros."""
         return np.zeros(self.n)
 
 
 @final
 class GaussianRows:
-    """Selected rows of W, evaluated once and kept where they are few.
+    """Selected rows of W, evaluated once and kept if they are few.
 
     Parameters
     ----------
     blocks : GaussianBlocks
     index : (q,) int array
     keep : bool
-        Whether further products shall cost no exponentials: q·n numbers of memory.
+        Whether to keep up to 2²⁴ weights for further products.
     """
 
     def __init__(
@@ -259,13 +262,13 @@ class GaussianRows:
     ) -> None:
         self.blocks = blocks
         self.index = index
-        # A tile of a few rows may be longer.
+        # A tile of few rows may be longer.
         self._width = _TILE_COLUMNS * max(1, min(4, _TILE_ROWS // max(1, 4 * len(index))))
-        self._keep = keep and len(index) * blocks.n <= _KEPT_ENTRIES
+        self._keep = keep and len(index) * blocks.n <= 2**24
         self._tiles: dict[int, NDArray[Any]] = {}
 
     def product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """W[index] diag(scale) X, shape (q, k), without scaling a copy of X."""
+        """Compute W[index] diag(scale) X, shape (q, k), without a scaled copy of X."""
         n, index = self.blocks.n, self.index
 
         def strip(first: int, last: int) -> FloatArray:

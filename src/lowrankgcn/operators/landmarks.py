@@ -1,9 +1,9 @@
-"""The Gaussian kernel through landmarks: K ≈ C S⁻¹ Cᵀ with C = K(X, P) and S = K(P, P).
+"""Low-rank Gaussian kernels by landmarks: K ≈ C S⁻¹ Cᵀ with C = K(X, P) and S = K(P, P).
 
-With S = R Rᵀ the kernel becomes F Fᵀ for the tall factor F = C R⁻ᵀ: a Gaussian graph is a
-hypergraph whose hyperedges are landmarks, and all that works for hypergraphs works for it. The
-landmarks P are the pivots of a pivoted Cholesky factorisation of a subsample's kernel, which stops
-when no point of the subsample is represented worse than a tolerance.
+With S = R Rᵀ the kernel is F Fᵀ for the tall factor F = C R⁻ᵀ. A Gaussian graph thus has the same
+structure as a hypergraph whose hyperedges are landmarks. The landmarks P are pivots of a pivoted
+Cholesky factorisation of a subsample's kernel, which stops when every point of the subsample is
+represented up to a tolerance.
 
 >>> import numpy as np
 >>> from lowrankgcn.operators.gaussian import PointCloud
@@ -30,8 +30,14 @@ from numpy.typing import DTypeLike, NDArray
 from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
-from lowrankgcn.operators.factors import Factor, scale_rows
-from lowrankgcn.operators.gaussian import PointCloud, PointSource, gaussian_kernel
+from lowrankgcn.operators.factors import BLOCK_ROWS, Factor, scale_rows
+from lowrankgcn.operators.gaussian import (
+    GEMM_RADIUS_SQUARED,
+    SINGLE_PRECISION_TOL,
+    PointCloud,
+    PointSource,
+    gaussian_kernel,
+)
 
 __all__ = [
     "LandmarkFactor",
@@ -41,40 +47,26 @@ __all__ = [
     "random_landmarks",
 ]
 
-# Points among which the greedy pivots are sought.
-_SUBSAMPLE = 1000
-
-# So many points can all be tried, lest the subsample missed a clump.
-_TRIED_POINTS = 6000
-
-# Below this pivot tolerance the triangular solves amplify float32 rounding past the tolerance.
-_SINGLE_PRECISION_TOL = 1e-4
-_SINGLE_PIVOT_TOL = 1e-3  # and down to this one the pivots themselves are found in float32
-
-# Kernel values kept between passes up to this many bytes; evaluated again in every pass beyond.
-_CACHE_BYTES = 2**29
-
-_CHUNK_ROWS = 1024
-_SPANS = 32
-
-# Points further than this (squared, in bandwidths) from the centre would lose digits in the
-# augmented matrix product; coordinate differences are used then.
-_GEMM_RADIUS_SQUARED = {np.float32: 50.0, np.float64: 1e6}
+_SUBSAMPLE = 1000  # points among which greedy pivots are sought
+_TRIED_POINTS = 6000  # up to this many points are all tried, as a subsample may miss a clump
+_SINGLE_PIVOT_TOL = 1e-3  # pivots for this tolerance and looser ones are found in float32
+_CACHE_BYTES = 2**29  # kernel values kept between passes; more are evaluated in every pass
+_SPANS = 32  # parts of the rows that threads share; fixed, so that sums have a fixed order
 
 
 def greedy_landmarks(
     cloud: PointSource, *, tol: float, limit: int, random_state: int = 0
 ) -> FloatArray | None:
-    """Landmarks by pivoted Cholesky on a subsample, or None if `limit` of them do not suffice.
+    """Choose landmarks by pivoted Cholesky on a subsample; None if `limit` do not suffice.
 
     In every step the worst represented point of the subsample becomes a landmark, until the largest
-    remaining diagonal entry 1 − c_i S⁻¹ c_iᵀ is at most `tol`. Of a few thousand points all others
-    are tried then, and those represented worse join the subsample. Cost O(s m²) for s subsampled
-    and tried points and m landmarks.
+    remaining diagonal entry 1 − c_i S⁻¹ c_iᵀ is at most `tol`. Up to 6000 points are then all
+    checked, and those represented worse join the subsample. Cost O(s m²) for s checked points and m
+    landmarks.
     """
     points, others = map(cloud.take, candidate_rows(cloud.n, random_state))
-    # Pivots of a loose factorisation are as good from float32, at half the time.
-    single = tol >= _SINGLE_PIVOT_TOL and cloud.squared_radius <= _GEMM_RADIUS_SQUARED[np.float32]
+    # Float32 is accurate enough for the pivots of a loose factorisation, and twice as fast.
+    single = tol >= _SINGLE_PIVOT_TOL and cloud.squared_radius <= GEMM_RADIUS_SQUARED[np.float32]
     dtype = np.float32 if single else np.float64
     kernel_column = _kernel_columns(points, single)
     shape = (min(limit, cloud.n), len(points))
@@ -109,7 +101,7 @@ def greedy_landmarks(
 
 
 def _kernel_columns(points: FloatArray, single: bool) -> Callable[[int], NDArray[Any]]:
-    """exp(−‖x − p‖²) over all points x, for one of them as p; in float32 by a matrix product."""
+    """Return a function that evaluates exp(−‖x − p‖²) over all points x for a pivot p."""
     if not single:
 
         def by_difference(pivot: int) -> NDArray[Any]:
@@ -132,22 +124,22 @@ def _kernel_columns(points: FloatArray, single: bool) -> Callable[[int], NDArray
 
 
 def random_landmarks(cloud: PointSource, count: int, *, random_state: int = 0) -> FloatArray:
-    """Landmarks drawn from the points without replacement.
+    """Draw landmarks from the points without replacement.
 
-    In high dimension, where no affordable number of pivots represents every point, these represent
-    the average point better than pivots, which chase outliers.
+    In high dimension no affordable number of pivots represents every point. Random landmarks then
+    represent the average point better than pivots, which are mostly outliers.
     """
     return cloud.take(random_landmark_rows(cloud.n, count, random_state))
 
 
 def random_landmark_rows(n: int, count: int, random_state: int) -> NDArray[np.intp]:
-    """Rows that random landmarks are, in the order of the draw."""
+    """Draw the rows of random landmarks."""
     generator = np.random.default_rng(random_state)
     return generator.choice(n, min(count, n), replace=False)
 
 
 def candidate_rows(n: int, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows that landmarks are chosen from, and the others if there are few enough to try them.
+    """Return the rows landmarks are chosen from, and the other rows if they are few.
 
     >>> [len(rows) for rows in candidate_rows(5000, random_state=0)]
     [1000, 4000]
@@ -166,8 +158,8 @@ class LandmarkFactor(Factor):
 
     Notes
     -----
-    A pass over the points costs O(n m (d + k)) and O(n k) memory; kernel values are kept between
-    passes while they fit into 512 MB.
+    A pass over the points costs O(n m (d + k)) time and O(n k) memory. Kernel values are kept
+    between passes if they fit into 512 MB.
     """
 
     cloud: PointCloud
@@ -175,29 +167,29 @@ class LandmarkFactor(Factor):
     root: FloatArray  # R, (m, m), lower triangular
     inverse_root: FloatArray  # R⁻¹
     single: bool
-    _kept: NDArray[Any] | None = field(default=None, repr=False)  # K(X, P) if it is affordable
-    _known: set[int] = field(default_factory=set, repr=False)  # first rows of the chunks kept
+    _kept: NDArray[Any] | None = field(default=None, repr=False)  # K(X, P)
+    _known: set[int] = field(default_factory=set, repr=False)  # first rows of evaluated chunks
 
     @classmethod
     def from_landmarks(
         cls, cloud: PointCloud, landmarks: FloatArray, *, tol: float = 0.0
     ) -> LandmarkFactor:
-        """Factor the landmark kernel; float32 kernel values when `tol` allows them."""
+        """Factor the landmark kernel; kernel values are float32 if `tol` allows it."""
         kernel = gaussian_kernel(landmarks, landmarks)
-        # Landmarks closer than rounding make S singular; dropping null directions of S drops
-        # nothing of the kernel, and a multiple of the identity at rounding level does just that.
+        # Landmarks closer than rounding make S singular. Its null directions contribute nothing to
+        # the kernel, and a multiple of the identity at rounding level suppresses them.
         kernel[np.diag_indices_from(kernel)] += 1e-14 * len(kernel)
         root = la.cholesky(kernel, lower=True)
         inverse = la.solve_triangular(root, np.eye(len(root)), lower=True)
-        single = tol >= _SINGLE_PRECISION_TOL
+        single = tol >= SINGLE_PRECISION_TOL
         shape, dtype = (cloud.n, len(landmarks)), np.dtype(np.float32 if single else np.float64)
-        # In one piece: large arrays get huge pages, and their page faults cost a fifth.
+        # One large array gets huge pages, whose page faults cost a fifth.
         affordable = math.prod(shape) * dtype.itemsize <= _CACHE_BYTES
         kept = np.empty(shape, dtype) if affordable else None
         return cls(cloud, landmarks, root, inverse, single, kept)
 
     def with_cloud(self, cloud: PointCloud) -> LandmarkFactor:
-        """The same landmarks with other points, in the same units."""
+        """Return the factor of the same landmarks for other points in the same units."""
         kept = np.empty((cloud.n, len(self.landmarks)), self._dtype)
         return replace(self, cloud=cloud, _kept=kept, _known=set())
 
@@ -207,11 +199,11 @@ class LandmarkFactor(Factor):
         return self.cloud.n, len(self.landmarks)
 
     def __matmul__(self, V: Any) -> FloatArray:
-        """F V for V of shape (m,) or (m, k)."""
+        """Compute F V for V of shape (m,) or (m, k)."""
         return self.matmul(V)
 
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """F V stored in `dtype`."""
+        """Compute F V in `dtype`."""
         inner = self._solve(V, transposed=True).astype(self._dtype)
         product = np.empty((self.cloud.n, *V.shape[1:]), dtype)
 
@@ -223,8 +215,8 @@ class LandmarkFactor(Factor):
         return product
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
-        if len(X) != self.cloud.n:  # rows beyond the last chunk would go unseen
+        """Compute Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
+        if len(X) != self.cloud.n:  # chunks would ignore further rows
             raise invalid("block", f"{self.cloud.n} rows", len(X))
 
         def term(kernel: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
@@ -236,18 +228,18 @@ class LandmarkFactor(Factor):
         return self._solve(total)
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(weights) F, shape (m, m)."""
+        """Compute Fᵀ diag(weights) F, shape (m, m)."""
         signed = weights is not None and bool((weights < 0).any())
 
         def term(kernel: NDArray[Any], start: int, stop: int) -> NDArray[Any]:
-            # Tight pivots make R⁻¹ large: it must meet the kernel before rounding errors add up.
+            # Tight pivots make R⁻¹ large; applied to the sum it would amplify rounding errors.
             right: NDArray[Any] = kernel if self.single else kernel @ self.inverse_root.T
             left = right
             if weights is not None:
                 scale = weights[start:stop] if signed else np.sqrt(weights[start:stop])
                 left = right * scale.astype(self._dtype)[:, None]
                 right = right if signed else left
-            product: NDArray[Any] = left.T @ right  # one and the same array: half the work
+            product: NDArray[Any] = left.T @ right  # half the work if both are one array
             return product
 
         gram = self._sum_over_rows(term, (len(self.landmarks),) * 2)
@@ -256,7 +248,7 @@ class LandmarkFactor(Factor):
         return (gram + gram.T) / 2
 
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
         squares = np.empty(self.cloud.n)
         ones = np.ones(len(self.landmarks)) if weights is None else weights
 
@@ -268,13 +260,12 @@ class LandmarkFactor(Factor):
         return squares
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Selected rows as a dense array (len(index), m)."""
+        """Return selected rows as a dense array (len(index), m)."""
         return self.evaluate(self.cloud.coordinates[index])
 
     def evaluate(self, coordinates: FloatArray) -> FloatArray:
-        """Rows of the factor for further points, given in the cloud's units."""
-        kernel = gaussian_kernel(coordinates, self.landmarks, cancel=False)
-        return kernel @ self.inverse_root.T
+        """Return rows of the factor for further points in the units of the cloud."""
+        return gaussian_kernel(coordinates, self.landmarks) @ self.inverse_root.T
 
     def _solve(self, V: FloatArray, *, transposed: bool = False) -> FloatArray:
         """R⁻¹ V or R⁻ᵀ V by substitution.
@@ -298,22 +289,22 @@ class LandmarkFactor(Factor):
 
     @property
     def _span(self) -> int:
-        """Rows that one thread walks through at a time: a number of chunks that n determines."""
-        return -(-self.cloud.n // (_SPANS * _CHUNK_ROWS)) * _CHUNK_ROWS
+        """Rows of a part: a number of chunks that depends on n only."""
+        return -(-self.cloud.n // (_SPANS * BLOCK_ROWS)) * BLOCK_ROWS
 
     def _kernels(self, first: int, last: int) -> Iterator[tuple[NDArray[Any], int, int]]:
-        """K(X[start:stop], P) for the row chunks of a span, each valid until the next."""
+        """Yield K(X[start:stop], P) for the row chunks of a span; each is valid until the next."""
         n, m = self.shape
         kept = self._kept
-        buffer = np.empty((min(_CHUNK_ROWS, n), m), self._dtype) if kept is None else kept[:0]
-        for start in range(first, last, _CHUNK_ROWS):
-            stop = min(start + _CHUNK_ROWS, last)
+        buffer = np.empty((min(BLOCK_ROWS, n), m), self._dtype) if kept is None else kept[:0]
+        for start in range(first, last, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, last)
             kernel = buffer[: stop - start] if kept is None else kept[start:stop]
             if start not in self._known:
                 gaussian_kernel(
                     self.cloud.coordinates[start:stop],
                     self.landmarks,
-                    cancel=self.cloud.squared_radius <= _GEMM_RADIUS_SQUARED[self._dtype],
+                    cancel=self.cloud.squared_radius <= GEMM_RADIUS_SQUARED[self._dtype],
                     out=kernel,
                 )
             if kept is not None:
@@ -323,7 +314,7 @@ class LandmarkFactor(Factor):
     def _sum_over_rows(
         self, term: Callable[[NDArray[Any], int, int], NDArray[Any]], shape: tuple[int, ...]
     ) -> FloatArray:
-        """Sum `term` over row chunks, in float64 and in an order that n alone determines."""
+        """Sum `term` over row chunks in float64, in an order that depends on n only."""
 
         def span(first: int, last: int) -> FloatArray:
             total = np.zeros(shape)
@@ -340,7 +331,7 @@ class LandmarkFactor(Factor):
 def _columns(
     points: FloatArray, pivots: list[int], factor: FloatArray, others: FloatArray
 ) -> FloatArray:
-    """Columns that continue the factor to other points, zero in the rows to come."""
+    """Continue the columns of the factor to other points, with zeros in the rows to come."""
     root = factor[: len(pivots), pivots].T
     columns = np.zeros((len(factor), len(others)))
     columns[: len(pivots)] = la.solve_triangular(

@@ -1,6 +1,6 @@
 """Operators with a stored structure: dense, sparse, diagonal plus low rank, polynomial.
 
-``DiagonalPlusLowRank`` serves every structured Laplacian and kernel of appendix A3, all of which
+``DiagonalPlusLowRank`` represents the structured Laplacians and kernels of appendix A3, which all
 have the form diag(d) + Z M Zᵀ with a tall factor Z:
 
 >>> import numpy as np
@@ -14,7 +14,7 @@ array([[ 0.5, -1. ],
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
-from lowrankgcn.operators.factors import Factor
+from lowrankgcn.operators.factors import BLOCK_ROWS, Factor
 
 __all__ = [
     "DenseOperator",
@@ -32,14 +32,11 @@ __all__ = [
     "SparseOperator",
 ]
 
-# Rows of Z held at once when the diagonal of Z M Zᵀ needs them densely.
-_DIAGONAL_ROWS = 4096
-
 
 @final
 @dataclass(frozen=True, eq=False)
 class IdentityOperator(SymmetricOperator):
-    """The kernel of the filter φ = 1: what a network sees without the graph."""
+    """The identity matrix: the kernel of the filter φ = 1, which ignores the graph."""
 
     size: int
 
@@ -55,43 +52,14 @@ class IdentityOperator(SymmetricOperator):
         return X[index]
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,): all ones."""
+        """Return the diagonal, shape (n,): all ones."""
         return np.ones(self.size)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class DenseOperator(SymmetricOperator):
-    """A stored symmetric matrix: what the user gave as n×n, or small n."""
+class _StoredOperator(SymmetricOperator):
+    """An operator with its matrix in memory, dense or sparse."""
 
-    matrix: FloatArray  # (n, n)
-
-    @property
-    def n(self) -> int:
-        """Number of rows and columns."""
-        return len(self.matrix)
-
-    def _apply(self, X: FloatArray) -> FloatArray:
-        return self.matrix @ X
-
-    def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
-        return self.matrix[index] @ X
-
-    def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,)."""
-        return np.diagonal(self.matrix).copy()
-
-    def to_dense(self) -> FloatArray:
-        """A copy of the matrix."""
-        return self.matrix.copy()
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class SparseOperator(SymmetricOperator):
-    """A symmetric matrix in compressed sparse rows."""
-
-    matrix: sp.csr_array  # (n, n)
+    matrix: Any  # (n, n)
 
     @property
     def n(self) -> int:
@@ -107,12 +75,32 @@ class SparseOperator(SymmetricOperator):
         return product
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,)."""
-        diagonal: FloatArray = self.matrix.diagonal()
+        """Return the diagonal, shape (n,)."""
+        diagonal: FloatArray = self.matrix.diagonal().copy()
         return diagonal
 
+
+@final
+@dataclass(frozen=True, eq=False)
+class DenseOperator(_StoredOperator):
+    """A symmetric matrix stored as an array."""
+
+    matrix: FloatArray  # (n, n)
+
     def to_dense(self) -> FloatArray:
-        """The matrix as an array."""
+        """Return a copy of the matrix."""
+        return self.matrix.copy()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SparseOperator(_StoredOperator):
+    """A symmetric matrix in compressed sparse rows."""
+
+    matrix: sp.csr_array  # (n, n)
+
+    def to_dense(self) -> FloatArray:
+        """Return the matrix as an array."""
         dense: FloatArray = self.matrix.toarray()
         return dense
 
@@ -133,8 +121,8 @@ class DiagonalPlusLowRank(SymmetricOperator):
 
     Notes
     -----
-    A product with k vectors costs O(n m k) for a stored factor and whatever two products with the
-    factor cost otherwise; memory is O(n k).
+    A product with k vectors costs two products with the factor, O(n m k) if it is stored, and
+    O(n k) memory.
     """
 
     offset: FloatArray
@@ -148,7 +136,7 @@ class DiagonalPlusLowRank(SymmetricOperator):
 
     def _apply(self, X: FloatArray) -> FloatArray:
         product = self.factor @ self._core_product(self.factor.transpose_product(X))
-        if self.offset.any():  # a plain low-rank matrix needs no second array of this size
+        if self.offset.any():  # a plain low-rank matrix needs no second (n, k) array
             product += self.offset[:, None] * X
         return product
 
@@ -162,11 +150,11 @@ class DiagonalPlusLowRank(SymmetricOperator):
         return self.core[:, None] * V if self.core.ndim == 1 else self.core @ V
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,)."""
+        """Return the diagonal, shape (n,)."""
         if self.core is None or self.core.ndim == 1:
             return self.offset + self.factor.row_squares(self.core)
         diagonal = self.offset.copy()
-        for start, stop in chunks(self.n, _DIAGONAL_ROWS):
+        for start, stop in chunks(self.n, BLOCK_ROWS):
             rows = self.factor.take(np.arange(start, stop))
             diagonal[start:stop] += np.einsum("ij,ij->i", rows @ self.core, rows)
         return diagonal
@@ -175,9 +163,9 @@ class DiagonalPlusLowRank(SymmetricOperator):
 @final
 @dataclass(frozen=True, eq=False)
 class PolynomialOperator(SymmetricOperator):
-    """The operator Σ_j a_j L^j by repeated application (Horner's rule; section A3.3).
+    """The operator Σ_j a_j L^j, applied by Horner's rule (section A3.3).
 
-    A product costs as many products with L as the degree; nothing is stored besides L.
+    A product costs as many products with L as the degree.
     """
 
     operator: SymmetricOperator
@@ -196,16 +184,12 @@ class PolynomialOperator(SymmetricOperator):
         return product
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,); costs products with n unit vectors beyond degree one."""
-        if len(self.coefficients) == 1:
-            return np.full(self.n, self.coefficients[0])
-        if len(self.coefficients) == 2:
-            return self.coefficients[0] + self.coefficients[1] * self.operator.diagonal()
+        """Return the diagonal, shape (n,); costs products with n unit vectors beyond degree one."""
+        if len(self.coefficients) <= 2:
+            constant, *linear = self.coefficients
+            return constant + sum(linear) * self.operator.diagonal()
         diagonal = np.empty(self.n)
         for start, stop in chunks(self.n, 256):
-            units = np.zeros((self.n, stop - start))
-            units[np.arange(start, stop), np.arange(stop - start)] = 1.0
-            diagonal[start:stop] = self._apply(units)[
-                np.arange(start, stop), np.arange(stop - start)
-            ]
+            units = np.eye(self.n, stop - start, -start)
+            diagonal[start:stop] = self._apply(units)[start:stop].diagonal()
         return diagonal
