@@ -18,7 +18,7 @@ import pytest
 
 from lowrankgcn.cli import reproduce as command
 from lowrankgcn.datasets import mushrooms
-from lowrankgcn.experiments.reproduction import reproduce
+from lowrankgcn.experiments.reproduction.results import reproduce
 from tests.browser import measure, needs_browser
 from tests.cli.commands import MODULE, call, installed
 from tests.report.test_report import Page
@@ -135,37 +135,33 @@ def test_all_goes_on_without_them(
     assert "no file agaricus-lepiota.data" in (tmp_path / "reproduction.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["reproduce", "table3"], "table3"),
-        (["reproduce", "cars", "--runs", "0"], "--runs"),
-        (["reproduce", "cars", "--seed", "-1"], "--seed"),
-        (["reproduce", "cars", "--out", "FILE"], "is a file, not a folder"),
-        (["reproduce", "cars", "--out", "FILE/below"], "cannot write to"),
-        (["reproduce", "cars", "--out", "OUT", "--markdown", "OUT"], "the place of OUT"),
-        (["reproduce", "cars", "--out", ".", "--markdown", "rows.csv"], "the place of rows.csv"),
-        (["reproduce", "cars", "--out", "OUT", "--markdown", "-"], "expected a file"),
-        (["reproduce", "cars", "--out", "OUT", "--markdown", "."], "Is a directory"),
-        (["reproduce", "cars", "--markdown", "no/such/place.md"], "there is no folder"),
-    ],
-)
+MALFORMED = [
+    (["table3"], "table3"),
+    (["cars", "--runs", "0"], "--runs"),
+    (["cars", "--seed", "-1"], "--seed"),
+    (["cars", "--out", "FILE"], "is a file, not a folder"),
+    (["cars", "--out", "FILE/below"], "cannot write to"),
+    (["cars", "--out", "OUT", "--markdown", "OUT"], "the place of OUT"),
+    (["cars", "--out", ".", "--markdown", "rows.csv"], "the place of rows.csv"),
+    (["cars", "--out", "OUT", "--markdown", "-"], "expected a file"),
+    (["cars", "--out", "OUT", "--markdown", "."], "Is a directory"),
+    (["cars", "--markdown", "no/such/place.md"], "there is no folder"),
+]
+
+
 def test_bad_input(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "FILE").write_text("kept")
-    assert call(*arguments) == 2
-    printed, said = capsys.readouterr()
-    assert printed == ""
-    assert len(said.splitlines()) == 1
-    assert message in said
-    assert (tmp_path / "FILE").read_text() == "kept"
-    assert list(tmp_path.iterdir()) == [tmp_path / "FILE"]
+    for arguments, message in MALFORMED:
+        assert call("reproduce", *arguments) == 2, arguments
+        printed, said = capsys.readouterr()
+        assert printed == "", arguments
+        assert len(said.splitlines()) == 1, arguments
+        assert message in said, arguments
+        assert (tmp_path / "FILE").read_text() == "kept", arguments
+        assert list(tmp_path.iterdir()) == [tmp_path / "FILE"], arguments
 
 
 def test_a_page_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

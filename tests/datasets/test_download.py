@@ -1,9 +1,10 @@
-"""Downloads from servers that behave and servers that do not, all of them real and local."""
+"""Downloads from well-behaved and misbehaving local servers."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 from lowrankgcn.datasets import download as module
-from lowrankgcn.datasets.download import RemoteFile, data_directory, download, keep
+from lowrankgcn.datasets.download import RemoteFile, data_directory, download
 from lowrankgcn.exceptions import DataUnavailableError
 
 CONTENT = os.urandom(200_000)
@@ -76,9 +77,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def drips(self) -> None:
         self.head(len(CONTENT))
-        for k in range(300):
+        for k in range(1000):
             self.wfile.write(CONTENT[k : k + 1])
-            time.sleep(0.1)
+            time.sleep(0.02)
 
     def moved(self) -> None:
         self.send_response(301)
@@ -103,32 +104,34 @@ def remote(address: str) -> RemoteFile:
     return RemoteFile("file.bin", address, len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
 
 
-@pytest.mark.parametrize("path", ["/good", "/moved"])
-def test_the_file_arrives(server: str, path: str, tmp_path: Path) -> None:
-    content = download(remote(server + path))
-    assert content == CONTENT
-    kept = keep(remote(server), content, tmp_path / "new" / "folder")
-    assert kept.read_bytes() == CONTENT
-    assert [p.name for p in kept.parent.iterdir()] == ["file.bin"]
+def test_the_file_arrives(server: str) -> None:
+    for path in ("/good", "/moved"):
+        assert download(remote(server + path)) == CONTENT, path
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("/missing", "the server answered 404"),
-        ("/truncated", "expected 200000 bytes, got 70000"),
-        ("/short", "expected 200000 bytes, got 199999"),
-        ("/long", "expected 200000 bytes, got 200001 or more"),
-        ("/wrong", r"expected SHA-256 [0-9a-f]{8}\.\.\., got [0-9a-f]{8}\.\.\."),
-        ("/endless", "expected 200000 bytes, got 200001 or more"),
-        ("/garbage", "not even HTTP"),
-        ("/hangs-up", "."),
-    ],
-)
-def test_anything_else_is_refused(server: str, path: str, message: str) -> None:
-    with pytest.raises(DataUnavailableError, match=message) as caught:
-        download(remote(server + path))
-    assert "\n" not in str(caught.value)
+REFUSED = {
+    "/missing": "404 Client Error",
+    "/truncated": "70000 bytes read",
+    "/short": "hash of downloaded file .* does not match",
+    "/long": "hash of downloaded file .* does not match",
+    "/wrong": "hash of downloaded file .* does not match",
+    "/endless": "larger than 200000 bytes",
+    "/garbage": "not even HTTP",
+    "/hangs-up": ".",
+    "/silent": "timed out",
+    "/drips": "not finished after 1 s",
+}
+
+
+def test_misbehaving_servers(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SILENCE", 0.5)
+    for path, message in REFUSED.items():
+        # Complete files take longer on a busy machine; drips take 20 s.
+        monkeypatch.setattr(module, "_PATIENCE", 1 if path == "/drips" else 60)
+        with pytest.raises(DataUnavailableError) as caught:
+            download(remote(server + path))
+        assert re.search(message, str(caught.value)), (path, str(caught.value))
+        assert "\n" not in str(caught.value), path
 
 
 def test_nobody_listens() -> None:
@@ -139,38 +142,26 @@ def test_nobody_listens() -> None:
             download(remote(address))
 
 
-@pytest.mark.parametrize(("path", "limit"), [("/silent", "_SILENCE"), ("/drips", "_PATIENCE")])
-def test_patience_ends(server: str, path: str, limit: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(module, limit, 0.5)
-    start = time.monotonic()
-    with pytest.raises(DataUnavailableError, match=r"timed out|not finished"):
-        download(remote(server + path))
-    assert time.monotonic() - start < 20
-
-
 def test_a_killed_download_leaves_nothing(server: str, tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path\n"
-        "from lowrankgcn.datasets.download import RemoteFile, download, keep\n"
-        f"file = RemoteFile('file.bin', {server + '/drips'!r}, {len(CONTENT)}, '0')\n"
+        "from lowrankgcn.datasets import load_mushrooms, mushrooms\n"
+        "from lowrankgcn.datasets.download import RemoteFile\n"
+        f"mushrooms.MUSHROOMS = RemoteFile('file.bin', {server + '/drips'!r}, 10**6, '0')\n"
         "print('begins', flush=True)\n"
-        "keep(file, download(file), Path(sys.argv[1]))\n"
+        "load_mushrooms()\n"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"LOWRANKGCN_DATA": str(tmp_path)},
     )
     assert process.stdout is not None
     with process, process.stdout as said:
         assert said.readline() == "begins\n"
-        time.sleep(0.3)
+        time.sleep(0.5)
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_nothing_is_kept_that_was_not_checked(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expected 200000 bytes, got 3"):
-        keep(remote(""), b"abc", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""Cases are computed as described, stored whole, and never twice."""
+"""Cases are computed as described, stored atomically, and never twice."""
 
 from __future__ import annotations
 
@@ -16,17 +16,13 @@ import pytest
 import torch
 
 from lowrankgcn.datasets import load_spiral
-from lowrankgcn.experiments.reproduction import (
-    Case,
-    Job,
-    Settings,
-    Store,
-    compute,
-    reproduce,
-    runner,
-)
+from lowrankgcn.experiments.reproduction import runner
+from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.experiments.reproduction.naive import linear_kernel, naive_training
-from lowrankgcn.experiments.reproduction.setting import Setting, other_basis
+from lowrankgcn.experiments.reproduction.results import reproduce
+from lowrankgcn.experiments.reproduction.runner import Job, compute
+from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, other_basis
+from lowrankgcn.experiments.reproduction.store import Entry, Settings, Store
 from lowrankgcn.graphs import GaussianGraph
 from lowrankgcn.nn import GCN, ReducedOrderGCN
 from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
@@ -39,13 +35,13 @@ CASE = Case("cars", "R-GCN", "pseudoinverse", 15)
 def small_spiral() -> Setting:
     spiral = load_spiral(60)
     graph = GaussianGraph(spiral.data, bandwidth=3.5)
-    return Setting("few", graph, spiral.data, spiral.target, spiral.training, (3, 4, 5))
+    return Setting("spiral", "few", graph, spiral.data, spiral.target, spiral.training, (3, 4, 5))
 
 
 @pytest.mark.parametrize("data", ["spiral", "cars"])
 @pytest.mark.parametrize("filter", ["linear", "quadratic"])
 def test_exact_algebra_is_the_naive_computation(data: str, filter: str) -> None:
-    setting = small_spiral() if data == "spiral" else Setting.load("cars")
+    setting = small_spiral() if data == "spiral" else load_setting("cars")
     K = linear_kernel(setting, torch.float64, rows=64)
     K = K @ K if filter == "quadratic" else K
     fast = kernel(setting.laplacian(None, full=True), filter)
@@ -57,13 +53,13 @@ def test_exact_algebra_is_the_naive_computation(data: str, filter: str) -> None:
     X = torch.tensor(np.array(setting.X))
     expected = naive_training(K, X, weights, rows, labels, iterations=40)
     found = record.logits(network, setting.X)[0]
-    # Sums over points are exact to 1e-6 only; those over a table to rounding.
+    # Sums over points are accurate to 1e-6 only, sums over a table to rounding.
     tolerance = 1e-4 if data == "spiral" else 1e-10
     np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * abs(expected).max())
 
 
 def test_other_bases_span_the_same_spaces() -> None:
-    setting = Setting.load("cars")
+    setting = load_setting("cars")
     first, second = (setting.network(replace(CASE, basis=k))[0] for k in (0, 1))
     assert isinstance(first, ReducedOrderGCN)
     assert isinstance(second, ReducedOrderGCN)
@@ -73,8 +69,8 @@ def test_other_bases_span_the_same_spaces() -> None:
     np.testing.assert_allclose(U @ U.T, V @ V.T, atol=1e-6)
 
 
-def test_l_gcn_does_not_mind_the_basis() -> None:
-    setting = Setting.load("cars")
+def test_l_gcn_does_not_depend_on_the_basis() -> None:
+    setting = load_setting("cars")
     laplacian = setting.laplacian(None)
     K = kernel(laplacian, "pseudoinverse", rank=15)
     assert K.eigenpairs is not None
@@ -89,7 +85,7 @@ def test_l_gcn_does_not_mind_the_basis() -> None:
 
 
 def test_random_training_sets_have_the_papers_sizes() -> None:
-    setting = Setting.load("cars")
+    setting = load_setting("cars")
     drawn = [setting.labelled(Case("cars", "GCN", "linear", split=k), 0) for k in (1, 2)]
     for rows in drawn:
         np.testing.assert_array_equal(np.bincount(setting.classes[rows]), [5, 5, 5, 5])
@@ -101,9 +97,9 @@ class TestStore:
         computed: list[list[int]] = []
         measure = runner.measure
 
-        def watched(setting, case, runs, **options):  # type: ignore[no-untyped-def]
+        def watched(setting: Setting, case: Case, runs: range, settings: Settings) -> Entry:
             computed.append(list(runs))
-            return measure(setting, case, runs, **options)
+            return measure(setting, case, runs, settings)
 
         monkeypatch.setattr(runner, "measure", watched)
         monkeypatch.setattr(runner, "_chunk", lambda case: 2)
@@ -125,47 +121,43 @@ class TestStore:
         assert found[0] != found[1]
         assert len(list(tmp_path.iterdir())) == 2
 
-    @pytest.mark.parametrize(
-        "damage",
-        [
-            lambda text: "",
-            lambda text: text[: len(text) // 2],
-            lambda text: "[" * 100_000,
-            lambda text: "[1, 2]",
-            lambda text: text.replace('"seed": 0', '"seed": 1'),
-            lambda text: text.replace('"setup"', '"other"'),
-            lambda text: text.replace('"accuracies": [', '"accuracies": [7.5, '),
-            lambda text: text.replace('"accuracies": [', '"accuracies": ["x", '),
-            lambda text: text.replace('"accuracies": [', '"accuracies": [NaN, '),
-            lambda text: text.replace('"accuracies": [', '"accuracies": [1' + 400 * "0" + ", "),
-        ],
-    )
-    def test_damage_is_told_and_mended(self, tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
+    def test_damaged_files_are_reported_and_replaced(self, tmp_path: Path) -> None:
         complaints: list[str] = []
         store = Store(tmp_path, QUICK, complaints.append)
-        first = compute([Job(CASE, 2)], store).entries[CASE]
-        (path,) = tmp_path.iterdir()
-        path.write_text(damage(path.read_text()))
-        again = compute([Job(CASE, 2)], store).entries[CASE]
-        assert again.accuracies == first.accuracies
-        (message,) = complaints
-        assert message.startswith(f"{path} is damaged (")
-        assert "\n" not in message
-        assert json.loads(path.read_text())["results"]["accuracies"] == list(first.accuracies)
-        assert store.load(CASE, "cars") == again
+        entry = Entry((0.5, 0.75), setup=0.1, batch=1.0)
+        store.save(CASE, "cars", entry)
+        path = store.path(CASE, "cars")
+        text = path.read_text()
+        start = '"accuracies": ['
+        damaged = [
+            b"",
+            b"\xff\xfe\x00",
+            b"[" * 100_000,
+            b"[1, 2]",
+            b"{}",
+            text[: len(text) // 2].encode(),
+            text.replace('"seed": 0', '"seed": 1').encode(),
+            text.replace('"setup"', '"other"').encode(),
+            *(
+                text.replace(start, f"{start}{value}, ").encode()
+                for value in ("7.5", '"x"', "NaN", "1" + 400 * "0")
+            ),
+        ]
+        for content in damaged:
+            path.write_bytes(content)
+            assert store.load(CASE, "cars") == Entry(), content[:200]
+            message = complaints.pop()
+            assert message.startswith(f"{path} is damaged (")
+            assert "\n" not in message
+        assert complaints == []
+        store.save(CASE, "cars", entry)
+        assert store.load(CASE, "cars") == entry
 
-    def test_bytes_that_are_no_text(self, tmp_path: Path) -> None:
-        complaints: list[str] = []
-        store = Store(tmp_path, QUICK, complaints.append)
-        store.path(CASE, "cars").write_bytes(b"\xff\xfe\x00")
-        assert store.load(CASE, "cars").accuracies == ()
-        assert len(complaints) == 1
 
-
-def test_killed_at_any_moment_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = (
         "import sys; from pathlib import Path\n"
-        "from lowrankgcn.experiments.reproduction import reproduce\n"
+        "from lowrankgcn.experiments.reproduction.results import reproduce\n"
         "reproduce(('cars',), runs=2, iterations=5, folder=Path(sys.argv[1]))\n"
     )
     state = tmp_path / "state"
@@ -185,9 +177,10 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     computed: list[Case] = []
     measure = runner.measure
 
-    def watched(setting, case, runs, **options):  # type: ignore[no-untyped-def]
-        computed.append(case)
-        return measure(setting, case, runs, **options)
+    def watched(setting: Setting, case: Case, runs: range, settings: Settings) -> Entry:
+        if len(runs) == 2:  # a single run is one that is timed
+            computed.append(case)
+        return measure(setting, case, runs, settings)
 
     monkeypatch.setattr(runner, "measure", watched)
     complaints: list[str] = []
@@ -196,7 +189,7 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(computed) <= 34 - len(whole)
     assert len(computed) == len(set(computed))
     untouched = [path for path in whole if path.stat().st_mtime_ns == finished[path]]
-    # The case that was being timed when the end came is written once more.
+    # The case whose naive implementation was being timed is written once more.
     assert len(untouched) >= len(whole) - 1
     alone = reproduce(("cars",), runs=2, iterations=5)
     for one, two in zip(results.rows, alone.rows, strict=True):

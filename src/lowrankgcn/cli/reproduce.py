@@ -18,24 +18,19 @@ import lowrankgcn
 from lowrankgcn._atomic import write_text
 from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, writing
 from lowrankgcn.cli.progress import measured_bar
-from lowrankgcn.experiments.reproduction import (
-    ERRATA,
-    TABLES,
-    Job,
-    Results,
-    as_markdown,
-    machine,
-    paper_tables,
-    plan,
-    render_reproduction,
-    reproduce,
-)
-from lowrankgcn.experiments.reproduction.machine import load
+from lowrankgcn.experiments.reproduction.errata import ERRATA
+from lowrankgcn.experiments.reproduction.grid import paper_tables
+from lowrankgcn.experiments.reproduction.page import render_reproduction
+from lowrankgcn.experiments.reproduction.results import TABLES, Results, reproduce
+from lowrankgcn.experiments.reproduction.runner import Job, plan
 from lowrankgcn.experiments.reproduction.text import (
     HEADER,
     HOW,
     SHORT_HEADER,
+    as_markdown,
     cells,
+    load,
+    machine,
     short_cells,
     summary,
 )

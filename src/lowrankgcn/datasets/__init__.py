@@ -1,7 +1,6 @@
 """The paper's datasets: points of a spiral, a table of cars and a table of mushrooms.
 
-Each comes with its labels and a small fixed training set, because an accuracy says little without
-the twenty nodes it was trained on:
+Each has labels and a small fixed training set, because accuracies depend on the training nodes:
 
 >>> cars = load_cars()
 >>> cars.data.shape, cars.target_names
@@ -11,9 +10,9 @@ the twenty nodes it was trained on:
 >>> cars.training.shape
 (20,)
 
-Spiral and cars are generated. The mushrooms are a file: it is looked for in the data directory,
-which is the folder named by the environment variable ``LOWRANKGCN_DATA`` or else ``lowrankgcn`` in
-the user's cache, and is fetched on first use.
+Spiral and cars are generated. The mushrooms are read from a file in the data directory, which is
+the folder named by the environment variable ``LOWRANKGCN_DATA``, or ``lowrankgcn`` in the user's
+cache. The file is downloaded on first use.
 """
 
 from lowrankgcn.datasets.base import Dataset

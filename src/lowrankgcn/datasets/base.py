@@ -1,4 +1,4 @@
-"""What every loader returns: samples, their classes, and the nodes to train on.
+"""The return value of every loader: samples, classes and training nodes.
 
 >>> rows = np.array([["red"], ["blue"]])
 >>> assemble(rows, np.array([0, 1]), ("colour",), ("no", "yes"), np.array([0]), "Two rows.")
@@ -20,7 +20,7 @@ __all__ = ["Dataset", "assemble"]
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Samples, their classes, and the nodes to train on.
+    """Samples, their classes, and training nodes.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Dataset:
     training : ndarray of intp
         Sorted 0-based indices of the training nodes.
     DESCR : str
-        What the data is and where it comes from.
+        Description and origin of the data.
     """
 
     data: Any

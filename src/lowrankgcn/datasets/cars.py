@@ -38,13 +38,13 @@ _COMFORT = np.array(  # doors, persons, lug_boot
 _TECH = np.array([[0, 0, 0], [0, 1, 2], [0, 2, 3]])  # comfort, safety
 _CAR = np.array([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 3], [0, 1, 2, 3]])  # price, tech
 
-# The paper's twenty nodes (section A4.5), which it counts from 1: five per buying price.
+# The paper's twenty nodes (section A4.5), counted from 1: five per buying price.
 _PAPER_TRAINING = (
     *(26, 227, 232, 251, 310, 501, 648, 688, 718, 863),
     *(882, 1073, 1075, 1167, 1291, 1388, 1494, 1554, 1621, 1705),
 )
 # Five per acceptability, 0-based: drawn class by class with numpy.random.default_rng(0).choice, and
-# written down because NumPy may change its streams.
+# listed because NumPy may change its streams.
 _ACCEPTABILITY_TRAINING = (
     *(378, 444, 761, 913, 985, 1037, 1073, 1124, 1184, 1282),
     *(1348, 1405, 1468, 1582, 1583, 1592, 1631, 1664, 1669, 1696),
@@ -73,10 +73,10 @@ def load_cars(
     ----------
     target : {"acceptability", "buying"}
         "acceptability": classes unacc, acc, good, vgood, the real task. "buying": the buying price
-        vhigh, high, med, low, which is what the paper's published labels are; the column stays
-        among the features, as in the paper.
+        vhigh, high, med, low, which are the paper's published labels; the column remains a feature,
+        as in the paper.
     as_frame : bool
-        Give ``data`` as a DataFrame of strings and ``target`` as a Series named like `target`.
+        Return ``data`` as a DataFrame of strings and ``target`` as a Series named like `target`.
 
     Returns
     -------

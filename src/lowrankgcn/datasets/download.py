@@ -1,7 +1,4 @@
-"""Files that are fetched once, checked, and kept in the data directory.
-
-What arrives is taken only if its size and SHA-256 are those of the file that was meant, and it is
-written in one step: a download that fails or is killed leaves nothing.
+"""Data files: where they are kept, and how they are downloaded and checked.
 
 >>> digest = hashlib.sha256(b"abc").hexdigest()
 >>> file = RemoteFile("abc.txt", "https://example.org/abc.txt", 3, digest)
@@ -14,26 +11,26 @@ ValueError: abc.txt: expected SHA-256 ba7816bf..., got a52d159f...
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
+import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from lowrankgcn import _atomic
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import DataUnavailableError
 
-__all__ = ["RemoteFile", "data_directory", "download", "keep"]
+__all__ = ["RemoteFile", "data_directory", "download"]
 
-_SILENCE = 15.0  # seconds without a byte after which a server is given up
-_PATIENCE = 120.0  # seconds for the whole file, however steadily it drips
+_SILENCE = 15.0  # seconds without a byte after which a download is given up
+_PATIENCE = 120.0  # seconds for the whole file
+_CHUNK = 64  # bytes between two looks at the clock, so that slow servers are noticed
 
 
 def data_directory() -> Path:
-    """The folder of data files: ``LOWRANKGCN_DATA``, or ``lowrankgcn`` in the user's cache.
+    """Return the folder of data files: ``LOWRANKGCN_DATA``, or ``lowrankgcn`` in the user's cache.
 
     The cache is the folder named by ``XDG_CACHE_HOME``, or ``~/.cache``. Nothing is created.
 
@@ -46,7 +43,7 @@ def data_directory() -> Path:
     if named:
         return Path(named).expanduser().absolute()
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    # A relative path there is to be ignored, says the XDG specification.
+    # The XDG specification says to ignore a relative path.
     base = Path(cache) if Path(cache).is_absolute() else Path("~/.cache").expanduser()
     return base.absolute() / "lowrankgcn"
 
@@ -54,7 +51,7 @@ def data_directory() -> Path:
 @final
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file whose content is known: its name, address, size in bytes, and SHA-256."""
+    """A file with known content: name, address, size in bytes, and SHA-256."""
 
     name: str
     address: str
@@ -62,64 +59,61 @@ class RemoteFile:
     sha256: str
 
     def check(self, content: bytes) -> None:
-        """Accept the very bytes meant; anything else raises ValueError."""
-        if len(content) != self.size:
-            more = " or more" if len(content) > self.size else ""
-            raise invalid(self.name, f"{self.size} bytes", f"{len(content)}{more}")
+        """Raise ValueError if the content is not that of the file."""
         digest = hashlib.sha256(content).hexdigest()
         if digest != self.sha256:
             raise invalid(self.name, f"SHA-256 {self.sha256[:8]}...", f"{digest[:8]}...")
 
 
+@dataclass
+class _Limits:
+    """A progress bar for pooch that stops downloads that are too long or too slow."""
+
+    size: int
+    total: int = 0
+    received: int = 0
+    deadline: float = field(default_factory=lambda: time.monotonic() + _PATIENCE)
+
+    def update(self, n: int) -> None:
+        self.received += n
+        if self.received > self.size + _CHUNK:
+            raise OSError(f"the file is larger than {self.size} bytes")
+        if time.monotonic() > self.deadline:
+            raise TimeoutError(f"not finished after {_PATIENCE:g} s")
+
+    def reset(self) -> None:
+        self.received = 0
+
+    def close(self) -> None:
+        pass
+
+
 def download(file: RemoteFile) -> bytes:
-    """Fetch a file into memory and check it.
+    """Download a file and check it.
 
     Raises
     ------
     DataUnavailableError
-        If nobody answers, the answer is no, is cut short, or is not that file.
-
-    Notes
-    -----
-    At most one byte more than the expected size is read, so a wrong server cannot fill the memory.
+        If the server does not answer, or sends anything but that file.
     """
-    # urllib brings ssl and http: 50 ms that only a download should cost.
-    import http.client
-    import urllib.error
-    import urllib.request
+    import pooch  # here, because only a download should pay for its import
 
-    request = urllib.request.Request(file.address, headers={"User-Agent": "lowrankgcn"})
-    deadline = time.monotonic() + _PATIENCE
-    parts: list[bytes] = []
-    missing = file.size + 1
+    pooch.get_logger().setLevel("WARNING")
     try:
-        with urllib.request.urlopen(request, timeout=_SILENCE) as response:
-            while missing and (part := response.read1(min(missing, 1 << 16))):
-                parts.append(part)
-                missing -= len(part)
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"not finished after {_PATIENCE:g} s")
-        content = b"".join(parts)
-        file.check(content)
-    except urllib.error.HTTPError as error:
-        with contextlib.closing(error):
-            raise DataUnavailableError(f"the server answered {error.code}") from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        said = " ".join(str(reason).split())  # what a server sends may have any lines
-        raise DataUnavailableError(said or type(reason).__name__) from error
-    return content
-
-
-def keep(file: RemoteFile, content: bytes, folder: Path) -> Path:
-    """Check a file's content and put it into `folder`, whole or not at all.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be made or written to.
-    """
-    file.check(content)
-    folder.mkdir(parents=True, exist_ok=True)
-    _atomic.write_bytes(folder / file.name, content)
-    return folder / file.name
+        with tempfile.TemporaryDirectory(prefix="lowrankgcn-") as folder:
+            path = pooch.retrieve(
+                file.address,
+                f"sha256:{file.sha256}",
+                fname=file.name,
+                path=folder,
+                downloader=pooch.HTTPDownloader(
+                    progressbar=_Limits(file.size), chunk_size=_CHUNK, timeout=_SILENCE
+                ),
+            )
+            return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        cause: BaseException = error
+        while cause.__context__ is not None:  # requests and urllib3 wrap the first error
+            cause = cause.__context__
+        message = " ".join(str(cause).split())
+        raise DataUnavailableError(message or type(cause).__name__) from error

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 
+from lowrankgcn import _atomic
 from lowrankgcn.datasets.base import Dataset, assemble
 from lowrankgcn.datasets.debian import mushrooms_from_debian
-from lowrankgcn.datasets.download import RemoteFile, data_directory, download, keep
+from lowrankgcn.datasets.download import RemoteFile, data_directory, download
 from lowrankgcn.exceptions import DataUnavailableError
 
 __all__ = ["MUSHROOMS", "load_mushrooms"]
@@ -30,7 +31,7 @@ _COLUMNS = """
 """.split()
 _CLASSES = {"e": "edible", "p": "poisonous"}
 
-# The paper's twenty nodes (section A4.6), which it counts from 1: ten per class.
+# The paper's twenty nodes (section A4.6), counted from 1: ten per class.
 _TRAINING = (
     *(224, 610, 939, 1430, 1743, 2442, 2559, 3129, 4268, 4286),
     *(4354, 4713, 5602, 5615, 5845, 6434, 6486, 6744, 7515, 7954),
@@ -47,18 +48,18 @@ edibility). Training nodes: the paper's twenty, ten per class.
 
 
 def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
-    """Load UCI Mushroom from the data directory, fetching it there on first use (section A4.6).
+    """Load UCI Mushroom from the data directory, downloading it on first use (section A4.6).
 
-    The file ``agaricus-lepiota.data`` is looked for in :func:`data_directory`. If it is not there,
-    it is downloaded from UCI; where that fails and apt is there, it is written from Debian's
-    package r-cran-cba, which needs PyPI's rdata. Size and SHA-256 are checked in every case.
+    If :func:`data_directory` has no file ``agaricus-lepiota.data``, it is downloaded from UCI. If
+    that fails and apt-get is available, it is written from Debian's package r-cran-cba, which needs
+    PyPI's rdata. The SHA-256 is checked in every case.
 
     Parameters
     ----------
     as_frame : bool
-        Give ``data`` as a DataFrame of letters and ``target`` as a Series named "class".
+        Return ``data`` as a DataFrame of letters and ``target`` as a Series named "class".
     fetch : bool
-        False: use no network, and fail if the file is not in the data directory.
+        False: do not use the network; fail if the file is not in the data directory.
 
     Returns
     -------
@@ -75,17 +76,23 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
 
     Examples
     --------
-    >>> at_hand = (data_directory() / "agaricus-lepiota.data").is_file()
-    >>> load_mushrooms().data.shape if at_hand else (8124, 21)
+    >>> available = (data_directory() / "agaricus-lepiota.data").is_file()
+    >>> load_mushrooms().data.shape if available else (8124, 21)
     (8124, 21)
     """
-    rows = [line.split(",") for line in _content(fetch).decode("ascii").splitlines()]
-    cells = np.array(rows)
-    kept = [name for name in _COLUMNS if name != "stalk-root"]
+    path = data_directory() / MUSHROOMS.name
+    try:
+        content = path.read_bytes()
+        MUSHROOMS.check(content)
+    except (FileNotFoundError, NotADirectoryError):
+        content = _fetch(fetch)
+    except ValueError as error:
+        raise ValueError(f"{error}; remove {path} to download it again") from None
+    cells = np.array([line.split(",") for line in content.decode("ascii").splitlines()])
     return assemble(
         np.delete(cells, [0, 1 + _COLUMNS.index("stalk-root")], axis=1),
         np.searchsorted(list(_CLASSES), cells[:, 0]),
-        tuple(kept),
+        tuple(name for name in _COLUMNS if name != "stalk-root"),
         tuple(_CLASSES.values()),
         np.array(_TRAINING) - 1,
         _DESCR,
@@ -93,44 +100,29 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
     )
 
 
-def _content(fetch: bool) -> bytes:
-    """The file as the data directory has it, or as the first source that has it gives it."""
-    folder = data_directory()
-    path = folder / MUSHROOMS.name
-    try:
-        content = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return _fetched(folder, fetch)
-    try:
-        MUSHROOMS.check(content)
-    except ValueError as error:
-        raise ValueError(f"{error}; remove {path} to have it fetched again") from None
-    return content
-
-
-def _fetched(folder: Path, fetch: bool) -> bytes:
-    """Ask one source after the other, and keep what the first of them gives."""
-    tried = []
-    for source, get in _SOURCES.items() if fetch else ():
+def _fetch(allowed: bool) -> bytes:
+    """Return the file from the first source that has it, and keep it in the data directory."""
+    folder, failures = data_directory(), []
+    for source, get in _SOURCES.items() if allowed else ():
         try:
-            content = get()
+            content = get(MUSHROOMS)
             MUSHROOMS.check(content)
         except (DataUnavailableError, ValueError) as error:
-            tried.append(f"; {source}: {error}")
+            failures.append(f"; {source}: {error}")
             continue
         try:
-            keep(MUSHROOMS, content, folder)
+            folder.mkdir(parents=True, exist_ok=True)
+            _atomic.write_bytes(folder / MUSHROOMS.name, content)
         except OSError as error:
-            raise DataUnavailableError(f"mushrooms: {folder} cannot be written: {error}") from error
+            raise DataUnavailableError(f"mushrooms: cannot write to {folder}: {error}") from error
         return content
     raise DataUnavailableError(
-        f"mushrooms: no file {MUSHROOMS.name} in {folder}{''.join(tried)}. "
+        f"mushrooms: no file {MUSHROOMS.name} in {folder}{''.join(failures)}. "
         f"Put UCI's file there: {MUSHROOMS.address} ({MUSHROOMS.size} bytes)"
     )
 
 
-def _download() -> bytes:
-    return download(MUSHROOMS)
-
-
-_SOURCES = {"download": _download, "Debian's r-cran-cba": mushrooms_from_debian}
+_SOURCES: dict[str, Callable[[RemoteFile], bytes]] = {
+    "download": download,
+    "Debian's r-cran-cba": lambda file: mushrooms_from_debian(),
+}

@@ -26,7 +26,7 @@ Five centres, equidistant on a circle of radius 2 in x and y and equidistant bet
 around each, {n_per_orb} normal points with identity covariance, stored orb by orb. The class of a
 point is the centre nearest to it, 0 to 4 (the paper counts 1 to 5), and not the orb that it was
 drawn for, because the orbs overlap. Training nodes: two per class, drawn from the same generator.
-The points are a new sample of the paper's distribution, not its very points.
+The points are a new sample from the paper's distribution.
 """
 
 
@@ -46,19 +46,19 @@ def load_spiral(
     source: Literal["generated", "paper"] = "generated",
     as_frame: bool = False,
 ) -> Dataset:
-    """The spiral: five overlapping clouds of points in three dimensions (section A4.4).
+    """Load the spiral: five overlapping clouds of points in three dimensions (section A4.4).
 
     Parameters
     ----------
     n_per_orb : int >= 1
         Points drawn around each of the five centres; n = 5 · n_per_orb.
     random_state : int, numpy.random.Generator or None
-        Decides the points and then the training nodes.
+        Seed of the points and the training nodes.
     source : {"generated", "paper"}
         "generated": a new sample. "paper": the paper's own 10,000 points and ten training nodes,
-        from the file ``spiral-paper.csv`` in the data directory; the arguments above have no say.
+        from the file ``spiral-paper.csv`` in the data directory; the arguments above are ignored.
     as_frame : bool
-        Give ``data`` as a DataFrame and ``target`` as a Series named "orb".
+        Return ``data`` as a DataFrame and ``target`` as a Series named "orb".
 
     Returns
     -------
@@ -69,13 +69,13 @@ def load_spiral(
     Raises
     ------
     DataUnavailableError
-        If the paper's points are asked for and the data directory has no ``spiral-paper.csv``.
+        If `source` is "paper" and the data directory has no ``spiral-paper.csv``.
     ValueError
-        If that file is not such a table.
+        If that file is invalid.
 
     Notes
     -----
-    O(n) time; besides the result, 40 bytes per point while the nearest centres are found.
+    O(n) time; 40 bytes per point besides the result.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def load_spiral(
 def _sample(
     n_per_orb: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
-    """Points, their nearest centres, and two training nodes per class."""
+    """Draw points; return them with their nearest centres and two training nodes per class."""
     angle = 2 * np.pi * np.arange(5) / 5
     centres = np.column_stack([2 * np.cos(angle), 2 * np.sin(angle), np.linspace(0, 10, 5)])
 
@@ -131,7 +131,7 @@ def _paper_points(
     if not path.is_file():
         raise DataUnavailableError(
             f"spiral: no file {path.name} in {path.parent} (columns x, y, z, label, training); "
-            "a new sample needs no file: source='generated'"
+            "use source='generated' for a new sample"
         )
     try:
         table = np.array([line.split(",") for line in path.read_text().splitlines()[1:]], float)

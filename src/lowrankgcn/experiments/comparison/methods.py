@@ -135,9 +135,21 @@ def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
     return np.asarray(model.fit_predict(index, labels[index]))
 
 
+def _gcn_variant(key: str, name: str, note: str = "", **settings: Any) -> Method:
+    """Return ``GCNClassifier`` with other arguments than the defaults."""
+    text = ", ".join(f'{argument}="{value}"' for argument, value in settings.items())
+    return Method(key, f"GCNClassifier, {name}", text + note, partial(_gcn, **settings))
+
+
+def _sklearn(key: str, title: str, note: str, model: Any) -> Method:
+    """Return a classifier of scikit-learn that uses labelled rows only."""
+    settings = f"scikit-learn's defaults{note}"
+    return Method(key, title, settings, partial(_supervised, model=model))
+
+
+_PAPER_NOTE = ": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent"
 _PAIRWISE = (50_000, "neighbours are searched among all pairs")
 _FULL_BATCH = (50_000, "every epoch passes over all rows")
-_SPREADING = "ten neighbours, which on the whole gave more than the default of seven; α = 0.2"
 
 REFERENCE = Method(
     "gcn",
@@ -147,49 +159,22 @@ REFERENCE = Method(
 )
 METHODS = (
     REFERENCE,
-    Method(
-        "gcn-best",
-        "GCNClassifier, best",
-        'selection="best": the candidate of best cross-validation alone',
-        partial(_gcn, selection="best"),
+    _gcn_variant(
+        "gcn-best", "best", ": the candidate of best cross-validation alone", selection="best"
     ),
+    _gcn_variant("gcn-low-rank", "L-GCN", architecture="low-rank"),
+    _gcn_variant("gcn-reduced", "R-GCN", architecture="reduced"),
+    _gcn_variant("gcn-paper", "paper", _PAPER_NOTE, preset="paper"),
+    _sklearn("logistic", "LogisticRegression", "", LogisticRegression(max_iter=5000)),
+    _sklearn("forest", "RandomForest", ": 100 trees", RandomForestClassifier()),
+    _sklearn("svc", "SVC", ": Gaussian kernel, C = 1", SVC()),
     Method(
-        "gcn-low-rank",
-        "GCNClassifier, L-GCN",
-        'architecture="low-rank"',
-        partial(_gcn, architecture="low-rank"),
+        "spreading-knn",
+        "LabelSpreading, kNN",
+        "ten neighbours, which on the whole gave more than the default of seven; α = 0.2",
+        _spreading_knn,
+        limit=_PAIRWISE,
     ),
-    Method(
-        "gcn-reduced",
-        "GCNClassifier, R-GCN",
-        'architecture="reduced"',
-        partial(_gcn, architecture="reduced"),
-    ),
-    Method(
-        "gcn-paper",
-        "GCNClassifier, paper",
-        'preset="paper": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent',
-        partial(_gcn, preset="paper"),
-    ),
-    Method(
-        "logistic",
-        "LogisticRegression",
-        "scikit-learn's defaults",
-        partial(_supervised, model=LogisticRegression(max_iter=5000)),
-    ),
-    Method(
-        "forest",
-        "RandomForest",
-        "scikit-learn's defaults: 100 trees",
-        partial(_supervised, model=RandomForestClassifier()),
-    ),
-    Method(
-        "svc",
-        "SVC",
-        "scikit-learn's defaults: Gaussian kernel, C = 1",
-        partial(_supervised, model=SVC()),
-    ),
-    Method("spreading-knn", "LabelSpreading, kNN", _SPREADING, _spreading_knn, limit=_PAIRWISE),
     Method(
         "spreading-rbf",
         "LabelSpreading, rbf",

@@ -1,4 +1,4 @@
-"""The paper's figures, drawn again.
+"""The paper's figures.
 
 >>> draw_filters(7).startswith("<svg")
 True
@@ -33,7 +33,7 @@ _FROM = np.deg2rad([130.0, 25.0])  # azimuth and elevation of figure 4
 
 
 def draw_filters(rank: int | None) -> str:
-    """Figure 3: the filters on an example spectrum, of full rank or cut to a rank."""
+    """Draw figure 3: the filters on an example spectrum, of full rank or truncated."""
     filters: tuple[Filter, ...] = (Linear("auto"), Quadratic("auto"), Pseudoinverse())
 
     def draw(ax: Axes) -> None:
@@ -44,29 +44,22 @@ def draw_filters(rank: int | None) -> str:
 
 
 def draw_spiral() -> str:
-    """Figure 4: the spiral with 400 points per orb, seen from the paper's angle."""
+    """Draw figure 4: the spiral with 400 points per orb, from the paper's angle."""
     spiral = load_spiral(400)
     azimuth, elevation = _FROM
-    right = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
-    up = np.array(
-        [
-            -np.sin(azimuth) * np.sin(elevation),
-            np.cos(azimuth) * np.sin(elevation),
-            np.cos(elevation),
-        ]
-    )
-
-    def seen(points: Any) -> Any:
-        return np.asarray(points) @ np.column_stack([right, up])
+    sine, cosine = np.sin(elevation), np.cos(elevation)
+    right = [np.cos(azimuth), np.sin(azimuth), 0.0]
+    up = [-np.sin(azimuth) * sine, np.cos(azimuth) * sine, cosine]
+    view = np.column_stack([right, up])
 
     def draw(ax: Axes) -> None:
-        flat = seen(spiral.data)
+        flat = spiral.data @ view
         for orb in range(5):
             x, y = flat[spiral.target == orb].T
             ax.scatter(x, y, s=3, color=COLOURS[orb], linewidths=0)
         origin = flat.min(axis=0) + np.array([-3.0, 1.5])  # beside the points
         for axis, label in enumerate("xyz"):
-            direction = seen(np.eye(3)[axis])
+            direction = view[axis]
             ends = np.array([origin, origin + 2.0 * direction])
             ax.plot(*ends.T, color=INK, linewidth=1.2)
             x, y = origin + 2.7 * direction
@@ -83,17 +76,24 @@ def draw_spiral() -> str:
 
 
 def draw_ranks(results: Sequence[RowResult], *, times: bool) -> str:
-    """Figure 5: accuracy, or set-up and training time, over the rank; ours and published."""
+    """Draw figure 5: accuracy, or set-up and training time, by rank; ours and published."""
 
     def draw(ax: Axes) -> None:
         handles = []
         for network, colour, marker in (("L-GCN", COLOURS[0], "o"), ("R-GCN", COLOURS[1], "s")):
             rows = [r for r in results if r.row.case.network == network]
             ranks = [r.row.case.rank or 0 for r in rows]
-            ours, bars, published = _series(rows, times=times)
+            published = [r.row.published for r in rows]
+            if times:
+                ours, bars = [r.setup + r.training for r in rows], None
+                figures = [p.seconds for p in published]
+            else:
+                ours = [r.verdict.mean for r in rows]
+                bars = [r.verdict.half_width or 0.0 for r in rows]
+                figures = [p.accuracy for p in published]
             style: Any = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.2}
             ax.errorbar(ranks, ours, yerr=bars, capsize=2, **style)
-            ax.plot(ranks, published, linestyle=":", markerfacecolor="none", **style)
+            ax.plot(ranks, figures, linestyle=":", markerfacecolor="none", **style)
             handles += [
                 Line2D([], [], label=network, **style),
                 Line2D([], [], label=f"{network}, published", linestyle=":", **style),
@@ -108,12 +108,3 @@ def draw_ranks(results: Sequence[RowResult], *, times: bool) -> str:
     what = "Set-up and training time" if times else "Accuracy"
     name = "ranks-times" if times else "ranks-accuracy"
     return svg(draw, name, f"{what} over the rank, ours and published")
-
-
-def _series(rows: Sequence[RowResult], *, times: bool) -> tuple[list[float], Any, list[float]]:
-    """Our values, their error bars, and the published values."""
-    if times:
-        ours = [r.setup + r.training for r in rows]
-        return ours, None, [r.row.published.seconds for r in rows]
-    bars = [r.verdict.half_width or 0.0 for r in rows]
-    return [r.verdict.mean for r in rows], bars, [r.row.published.accuracy for r in rows]

@@ -1,7 +1,7 @@
-"""The paper's rows, and the computations that they need.
+"""Rows of the paper's tables, from ``paper.toml``, and the computations behind them.
 
-A row is a line of a table with its published figures; a case is what has to be computed for it.
-Rows that ask for the same thing share a case, so nothing is computed twice:
+A row is a line of a table with its published figures; a case is the computation it needs. Rows
+with the same computation share a case:
 
 >>> rows = paper_rows()
 >>> len(rows), len({row.case for row in rows})
@@ -24,21 +24,19 @@ from lowrankgcn.spectral.filters import Filter, Polynomial, as_filter
 
 __all__ = ["MISTYPED", "Case", "Published", "Row", "Table", "paper_rows", "paper_tables"]
 
-# The quadratic filter as the published script has it: 1 − 2λ − λ² instead of (1 − λ)².
+# The quadratic filter of the published script: 1 − 2λ − λ² instead of (1 − λ)².
 MISTYPED = "mistyped-quadratic"
-
-_RUNS, _NAIVE_RUNS = 100, 20  # section A4.3
 
 
 @final
 @dataclass(frozen=True)
 class Case:
-    """One network on one dataset, to be trained from many starts.
+    """One network on one dataset, to be trained from many random starts.
 
     Attributes
     ----------
     data : str
-        "spiral", "cars", "mushrooms", or "cars-acceptability": the cars with their real classes.
+        "spiral", "cars", "mushrooms", or "cars-acceptability" for the cars with their real classes.
     network : str
         "GCN", "L-GCN" or "R-GCN".
     filter : str
@@ -48,7 +46,7 @@ class Case:
         Loops of the graph, see :class:`lowrankgcn.Laplacian`.
     basis : int
         0: the library's eigenvectors. k > 0: the k-th random choice of signs, and of bases of
-        multiple eigenvalues, which are as much eigenvectors as those.
+        multiple eigenvalues.
     split : int
         0: the paper's training nodes. k > 0: the k-th random draw of as many per class.
     """
@@ -63,7 +61,7 @@ class Case:
 
     @property
     def phi(self) -> Filter:
-        """The filter."""
+        """The filter object."""
         return Polynomial((1.0, -2.0, -1.0)) if self.filter == MISTYPED else as_filter(self.filter)
 
     def __str__(self) -> str:
@@ -77,7 +75,7 @@ class Case:
 @final
 @dataclass(frozen=True)
 class Published:
-    """What the paper prints: per cent and seconds, and over how many runs it says it averaged."""
+    """Published accuracy (per cent) and times (seconds), and the number of runs behind them."""
 
     accuracy: float
     runs: int
@@ -104,7 +102,8 @@ class Row:
     naive : bool
         Whether the paper multiplied with stored n×n matrices.
     errata : tuple of str
-        What has to be known about the row, see :data:`lowrankgcn.experiments.reproduction.ERRATA`.
+        Names of the errata about the row, see
+        :data:`lowrankgcn.experiments.reproduction.errata.ERRATA`.
     """
 
     table: str
@@ -115,12 +114,12 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The row's name within its table."""
+        """Name of the row within its table."""
         case = self.case
         rank = f" rank {case.rank}" if self.table == "ranks" else ""
-        way = " (naive)" if self.naive else ""
+        naive = " (naive)" if self.naive else ""
         smoother = f", {case.smoother or 'hypergraph'}" if self.table == "smoothers" else ""
-        return f"{case.network}{way} {case.filter}{rank}{smoother}"
+        return f"{case.network}{naive} {case.filter}{rank}{smoother}"
 
     def __str__(self) -> str:
         return f"{self.table}: {self.label}"
@@ -129,7 +128,7 @@ class Row:
 @final
 @dataclass(frozen=True)
 class Table:
-    """A table or figure of the paper: its name here, its title, what was done, and its rows."""
+    """A table or figure of the paper: name, title, description and rows."""
 
     name: str
     title: str
@@ -138,52 +137,48 @@ class Table:
 
 
 @cache
+def paper_file() -> dict[str, Any]:
+    """Read ``paper.toml``."""
+    folder = files("lowrankgcn.experiments.reproduction")
+    return tomllib.loads(folder.joinpath("paper.toml").read_text("utf-8"))
+
+
+@cache
 def paper_tables() -> tuple[Table, ...]:
-    """All tables, in the paper's order, from ``paper.toml``.
+    """Return all tables in the order of the paper.
 
     Examples
     --------
     >>> [(table.name, len(table.rows)) for table in paper_tables()]
     [('spiral', 8), ('cars', 11), ('mushrooms', 11), ('ranks', 20), ('smoothers', 8)]
     """
-    text = files("lowrankgcn.experiments.reproduction").joinpath("paper.toml").read_text("utf-8")
     return tuple(
         Table(
-            name=table["name"],
-            title=table["title"],
-            about=table["about"],
-            rows=tuple(_row(table, row) for row in table["rows"]),
+            table["name"],
+            table["title"],
+            table["about"],
+            tuple(_row(table, row) for row in table["rows"]),
         )
-        for table in tomllib.loads(text)["table"]
+        for table in paper_file()["table"]
     )
 
 
 def paper_rows() -> tuple[Row, ...]:
-    """The rows of all tables."""
+    """Return the rows of all tables."""
     return tuple(row for table in paper_tables() for row in table.rows)
 
 
 def _row(table: dict[str, Any], row: dict[str, Any]) -> Row:
-    known = table | row
-    naive = bool(row.get("naive"))
-    smoother = known.get("smoother")
+    values = table | row
+    # Loops of the hypergraph itself are the default of a Laplacian.
+    smoother = None if values.get("smoother") == "hypergraph" else values.get("smoother")
+    rank = None if row["network"] == "GCN" else values["rank"]
+    naive = row.get("naive", False)
+    times = {name: row.get(name) for name in ("setup", "training", "total")}
     return Row(
         table=table["name"],
-        case=Case(
-            data=table["data"],
-            network=row["network"],
-            filter=known["filter"],
-            rank=None if row["network"] == "GCN" else known["rank"],
-            # The hypergraph's own loops are what a Laplacian has if nothing is said.
-            smoother=None if smoother == "hypergraph" else smoother,
-        ),
-        published=Published(
-            accuracy=float(row["accuracy"]),
-            runs=_NAIVE_RUNS if naive else _RUNS,
-            setup=row.get("setup"),
-            training=row.get("training"),
-            total=row.get("total"),
-        ),
+        case=Case(table["data"], row["network"], values["filter"], rank, smoother),
+        published=Published(row["accuracy"], runs=20 if naive else 100, **times),  # section A4.3
         naive=naive,
         errata=(*table.get("errata", ()), *row.get("errata", ())),
     )

@@ -1,38 +1,45 @@
-"""Rows with their verdicts: what the terminal, the page, JSON and CSV all show."""
+"""Reproduce tables of the paper: rows with our numbers, the published ones, and verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, final
 
-from lowrankgcn.experiments.reproduction.checks import checked_formulas, table_rank
-from lowrankgcn.experiments.reproduction.errata import ERRATA
-from lowrankgcn.experiments.reproduction.grid import Case, Row, Table, paper_tables
-from lowrankgcn.experiments.reproduction.plan import demonstrations, other_bases
-from lowrankgcn.experiments.reproduction.runner import Found
-from lowrankgcn.experiments.reproduction.store import Entry
-from lowrankgcn.experiments.reproduction.verdict import (
-    Spread,
-    Verdict,
-    interval,
-    judge,
-    spread,
+import numpy as np
+
+from lowrankgcn._validation import choice, positive_int
+from lowrankgcn.experiments.reproduction.errata import ERRATA, checked_formulas, table_rank
+from lowrankgcn.experiments.reproduction.grid import Case, Row, paper_tables
+from lowrankgcn.experiments.reproduction.runner import (
+    Advance,
+    Found,
+    compute,
+    demonstrations,
+    other_bases,
+    plan,
 )
+from lowrankgcn.experiments.reproduction.store import Entry, Settings, Store
+from lowrankgcn.experiments.reproduction.verdict import Spread, Verdict, judge, spread
+from lowrankgcn.experiments.statistics import interval
 
-__all__ = ["Demonstration", "Results", "RowResult", "accuracy_text", "collect"]
+__all__ = ["TABLES", "Demonstration", "Results", "RowResult", "collect", "reproduce"]
 
-_L_GCN_20 = 91.72  # Table 2, to be compared with the figure of ranks
+TABLES = (*(table.name for table in paper_tables()), "filters")
+"""Names of what can be reproduced; "filters" are figures that need no training."""
+
+_L_GCN_20 = 91.72  # accuracy in Table 2 of the row of Figure 5 with exchanged digits
 
 
 @final
 @dataclass(frozen=True)
 class RowResult:
-    """A row, what was computed for it, and how the two compare.
+    """A row, its results, and their comparison.
 
-    ``signs`` is the range over other signs of the eigenvectors, for reduced-order networks;
-    ``explained`` the erratum that accounts for a difference, None if there is no difference or no
-    erratum does.
+    ``signs`` is the range over other signs of the eigenvectors, for reduced-order networks.
+    ``explained`` names the erratum that explains a difference, if any.
     """
 
     row: Row
@@ -43,7 +50,7 @@ class RowResult:
 
     @property
     def outcome(self) -> str:
-        """The verdict in a word or two."""
+        """Short text of the verdict."""
         if self.verdict.agrees:
             return "agrees"
         if self.explained is None:
@@ -52,20 +59,20 @@ class RowResult:
 
     @property
     def setup(self) -> float:
-        """Seconds of set-up in the row's way."""
+        """Seconds of set-up, naive if the row is."""
         naive = self.entry.naive_setup
         return naive if self.row.naive and naive is not None else self.entry.setup
 
     @property
     def training(self) -> float:
-        """Seconds of training one run in the row's way."""
+        """Seconds of training one run, naive if the row is."""
         naive, alone = self.entry.naive_training, self.entry.alone
         if self.row.naive and naive is not None:
             return naive
         return alone if alone is not None else self.entry.batch / len(self.entry.accuracies)
 
     def numbers(self) -> dict[str, Any]:
-        """Plain values for JSON and CSV."""
+        """Return plain values for JSON and CSV."""
         case, published, verdict = self.row.case, self.row.published, self.verdict
         return {
             "table": self.row.table,
@@ -104,7 +111,7 @@ class RowResult:
 @final
 @dataclass(frozen=True)
 class Demonstration:
-    """An erratum shown by a run: what was run, and what came out."""
+    """Name of an erratum, and the result of a run that demonstrates it."""
 
     erratum: str
     text: str
@@ -113,10 +120,10 @@ class Demonstration:
 @final
 @dataclass(frozen=True)
 class Results:
-    """Everything that was reproduced.
+    """Results of a reproduction.
 
-    ``tables`` has the results by table; ``missing`` the messages about data not to be had, by
-    table; ``sources`` what was read, by dataset.
+    ``tables`` are the rows by table, ``missing`` messages about unavailable data by table, and
+    ``sources`` the data that was read, by dataset.
     """
 
     tables: dict[str, tuple[RowResult, ...]]
@@ -128,59 +135,113 @@ class Results:
 
     @property
     def rows(self) -> tuple[RowResult, ...]:
-        """The rows of all tables."""
+        """Rows of all tables."""
         return tuple(result for table in self.tables.values() for result in table)
 
     def count(self, *, agrees: bool) -> int:
-        """Rows that agree, or those that differ."""
+        """Return the number of rows that agree, or of those that differ."""
         return sum(result.verdict.agrees == agrees for result in self.rows)
 
     @property
     def unexplained(self) -> tuple[RowResult, ...]:
-        """Rows that differ and have no erratum to explain it."""
+        """Rows that differ without an erratum that explains it."""
         return tuple(r for r in self.rows if not r.verdict.agrees and r.explained is None)
 
 
+def reproduce(
+    names: Sequence[str] = TABLES,
+    *,
+    runs: int = 100,
+    seed: int = 0,
+    iterations: int = 1000,
+    folder: Path | None = None,
+    advance: Advance = lambda job, cost, fresh: None,
+    complain: Callable[[str], None] = print,
+) -> Results:
+    """Reproduce some of the paper's tables.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Some of :data:`TABLES`.
+    runs : int
+        Trainings per row, each from its own random weights; 100 in the paper.
+    seed : int
+        Seed of all random numbers.
+    iterations : int
+        Iterations of every training; 1000 in the paper.
+    folder : Path, optional
+        Folder of finished results. A reproduction that was killed continues from them. By default
+        nothing is kept.
+    advance, complain : callable
+        Called for every piece of work (see :func:`compute`), and for damaged files in `folder`.
+
+    Returns
+    -------
+    Results
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
+    OSError
+        If results cannot be written.
+
+    Examples
+    --------
+    >>> reproduce(("filters",), runs=1).rows
+    ()
+    """
+    for name in names:
+        choice(name, "names", TABLES)
+    settings = Settings(
+        seed=positive_int(seed, "seed", minimum=0),
+        iterations=positive_int(iterations, "iterations"),
+    )
+    wanted = [name for name in TABLES if name in names and name != "filters"]
+    jobs = plan(wanted, positive_int(runs, "runs"))
+    with tempfile.TemporaryDirectory(prefix="lowrankgcn-") as temporary:
+        store = Store(folder or Path(temporary), settings, complain)
+        found = compute(jobs, store, advance=advance)
+    return collect(wanted, found, runs=runs, seed=seed)
+
+
 def collect(names: Sequence[str], found: Found, *, runs: int, seed: int) -> Results:
-    """Judge every row of some tables whose case was computed."""
-    tables = {table.name: table for table in paper_tables() if table.name in names}
-    judged, missing = {}, {}
-    for name, table in tables.items():
+    """Judge the rows of some tables."""
+    tables, missing = {}, {}
+    shown = [Demonstration(name, text) for name, text in checked_formulas().items()]
+    for table in paper_tables():
         data = table.rows[0].case.data
-        if data in found.missing:
-            missing[name] = found.missing[data]
-        else:
-            judged[name] = tuple(_judged(row, found) for row in table.rows)
-    shown = [d for name in judged for d in _shown(tables[name], judged[name], found)]
-    shown += [Demonstration(name, text) for name, text in checked_formulas().items()]
-    shown.sort(key=lambda d: ERRATA[d.erratum].number)
-    return Results(judged, tuple(shown), missing, dict(found.sources), runs, seed)
+        if table.name in names and data in found.missing:
+            missing[table.name] = found.missing[data]
+        elif table.name in names:
+            rows = tables[table.name] = tuple(_judge_row(row, found) for row in table.rows)
+            shown += [Demonstration(*pair) for pair in _demonstrate(table.name, rows, found)]
+    shown.sort(key=lambda demonstration: ERRATA[demonstration.erratum].number)
+    return Results(tables, tuple(shown), missing, dict(found.sources), runs, seed)
 
 
-def _judged(row: Row, found: Found) -> RowResult:
-    entry = found.entries[row.case]
+def _judge_row(row: Row, found: Found) -> RowResult:
+    entry, signs, explained = found.entries[row.case], None, None
     verdict = judge(entry.accuracies, row.published.accuracy, row.published.runs)
-    signs = None
     if row.case.network == "R-GCN":
-        signs = spread([_mean(found, case) for case in (row.case, *other_bases(row.case))])
-    explained = None
+        signs = spread(_means(found, (row.case, *other_bases(row.case))))
     if not verdict.agrees:
         candidates = (name for name in row.errata if _explains(name, row, found, signs))
         explained = next(candidates, None)
     return RowResult(row, entry, verdict, signs, explained)
 
 
-def _mean(found: Found, case: Case) -> float:
-    accuracies = found.entries[case].accuracies
-    return sum(accuracies) / len(accuracies)
+def _means(found: Found, cases: Sequence[Case]) -> list[float]:
+    return [float(np.mean(found.entries[case].accuracies)) for case in cases]
 
 
 def _explains(name: str, row: Row, found: Found, signs: Spread | None) -> bool:
-    """Whether the run that shows an erratum accounts for the published figure of a row."""
+    """Return whether the run that demonstrates an erratum explains a row's published figure."""
     published = row.published
     if name == "signs":
         return signs is not None and signs.covers(published.accuracy)
-    if name == "spiral-reduced":  # it says that no signs bring the published figure about
+    if name == "spiral-reduced":  # it claims that no signs give the published figure
         return signs is not None and not signs.covers(published.accuracy)
     if name == "quadratic":
         (case,) = demonstrations("mushrooms")["quadratic"]
@@ -188,79 +249,56 @@ def _explains(name: str, row: Row, found: Found, signs: Spread | None) -> bool:
         return judge(mistyped, published.accuracy, published.runs).agrees
     if name == "digits":
         return judge(found.entries[row.case].accuracies, _L_GCN_20, published.runs).agrees
-    # The others are no excuse: the published labels are used here, and ranks that are not there
-    # change nothing that these tables show.
+    # The others explain nothing: the published labels are used here, and ranks beyond that of the
+    # data do not change the accuracies in these tables.
     return False
 
 
-def _shown(table: Table, rows: Sequence[RowResult], found: Found) -> list[Demonstration]:
-    """The errata of a table, each with its run in a sentence."""
-    cases = demonstrations(table.name)
-    if table.name == "spiral":
-        return [Demonstration("spiral-reduced", f"Other signs give {_ranges(rows)}.")]
-    if table.name == "cars":
-        prices = _find(rows, "L-GCN", "pseudoinverse")
-        real = found.entries[cases["labels"][0]].accuracies
-        text = (
-            f"L-GCN with the pseudoinverse and the paper's twenty nodes: {accuracy_text(real)} "
-            f"with the real classes, {accuracy_text(prices.entry.accuracies)} with the buying "
-            f"prices, published {prices.row.published.accuracy:.2f} %."
+def _demonstrate(table: str, rows: Sequence[RowResult], found: Found) -> Iterator[tuple[str, str]]:
+    """Yield pairs of an erratum of a table and the result of its run."""
+    named = {(r.row.case.network, r.row.case.filter): r for r in rows if not r.row.naive}
+    cases = demonstrations(table)
+    if table in ("cars", "mushrooms"):
+        rank, hyperedges = table_rank(table)
+        yield "rank", f"The {table} have rank {rank} with {hyperedges} hyperedges."
+    if table == "cars":
+        prices = named["L-GCN", "pseudoinverse"]
+        yield (
+            "labels",
+            "L-GCN with the pseudoinverse and the paper's twenty nodes: "
+            f"{_accuracy(found.entries[cases['labels'][0]])} with the real classes, "
+            f"{_accuracy(prices.entry)} with the buying prices, published "
+            f"{prices.row.published.accuracy:.2f} %.",
         )
-        return [Demonstration("labels", text), _of_rank("cars")]
-    if table.name == "mushrooms":
-        mistyped = found.entries[cases["quadratic"][0]].accuracies
-        stated = _find(rows, "GCN", "quadratic")
-        means = [_mean(found, case) for case in cases["training"]]
-        filters = (
-            f"1 − 2λ − λ²: {accuracy_text(mistyped)}; "
-            f"(1 − λ)²: {accuracy_text(stated.entry.accuracies)}; "
-            f"published {stated.row.published.accuracy:.2f} %."
+    if table == "mushrooms":
+        stated = named["GCN", "quadratic"]
+        yield (
+            "quadratic",
+            f"1 − 2λ − λ²: {_accuracy(found.entries[cases['quadratic'][0]])}; "
+            f"(1 − λ)²: {_accuracy(stated.entry)}; "
+            f"published {stated.row.published.accuracy:.2f} %.",
         )
-        sets = (
+        means = 100 * np.array(_means(found, cases["training"]))
+        yield (
+            "training",
             f"R-GCN with the pseudoinverse over {len(means)} random training sets of ten nodes per "
-            f"class: {100 * min(means):.1f} to {100 * max(means):.1f} %, standard deviation "
-            f"{interval(means)[1]:.1f} points."
+            f"class: {means.min():.1f} to {means.max():.1f} %, standard deviation "
+            f"{means.std(ddof=1):.1f} points.",
         )
-        return [
-            _of_rank("mushrooms"),
-            Demonstration("quadratic", filters),
-            Demonstration("signs", f"Other signs give {_ranges(rows)}."),
-            Demonstration("training", sets),
-        ]
-    if table.name == "ranks":
+    if table in ("spiral", "mushrooms"):
+        ranges = "; ".join(
+            f"{r.row.case.filter} {r.signs.lowest:.1f} to {r.signs.highest:.1f} %, published "
+            f"{r.row.published.accuracy:.2f} %"
+            for r in rows
+            if r.signs is not None
+        )
+        erratum = "spiral-reduced" if table == "spiral" else "signs"
+        yield erratum, f"Other signs give {ranges}."
+    if table == "ranks":
         row = next(r for r in rows if "digits" in r.row.errata)
-        text = f"L-GCN of rank 20: {accuracy_text(row.entry.accuracies)}."
-        return [Demonstration("digits", text)]
-    return []
+        yield "digits", f"L-GCN of rank 20: {_accuracy(row.entry)}."
 
 
-def _find(rows: Sequence[RowResult], network: str, filter: str) -> RowResult:
-    wanted = (network, filter)
-    return next(r for r in rows if (r.row.case.network, r.row.case.filter) == wanted)
-
-
-def _ranges(rows: Sequence[RowResult]) -> str:
-    """Accuracies of the reduced-order rows over the signs tried, beside the published ones."""
-    return "; ".join(
-        f"{r.row.case.filter} {r.signs.lowest:.1f} to {r.signs.highest:.1f} %, published "
-        f"{r.row.published.accuracy:.2f} %"
-        for r in rows
-        if r.signs is not None
-    )
-
-
-def _of_rank(data: str) -> Demonstration:
-    rank, hyperedges = table_rank(data)
-    return Demonstration("rank", f"The {data} have rank {rank} with {hyperedges} hyperedges.")
-
-
-def accuracy_text(accuracies: Sequence[float]) -> str:
-    """A mean with its interval.
-
-    Examples
-    --------
-    >>> accuracy_text([0.9, 0.92])
-    '91.00 ± 12.71 %'
-    """
-    mean, _, half = interval(accuracies)
-    return f"{mean:.2f} %" if half is None else f"{mean:.2f} ± {half:.2f} %"
+def _accuracy(entry: Entry) -> str:
+    mean, half = interval(100 * np.asarray(entry.accuracies))
+    return f"{mean:.2f} %" if np.isnan(half) else f"{mean:.2f} ± {half:.2f} %"

@@ -1,8 +1,7 @@
-"""Computes what a reproduction needs and is not known yet, a chunk of runs at a time.
+"""Compute the missing runs of a reproduction, one chunk at a time.
 
 >>> import tempfile
 >>> from pathlib import Path
->>> from lowrankgcn.experiments.reproduction.grid import Case
 >>> jobs = [Job(Case("cars", "R-GCN", "linear", 15), runs=2)]
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     store = Store(Path(folder), Settings(iterations=5))
@@ -13,29 +12,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import final
 
+import numpy as np
+import torch
+
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DataUnavailableError
-from lowrankgcn.experiments.reproduction.grid import Case
-from lowrankgcn.experiments.reproduction.measure import measure, one_thread
+from lowrankgcn.experiments.reproduction.grid import MISTYPED, Case, paper_tables
 from lowrankgcn.experiments.reproduction.naive import naive_times
-from lowrankgcn.experiments.reproduction.setting import Setting
+from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
 from lowrankgcn.experiments.reproduction.store import Entry, Settings, Store
+from lowrankgcn.training import train
 
-__all__ = ["Advance", "Found", "Job", "compute", "merged"]
+__all__ = ["Advance", "Found", "Job", "compute", "demonstrations", "other_bases", "plan"]
 
-
-_NAIVE_COST = 10.0
+_NAIVE_COST = 10.0  # seconds
+_BASES, _BASIS_RUNS = 8, 20  # choices of signs for every reduced-order row, and runs of each
+_SPLITS, _SPLIT_RUNS = 20, 5  # random training sets of the mushrooms, and runs of each
 
 
 @final
 @dataclass(frozen=True)
 class Job:
-    """A case, how many runs of it are wanted, and whether the naive way is timed too."""
+    """A case, its number of runs, and whether one run and the naive implementation are timed."""
 
     case: Case
     runs: int
@@ -43,15 +47,24 @@ class Job:
     naive: bool = False
 
     @property
+    def run_cost(self) -> float:
+        """Approximate seconds of one run."""
+        if self.case.network == "R-GCN":
+            return 0.01
+        if self.case.data != "mushrooms":
+            return 0.05
+        return 0.15 + 0.009 * min(self.case.rank or 84, 84)
+
+    @property
     def cost(self) -> float:
-        """Seconds on one core, roughly: what a progress bar needs to know."""
-        return self.runs * run_cost(self.case) + (_NAIVE_COST if self.naive else 0.0)
+        """Approximate seconds on one core."""
+        return self.runs * self.run_cost + (_NAIVE_COST if self.naive else 0.0)
 
 
 @final
 @dataclass(frozen=True)
 class Found:
-    """Results by case, and messages about the data that could not be had."""
+    """Results by case, sources and messages about missing data by dataset."""
 
     entries: dict[Case, Entry] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
@@ -61,51 +74,76 @@ class Found:
 Advance = Callable[[Job, float, bool], None]
 
 
-def run_cost(case: Case) -> float:
-    """Seconds of one run of a case, roughly."""
-    if case.network == "R-GCN":
-        return 0.01
-    size = {"spiral": 0.05, "mushrooms": 1.0}.get(case.data, 0.05)
-    if case.data != "mushrooms":
-        return size
-    return 0.15 + 0.009 * min(case.rank or 84, 84)
+def other_bases(case: Case) -> tuple[Case, ...]:
+    """Return the case with other eigenvectors of the same eigenvalues."""
+    return tuple(replace(case, basis=k) for k in range(1, _BASES + 1))
 
 
-def merged(jobs: Iterable[Job]) -> list[Job]:
-    """One job per case that asks for all that any job for it asks, in order of appearance."""
-    found: dict[Case, Job] = {}
-    for job in jobs:
-        known = found.get(job.case, job)
-        found[job.case] = Job(
+def demonstrations(table: str) -> dict[str, tuple[Case, ...]]:
+    """Return the cases that demonstrate errata of a table, by erratum."""
+    if table == "cars":
+        return {"labels": (Case("cars-acceptability", "L-GCN", "pseudoinverse", 20),)}
+    if table == "mushrooms":
+        reduced = Case("mushrooms", "R-GCN", "pseudoinverse", 20)
+        return {
+            "quadratic": (Case("mushrooms", "GCN", MISTYPED),),
+            "training": tuple(replace(reduced, split=k) for k in range(1, _SPLITS + 1)),
+        }
+    return {}
+
+
+def plan(names: Sequence[str], runs: int) -> list[Job]:
+    """Return the jobs of some tables, every case once, in the order of the tables.
+
+    Examples
+    --------
+    >>> jobs = plan(("cars",), runs=5)
+    >>> len(jobs), sum(job.timed for job in jobs)
+    (34, 9)
+    """
+    jobs: dict[Case, Job] = {}
+    for job in (job for name in names for job in _table_jobs(name, runs)):
+        known = jobs.get(job.case, job)
+        jobs[job.case] = Job(
             job.case,
             max(job.runs, known.runs),
             timed=job.timed or known.timed,
             naive=job.naive or known.naive,
         )
-    return list(found.values())
+    return list(jobs.values())
+
+
+def _table_jobs(name: str, runs: int) -> Iterator[Job]:
+    rows = next(table.rows for table in paper_tables() if table.name == name)
+    for row in rows:
+        yield Job(row.case, runs, timed=True, naive=row.naive)
+    for row in rows:
+        if row.case.network == "R-GCN":
+            for case in other_bases(row.case):
+                yield Job(case, min(runs, _BASIS_RUNS))
+    for erratum, cases in demonstrations(name).items():
+        for case in cases:
+            yield Job(case, min(runs, _SPLIT_RUNS) if erratum == "training" else runs)
 
 
 def compute(
-    jobs: Sequence[Job],
-    store: Store,
-    *,
-    advance: Advance = lambda job, cost, fresh: None,
+    jobs: Sequence[Job], store: Store, *, advance: Advance = lambda job, cost, fresh: None
 ) -> Found:
-    """Do what is left of the jobs.
+    """Run what is left of the jobs.
 
     Parameters
     ----------
     jobs : sequence of Job
     store : Store
-        Has what was finished before, and gets every chunk as it is finished.
-    advance : callable
-        Told of every piece of work with its cost, and whether it was done just now (True) or need
-        not be done (False).
+        Previous results; every finished chunk is added to it.
+    advance : callable (job, cost, fresh)
+        Called for every piece of work with its cost; `fresh` is False for work that was not
+        necessary.
 
     Returns
     -------
     Found
-        Jobs whose data is missing are left out of the entries.
+        Without entries for jobs whose data is missing.
 
     Raises
     ------
@@ -114,20 +152,19 @@ def compute(
     """
     found = Found()
     settings: dict[str, Setting] = {}
-    jobs = merged(jobs)
     for data in dict.fromkeys(job.case.data for job in jobs):
         try:
-            settings[data] = Setting.load(data)
+            settings[data] = load_setting(data)
             found.sources[data] = settings[data].source
         except DataUnavailableError as error:
             found.missing[data] = str(error)
-    for job in jobs:  # before the work, so that the time left is that of the work
-        case, data = job.case, job.case.data
-        if data in found.missing:
+    for job in jobs:  # before the work, so that the estimate of the remaining time is right
+        if job.case.data in found.missing:
             advance(job, job.cost, False)
             continue
-        entry = found.entries[case] = store.load(case, settings[data].source)
-        advance(job, run_cost(case) * min(len(entry.accuracies), job.runs), False)
+        entry = store.load(job.case, settings[job.case.data].source)
+        found.entries[job.case] = entry
+        advance(job, job.run_cost * min(len(entry.accuracies), job.runs), False)
         if job.naive and entry.naive_training is not None:
             advance(job, _NAIVE_COST, False)
     stopped = Event()
@@ -137,13 +174,13 @@ def compute(
         try:
             found.entries[job.case] = _finish(job, entry, setting, store, advance, stopped)
         except BaseException:
-            stopped.set()  # the other threads need not finish theirs
+            stopped.set()  # the other threads stop after their chunk
             raise
 
-    # Large networks in a thread each; small ones would only wait for each other's interpreter.
+    # Large networks run in a thread each; small ones would only wait for the interpreter lock.
     possible = [job for job in jobs if job.case in found.entries]
     large = [job for job in possible if job.case.network != "R-GCN"]
-    with one_thread():
+    with _one_torch_thread():
         map_chunks(lambda start, stop: finish(large[start]), len(large), 1)
         for job in possible:
             if job.case.network == "R-GCN":
@@ -152,56 +189,78 @@ def compute(
 
 
 def _finish(
-    job: Job,
-    entry: Entry,
-    setting: Setting,
-    store: Store,
-    advance: Advance,
-    stopped: Event,
+    job: Job, entry: Entry, setting: Setting, store: Store, advance: Advance, stopped: Event
 ) -> Entry:
-    """Compute the runs of a job that are missing."""
-    case, source, price = job.case, setting.source, run_cost(job.case)
+    """Compute what is missing of a job."""
+    case, source, settings = job.case, setting.source, store.settings
+    if job.timed and entry.alone is None:
+        entry = replace(entry, alone=measure(setting, case, [0], settings).batch)
+        if len(entry.accuracies) >= job.runs:  # otherwise saved with the runs below
+            store.save(case, source, entry)
     while len(entry.accuracies) < job.runs and not stopped.is_set():
         start = len(entry.accuracies)
         runs = range(start, min(start + _chunk(case), job.runs))
-        entry = _extended(entry, setting, job, runs, store.settings)
+        new = measure(setting, case, runs, settings)
+        entry = replace(
+            entry,
+            accuracies=entry.accuracies + new.accuracies,
+            setup=entry.setup if start else new.setup,
+            batch=entry.batch + new.batch,
+        )
         store.save(case, source, entry)
-        advance(job, price * len(runs), True)
-    if stopped.is_set():
-        return entry
-    if job.timed and entry.alone is None:  # its runs are there from another reproduction
-        again = measure(setting, case, [0], alone=True, **vars(store.settings))
-        entry = replace(entry, alone=again.alone)
-        store.save(case, source, entry)
-    if job.naive and entry.naive_training is None:
-        times = naive_times(setting, case, iterations=store.settings.iterations)
-        entry = replace(entry, naive_setup=times.setup, naive_training=times.training)
+        advance(job, job.run_cost * len(runs), True)
+    if job.naive and entry.naive_training is None and not stopped.is_set():
+        setup, training = naive_times(setting, case, iterations=settings.iterations)
+        entry = replace(entry, naive_setup=setup, naive_training=training)
         store.save(case, source, entry)
         advance(job, _NAIVE_COST, True)
     return replace(entry, accuracies=entry.accuracies[: job.runs])
 
 
 def _chunk(case: Case) -> int:
-    """Runs between two looks at the disk: what a killed reproduction loses at most."""
+    """Return the number of runs per chunk, the most that a killed reproduction loses."""
     return 100 if case.network == "R-GCN" else 16
 
 
-def _extended(
-    entry: Entry, setting: Setting, job: Job, runs: Sequence[int], settings: Settings
-) -> Entry:
-    """An entry with some more runs; times of the first chunk are kept."""
-    new = measure(
-        setting,
-        job.case,
-        runs,
-        seed=settings.seed,
-        iterations=settings.iterations,
-        alone=job.timed and entry.alone is None,
+def measure(setting: Setting, case: Case, runs: Sequence[int], settings: Settings) -> Entry:
+    """Train some runs of a case in one batch, with the paper's settings (section A4.3).
+
+    The start of a run depends only on the seed and its number, so runs can be added later.
+
+    Raises
+    ------
+    RuntimeError
+        If a run diverges.
+    """
+    network, setup = setting.network(case, settings.seed)
+    index = setting.labelled(case, settings.seed)
+    # Torch's generator accepts 32 bits of a seed.
+    seeds = [int(np.random.SeedSequence([settings.seed, r]).generate_state(1)[0]) for r in runs]
+    record = train(
+        network,
+        setting.X,
+        index,
+        setting.classes[index],
+        seeds=seeds,
+        max_iter=settings.iterations,
     )
-    return replace(
-        entry,
-        accuracies=entry.accuracies + new.accuracies,
-        setup=entry.setup if entry.accuracies else new.setup,
-        batch=entry.batch + new.batch,
-        alone=entry.alone if entry.alone is not None else new.alone,
+    if record.diverged.any():
+        raise RuntimeError(f"{case}: {int(record.diverged.sum())} runs diverged")
+    others = np.delete(np.arange(len(setting.classes)), index)
+    predicted = record.logits(network, setting.X, rows=others).argmax(dim=2).numpy()
+    accuracies = (predicted == setting.classes[others]).mean(axis=1)
+    return Entry(
+        accuracies=tuple(accuracies.tolist()),
+        setup=setup + record.setup_seconds,
+        batch=record.training_seconds,
     )
+
+
+@contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
