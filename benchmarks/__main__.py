@@ -1,4 +1,4 @@
-"""Print every benchmark beside its target, measured in this run: ``python -m benchmarks``."""
+"""Run all benchmarks and print them with their targets: ``python -m benchmarks``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 def measured(kind: str, n: int, run: Callable[[], Any], error: Callable[[int], float]) -> Row:
-    """Time, error and memory of one set-up."""
+    """Measure time, error and memory of one set-up."""
     row: Row = {
         "work": f"{kind}, n = {n:,}",
         "seconds": setup_time.best(run, rounds=2),
@@ -36,7 +36,7 @@ def measured(kind: str, n: int, run: Callable[[], Any], error: Callable[[int], f
 
 
 def rows(sizes: tuple[int, ...]) -> Iterator[Row]:
-    """Measure one benchmark after the other."""
+    """Yield one row per benchmark of the set-up."""
     points, tables = setup_time.Points(), setup_time.Tables()
     growth: dict[str, dict[int, float]] = {"points": {}, "table": {}}
     for n in sizes:
@@ -74,7 +74,7 @@ def rows(sizes: tuple[int, ...]) -> Iterator[Row]:
 
 
 def training_rows() -> Iterator[Row]:
-    """Seconds per 1000 iterations beside the paper's formulas in plain PyTorch."""
+    """Yield seconds per 1000 iterations, compared with the paper's formulas in plain PyTorch."""
     mushrooms, spiral = training_time.Mushrooms(), training_time.Spiral()
     mushrooms.setup()
     spiral.setup()
@@ -96,7 +96,7 @@ def training_rows() -> Iterator[Row]:
 
 
 def cells(row: Row) -> list[str]:
-    """A row as text."""
+    """Format a row."""
     faster = row.get("times faster")
     return [
         row["work"],

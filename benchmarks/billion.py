@@ -1,8 +1,8 @@
-"""Time, memory and traffic of a large table on a cluster, computed from measured passes.
+"""Estimate time, memory and traffic of a large table on a cluster from measured passes.
 
-``python -m benchmarks.billion MEASURED.json [ROWS] [WORKERS]`` takes what ``python -m
-benchmarks.scale passes`` printed. Processor seconds and bytes are multiplied; nothing is measured
-here, and neither the time to move files nor a crowded network is in it.
+``python -m benchmarks.billion MEASURED.json [ROWS] [WORKERS]`` reads the output of ``python -m
+benchmarks.scale passes`` and scales its processor seconds and bytes. The estimate contains neither
+the time to read files nor network delays.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-FAN_IN = 8  # results that are joined at a time
+FAN_IN = 8  # results joined at a time
 
 
 def steps(measured: dict[str, Any], rows: float, workers: int) -> Iterator[dict[str, Any]]:
-    """One row of the table for each step."""
+    """Yield one row of the table for each step."""
     seconds, size = measured["processor seconds"], measured["bytes"]
     share = rows / measured["rows"] / workers
     blocks = math.ceil(rows / measured["rows of a block"])
@@ -57,7 +57,7 @@ def _bytes(value: float | None) -> str:
 
 
 def markdown(measured: dict[str, Any], rows: float, workers: int) -> str:
-    """The steps as a table."""
+    """Format the steps as a Markdown table."""
     names = ["read", "sent to a worker", "sent between workers", "received by the client"]
     heads = ["step", "seconds", "read by a worker", *names[1:]]
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]

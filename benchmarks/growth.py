@@ -1,9 +1,10 @@
-"""How time and memory grow with the number of rows: ``python -m benchmarks.growth [FOLDER]``.
+"""Measure how time and memory grow with the number of rows.
 
-Runs ``python -m benchmarks.scale`` for tables and points of 10⁵, 10⁶ and 10⁷ rows, and the paper's
-way for a table of 10⁶, one after the other, each in a process of its own. Prints a table for the
-documentation, with the exponent of a least-squares line through the logarithms of rows and seconds,
-and the ratio of the paper's way to ours. What the runs printed is kept in FOLDER, if there is one.
+``python -m benchmarks.growth [FOLDER]`` runs ``python -m benchmarks.scale`` for tables and points
+of 10⁵, 10⁶ and 10⁷ rows, and the paper's implementation for a table of 10⁶ rows, each in a separate
+process. It prints a table for the documentation, with the exponent of a least-squares line through
+the logarithms of rows and seconds, and the ratio of the paper's time to ours. The output of the
+runs is written to FOLDER if given.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ STEPS = ("set-up", "selection", "training", "prediction", "all")
 
 
 def measure(name: str, n: int, folder: Path | None) -> dict[str, Any]:
-    """What one run prints."""
+    """Run ``benchmarks.scale`` and return its output."""
     command = [sys.executable, "-m", "benchmarks.scale", name, str(n)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     if folder is not None:
@@ -33,12 +34,12 @@ def measure(name: str, n: int, folder: Path | None) -> dict[str, Any]:
 
 
 def exponent(rows: list[int], seconds: list[float]) -> float:
-    """The slope of log(seconds) over log(rows)."""
+    """Return the slope of log(seconds) over log(rows)."""
     return float(np.polyfit(np.log(rows), np.log(seconds), 1)[0])
 
 
 def line(name: str, run: dict[str, Any]) -> str:
-    """A row of the table."""
+    """Format a row of the table."""
     seconds = run["seconds"]
     steps = [f"{seconds[step]:.3g}" if step in seconds else "" for step in STEPS]
     return " | ".join([f"| {name}, n = {run['rows']:,}", *steps, f"{run['peak MB']:.0f} |"])

@@ -1,8 +1,8 @@
-"""Peak memory of one set-up, in a process of its own: ``python -m benchmarks.memory points 10000``.
+"""Measure peak memory of one set-up: ``python -m benchmarks.memory points 10000``.
 
 Prints the megabytes that the set-up ("points", "table"), or fitting a classifier with 40 labels to
-the table ("fit"), adds to its input, and those of the whole process. Linux only: the peak is read
-from, and reset through, the proc file system.
+the table ("fit"), adds to its input, and those of the whole process. Linux only, because the peak
+is read and reset through the proc file system.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PROCESS = Path("/proc/self")
 
 
 def peak_memory(kind: str, n: int) -> tuple[float, float] | None:
-    """MB added by a set-up and MB of the whole process; None where they cannot be measured."""
+    """Return MB added by a set-up and MB of the whole process, or None if not measurable."""
     if not (_PROCESS / "clear_refs").exists():
         return None
     command = [sys.executable, "-m", "benchmarks.memory", kind, str(n)]
@@ -50,7 +50,7 @@ def _work(kind: str, n: int) -> Callable[[], Any]:
 
 if __name__ == "__main__":
     run = _work(sys.argv[1], int(sys.argv[2]))
-    (_PROCESS / "clear_refs").write_text("5")  # the peak so far belongs to making the input
+    (_PROCESS / "clear_refs").write_text("5")  # reset the peak after making the input
     before = _megabytes("VmRSS")
     run()
     print(_megabytes("VmHWM") - before, _megabytes("VmHWM"))

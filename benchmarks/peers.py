@@ -1,6 +1,6 @@
-"""The work, done the way the paper does it: what the library is measured against.
+"""The paper's implementations, which the library is compared with.
 
-Nothing here imports the library, so that the peers stay what a user would write without it.
+Nothing here imports the library.
 """
 
 from __future__ import annotations

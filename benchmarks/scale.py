@@ -1,20 +1,19 @@
-"""Large tables and clouds, each in a process of its own: ``python -m benchmarks.scale NAME ROWS``.
+"""Benchmarks of large tables and point clouds: ``python -m benchmarks.scale NAME ROWS``.
 
 ======== =========================================================================================
-NAME     what is measured
+NAME     measurement
 ======== =========================================================================================
 table    a table of 21 columns and 112 hyperedges in memory: set-up, R-GCN, all predictions
 points   points in three dimensions in memory: set-up, R-GCN, all predictions
-paper    the table as the paper does it: sparse incidence, svds, one R-GCN by autograd
+paper    the table with the paper's algorithms: sparse incidence, svds, one R-GCN by autograd
 files    write Parquet files of such a table: ``files ROWS FOLDER``
 cloud    write Parquet files of such points: ``cloud ROWS FOLDER``
 dask     the files on a LocalCluster of two processes of one thread: ``dask ROWS FOLDER``
-passes   each pass over the files by itself, and what would travel: ``passes ROWS FOLDER``
+passes   each pass over the files by itself, and its traffic: ``passes ROWS FOLDER``
 ======== =========================================================================================
 
-Each prints one JSON object with seconds for each step, seconds of processors, which other programs
-on the machine do not lengthen, and peak memory in MB, for workers the largest of theirs. Linux
-only.
+Each prints one JSON object with seconds of each step, processor seconds (independent of other
+programs on the machine), and peak memory in MB (for workers, the largest). Linux only.
 """
 
 from __future__ import annotations

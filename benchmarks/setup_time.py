@@ -1,7 +1,7 @@
 """Set-up time, accuracy and peak memory of eigenpairs, for points and for tables.
 
 asv finds the classes below; ``python -m benchmarks`` prints them as one table. A speed-up is the
-ratio of the best of runs that alternate in one process, and counts only if the eigenvalues agree.
+ratio of the fastest calls of two implementations that alternate in one process.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ TOL = 1e-3
 
 
 def alternate(ours: Callable[[], Any], peer: Callable[[], Any], rounds: int) -> tuple[float, float]:
-    """Best seconds of both, run in turn so that a busy neighbour disturbs both alike."""
+    """Return the fastest seconds of both, run in turn so that other load affects both."""
     times = [(best(ours, 1), best(peer, 1)) for _ in range(rounds)]
     return min(pair[0] for pair in times), min(pair[1] for pair in times)
 
 
 def best(function: Callable[[], Any], rounds: int) -> float:
-    """Seconds of the fastest call, as timeit reports it; a round repeats short calls."""
+    """Return the seconds of the fastest call; a round repeats short calls."""
     fastest = math.inf
     for _ in range(rounds):
         spent = 0.0
@@ -44,13 +44,13 @@ def best(function: Callable[[], Any], rounds: int) -> float:
 
 
 def point_pairs(points: np.ndarray, dtype: str = "float32", tol: float = TOL) -> lg.Eigenpairs:
-    """Eigenpairs of the Gaussian graph from raw points, stored as networks take them."""
+    """Compute eigenpairs of the Gaussian graph from raw points."""
     laplacian = lg.Laplacian(lg.GaussianGraph(points, BANDWIDTH), tol=tol)
     return lg.eigenpairs(laplacian, POINT_PAIRS, dtype=dtype)
 
 
 def table(n: int) -> pd.DataFrame:
-    """The synthetic table as a frame of categorical columns."""
+    """Return the synthetic table as a frame of categorical columns."""
     columns = peers.table_codes(n)
     names = zip(columns, peers.MUSHROOM_VALUES, strict=True)
     return pd.DataFrame(
@@ -62,13 +62,13 @@ def table(n: int) -> pd.DataFrame:
 
 
 def table_pairs(graph: lg.Hypergraph, dtype: str = "float32") -> lg.Eigenpairs:
-    """Eigenpairs of a table's hypergraph, from codes that no earlier run has touched."""
+    """Compute eigenpairs of a table's hypergraph, without results cached by earlier runs."""
     fresh = lg.Hypergraph.from_codes(graph.incidence.codes, graph.n_hyperedges)
     return lg.eigenpairs(lg.Laplacian(fresh), TABLE_PAIRS, dtype=dtype)
 
 
 class Points:
-    """Spiral points: beside the dense matrix and beside FINUFFT, both with ARPACK."""
+    """Spiral points, compared with ARPACK on the dense matrix and on sums by FINUFFT."""
 
     params = ((10_000, 100_000, 1_000_000),)
     param_names = ("n",)
@@ -87,7 +87,7 @@ class Points:
         point_pairs(self.points)
 
     def track_dense_speedup(self, n: int) -> float:
-        """Times faster than the dense matrix, where it fits."""
+        """Times faster than the dense matrix, if it fits in memory."""
         if n > 10_000:
             raise NotImplementedError
         ours, peer = alternate(
@@ -113,7 +113,7 @@ class Points:
 
 
 class Tables:
-    """Tables of 21 columns with 112 values: beside SciPy's svds of the sparse incidence."""
+    """Tables of 21 columns with 112 values, compared with svds of the sparse incidence."""
 
     params = ((10_000, 1_000_000, 10_000_000),)
     param_names = ("n",)
@@ -132,7 +132,7 @@ class Tables:
         table_pairs(self.graph, dtype="float32")
 
     def track_svds_speedup(self, n: int) -> float:
-        """Times faster than svds, where it is bearable."""
+        """Times faster than svds, up to a million rows."""
         if n > 1_000_000:
             raise NotImplementedError
         columns = peers.table_codes(n)

@@ -1,12 +1,12 @@
-"""Labels that ``GCNClassifier.suggest`` asks for beside labels of random rows: the accuracies.
+"""Compare rows suggested by ``GCNClassifier.suggest`` with random rows as the next to label.
 
     python -m benchmarks.suggestion [--repeats 6] [--first 100] [--only cars ...] [--markdown FILE]
 
-In every repeat a random half of the rows is set apart to measure accuracy on, and never labelled.
-Both ways start with the label of one random row of each class; then labels are added up to 10, 20,
-30, 40, 60, 80 and 100, each time after a fit with default arguments, by suggestion or at random.
-Of the mushrooms each repeat draws 2000 rows. Seeds below 100 were used to choose the rule: what it
-gains there is no evidence.
+Every repeat holds out a random half of the rows to measure accuracy; these are never labelled. Both
+strategies start with the label of one random row of each class. Labels are then added up to 10, 20,
+30, 40, 60, 80 and 100, each time after a fit with default arguments: suggested or random rows. For
+the mushrooms every repeat draws 2000 rows. Seeds below 100 were used to choose the rule, so gains
+there are optimistic.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ MOST_ROWS = 2000
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Accuracies of both ways, shape (repeats, sizes)."""
+    """Accuracies of both strategies, shape (repeats, sizes)."""
 
     name: str
     suggested: np.ndarray
     random: np.ndarray
-    seconds: float  # of the suggestions, each
+    seconds: float  # per suggestion
 
 
 def thinned(task: ComparisonTask, generator: np.random.Generator) -> tuple[Any, np.ndarray]:
-    """At most 2000 of the rows, and their classes."""
+    """Return at most 2000 of the rows, and their classes."""
     if task.n_rows > MOST_ROWS:
         kept = np.sort(generator.choice(task.n_rows, MOST_ROWS, replace=False))
         task = task.reordered(kept)
@@ -51,7 +51,7 @@ def thinned(task: ComparisonTask, generator: np.random.Generator) -> tuple[Any, 
 def curve(
     rows: Any, classes: np.ndarray, apart: np.ndarray, start: np.ndarray, seed: int, *, ask: bool
 ) -> tuple[list[float], float]:
-    """Accuracies at all sizes, and the seconds that a suggestion took on average."""
+    """Return the accuracies at all sizes, and the mean seconds of a suggestion."""
     generator = np.random.default_rng([seed, 1])
     labelled = start.tolist()
     accuracies, seconds, fitted = [], [], None
@@ -73,7 +73,7 @@ def curve(
 def fit(rows: Any, classes: np.ndarray, labelled: list[int], seed: int) -> lg.GCNClassifier:
     y = np.full(len(classes), -1)
     y[labelled] = classes[labelled]
-    with warnings.catch_warnings():  # of parts of the graph without a label, with very few
+    with warnings.catch_warnings():  # components without a label are likely with few labels
         warnings.simplefilter("ignore")
         return lg.GCNClassifier(random_state=seed).fit(rows, y)
 
@@ -96,7 +96,7 @@ def measure(task: ComparisonTask, seeds: range) -> Curves:
 
 
 def labels_needed(curves: Curves, size: int) -> float:
-    """Suggested labels after which the mean accuracy is that of `size` random ones."""
+    """Return the number of suggested labels that give the accuracy of `size` random ones."""
     goal = curves.random.mean(axis=0)[SIZES.index(size)]
     means = curves.suggested.mean(axis=0)
     if means[0] >= goal:

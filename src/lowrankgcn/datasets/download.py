@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import DataUnavailableError
@@ -99,21 +100,26 @@ def download(file: RemoteFile) -> bytes:
     import pooch  # here, because only a download should pay for its import
 
     pooch.get_logger().setLevel("WARNING")
+    responses: list[Any] = []
+    downloader = pooch.HTTPDownloader(
+        progressbar=_Limits(file.size),
+        chunk_size=_CHUNK,
+        timeout=_SILENCE,
+        hooks={"response": lambda response, **_: responses.append(response)},
+    )
+    outer = sys.exception()
     try:
         with tempfile.TemporaryDirectory(prefix="lowrankgcn-") as folder:
             path = pooch.retrieve(
-                file.address,
-                f"sha256:{file.sha256}",
-                fname=file.name,
-                path=folder,
-                downloader=pooch.HTTPDownloader(
-                    progressbar=_Limits(file.size), chunk_size=_CHUNK, timeout=_SILENCE
-                ),
+                file.address, f"sha256:{file.sha256}", file.name, folder, downloader=downloader
             )
             return Path(path).read_bytes()
     except (OSError, ValueError) as error:
         cause: BaseException = error
-        while cause.__context__ is not None:  # requests and urllib3 wrap the first error
+        while cause.__context__ not in (None, outer):  # requests and urllib3 wrap the first error
             cause = cause.__context__
         message = " ".join(str(cause).split())
         raise DataUnavailableError(message or type(cause).__name__) from error
+    finally:
+        for response in responses:  # pooch does not close them
+            response.close()
