@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
-from lowrankgcn.graphs.base import Graph, magnitude, number_components, read_only
+from lowrankgcn.graphs.base import Graph, magnitude, read_only
+from lowrankgcn.graphs.components import number_components
 
 
 def test_graph_is_abstract() -> None:

@@ -18,7 +18,6 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from lowrankgcn._validation import (
     MOST_NODES,
@@ -32,6 +31,7 @@ from lowrankgcn._validation import (
     positive_int,
 )
 from lowrankgcn.graphs.base import Graph, RowKind, read_only
+from lowrankgcn.graphs.components import matrix_components
 from lowrankgcn.graphs.matrices import csr_copy
 from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours, NeighbourWeights
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
@@ -268,9 +268,7 @@ class AdjacencyGraph(Graph):
 
     def _find_components(self) -> NDArray[np.intp]:
         # SciPy treats dense weights below 1e-8 as no edge.
-        edges = sp.csr_array(self.adjacency > 0)
-        labels: NDArray[np.intp] = connected_components(edges, directed=False)[1]
-        return labels.astype(np.intp)
+        return matrix_components(sp.csr_array(self.adjacency > 0))
 
 
 def _symmetric_matrix(adjacency: Any) -> Any:

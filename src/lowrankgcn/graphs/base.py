@@ -18,13 +18,14 @@ from typing import Any, Literal, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn.graphs.components import number_components
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 
 Array = TypeVar("Array", bound=NDArray[Any])
 RowKind = Literal["points", "table", "incidence", "affinities"]
 
-__all__ = ["Graph", "GraphDescription", "RowKind", "magnitude", "number_components", "read_only"]
+__all__ = ["Graph", "GraphDescription", "RowKind", "magnitude", "read_only"]
 
 
 @final
@@ -141,20 +142,6 @@ class Graph(ABC):
     def isolated(self) -> NDArray[np.bool_]:
         """Nodes without an edge to another node, shape (n,)."""
         return read_only(self._component_sizes[self.components] == 1)
-
-
-def number_components(labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Renumber component labels by first occurrence.
-
-    >>> number_components(np.array([7, 7, 2, 7, 5, 2])).tolist()
-    [0, 0, 1, 0, 2, 1]
-    """
-    if not labels.any():
-        return labels.astype(np.intp, copy=False)
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.empty(len(first), np.intp)
-    order[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return order[inverse]
 
 
 def magnitude(points: FloatArray) -> int:

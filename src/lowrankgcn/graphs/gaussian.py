@@ -19,10 +19,7 @@ from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
 
 from lowrankgcn._validation import (
@@ -33,6 +30,7 @@ from lowrankgcn._validation import (
     positive_int,
 )
 from lowrankgcn.graphs.base import Graph, RowKind, magnitude, read_only
+from lowrankgcn.graphs.components import point_components
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
@@ -41,8 +39,6 @@ from lowrankgcn.operators.gaussian import EDGE_RADIUS, PointCloud
 __all__ = ["GaussianGraph"]
 
 _BANDWIDTH_SAMPLE = 1000  # points whose distances choose the bandwidth
-_NEIGHBOURS = 16  # neighbours per point in the first search for components
-_SMALL_COMPONENT = 1000  # up to this size, a component searches among its own neighbours
 
 
 @final
@@ -182,13 +178,7 @@ class GaussianGraph(Graph):
         )
 
     def _find_components(self) -> NDArray[np.intp]:
-        coordinates = self.cloud.coordinates
-        # A point near the centre is nearly always joined to all others: one pass is enough.
-        hub = int(np.einsum("ij,ij->i", coordinates, coordinates).argmin())
-        offsets = coordinates - coordinates[hub]
-        if np.einsum("ij,ij->i", offsets, offsets).max() < EDGE_RADIUS**2:
-            return np.zeros(self.n_nodes, np.intp)
-        return _components_within(coordinates, EDGE_RADIUS)
+        return point_components(self.cloud.coordinates, EDGE_RADIUS)
 
 
 def _median_bandwidth(points: FloatArray, random_state: int) -> float:
@@ -205,67 +195,3 @@ def _median_bandwidth(points: FloatArray, random_state: int) -> float:
     half = (median if median > 0 else float(positive.mean())) / 2
     # Half of the smallest positive number rounds to zero.
     return min(max(float(np.ldexp(half, exponent)), math.ulp(0.0)), sys.float_info.max)
-
-
-def _components_within(coordinates: FloatArray, radius: float) -> NDArray[np.intp]:
-    """Return the connected components of the graph that joins points less than `radius` apart.
-
-    The graph of nearest neighbours gives a first partition. A component is final if no point of it
-    has more neighbours than were searched. The others search for an edge to a point outside, round
-    by round (Borůvka).
-    """
-    n = len(coordinates)
-    tree = cKDTree(coordinates)
-    count = min(_NEIGHBOURS, n)
-    distances, neighbours = tree.query(
-        coordinates, k=np.arange(1, count + 1), distance_upper_bound=radius
-    )
-    found = np.isfinite(distances)
-    rows = np.repeat(np.arange(n), found.sum(axis=1))
-    labels = _join(rows, neighbours[found], n)
-    open_points = found.all(axis=1) if count < n else np.zeros(n, bool)
-    while True:
-        unsettled = np.unique(labels[open_points])
-        if not len(unsettled) or labels.max() == 0:
-            return labels
-        edges = []
-        for label in unsettled:
-            edge = _edge_out(tree, coordinates, labels == label, radius)
-            if edge is None:
-                open_points[labels == label] = False
-            else:
-                edges.append(labels[list(edge)])
-        if edges:
-            rows, columns = np.transpose(edges)
-            labels = _join(rows, columns, int(labels.max()) + 1)[labels]
-
-
-def _edge_out(
-    tree: cKDTree, coordinates: FloatArray, member: NDArray[np.bool_], radius: float
-) -> tuple[int, int] | None:
-    """Return an edge from a component to the rest, or None."""
-    inside = np.flatnonzero(member)
-    if len(inside) <= _SMALL_COMPONENT:
-        # Among the |component| + 1 nearest points of a member at least one lies outside.
-        distances, neighbours = tree.query(
-            coordinates[inside], k=len(inside) + 1, distance_upper_bound=radius
-        )
-        candidates = np.isfinite(distances)
-        candidates[candidates] = ~member[neighbours[candidates]]
-        for i, j in np.argwhere(candidates)[:1]:
-            return int(inside[i]), int(neighbours[i, j])
-        return None
-    outside = np.flatnonzero(~member)
-    distances, nearest = cKDTree(coordinates[inside]).query(
-        coordinates[outside], distance_upper_bound=radius
-    )
-    for hit in np.flatnonzero(np.isfinite(distances))[:1]:
-        return int(inside[nearest[hit]]), int(outside[hit])
-    return None
-
-
-def _join(rows: Any, columns: Any, n: int) -> NDArray[np.intp]:
-    """Return the components of n nodes with edges rows[i] – columns[i]."""
-    graph = sp.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n, n))
-    labels: NDArray[np.intp] = connected_components(graph, directed=False)[1].astype(np.intp)
-    return labels

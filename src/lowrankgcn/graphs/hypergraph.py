@@ -24,7 +24,6 @@ from typing import Any, Literal, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from lowrankgcn._validation import (
     MOST_NODES,
@@ -34,6 +33,7 @@ from lowrankgcn._validation import (
     positive_int,
 )
 from lowrankgcn.graphs.base import Graph, RowKind, read_only
+from lowrankgcn.graphs.components import incidence_components
 from lowrankgcn.graphs.matrices import binary_matrix, node_set, positive_weights
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
@@ -41,8 +41,6 @@ from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.codes import CodeFactor
 
 __all__ = ["Hypergraph"]
-
-_GRAM_LIMIT = 4096  # up to so many hyperedges, components come from a table of pair counts
 
 Singletons = Literal["keep", "drop"]
 
@@ -366,29 +364,4 @@ class Hypergraph(Graph):
         return Affinity(operator, self.loop_weights, degrees, row_sums=self.node_degrees)
 
     def _find_components(self) -> NDArray[np.intp]:
-        if not self.n_hyperedges:
-            return np.arange(self.n_nodes)
-        incidence: Any = self.incidence
-        if not isinstance(incidence, CodeFactor):
-            matrix = incidence.matrix
-        elif self.n_hyperedges > _GRAM_LIMIT:
-            matrix = incidence.to_sparse()
-        else:
-            return self._table_components(incidence)
-        bipartite = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
-        labels: NDArray[np.intp] = connected_components(bipartite, directed=False)[1]
-        return labels[: self.n_nodes].astype(np.intp)
-
-    def _table_components(self, incidence: CodeFactor) -> NDArray[np.intp]:
-        """Join hyperedges that share a row, then look up the component of each row."""
-        joined = sp.csr_array(incidence.pair_counts() > 0)
-        count, of_edge = connected_components(joined, directed=False)
-        lookup = np.append(of_edge.astype(np.intp), -1)
-        labels = np.full(self.n_nodes, -1, np.intp)
-        for column in incidence.codes.T:
-            np.maximum(labels, lookup[column], out=labels)
-            if labels.min() >= 0:
-                break
-        alone = np.flatnonzero(labels < 0)
-        labels[alone] = count + np.arange(len(alone))
-        return labels
+        return incidence_components(self.incidence)

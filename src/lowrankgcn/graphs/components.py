@@ -1,0 +1,141 @@
+"""Connected components of points, matrices and hypergraphs.
+
+>>> matrix_components(sp.csr_array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])).tolist()
+[0, 0, 1]
+>>> point_components(np.array([[0.0], [1.0], [5.0]]), 2.0).tolist()
+[0, 0, 1]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from lowrankgcn.operators import Factor, FloatArray
+from lowrankgcn.operators.codes import CodeFactor
+
+__all__ = ["incidence_components", "matrix_components", "number_components", "point_components"]
+
+_GRAM_LIMIT = 4096  # up to so many hyperedges, components come from a table of pair counts
+_NEIGHBOURS = 16  # neighbours per point in the first search
+_SMALL_COMPONENT = 1000  # up to this size, a component searches among its own neighbours
+
+
+def number_components(labels: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Renumber component labels by first occurrence.
+
+    >>> number_components(np.array([7, 7, 2, 7, 5, 2])).tolist()
+    [0, 0, 1, 0, 2, 1]
+    """
+    if not labels.any():
+        return labels.astype(np.intp, copy=False)
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.empty(len(first), np.intp)
+    order[np.argsort(first, kind="stable")] = np.arange(len(first))
+    return order[inverse]
+
+
+def matrix_components(matrix: Any) -> NDArray[np.intp]:
+    """Return the components of the graph with an edge for every stored entry of a matrix."""
+    labels: NDArray[np.intp] = connected_components(matrix, directed=False)[1].astype(np.intp)
+    return labels
+
+
+def incidence_components(incidence: Factor) -> NDArray[np.intp]:
+    """Return the components of the nodes of a hypergraph."""
+    n, n_hyperedges = incidence.shape
+    if not n_hyperedges:
+        return np.arange(n)
+    if isinstance(incidence, CodeFactor) and n_hyperedges <= _GRAM_LIMIT:
+        return _table_components(incidence)
+    factor: Any = incidence
+    matrix = factor.to_sparse() if isinstance(incidence, CodeFactor) else factor.matrix
+    bipartite = sp.block_array([[None, matrix], [matrix.T, None]], format="csr")
+    return matrix_components(bipartite)[:n]
+
+
+def _table_components(incidence: CodeFactor) -> NDArray[np.intp]:
+    """Join hyperedges that share a row, then look up the component of each row."""
+    of_edge = matrix_components(sp.csr_array(incidence.pair_counts() > 0))
+    lookup = np.append(of_edge, -1)
+    labels = np.full(incidence.shape[0], -1, np.intp)
+    for column in incidence.codes.T:
+        np.maximum(labels, lookup[column], out=labels)
+        if labels.min() >= 0:
+            break
+    alone = np.flatnonzero(labels < 0)
+    labels[alone] = len(of_edge) + np.arange(len(alone))
+    return labels
+
+
+def point_components(coordinates: FloatArray, radius: float) -> NDArray[np.intp]:
+    """Return the connected components of the graph that joins points less than `radius` apart.
+
+    The graph of nearest neighbours gives a first partition. A component is final if no point of it
+    has more neighbours than were searched. The others search for an edge to a point outside, round
+    by round (Borůvka).
+    """
+    n = len(coordinates)
+    # A point near the centre is nearly always joined to all others: one pass is enough.
+    hub = int(np.einsum("ij,ij->i", coordinates, coordinates).argmin())
+    offsets = coordinates - coordinates[hub]
+    if np.einsum("ij,ij->i", offsets, offsets).max() < radius**2:
+        return np.zeros(n, np.intp)
+    tree = cKDTree(coordinates)
+    count = min(_NEIGHBOURS, n)
+    distances, neighbours = tree.query(
+        coordinates, k=np.arange(1, count + 1), distance_upper_bound=radius
+    )
+    found = np.isfinite(distances)
+    rows = np.repeat(np.arange(n), found.sum(axis=1))
+    labels = _join(rows, neighbours[found], n)
+    open_points = found.all(axis=1) if count < n else np.zeros(n, bool)
+    while True:
+        unsettled = np.unique(labels[open_points])
+        if not len(unsettled) or labels.max() == 0:
+            return labels
+        edges = []
+        for label in unsettled:
+            edge = _edge_out(tree, coordinates, labels == label, radius)
+            if edge is None:
+                open_points[labels == label] = False
+            else:
+                edges.append(labels[list(edge)])
+        if edges:
+            rows, columns = np.transpose(edges)
+            labels = _join(rows, columns, int(labels.max()) + 1)[labels]
+
+
+def _edge_out(
+    tree: cKDTree, coordinates: FloatArray, member: NDArray[np.bool_], radius: float
+) -> tuple[int, int] | None:
+    """Return an edge from a component to the rest, or None."""
+    inside = np.flatnonzero(member)
+    if len(inside) <= _SMALL_COMPONENT:
+        # Among the |component| + 1 nearest points of a member at least one lies outside.
+        distances, neighbours = tree.query(
+            coordinates[inside], k=len(inside) + 1, distance_upper_bound=radius
+        )
+        candidates = np.isfinite(distances)
+        candidates[candidates] = ~member[neighbours[candidates]]
+        for i, j in np.argwhere(candidates)[:1]:
+            return int(inside[i]), int(neighbours[i, j])
+        return None
+    outside = np.flatnonzero(~member)
+    distances, nearest = cKDTree(coordinates[inside]).query(
+        coordinates[outside], distance_upper_bound=radius
+    )
+    for hit in np.flatnonzero(np.isfinite(distances))[:1]:
+        return int(inside[nearest[hit]]), int(outside[hit])
+    return None
+
+
+def _join(rows: Any, columns: Any, n: int) -> NDArray[np.intp]:
+    """Return the components of n nodes with edges rows[i] – columns[i]."""
+    edges = np.ones(len(rows), np.int8)
+    return matrix_components(sp.coo_array((edges, (rows, columns)), shape=(n, n)))
