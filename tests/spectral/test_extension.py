@@ -1,4 +1,4 @@
-"""Rows that come later, against dense formulas, fitted eigenvectors and enlarged graphs."""
+"""Extension to new rows, against fitted eigenvectors and enlarged graphs."""
 
 from __future__ import annotations
 
@@ -13,48 +13,23 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.spectral.extension import (
+    compress_eigenvectors,
     cross_affinity,
     extend_eigenvectors,
 )
-from tests.extension_problems import (
+from tests.cross_problems import (
     KINDS,
     SMOOTHERS,
     crossed,
     data,
-    dense,
     fitted,
     gaussian,
-    later,
-    oracle,
+    new_rows,
     select,
     weights_of,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
-
-
-@pytest.mark.parametrize("smoother", SMOOTHERS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_rows_and_products_follow_the_formula(kind: str, smoother: Any) -> None:
-    cross, expected = crossed(kind, smoother), oracle(kind, smoother)
-    X = later(kind)
-    G = np.random.default_rng(0).normal(size=(expected.shape[1], 3))
-    Q = cross.compress(G)
-    assert Q.shape == (cross.n_columns, 3)
-    tolerance = 1e-3 if kind == "landmarks" else 1e-12
-    rows = cross.rows(X)
-    assert rows.shape == (len(X), cross.n_columns)
-    assert_allclose(dense(rows) @ Q, expected @ G, atol=tolerance)
-    assert_allclose(cross.product(X, Q), expected @ G, atol=tolerance)
-    if cross.kind in ("points", "neighbours", "weights"):
-        everything = dense(rows) @ cross.compress(np.eye(len(expected.T)))
-        assert_allclose(everything, expected, rtol=1e-10, atol=1e-14)
-
-
-def test_kinds() -> None:
-    names = [crossed(kind).kind for kind in KINDS]
-    expected = ["table", "incidence", "landmarks", "points", "points", "neighbours", "neighbours"]
-    assert names == [*expected, "weights"]
 
 
 # --- fitted rows --------------------------------------------------------------------------------
@@ -82,7 +57,7 @@ def test_fitted_rows_of_cars_are_reproduced() -> None:
 
 
 def test_given_rows_of_a_matrix_with_loops_are_reproduced() -> None:
-    """A fitted node's own row of W + S, its loop on the diagonal, is its row of I − L scaled."""
+    """A row of W + S of a fitted node is its row of I − L, scaled."""
     points = data(120)["points"]
     matrix = gaussian(points, points, 1.5)
     L = lg.Laplacian(lg.AdjacencyGraph(matrix))
@@ -90,11 +65,11 @@ def test_given_rows_of_a_matrix_with_loops_are_reproduced() -> None:
     H = np.random.default_rng(0).normal(size=(120, 2))
     assert_allclose(cross.product(matrix, cross.compress(H)), H - L @ H, atol=1e-12)
     pairs = lg.eigenpairs(L, 4)
-    assert pairs.eigenvalues.max() < 0.9  # beyond, vectors are damped
+    assert pairs.eigenvalues.max() < 0.9  # beyond, the extension is damped
     assert_allclose(extend_eigenvectors(cross, pairs, matrix), pairs.eigenvectors, atol=1e-8)
 
 
-def test_a_row_that_shares_no_value_with_another_is_reproduced() -> None:
+def test_row_without_common_values_is_reproduced() -> None:
     table = pd.DataFrame({"a": list("xxyyz"), "b": list("uvuvw")})
     L = lg.Laplacian(lg.Hypergraph.from_table(table))
     pairs = lg.eigenpairs(L, 2)
@@ -102,21 +77,31 @@ def test_a_row_that_shares_no_value_with_another_is_reproduced() -> None:
     assert_allclose(extended, pairs.eigenvectors, atol=1e-14)
 
 
-@pytest.mark.parametrize("smoother", SMOOTHERS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_null_vectors_continue_as_roots_of_degrees(kind: str, smoother: Any) -> None:
+def test_null_vectors_are_extended_by_roots_of_degrees(kind: str) -> None:
     """u = √((d + s) / Σ(d + s)) for eigenvalue zero, at new rows as at fitted ones."""
     graph, options, rows = fitted(kind)
-    L = lg.Laplacian(graph, smoother, **options)
-    X = later(kind)
+    X = new_rows(kind)
     degrees = weights_of(kind, graph, rows, X).sum(axis=1)
-    extra = {"identity": 1.0, "combined": 1.0, 2.5: 2.5}.get(smoother, 0.0)
-    pairs = lg.eigenpairs(L, graph.n_components)
-    total = extend_eigenvectors(cross_affinity(L), pairs, X) @ np.sqrt(
-        np.bincount(graph.components, weights=L.degrees)
+    for smoother in SMOOTHERS:
+        L = lg.Laplacian(graph, smoother, **options)
+        extra = {"identity": 1.0, "combined": 1.0, 2.5: 2.5}.get(smoother, 0.0)
+        pairs = lg.eigenpairs(L, graph.n_components)
+        total = extend_eigenvectors(cross_affinity(L), pairs, X) @ np.sqrt(
+            np.bincount(graph.components, weights=L.degrees)
+        )
+        tolerance = 1e-3 if kind == "landmarks" else 1e-10
+        assert_allclose(total, np.sqrt(degrees + extra), rtol=tolerance)
+
+
+def test_eigenvectors_with_eigenvalue_one_are_extended_by_zero() -> None:
+    pairs = lg.Eigenpairs(
+        np.array([0.0, 1 - 1e-7, 1.0, 1.5]), np.eye(120)[:, :4], np.zeros(4), "dense", 0, 1
     )
-    tolerance = 1e-3 if kind == "landmarks" else 1e-10
-    assert_allclose(total, np.sqrt(degrees + extra), rtol=tolerance)
+    cross = crossed("points")
+    compressed = compress_eigenvectors(cross, pairs)
+    assert not compressed[:, 1:3].any()
+    assert_allclose(compressed[3, 3], -2 * cross.compress(np.eye(120))[3, 3])
 
 
 # --- enlarged graphs ----------------------------------------------------------------------------
@@ -165,3 +150,39 @@ def test_extension_of_a_table_approaches_that_of_the_enlarged_one() -> None:
     }
     X = pd.DataFrame(columns)
     assert enlarged_difference(lg.Hypergraph.from_table, X, 2000, 3) < 0.004
+
+
+# --- loops and malformed calls ------------------------------------------------------------------
+
+
+def test_loop_weights_of_new_rows() -> None:
+    graph, _, _ = fitted("incidence")
+    own, n = graph.loop_weights, graph.n_nodes
+    for smoother, expected in (
+        (own, 0.0),
+        (own + 0.7, 0.7),
+        (np.full(n, 0.3), 0.3),
+        (np.zeros(n), 0.0),
+        (0.3, 0.3),
+        ("hypergraph", 0.0),
+    ):
+        cross = cross_affinity(lg.Laplacian(graph, smoother))
+        assert_allclose(cross.loop_weight, expected, rtol=1e-12)
+    uneven = lg.Laplacian(graph, np.arange(1.0, n + 1))
+    with pytest.raises(ValueError, match="loop_weight: expected the loop weight of new rows"):
+        cross_affinity(uneven)
+    assert cross_affinity(uneven, loop_weight=0.5).loop_weight == 0.5
+    # A number is used as it is, also if all loops of the hypergraph itself are equal.
+    ring = lg.Hypergraph([[1, 1], [1, 1]])
+    assert cross_affinity(lg.Laplacian(ring, 2.0)).loop_weight == 2.0
+
+
+def test_malformed_calls() -> None:
+    graph = lg.AdjacencyGraph([[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match="laplacian: expected a Laplacian, got AdjacencyGraph"):
+        cross_affinity(graph)  # type: ignore[arg-type]
+    for loop in (-1.0, np.nan, np.inf, "1", True, [1.0]):
+        with pytest.raises(ValueError, match="loop_weight: expected"):
+            cross_affinity(lg.Laplacian(graph), loop_weight=loop)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="cross: expected a CrossAffinity"):
+        extend_eigenvectors(None, None, None)  # type: ignore[arg-type]

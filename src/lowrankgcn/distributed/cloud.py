@@ -21,12 +21,12 @@ from lowrankgcn.estimators.inputs import PointInputs, point_units
 from lowrankgcn.estimators.reading import check_new_rows, check_size
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs.cells import Name
+from lowrankgcn.graphs.cross.points import misfit_rows
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import random_test_rows
 from lowrankgcn.operators.fastsum import RANDOM_LANDMARKS
 from lowrankgcn.operators.gaussian import PointCloud, centre_and_bandwidth
 from lowrankgcn.operators.landmarks import candidate_rows, random_landmark_rows
-from lowrankgcn.spectral.extension.build import misfit_rows
 
 __all__ = ["BlockCloud", "PointReader", "SampledCloud", "fit_cloud"]
 

@@ -37,6 +37,7 @@ from lowrankgcn.distributed.kernel_rows import KernelRows, LandmarkRows, ModeRow
 from lowrankgcn.distributed.ritz import Ritz, Trial, rayleigh_ritz, trial_basis
 from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.exceptions import AccuracyWarning, warn_caller
+from lowrankgcn.graphs.cross.fourier import wide_grid
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import (
     LOWEST_DEGREES,
@@ -52,7 +53,6 @@ from lowrankgcn.operators.fastsum import (
     choose_random_landmarks,
     fourier_tolerance,
 )
-from lowrankgcn.spectral.extension.fourier import wide_grid
 
 __all__ = ["PointSpectrum", "solve"]
 

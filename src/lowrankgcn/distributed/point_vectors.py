@@ -19,8 +19,8 @@ from lowrankgcn.distributed.cloud import BlockCloud
 from lowrankgcn.distributed.kernel_passes import weighted_columns
 from lowrankgcn.distributed.kernel_rows import Normaliser
 from lowrankgcn.distributed.point_spectrum import PointSpectrum
+from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.extension.base import CrossAffinity
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["FittedPoints", "PointPairs", "PointVectors"]

@@ -52,12 +52,11 @@ from lowrankgcn.estimators.reading import Kind
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.exceptions import RankWarning, warn_caller
 from lowrankgcn.graphs import GaussianGraph
+from lowrankgcn.graphs.cross.fourier import FourierCross
+from lowrankgcn.graphs.cross.points import LandmarkCross, misfit_of, misfit_rows
 from lowrankgcn.operators import DenseFactor, FloatArray
 from lowrankgcn.spectral.decompose import look_at_cut
 from lowrankgcn.spectral.eigenpairs import choose_smallest
-from lowrankgcn.spectral.extension.build import misfit_of, misfit_rows
-from lowrankgcn.spectral.extension.fourier import FourierCross
-from lowrankgcn.spectral.extension.points import LandmarkCross
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import SMOOTHERS, Laplacian
 from lowrankgcn.training import Features

@@ -45,8 +45,8 @@ from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
 from lowrankgcn.estimators.reading import Kind
 from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.graphs.cross.sparse import TableCross
 from lowrankgcn.operators import DenseFactor, FloatArray
-from lowrankgcn.spectral.extension.sparse import TableCross
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.training import Features

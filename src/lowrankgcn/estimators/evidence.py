@@ -15,13 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.spectral.extension.base import row_scale
+from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.kernel import Kernel
 
 __all__ = ["MOST_ROWS", "Evidence", "LabelledRows", "gather", "response_of", "spread_over"]
@@ -30,8 +28,6 @@ FloatArray = NDArray[np.float64]
 
 #: Labelled rows kept at most: nobody reads more of them.
 MOST_ROWS = 1000
-
-_ENTRIES = 2**22  # of incidences at a time
 
 
 @saved
@@ -132,7 +128,7 @@ def gather(
     extended, seen = _placed(model, graph, X, index)
     codes = labels.codes[chosen].astype(np.int64)
     rows = LabelledRows(index.astype(np.int64), codes, extended, seen)
-    return Evidence(tuple(map(response_of, members)), _average(model, graph), rows)
+    return Evidence(tuple(map(response_of, members)), graph.mean_cross_row(model.cross), rows)
 
 
 def _placed(
@@ -141,17 +137,7 @@ def _placed(
     """Extended vectors and features of some of the fitted rows."""
     if not isinstance(X, Graph):
         return model.place(X.iloc[index] if hasattr(X, "iloc") else X[index])
-    if isinstance(graph, GaussianGraph):
-        return model.place(graph.points[index])
-    if isinstance(graph, AdjacencyGraph):
-        near = graph.neighbours
-        return model.place(graph.adjacency[index] if near is None else near.points[index])
-    assert isinstance(graph, Hypergraph)
-    scale = _row_factors(model, graph)[index]
-    extended = np.empty((len(index), model.basis.shape[1]))
-    for start, stop in chunks(len(index), max(1, _ENTRIES // graph.n_hyperedges)):
-        incidences = graph.incidence.take(index[start:stop])
-        extended[start:stop] = scale[start:stop, None] * (incidences @ model.basis)
+    extended = graph.fitted_product(model.cross, index, model.basis)
     if model.width is None:
         return extended, np.zeros((len(index), 0))
     return extended, model.inputs.features(None, extended)
@@ -173,19 +159,3 @@ def response_of(member: Member) -> FloatArray | None:
     kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
     total: FloatArray = np.sum([np.abs(kernel.response) for kernel in kernels], axis=0)
     return total.astype(np.float64)
-
-
-def _average(model: Model, graph: Graph) -> FloatArray | None:
-    """Mean of a(x) = h(x) √(d(x) + s)/d(x), as the cross-affinity would have it."""
-    if model.cross.kind not in ("table", "incidence") or not isinstance(graph, Hypergraph):
-        return None
-    factors = _row_factors(model, graph)
-    mean: FloatArray = graph.incidence.transpose_product(factors) / graph.n_nodes
-    return mean
-
-
-def _row_factors(model: Model, graph: Hypergraph) -> FloatArray:
-    """√(d + s)/d, which makes a row's incidences a(x)."""
-    divisor, root = row_scale(np.asarray(graph.node_degrees), model.cross.loop_weight)
-    factors: FloatArray = root / divisor
-    return factors

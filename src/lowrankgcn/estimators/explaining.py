@@ -44,7 +44,7 @@ from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import By, ExplainedRow, Explanation
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.pulls import Pulls, pulls_of_hyperedges, pulls_of_rows, pulls_of_values
-from lowrankgcn.spectral.extension.sparse import TableCross
+from lowrankgcn.graphs.cross.sparse import TableCross
 
 __all__ = ["explain"]
 

@@ -16,8 +16,9 @@ from torch import Tensor
 
 from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork
 from lowrankgcn.estimators.members import Member
+from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.nn import Propagation
-from lowrankgcn.spectral.extension import CrossAffinity, compress_eigenvectors
+from lowrankgcn.spectral.extension import compress_eigenvectors
 from lowrankgcn.spectral.filters import Filter, Polynomial
 from lowrankgcn.spectral.filters.library import Custom
 from lowrankgcn.spectral.kernel import Kernel, kernel

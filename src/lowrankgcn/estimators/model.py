@@ -18,7 +18,7 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.extended import ExtendedNetwork
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs
-from lowrankgcn.spectral.extension import CrossAffinity
+from lowrankgcn.graphs.cross.base import CrossAffinity
 
 __all__ = ["Model"]
 

@@ -23,7 +23,7 @@ from lowrankgcn.estimators.model import Model
 from lowrankgcn.graphs import TableEncoder
 from lowrankgcn.graphs.cells import read_table
 from lowrankgcn.graphs.columns import BinnedColumn
-from lowrankgcn.spectral.extension.sparse import IncidenceCross, TableCross
+from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
 
 __all__ = ["Pulls", "pulls_of_hyperedges", "pulls_of_rows", "pulls_of_values"]
 

@@ -32,6 +32,8 @@ from lowrankgcn._validation import (
 )
 from lowrankgcn.graphs.base import Graph, RowKind, read_only
 from lowrankgcn.graphs.components import matrix_components
+from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
+from lowrankgcn.graphs.cross.sparse import NeighbourCross, WeightCross
 from lowrankgcn.graphs.matrices import csr_copy
 from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours, NeighbourWeights
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
@@ -245,6 +247,22 @@ class AdjacencyGraph(Graph):
         """Points of a graph built by :meth:`knn`, shape (n, d)."""
         near = self.neighbours
         return None if near is None else np.ldexp(near.points, near.exponent)
+
+    def cross_affinity(
+        self, affinity: Affinity, degrees: FloatArray, loop_weight: float
+    ) -> CrossAffinity:
+        """Return the weights of new points to their neighbours, or of given rows of weights."""
+        columns = diagonal_factor(degrees)
+        if self.neighbours is None:
+            return WeightCross(loop_weight=loop_weight, columns=columns, n_nodes=self.n_nodes)
+        return NeighbourCross(loop_weight=loop_weight, columns=columns, neighbours=self.neighbours)
+
+    def fitted_product(
+        self, cross: CrossAffinity, index: NDArray[np.intp], Q: FloatArray
+    ) -> FloatArray:
+        """Return ``cross.product`` for the points or weights of some nodes."""
+        rows = self.adjacency if self.node_data is None else self.node_data
+        return cross.product(rows[index], Q)
 
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
         facts: dict[str, int | float] = {"joined pairs": int((self.adjacency > 0).sum()) // 2}

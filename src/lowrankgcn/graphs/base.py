@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.graphs.components import number_components
+from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 
@@ -88,6 +89,40 @@ class Graph(ABC):
     @abstractmethod
     def row_columns(self) -> Sequence[str | int]:
         """Columns of such rows: names, or positions if they have no names."""
+
+    @abstractmethod
+    def cross_affinity(
+        self, affinity: Affinity, degrees: FloatArray, loop_weight: float
+    ) -> CrossAffinity:
+        """Return the normalised weights between new rows and the nodes.
+
+        Parameters
+        ----------
+        affinity : Affinity
+            Result of :meth:`affinity`.
+        degrees : (n,) array
+            The normalising diagonal D + S of the Laplacian.
+        loop_weight : float
+            Loop of new rows, in addition to the loops of a hypergraph itself.
+        """
+
+    @abstractmethod
+    def fitted_product(
+        self, cross: CrossAffinity, index: NDArray[np.intp], Q: FloatArray
+    ) -> FloatArray:
+        """Return ``cross.product`` for the rows of some nodes, shape (len(index), c).
+
+        Parameters
+        ----------
+        cross : CrossAffinity
+            Result of :meth:`cross_affinity`.
+        index : (q,) int array
+        Q : (m, c) array
+        """
+
+    def mean_cross_row(self, cross: CrossAffinity) -> FloatArray | None:
+        """Return the mean of the rows a(x) over all nodes, shape (m,), for hypergraphs."""
+        return None
 
     @property
     def node_data(self) -> NDArray[Any] | None:

@@ -31,13 +31,19 @@ from lowrankgcn._validation import (
 )
 from lowrankgcn.graphs.base import Graph, RowKind, magnitude, read_only
 from lowrankgcn.graphs.components import point_components
-from lowrankgcn.operators import FloatArray
+from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
+from lowrankgcn.graphs.cross.fourier import FourierCross
+from lowrankgcn.graphs.cross.points import LandmarkCross, PointCross
+from lowrankgcn.operators import DiagonalPlusLowRank, FloatArray
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
+from lowrankgcn.operators.fourier import GaussianFourier
 from lowrankgcn.operators.gaussian import EDGE_RADIUS, PointCloud
+from lowrankgcn.operators.landmarks import LandmarkFactor
 
 __all__ = ["GaussianGraph"]
 
+_KEPT_POINTS = 50_000  # up to so many points, new rows get exact weights to all of them
 _BANDWIDTH_SAMPLE = 1000  # points whose distances choose the bandwidth
 
 
@@ -134,6 +140,30 @@ class GaussianGraph(Graph):
     def node_data(self) -> FloatArray:
         """The points, shape (n, d)."""
         return self.points
+
+    def cross_affinity(
+        self, affinity: Affinity, degrees: FloatArray, loop_weight: float
+    ) -> CrossAffinity:
+        """Return the weights of new points through landmarks, Fourier modes or all points."""
+        operator, cloud = affinity.operator, self.cloud
+        factor = operator.factor if isinstance(operator, DiagonalPlusLowRank) else None
+        if isinstance(factor, LandmarkFactor):
+            return LandmarkCross.from_factor(cloud, factor, degrees, loop_weight)
+        if isinstance(operator, GaussianFourier) and self.n_nodes > _KEPT_POINTS:
+            return FourierCross.from_sum(cloud, affinity, degrees, loop_weight)
+        return PointCross(
+            loop_weight=loop_weight,
+            columns=diagonal_factor(degrees),
+            centre=cloud.centre,
+            bandwidth=cloud.bandwidth,
+            coordinates=np.ascontiguousarray(cloud.coordinates),
+        )
+
+    def fitted_product(
+        self, cross: CrossAffinity, index: NDArray[np.intp], Q: FloatArray
+    ) -> FloatArray:
+        """Return ``cross.product`` for some of the points."""
+        return cross.product(self.points[index], Q)
 
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
         meaning = (

@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import (
     MOST_NODES,
     choice,
@@ -34,6 +35,8 @@ from lowrankgcn._validation import (
 )
 from lowrankgcn.graphs.base import Graph, RowKind, read_only
 from lowrankgcn.graphs.components import incidence_components
+from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale, row_scale
+from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
 from lowrankgcn.graphs.matrices import binary_matrix, node_set, positive_weights
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
@@ -41,6 +44,8 @@ from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.codes import CodeFactor
 
 __all__ = ["Hypergraph"]
+
+_ENTRIES = 2**22  # of the dense incidence matrix at a time
 
 Singletons = Literal["keep", "drop"]
 
@@ -333,6 +338,41 @@ class Hypergraph(Graph):
     def node_data(self) -> NDArray[Any] | None:
         """Hyperedges of the cells of an encoded table, shape (n, p)."""
         return self.incidence.codes if isinstance(self.incidence, CodeFactor) else None
+
+    def cross_affinity(
+        self, affinity: Affinity, degrees: FloatArray, loop_weight: float
+    ) -> CrossAffinity:
+        """Return the weights of new rows through common hyperedges."""
+        scale = self.hyperedge_weights / self.hyperedge_sizes
+        fields: dict[str, Any] = {
+            "loop_weight": loop_weight,
+            "columns": ScaledFactor(self.incidence, node_scale(degrees), scale),
+            "weights": self.hyperedge_weights,
+        }
+        if self.encoder is not None:
+            return TableCross(encoder=self.encoder, **fields)
+        numbers = self.hyperedge_numbers.astype(np.int64)
+        return IncidenceCross(numbers=numbers, n_given=self.n_given, **fields)
+
+    def fitted_product(
+        self, cross: CrossAffinity, index: NDArray[np.intp], Q: FloatArray
+    ) -> FloatArray:
+        """Return ``cross.product`` for the rows of some nodes."""
+        scale = self._row_factors(cross)[index, None]
+        product = np.empty((len(index), Q.shape[1]))
+        for start, stop in chunks(len(index), max(1, _ENTRIES // max(1, self.n_hyperedges))):
+            product[start:stop] = self.incidence.take(index[start:stop]) @ Q
+        return product * scale
+
+    def mean_cross_row(self, cross: CrossAffinity) -> FloatArray:
+        """Return the mean of the rows a(x) = h(x) √(d(x) + s)/d(x) over all nodes."""
+        mean: FloatArray = self.incidence.transpose_product(self._row_factors(cross)) / self.n_nodes
+        return mean
+
+    def _row_factors(self, cross: CrossAffinity) -> FloatArray:
+        """Return √(d + s)/d, which turns incidences into a(x), shape (n,)."""
+        divisor, root = row_scale(np.asarray(self.node_degrees), cross.loop_weight)
+        return root / divisor
 
     def is_built_from(self, X: Any) -> bool:
         """Return whether the table X has the same codes."""

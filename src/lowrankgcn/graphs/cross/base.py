@@ -1,4 +1,4 @@
-"""What every kind of cross-affinity shares: normalisation and products in chunks."""
+"""The interface of all cross-affinities, and their normalisation."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import scipy.sparse as sp
 
 from lowrankgcn._codec import NOT_SAVED
 from lowrankgcn._validation import finite_array, invalid, positive_float
-from lowrankgcn.operators import Factor, FloatArray
+from lowrankgcn.operators import Factor, FloatArray, SparseFactor
 
-__all__ = ["CrossAffinity", "node_scale", "row_scale"]
+__all__ = ["CrossAffinity", "diagonal_factor", "node_scale", "row_scale"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CrossAffinity(ABC):
-    r"""Normalised weights between rows that come later and the n fitted nodes.
+    r"""Normalised weights between new rows and the n fitted nodes.
 
     With weights w(x, i), degree d(x) = Σ w(x, i) and loop s(x) of a new row x,
 
@@ -26,25 +26,25 @@ class CrossAffinity(ABC):
               \Big/ \Big(1 - \frac{s(x)}{d(x) + s(x)}\Big) = a(x)^T C^T e_i
 
     continues the rows of I − 𝓛 = (D+S)^{-1/2} (W+S) (D+S)^{-1/2} (section A2.4). The last factor
-    gives the row's own loop, whose other end is not among the fitted nodes, to its neighbours:
-    right for the eigenvalue zero, an approximation for others. a(x) has m entries that depend on x
-    alone, C (n×m) belongs to the fitted graph: what is to be applied to later rows is compressed to
-    m rows once, and then neither C nor the graph is needed.
+    distributes the loop of the new row, which is not a fitted node, to its neighbours. This is
+    exact for the eigenvalue zero and an approximation for others. The m entries of a(x) depend on x
+    alone; C (n×m) belongs to the fitted graph. Vectors over the nodes are compressed to m rows
+    once; afterwards neither C nor the graph is needed.
 
     Attributes
     ----------
     kind : str
         Name of the kind.
     least_divisor : float
-        Eigenvectors are continued by 1/(1−λ), and by less where λ is closer to 1 than this.
+        Eigenvectors are extended by the factor 1/(1−λ), or by less if |1−λ| is below this.
     loop_weight : float
-        s(x) beyond the loops that a hypergraph has of its own.
+        s(x), in addition to the loops of a hypergraph itself.
     columns : Factor or None
-        C; not saved, None after reading from a file.
+        C. It is not saved: None for a cross-affinity read from a file.
     """
 
     kind: ClassVar[str]
-    # A new point's weights are not those of a fitted one, and 1/(1−λ) enlarges the difference.
+    # New points have other weights than fitted ones, and 1/(1−λ) amplifies the difference.
     least_divisor: ClassVar[float] = 0.1
 
     loop_weight: float
@@ -56,40 +56,40 @@ class CrossAffinity(ABC):
     @property
     @abstractmethod
     def n_columns(self) -> int:
-        """Number m of columns of C: hyperedges, landmarks, or nodes."""
+        """Number m of columns of C: hyperedges, landmarks, modes or nodes."""
 
     @abstractmethod
     def rows(self, X: Any) -> FloatArray | sp.csr_array:
-        """The rows a(x), shape (q, m); zero where x has no affinity to any fitted node.
+        """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node.
 
         Parameters
         ----------
         X : table, points, incidence rows or weights
-            q rows like those the graph was made of.
+            q rows like those the graph was built from.
 
         Returns
         -------
         ndarray or csr_array, shape (q, m)
-            Sparse but for Gaussian graphs.
+            Dense for Gaussian graphs, otherwise sparse.
         """
 
     @abstractmethod
     def _product(self, X: Any, Q: FloatArray) -> FloatArray:
-        """The product rows(X) @ Q."""
+        """Return the product rows(X) @ Q."""
 
     def product(self, X: Any, Q: Any) -> FloatArray:
-        """The product ``rows(X) @ Q``, shape (q, c), without holding all rows at once.
+        """Return ``rows(X) @ Q``, shape (q, c), without storing all rows.
 
         Parameters
         ----------
         X : table, points, incidence rows or weights
-            q rows like those the graph was made of.
+            q rows like those the graph was built from.
         Q : (m, c) array
-            What :meth:`compress` returned.
+            Result of :meth:`compress`.
 
         Notes
         -----
-        A row's result has the same bits whichever rows it comes with.
+        The result for a row is independent of the other rows, to rounding.
         """
         block = np.ascontiguousarray(finite_array(Q, "Q", ndim=2))
         if len(block) != self.n_columns:
@@ -97,7 +97,7 @@ class CrossAffinity(ABC):
         return self._product(X, block)
 
     def compress(self, G: Any) -> FloatArray:
-        """The product Cᵀ G, shape (m, c), for G of shape (n, c).
+        """Return Cᵀ G, shape (m, c), for G of shape (n, c).
 
         Raises
         ------
@@ -106,7 +106,7 @@ class CrossAffinity(ABC):
         """
         if self.columns is None:
             raise invalid("compress", "a cross-affinity of a fitted graph", "a restored one")
-        # What is stored in single precision is not copied, but brought to double part by part.
+        # Single precision blocks are not copied as a whole; the factor converts them in parts.
         single = isinstance(G, np.ndarray) and G.dtype == np.float32 and G.ndim == 2
         block = G if single else finite_array(G, "G", ndim=2)
         if single and not np.isfinite(block.sum(axis=0, dtype=np.float64)).all():
@@ -117,10 +117,10 @@ class CrossAffinity(ABC):
 
 
 def row_scale(degrees: FloatArray, loop_weight: float) -> tuple[FloatArray, FloatArray]:
-    """Divisor d(x) and factor √(d(x) + s(x)) that turn a row's weights into a(x).
+    """Return the divisor d(x) and the factor √(d(x) + s(x)) that turn weights into a(x).
 
-    Where the degree is zero, so is the factor. Divided first, weights do not exceed one however
-    small their sum is.
+    The factor is zero where the degree is. Dividing first keeps weights below one even if the
+    degree is tiny.
 
     >>> row_scale(np.array([0.25, 0.0]), 2.0)
     (array([0.25, 1.  ]), array([1.5, 0. ]))
@@ -131,7 +131,7 @@ def row_scale(degrees: FloatArray, loop_weight: float) -> tuple[FloatArray, Floa
 
 
 def node_scale(degrees: FloatArray) -> FloatArray:
-    """T = (D + S)^{-1/2}, shape (n,); 0 for nodes with neither edge nor loop.
+    """Return T = (D + S)^{-1/2}, shape (n,); 0 for nodes with neither edge nor loop.
 
     >>> node_scale(np.array([4.0, 0.0]))
     array([0.5, 0. ])
@@ -139,3 +139,8 @@ def node_scale(degrees: FloatArray) -> FloatArray:
     scale = np.zeros(len(degrees))
     np.divide(1.0, np.sqrt(degrees), out=scale, where=degrees > 0)
     return scale
+
+
+def diagonal_factor(degrees: FloatArray) -> SparseFactor:
+    """Return C = T as a sparse factor, for cross-affinities with one column per node."""
+    return SparseFactor(sp.csr_array(sp.diags_array(node_scale(degrees))))

@@ -1,4 +1,4 @@
-"""Graphs of every kind, rows that come later, and their affinities by dense formulas."""
+"""Graphs of every kind, new rows, and their affinities by dense formulas."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pandas as pd
 import scipy.sparse as sp
 
 import lowrankgcn as lg
-from lowrankgcn.spectral.extension import (
-    CrossAffinity,
-    cross_affinity,
-)
+from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.spectral.extension import cross_affinity
 
 KINDS = (
     *("table", "incidence", "landmarks", "points", "points in blocks"),
@@ -24,7 +22,7 @@ SMOOTHERS = (None, "none", "identity", "combined", 2.5)
 
 @cache
 def data(n: int, seed: int = 0) -> dict[str, Any]:
-    """Fitted rows and rows that come later are both drawn from the same sources."""
+    """Draw points, a table and an incidence matrix of n rows."""
     rng = np.random.default_rng(seed)
     clusters = rng.integers(2, size=n)
     points = rng.normal(size=(n, 2)) + 4.0 * np.stack([clusters, clusters], axis=1)
@@ -38,7 +36,7 @@ def data(n: int, seed: int = 0) -> dict[str, Any]:
 
 
 def fitted(kind: str, n: int = 120) -> tuple[lg.graphs.Graph, dict[str, Any], Any]:
-    """A graph of n rows, options of its Laplacian, and the rows."""
+    """Return a graph of n rows, options of its Laplacian, and the rows."""
     points, table, incidence = (data(n)[name] for name in ("points", "table", "incidence"))
     if kind == "table":
         return lg.Hypergraph.from_table(table, column_weights={"x": 2.0}), {}, table
@@ -61,8 +59,8 @@ def crossed(kind: str, smoother: Any = None, n: int = 120) -> CrossAffinity:
     return cross_affinity(lg.Laplacian(graph, smoother, **options))
 
 
-def later(kind: str, q: int = 40) -> Any:
-    """New rows for a graph of that kind."""
+def new_rows(kind: str, q: int = 40) -> Any:
+    """Return q new rows for a graph of the given kind."""
     name = kind if kind in ("table", "incidence") else "points"
     rows = data(q, seed=1)[name]
     return gaussian(rows, data(120)["points"], 1.5) if kind == "weights" else rows
@@ -86,7 +84,7 @@ def gaussian(X: np.ndarray, Y: np.ndarray, bandwidth: float) -> np.ndarray:
 
 
 def nearest(X: np.ndarray, Y: np.ndarray, k: int, binary: bool) -> np.ndarray:
-    """Weights of new points to their k nearest among Y, with the scales of the definition."""
+    """Return the weights of new points to their k nearest points of Y, by the definition."""
     among = np.sort(np.linalg.norm(Y[:, None] - Y, axis=2), axis=1)
     scales = among[:, k]  # the first is the point itself
     distances = np.linalg.norm(X[:, None] - Y, axis=2)
@@ -117,7 +115,7 @@ def weights_of(kind: str, graph: Any, fitted_rows: Any, X: Any) -> np.ndarray:
 def oracle(kind: str, smoother: Any) -> np.ndarray:
     """w̃(x, ·) by the formula, dense (q, n)."""
     graph, _, rows = fitted(kind)
-    weights = weights_of(kind, graph, rows, later(kind))
+    weights = weights_of(kind, graph, rows, new_rows(kind))
     extra = {"identity": 1.0, "combined": 1.0, 2.5: 2.5}.get(smoother, 0.0)
     among = weights_of(kind, graph, rows, rows)
     if kind in ("neighbours", "binary"):

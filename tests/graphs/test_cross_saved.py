@@ -1,4 +1,4 @@
-"""Saved cross-affinities: restored as they were, refused when damaged."""
+"""Cross-affinities are saved and restored; damaged files raise an error."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from numpy.testing import assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn._codec import decode, encode
+from lowrankgcn.graphs.cross.fourier import FourierCross
 from lowrankgcn.operators.modes import ModeGrid
 from lowrankgcn.spectral.extension import CrossAffinity, cross_affinity
-from lowrankgcn.spectral.extension.fourier import FourierCross
-from tests.extension_problems import KINDS, crossed, data, dense, later
+from tests.cross_problems import KINDS, crossed, data, dense, new_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
 
 
 def fourier() -> FourierCross:
-    laplacian = lg.Laplacian(lg.GaussianGraph(data(120)["points"], 1.5), method="fourier")
-    return FourierCross.from_laplacian(laplacian, 0.0)
+    graph = lg.GaussianGraph(data(120)["points"], 1.5)
+    affinity = graph.affinity(method="fourier")
+    return FourierCross.from_sum(graph.cloud, affinity, affinity.degrees, 0.0)
 
 
 def restored(cross: CrossAffinity) -> CrossAffinity:
@@ -36,7 +37,7 @@ def restored(cross: CrossAffinity) -> CrossAffinity:
 @pytest.mark.parametrize("kind", [*KINDS, "fourier"])
 def test_restored_cross_affinities_give_the_same_products(kind: str) -> None:
     cross = fourier() if kind == "fourier" else crossed(kind, "identity")
-    again, X = restored(cross), later(kind)
+    again, X = restored(cross), new_rows(kind)
     Q = np.random.default_rng(0).normal(size=(cross.n_columns, 4))
     assert type(again) is type(cross)
     assert_array_equal(again.product(X, Q), cross.product(X, Q))
@@ -68,7 +69,7 @@ def test_tables_with_cells_of_every_kind() -> None:
 
 
 @pytest.mark.parametrize("kind", ["table", "incidence", "landmarks", "fourier", "neighbours"])
-def test_damaged_arrays_are_refused(kind: str) -> None:
+def test_damaged_arrays_raise(kind: str) -> None:
     cross = fourier() if kind == "fourier" else crossed(kind)
     arrays, value = encode(cross)
     for name, array in arrays.items():
@@ -110,6 +111,7 @@ IMPOSSIBLE = {
     "no columns": ("coordinates", changed("points", coordinates=NONE.T)),
     "bandwidth": ("bandwidth", changed("points", bandwidth=0.0)),
     "no guides": ("guides", changed("fourier", guides=NONE)),
+    "dimension": ("grid", changed("fourier", grid=ModeGrid(np.zeros(4), np.ones(4), (1,) * 4, 0.1))),
     "degree": ("least_degree", changed("fourier", least_degree=0.0)),
     "scales": ("scales", lambda: replace(near(), scales=-near().scales)),
     "one point": ("points", lambda: replace(near(), points=np.ones((1, 2)), scales=np.ones(1))),
@@ -126,11 +128,11 @@ def near() -> Any:
     return crossed("neighbours").neighbours  # type: ignore[attr-defined]
 
 
-def test_impossible_fields_are_refused() -> None:
+def test_impossible_fields_raise() -> None:
     for case, (name, make) in IMPOSSIBLE.items():
         try:
             make()
         except ValueError as error:
             assert str(error).startswith(f"{name}: expected"), f"{case}: {error}"
         else:
-            pytest.fail(f"{case} was not refused")
+            pytest.fail(f"{case} was accepted")

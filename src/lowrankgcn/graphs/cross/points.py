@@ -1,0 +1,272 @@
+"""Cross-affinities of points under a Gaussian kernel, through landmarks or with all points.
+
+>>> import numpy as np
+>>> import lowrankgcn as lg
+>>> from lowrankgcn.spectral.extension import cross_affinity
+>>> points = np.random.default_rng(0).normal(size=(3000, 2))
+>>> L = lg.Laplacian(lg.GaussianGraph(points, bandwidth=2.0), tol=1e-3)
+>>> cross = cross_affinity(L)
+>>> cross.kind, cross.rows(np.zeros((4, 2))).shape == (4, cross.n_columns)
+('landmarks', True)
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._codec import saved
+from lowrankgcn._parallel import (
+    chunks,
+    map_chunks,
+    single_threaded_blas,
+    single_threaded_blas_if_small,
+    worthwhile_threads,
+)
+from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_float
+from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale, row_scale
+from lowrankgcn.operators import FloatArray, ScaledFactor
+from lowrankgcn.operators.gaussian import PointCloud, gaussian_kernel
+from lowrankgcn.operators.landmarks import LandmarkFactor
+
+__all__ = ["GaussianCross", "LandmarkCross", "PointCross", "misfit_of", "misfit_rows"]
+
+_TILE_COLUMNS = 8192
+_MISFIT_SAMPLE = 1000
+
+# Chosen by measurement with tol = 1e-3, where the worst direct weights fail from about here on;
+# the bound is more pessimistic with smaller tolerances and in more dimensions.
+_UNTRUSTED = 300.0
+
+# ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: 2e-13 within this squared radius.
+_GEMM_RADIUS_SQUARED = 500.0
+_MANY_DIMENSIONS = 8  # from here on matrix products are faster than coordinate differences
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GaussianCross(CrossAffinity):
+    """Points joined to fitted points by Gaussian weights."""
+
+    centre: FloatArray  # (d,)
+    bandwidth: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_shape(self.centre, "centre", None)
+        positive_float(self.bandwidth, "bandwidth")
+
+    @abstractmethod
+    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+        """Return a(x) for coordinates in units of the bandwidth, times Q unless it is None."""
+
+    def rows(self, X: Any) -> FloatArray:
+        """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node."""
+        return self._evaluate(self._coordinates(X), None)
+
+    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
+        return self._evaluate(self._coordinates(X), Q)
+
+    def _coordinates(self, X: Any) -> FloatArray:
+        points = finite_array(X, "X", ndim=2)
+        if points.shape[1] != len(self.centre):
+            raise invalid("X", f"{len(self.centre)} columns", points.shape[1])
+        with np.errstate(over="ignore"):
+            U = (points - self.centre) / self.bandwidth
+        # Squares overflow beyond 1e150 bandwidths; weights are zero at such distances.
+        return np.clip(U, -1e150, 1e150)
+
+    def _in_blocks(
+        self, block: Callable[..., FloatArray], size: int, U: FloatArray, Q: FloatArray | None
+    ) -> FloatArray:
+        """Evaluate `block(U, Q)` for `size` rows at a time."""
+        width = self.n_columns if Q is None else Q.shape[1]
+        result = np.empty((len(U), width))
+
+        def evaluate(start: int, stop: int) -> None:
+            result[start:stop] = block(U[start:stop], Q)
+
+        work = len(U) * self.n_columns * (1 if Q is None else width)
+        with single_threaded_blas():
+            map_chunks(evaluate, len(U), size, n_threads=worthwhile_threads(work))
+        return result
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LandmarkCross(GaussianCross):
+    """Points, joined to the fitted points through m landmarks; its size does not depend on n.
+
+    The kernel of the fitted points is F Fᵀ with F = K(X, P) R⁻ᵀ and K(P, P) = R Rᵀ
+    (:mod:`lowrankgcn.operators.landmarks`). A new point has the row f(x) = K(x, P) R⁻ᵀ, weights
+    F f(x) and degree d(x) = f(x)ᵀ Fᵀ1; C = T F.
+
+    The landmarks are fitted points, so the degree is at least Σ_p K(x, p), which replaces d(x) if
+    that is smaller. The error of a weight is at most √(1 − ‖f(x)‖²) √(1 − ‖F_i‖²) (Cauchy–Schwarz
+    for the positive semidefinite remainder of the kernel). Far from all points, where the sum of
+    these bounds exceeds 300 d(x), weights could have any sign: there x gets the mixture
+    Σ_p K(x, p) K(p, ·) of the weights of the landmarks, scaled to the degree of x.
+
+    Notes
+    -----
+    O(q m (d + m)) time, O(m²) memory.
+
+    Measured on three clouds each of 5000 normal points, against eigenvectors extended by exact
+    weights: three standard deviations from the mean in the plane they differ by at most 3e-3
+    (tol = 1e-3) or 2e-6 (tol = 1e-6), at five by at most 0.3 or 2e-3. Where the mixture replaces
+    direct weights, it bounds the worst case rather than improving the typical one: relative
+    differences of 0.5 to 1, mostly because it is too small, with the right direction in two and
+    three dimensions (cosine above 0.5) but hardly in ten (0.3). Direct weights are off by up to 8
+    with tol = 1e-3, also in sign; with tol = 1e-6 or in ten dimensions most of them are still right
+    to a tenth there. Use another `method` if rows far outside of the fitted points matter.
+    """
+
+    kind = "landmarks"
+
+    landmarks: FloatArray  # (m, d), in units of the bandwidth
+    inverse_root: FloatArray  # R⁻¹, (m, m), lower triangular
+    column_sums: FloatArray  # Fᵀ1, (m,)
+    misfit: float  # Σ √(1 − ‖F_i‖²) over the fitted points
+
+    @classmethod
+    def from_factor(
+        cls, cloud: PointCloud, factor: LandmarkFactor, degrees: FloatArray, loop_weight: float
+    ) -> LandmarkCross:
+        """Build the cross-affinity of a Gaussian graph that is summed through landmarks."""
+        n = factor.shape[0]
+        with single_threaded_blas_if_small(n):
+            column_sums = factor.transpose_product(np.ones(n))
+        return cls(
+            loop_weight=loop_weight,
+            columns=ScaledFactor(factor, node_scale(degrees)),
+            centre=cloud.centre,
+            bandwidth=cloud.bandwidth,
+            landmarks=np.ascontiguousarray(factor.landmarks),
+            inverse_root=np.ascontiguousarray(factor.inverse_root),
+            column_sums=column_sums,
+            misfit=misfit_of(factor.take(misfit_rows(n)), n),
+        )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        m = len(_check_points(self.landmarks, "landmarks", len(self.centre)))
+        expect_shape(self.inverse_root, "inverse_root", m, m)
+        expect_shape(self.column_sums, "column_sums", m)
+        positive_float(self.misfit, "misfit", zero=True)
+        if np.triu(self.inverse_root, 1).any() or self.inverse_root.diagonal().min() <= 0:
+            raise invalid("inverse_root", "a lower triangle with diagonal > 0", "another matrix")
+
+    @property
+    def n_columns(self) -> int:
+        """Number of landmarks."""
+        return len(self.landmarks)
+
+    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+        return self._in_blocks(self._block, 64, U, Q)
+
+    def _block(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+        kernel = gaussian_kernel(U, self.landmarks)
+        rows = kernel @ self.inverse_root.T
+        degrees = np.maximum(rows @ self.column_sums, kernel.sum(axis=1))
+        rest = np.maximum(1.0 - (rows * rows).sum(axis=1), 0.0)
+        far = np.sqrt(rest) * self.misfit > _UNTRUSTED * degrees
+        divisor, root = row_scale(degrees, self.loop_weight)
+        if far.any():
+            mixture = kernel[far] @ self._landmark_rows
+            rows[far] = mixture
+            divisor[far] = row_scale(mixture @ self.column_sums, 0.0)[0]
+        rows /= divisor[:, None]
+        rows *= root[:, None]
+        product: FloatArray = rows if Q is None else rows @ Q
+        return product
+
+    @cached_property
+    def _landmark_rows(self) -> FloatArray:
+        """The rows f(p) of the landmarks, shape (m, m)."""
+        rows: FloatArray = gaussian_kernel(self.landmarks, self.landmarks) @ self.inverse_root.T
+        return rows
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PointCross(GaussianCross):
+    """Points, joined to all fitted points by exact weights w(x, i) = exp(−‖x − x_i‖²/bandwidth²).
+
+    C = T is diagonal.
+
+    Notes
+    -----
+    O(q n (d + c)) time and O(q c) memory for products; stores all n points.
+    """
+
+    kind = "points"
+
+    coordinates: FloatArray  # (n, d), in units of the bandwidth
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_points(self.coordinates, "coordinates", len(self.centre))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of fitted points."""
+        return len(self.coordinates)
+
+    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+        return self._in_blocks(self._block, 16, U, Q)
+
+    def _block(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+        degrees = np.zeros(len(U))
+        total = np.zeros((len(U), self.n_columns if Q is None else Q.shape[1]))
+        for left, right in chunks(self.n_columns, _TILE_COLUMNS):
+            tile = self._tile(U, left, right)
+            degrees += tile.sum(axis=1)
+            if Q is None:
+                total[:, left:right] = tile
+            else:
+                total += tile @ Q[left:right]
+        divisor, root = row_scale(degrees, self.loop_weight)
+        total /= divisor[:, None]
+        total *= root[:, None]
+        return total
+
+    def _tile(self, U: FloatArray, left: int, right: int) -> FloatArray:
+        """Return the weights of some rows to the points left…right−1."""
+        fitted = self.coordinates[left:right]
+        if U.shape[1] < _MANY_DIMENSIONS or self._squared_radius > _GEMM_RADIUS_SQUARED:
+            return gaussian_kernel(U, fitted)
+        tile = gaussian_kernel(U, fitted, cancel=True)
+        far = np.flatnonzero(np.einsum("ij,ij->i", U, U) > _GEMM_RADIUS_SQUARED)
+        tile[far] = gaussian_kernel(U[far], fitted)
+        return tile
+
+    @cached_property
+    def _squared_radius(self) -> float:
+        return float(np.einsum("ij,ij->i", self.coordinates, self.coordinates).max())
+
+
+def misfit_rows(n: int) -> NDArray[np.intp]:
+    """Return the rows on which the misfit of landmarks is estimated, ascending."""
+    if n <= _MISFIT_SAMPLE:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, _MISFIT_SAMPLE, replace=False))
+
+
+def misfit_of(rows: FloatArray, n: int) -> float:
+    """Estimate the sum of √(1 − ‖F_i‖²) over n points from some rows of F."""
+    rest = np.maximum(1.0 - np.einsum("ij,ij->i", rows, rows), 0.0)
+    return n * float(np.sqrt(rest).mean())
+
+
+def _check_points(points: FloatArray, name: str, dimension: int) -> FloatArray:
+    expect_shape(points, name, None, dimension)
+    if not points.size:
+        raise invalid(name, "a row and a column", f"shape {points.shape}")
+    return points

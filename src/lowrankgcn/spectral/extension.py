@@ -1,0 +1,155 @@
+r"""Extension of eigenvectors and kernels to new rows by the Nyström formula.
+
+A new row x has normalised weights w̃(x, ·) to the fitted nodes (:class:`CrossAffinity`), which
+continue the rows of I − 𝓛. Eigenvectors follow by u(x) = w̃(x, ·) U (I − Λ)^{-1}. Kernels follow
+with ψ(λ) = (φ(λ) − φ(1))/(1 − λ): since 𝒦 = φ(1) I + (I − 𝓛) ψ(𝓛), row x of 𝒦H is
+φ(1) h(x) + w̃(x, ·) ψ(𝓛) H.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lowrankgcn._validation import invalid, positive_float
+from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
+
+__all__ = ["CrossAffinity", "compress_eigenvectors", "cross_affinity", "extend_eigenvectors"]
+
+_UNDEFINED = 1e-6  # neighbours do not determine eigenvectors with |1 − λ| below this
+_CONSTANT = 1e-12  # relative spread up to which loop weights are equal
+
+
+def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) -> CrossAffinity:
+    r"""Return the normalised weights between new rows and the nodes of a graph.
+
+    ========== ============================================== =============== ===================
+    kind       graph                                          rows            stores
+    ========== ============================================== =============== ===================
+    table      :meth:`Hypergraph.from_table`                  tables          the encoder
+    incidence  other hypergraphs                              incidences      hyperedge weights
+    landmarks  Gaussian graphs summed by "low-rank"           points          m landmarks
+    fourier    more than 50 000 points, summed by "fourier"   points          N Fourier modes
+    points     Gaussian graphs summed in any other way        points          all points
+    neighbours :meth:`AdjacencyGraph.knn`                     points          all points
+    weights    other adjacency graphs                         weights         n
+    ========== ============================================== =============== ===================
+
+    Parameters
+    ----------
+    laplacian : Laplacian
+        Laplacian of the fitted graph.
+    loop_weight : float, optional
+        Loop s(x) ≥ 0 of new rows, in addition to the loops of a hypergraph itself. By default it is
+        given by the smoother if that is the same number for all nodes, or such a number plus the
+        loops of the graph itself.
+
+    Raises
+    ------
+    ValueError
+        If the smoother is an array that does not determine `loop_weight`.
+
+    Examples
+    --------
+    Fitted rows of a table are reproduced exactly:
+
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.spectral.extension import cross_affinity, extend_eigenvectors
+    >>> table = lg.datasets.load_cars(as_frame=True).data
+    >>> L = lg.Laplacian(lg.Hypergraph.from_table(table))
+    >>> cross, pairs = cross_affinity(L), lg.eigenpairs(L, 16)
+    >>> extended = extend_eigenvectors(cross, pairs, table.iloc[:5])
+    >>> bool(np.abs(extended - pairs.eigenvectors[:5]).max() < 1e-12)
+    True
+    """
+    if not isinstance(laplacian, Laplacian):
+        raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
+    loop = _loop_weight(laplacian, loop_weight)
+    return laplacian.graph.cross_affinity(laplacian.affinity, laplacian.degrees, loop)
+
+
+def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray:
+    """Return Cᵀ U (I − Λ)^{-1}, shape (m, r), which extends eigenvectors without the graph.
+
+    1/(1−λ) is replaced by (1−λ)/δ² if |1−λ| < δ, the `least_divisor` of the cross-affinity, and by
+    zero if |1−λ| < 1e-6.
+    """
+    rest = 1.0 - pairs.eigenvalues
+    rest[np.abs(rest) < _UNDEFINED] = 0.0
+    inverse = rest / np.maximum(rest**2, cross.least_divisor**2)
+    return cross.compress(pairs.eigenvectors) * inverse
+
+
+def extend_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs, X: Any) -> FloatArray:
+    r"""Extend eigenvectors to new rows by the Nyström formula.
+
+    .. math:: u(x) = \tilde w(x, \cdot)\, U (I - \Lambda)^{-1}
+
+    Fitted nodes satisfy (1−λ) u_i = Σ_j (I − 𝓛)_ij u_j; this is the same equation for a new row.
+
+    Parameters
+    ----------
+    cross : CrossAffinity
+        Cross-affinity of the Laplacian that the eigenpairs belong to.
+    pairs : Eigenpairs
+        r pairs. Eigenvectors with eigenvalues within 1e-6 of 1 are extended by zero; those within
+        0.1, for points, by a smaller factor than 1/(1−λ).
+    X : table, points, incidence rows or weights
+        q rows like those the graph was built from.
+
+    Returns
+    -------
+    ndarray, shape (q, r)
+        Zero if a row has no affinity to any fitted node.
+
+    Notes
+    -----
+    O(n m r) once, and one product of the cross-affinity. The degrees of the fitted graph do not
+    include the new rows. Measured with 50 new points beside 500 in two clusters, against five
+    eigenvectors of the graph of all 550, over eight draws: relative differences of 0.03 to 0.06 and
+    0.05 to 0.15 for Gaussian graphs of bandwidth 1.5 and 0.7, 0.10 to 0.13 for ten nearest
+    neighbours, 0.12 to 0.14 for twenty with weights of 1. Eigenvectors of the 500 points themselves
+    change as much in Gaussian graphs, and by 0.06 to 0.10 in those of neighbours. For tables of 500
+    rows it is 0.01 if groups are clear, and up to 0.4 if they are not and the eigenvalues lie close
+    together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.spectral.extension import cross_affinity, extend_eigenvectors
+    >>> L = lg.Laplacian(lg.GaussianGraph(np.array([[0.0], [1.0], [2.0]]), bandwidth=1.0))
+    >>> extend_eigenvectors(cross_affinity(L), lg.eigenpairs(L, 1), np.array([[0.5], [900.0]]))
+    array([[1.05...],
+           [0. ...]])
+    """
+    if not isinstance(cross, CrossAffinity):
+        raise invalid("cross", "a CrossAffinity", type(cross).__name__)
+    return cross.product(X, compress_eigenvectors(cross, pairs))
+
+
+def _loop_weight(laplacian: Laplacian, given: float | None) -> float:
+    """Return the loop of a new row, in addition to the loops of the graph itself."""
+    if given is not None:
+        return positive_float(given, "loop_weight", zero=True)
+    smoother = laplacian.smoother
+    if smoother is None:
+        return 0.0
+    if isinstance(smoother, str):
+        return 1.0 if smoother in ("identity", "combined") else 0.0
+    if not np.ndim(smoother):
+        return float(smoother)
+    loops = laplacian.loop_weights
+    tolerance = _CONSTANT * max(float(loops.max()), 1e-300)
+    for beyond in (loops - laplacian.graph.loop_weights, loops):
+        constant = float(beyond.mean())
+        if constant >= 0 and np.abs(beyond - constant).max() <= tolerance:
+            return constant if constant > tolerance else 0.0
+    raise invalid(
+        "loop_weight", "the loop weight of new rows, because the smoother differs by node", "None"
+    )
