@@ -111,7 +111,10 @@ IMPOSSIBLE = {
     "no columns": ("coordinates", changed("points", coordinates=NONE.T)),
     "bandwidth": ("bandwidth", changed("points", bandwidth=0.0)),
     "no guides": ("guides", changed("fourier", guides=NONE)),
-    "dimension": ("grid", changed("fourier", grid=ModeGrid(np.zeros(4), np.ones(4), (1,) * 4, 0.1))),
+    "dimension": (
+        "grid",
+        changed("fourier", grid=ModeGrid(np.zeros(4), np.ones(4), (1,) * 4, 0.1)),
+    ),
     "degree": ("least_degree", changed("fourier", least_degree=0.0)),
     "scales": ("scales", lambda: replace(near(), scales=-near().scales)),
     "one point": ("points", lambda: replace(near(), points=np.ones((1, 2)), scales=np.ones(1))),
