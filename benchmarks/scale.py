@@ -218,7 +218,7 @@ def run_passes(n: int, folder: Path) -> dict[str, Any]:
     X = frame.drop(columns=["hidden", "class"])
     seconds: dict[str, float] = {}
     with dask.config.set(scheduler="synchronous"):
-        blocks = Blocks.of(X)
+        blocks = Blocks.from_collection(X)
         fit = classifier().fit(X.partitions[[0]], frame["class"].partitions[[0]])  # warm
 
         def timed(step: str, run: Any) -> Any:

@@ -42,3 +42,7 @@ def test_bars_are_not_taken_for_substitutions() -> None:
     for name, text in public_docstrings():
         prose = re.sub(r"``.*?``|`[^`]*`|^\.\. math::.*?(?=^\S)", "", text, flags=re.S | re.M)
         assert not re.search(r"\|[^\s|](?:[^|\n]*[^\s|])?\|", prose), name
+
+
+def test_dir_lists_the_public_names_only() -> None:
+    assert dir(lg) == sorted(lg.__all__)

@@ -28,7 +28,7 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __version__ = "0.1.0.dev0"
 
-_ESTIMATORS = ("GCNClassifier", "cross_validate", "load", "save")
+_ESTIMATORS = ("GCNClassifier", "estimate_accuracy", "load", "save")
 
 __all__ = [
     "AccuracyWarning",
@@ -46,9 +46,9 @@ __all__ = [
     "RankWarning",
     "TableEncoder",
     "UnlabelledComponentWarning",
-    "cross_validate",
     "datasets",
     "eigenpairs",
+    "estimate_accuracy",
     "exceptions",
     "filters",
     "kernel",
@@ -58,6 +58,10 @@ __all__ = [
     "save",
     "training",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> Any:

@@ -18,9 +18,9 @@ from lowrankgcn.operators.gaussian import PointCloud
 from tests.distributed.clouds import in_chunks
 
 from lowrankgcn.distributed.blocks import Blocks  # isort: skip
-from lowrankgcn.distributed import voxels  # isort: skip
+from lowrankgcn.distributed import point_components  # isort: skip
 from lowrankgcn.distributed.cloud import PointReader, SampledCloud, fit_cloud  # isort: skip
-from lowrankgcn.distributed.voxels import find_components  # isort: skip
+from lowrankgcn.distributed.point_components import find_components  # isort: skip
 
 CUTS = st.lists(st.integers(0, 80), max_size=5)
 
@@ -31,8 +31,8 @@ def cloud_of(
     classifier = lg.GCNClassifier(bandwidth=bandwidth)
     classifier.n_features_in_ = X.shape[1]
     array = in_chunks(X, cuts)
-    blocks, options = Blocks.of(array), read_settings(classifier.get_params())
-    reader = PointReader.of(classifier)
+    blocks, options = Blocks.from_collection(array), read_settings(classifier.get_params())
+    reader = PointReader.from_classifier(classifier)
     return blocks, fit_cloud(blocks, reader, options, array.chunks[0], seed=3)
 
 
@@ -71,7 +71,7 @@ def test_a_doubt_between_boxes_is_settled_by_the_points() -> None:
 
 
 def test_too_many_places_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(voxels, "_MOST_CUBES", 10)
+    monkeypatch.setattr(point_components, "_MOST_CUBES", 10)
     blocks, cloud = cloud_of(np.arange(40.0)[:, None] * 30.0, [7])
     with pytest.raises(ValueError, match="bandwidth: expected a larger one"):
         find_components(blocks, cloud.cloud)

@@ -148,7 +148,7 @@ def test_pieces_are_whole_blocks_in_order(lengths: list[int], most: int, take: l
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nodes, "_ROWS", most)
         patch.setattr(nodes, "_PIECES", 10**9)
-        made = BlockNodes.of(blocks, _Itself(), lengths, {}, np.float64)
+        made = BlockNodes.from_blocks(blocks, _Itself(), lengths, {}, np.float64)
     assert made.n == len(U)
     assert all(length <= max(most, *lengths, 0) for length in made.lengths)
     layer = SpectralLayer(rng.normal(size=(2, 4)), rng.normal(size=4), "tanh")

@@ -31,14 +31,14 @@ FINITE = st.floats(-1e300, 1e300, allow_subnormal=True)
 
 def known(table: Any, cuts: Any, **parameters: Any) -> SetUp:
     options = read_settings(lg.GCNClassifier(**parameters).get_params())
-    return set_up(Blocks.of(in_blocks(table, cuts)), options)
+    return set_up(Blocks.from_collection(in_blocks(table, cuts)), options)
 
 
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10**6), cuts=CUTS, n=st.integers(1, 60))
 def test_encoder_is_that_of_the_whole_table(seed: int, cuts: list[int], n: int) -> None:
     table = mixed_table(n, seed, missing=0.2)
-    fitted = fit_table(Blocks.of(in_blocks(table, cuts)))
+    fitted = fit_table(Blocks.from_collection(in_blocks(table, cuts)))
     assert fitted.encoder == TableEncoder.fit(table)
     for name, units in fitted.units.items():
         column = table[name].dropna()
@@ -50,7 +50,7 @@ def test_encoder_is_that_of_the_whole_table(seed: int, cuts: list[int], n: int) 
 
 def test_objects_that_are_numbers_in_one_block_and_texts_in_another() -> None:
     table = pd.DataFrame({"x": pd.Series([1.0, 2.5, None, "b", "a", 1], dtype=object)})
-    fitted = fit_table(Blocks.of(in_blocks(table, [3])))
+    fitted = fit_table(Blocks.from_collection(in_blocks(table, [3])))
     assert fitted.encoder == TableEncoder.fit(table)
     assert fitted.encoder.columns[0].labels == ("1", "2.5", "a", "b")
 
@@ -59,7 +59,7 @@ def test_arrays_have_columns_by_position() -> None:
     da = pytest.importorskip("dask.array")
     table, _ = texts(40, 0)
     array = table.to_numpy()
-    fitted = fit_table(Blocks.of(da.from_array(array, chunks=(7, 3))))
+    fitted = fit_table(Blocks.from_collection(da.from_array(array, chunks=(7, 3))))
     assert fitted.encoder == TableEncoder.fit(array)
     assert sum(fitted.lengths) == 40
 
@@ -82,8 +82,12 @@ def test_sums_do_not_depend_on_the_order(numbers: list[float], data: st.DataObje
     exponent = exponent_of(max(map(abs, numbers)))
     shuffled = np.array(data.draw(st.permutations(numbers)))
     cut = data.draw(st.integers(0, len(numbers)))
-    whole = FixedSum.of(np.array(numbers), exponent)
-    assert FixedSum.of(shuffled[:cut], exponent) + FixedSum.of(shuffled[cut:], exponent) == whole
+    whole = FixedSum.from_numbers(np.array(numbers), exponent)
+    assert (
+        FixedSum.from_numbers(shuffled[:cut], exponent)
+        + FixedSum.from_numbers(shuffled[cut:], exponent)
+        == whole
+    )
     slack = len(numbers) * 2.0 ** (exponent - 60)
     assert abs(whole.value() - float(np.sum(np.array(numbers, np.longdouble)))) <= slack
 
@@ -134,7 +138,7 @@ def test_blocks_and_order_of_rows_change_no_bit(cuts: list[int], order: list[int
 def test_too_many_values_are_refused_by_name() -> None:
     table = pd.DataFrame({"id": np.arange(5000).astype(str), "x": ["a", "b"] * 2500})
     with pytest.raises(ValueError, match="column 'id': expected at most 4096 distinct values"):
-        fit_table(Blocks.of(in_blocks(table, [])))
+        fit_table(Blocks.from_collection(in_blocks(table, [])))
     halves = pd.DataFrame({"x": np.arange(3000).astype(str), "y": np.arange(3000).astype(str)})
     with pytest.raises(ValueError, match="at most 4096 distinct values in all, got 6000"):
-        fit_table(Blocks.of(in_blocks(halves, [1000])))
+        fit_table(Blocks.from_collection(in_blocks(halves, [1000])))

@@ -9,7 +9,7 @@ from scipy import stats
 import lowrankgcn as lg
 from lowrankgcn._progress import listening
 from lowrankgcn.estimators.selection import stratified_folds
-from lowrankgcn.estimators.validation import cross_validate, wilson_interval
+from lowrankgcn.estimators.validation import estimate_accuracy, wilson_interval
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def quick(**options: object) -> lg.GCNClassifier:
 def test_same_as_hiding_labels_by_hand(spiral: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = spiral
     classifier = quick(architecture="reduced")
-    validation = cross_validate(classifier, X, y, n_folds=3, n_repeats=1)
+    validation = estimate_accuracy(classifier, X, y, n_folds=3, n_repeats=1)
     labelled = np.flatnonzero(y >= 0)
     seed = int(np.random.RandomState(0).randint(2**31 - 1))
     folds = stratified_folds(y[labelled], np.random.default_rng(seed), n_folds=3, n_repeats=1)
@@ -45,7 +45,7 @@ def test_same_as_hiding_labels_by_hand(spiral: tuple[np.ndarray, np.ndarray]) ->
 
 def test_what_it_holds(spiral: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = spiral
-    validation = cross_validate(quick(), X, y)
+    validation = estimate_accuracy(quick(), X, y)
     assert validation.n_folds == 10
     assert 0 <= validation.low < validation.accuracy <= validation.high <= 1
     assert validation.accuracy > 0.6
@@ -62,7 +62,7 @@ def test_small_classes() -> None:
     X = rng.random((40, 2))
     y = np.full(40, None, dtype=object)
     y[:7] = ["a", "a", "a", "a", "b", "b", "c"]
-    validation = cross_validate(quick(architecture="reduced", filter="constant"), X, y)
+    validation = estimate_accuracy(quick(architecture="reduced", filter="constant"), X, y)
     assert validation.n_rows == 6  # the only label of c stays
     assert validation.n_labelled == 7
     assert set(validation.recalls) == {"a", "b"}
@@ -72,7 +72,7 @@ def test_nothing_to_hide() -> None:
     X = np.random.default_rng(0).random((10, 2))
     y = np.r_[0, 1, np.full(8, -1)]
     with pytest.raises(ValueError, match="a class with two labels"):
-        cross_validate(quick(), X, y)
+        estimate_accuracy(quick(), X, y)
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,14 @@ def test_wrong_options(
     spiral: tuple[np.ndarray, np.ndarray], options: dict[str, int], said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
-        cross_validate(quick(), *spiral, **options)
+        estimate_accuracy(quick(), *spiral, **options)
 
 
 def test_wrong_arguments(spiral: tuple[np.ndarray, np.ndarray]) -> None:
     with pytest.raises(ValueError, match="classifier: expected a GCNClassifier"):
-        cross_validate("auto", *spiral)  # type: ignore[arg-type]
+        estimate_accuracy("auto", *spiral)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="y: expected 300 labels"):
-        cross_validate(quick(), spiral[0], spiral[1][:100])
+        estimate_accuracy(quick(), spiral[0], spiral[1][:100])
 
 
 @pytest.mark.parametrize(("right", "count"), [(0, 10), (7, 10), (10, 10), (450, 500), (1, 2)])
@@ -118,5 +118,5 @@ def test_steps_are_told(spiral: tuple[np.ndarray, np.ndarray]) -> None:
 def test_folds_are_told_and_nothing_else(spiral: tuple[np.ndarray, np.ndarray]) -> None:
     told: list[tuple[str, int, int]] = []
     with listening(lambda *step: told.append(step)):
-        cross_validate(quick(architecture="reduced", filter="constant"), *spiral, n_repeats=1)
+        estimate_accuracy(quick(architecture="reduced", filter="constant"), *spiral, n_repeats=1)
     assert told == [("cross-validation", done, 5) for done in range(6)]

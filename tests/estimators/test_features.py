@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.estimators import fitting
-from lowrankgcn.estimators.features import SeenFeatures, TableFeatures
+from lowrankgcn.estimators.features import ScaledFeatures, TableFeatures
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.training import Features, TensorFeatures, predict_held_out, train
 
@@ -39,7 +39,7 @@ def table(seed: int = 0) -> pd.DataFrame:
 def features_of(rows: pd.DataFrame, raw: bool) -> tuple[TableFeatures, np.ndarray]:
     graph = lg.Hypergraph.from_table(rows)
     inputs = TableInputs.fit(rows, graph, raw_features=raw)
-    return TableFeatures.of(inputs, rows, graph), inputs.features(rows)
+    return TableFeatures.from_table(inputs, rows, graph), inputs.features(rows)
 
 
 @pytest.mark.parametrize("raw", [False, True])
@@ -82,7 +82,7 @@ def test_features_as_a_candidate_sees_them() -> None:
     rng = np.random.default_rng(0)
     X, U = torch.as_tensor(rng.normal(size=(50, 4))), torch.as_tensor(rng.normal(size=(50, 3)))
     like = torch.empty(0, dtype=torch.float32)
-    seen = SeenFeatures(TensorFeatures(X), 2.0, (U.T @ X).numpy(), like)
+    seen = ScaledFeatures(TensorFeatures(X), 2.0, (U.T @ X).numpy(), like)
     index, W = torch.tensor([3, 1]), torch.as_tensor(rng.normal(size=(4, 2))).float()
     for got, expected in (
         (seen.take(index), 2 * X[index]),
@@ -92,7 +92,7 @@ def test_features_as_a_candidate_sees_them() -> None:
     ):
         assert got.dtype == torch.float32
         assert_allclose(got.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
-    unknown = SeenFeatures(TensorFeatures(X), 2.0, None, like)
+    unknown = ScaledFeatures(TensorFeatures(X), 2.0, None, like)
     assert_allclose(unknown.inner(U).numpy(), seen.inner(U).numpy(), rtol=1e-6)
     assert seen.square_sum() == pytest.approx(4 * float((X**2).sum()))
 

@@ -24,9 +24,9 @@ def test_weights_count_like_repeated_labels() -> None:
     """A label of weight three is that label three times."""
     weights = np.random.default_rng(1).integers(1, 4, len(CODES)).astype(float)
     shares = distributions()
-    score = Score.of(shares, FOLDS, CODES, weights)
+    score = Score.from_held_out(shares, FOLDS, CODES, weights)
     times = weights.astype(int)
-    repeated = Score.of(
+    repeated = Score.from_held_out(
         np.repeat(shares, times, axis=1), np.repeat(FOLDS, times, axis=1), np.repeat(CODES, times)
     )
     assert score.loss == pytest.approx(repeated.loss, rel=1e-12)
@@ -36,10 +36,14 @@ def test_weights_count_like_repeated_labels() -> None:
 
 def test_only_ratios_of_weights_count() -> None:
     shares, weights = distributions(), np.linspace(1.0, 2.0, len(CODES))
-    one, other = (Score.of(shares, FOLDS, CODES, unit * weights) for unit in (1.0, 1e250))
+    one, other = (
+        Score.from_held_out(shares, FOLDS, CODES, unit * weights) for unit in (1.0, 1e250)
+    )
     assert one.loss == pytest.approx(other.loss) and one.count == pytest.approx(other.count)
-    equal = Score.of(shares, FOLDS, CODES, np.full(len(CODES), 7.0))
-    assert astuple(equal) == pytest.approx(astuple(Score.of(shares, FOLDS, CODES)), rel=1e-12)
+    equal = Score.from_held_out(shares, FOLDS, CODES, np.full(len(CODES), 7.0))
+    assert astuple(equal) == pytest.approx(
+        astuple(Score.from_held_out(shares, FOLDS, CODES)), rel=1e-12
+    )
     assert equal.count == len(CODES) > one.count > 0.9 * len(CODES)
 
 

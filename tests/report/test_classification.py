@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.estimators import cross_validate
+from lowrankgcn.estimators import estimate_accuracy
 from lowrankgcn.files import choose_columns
 from lowrankgcn.report import Classification
 from lowrankgcn.report.certainty import Certainty, extremes
@@ -70,7 +70,7 @@ def test_columns_and_validation() -> None:
     )
     columns = choose_columns(frame, "kind")
     X, y = columns.features(frame), columns.labels(frame)
-    validation = cross_validate(quick(), X, y)
+    validation = estimate_accuracy(quick(), X, y)
     result = classified(quick(), X, y, frame, columns=columns, validation=validation)
     assert result.target == "kind"
     assert result.used == {"colour": "category", "grade": "category"}
@@ -87,7 +87,7 @@ def test_confusions_agree_with_the_shares_found() -> None:
     labels[40:] = -1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = cross_validate(quick(), points, labels)
+        found = estimate_accuracy(quick(), points, labels)
     right = sum(rows for own, put, rows in found.confusions if own == put)
     assert right == pytest.approx(found.accuracy * found.n_rows)
     for name, (share, rows) in found.recalls.items():

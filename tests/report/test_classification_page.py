@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowrankgcn.estimators import cross_validate
+from lowrankgcn.estimators import estimate_accuracy
 from lowrankgcn.files import choose_columns
 from lowrankgcn.report import Classification, render_classification
 from lowrankgcn.report.certainty import Certainty
@@ -58,7 +58,7 @@ def _hostile(n_classes: int) -> Classification:
         labels,
         frame,
         columns=columns,
-        validation=cross_validate(classifier, X, labels, n_folds=2, n_repeats=1),
+        validation=estimate_accuracy(classifier, X, labels, n_folds=2, n_repeats=1),
         source="<i>a folder</i>/" + "very-long-name-" * 20 + ".csv",
         command="lowrankgcn classify '<x>' " + "y" * 300,
     )
@@ -169,7 +169,7 @@ class TestWords:
     ) -> None:
         X = pd.DataFrame({"a": ["x", "y"] * 10})
         y = ["p", "q"] * 4 + [""] * 12
-        found = cross_validate(quick(), X, y)
+        found = estimate_accuracy(quick(), X, y)
         found = replace(found, accuracy=0.9, low=low, high=high, largest_class=largest)
         words = self.page(result, validation=found, classes=("p", "q", "r")).words
         assert "90 % of 8 labels came out right" in words

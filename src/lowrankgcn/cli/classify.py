@@ -19,7 +19,7 @@ from lowrankgcn.cli.failures import bad_input, noted_warnings, writing
 from lowrankgcn.cli.progress import progress
 from lowrankgcn.cli.tasks import Task
 from lowrankgcn.cli.telling import Told, line, validation_line
-from lowrankgcn.estimators import GCNClassifier, Validation, cross_validate, save
+from lowrankgcn.estimators import GCNClassifier, Validation, estimate_accuracy, save
 from lowrankgcn.files import write_file
 from lowrankgcn.report import Classification, render_classification
 from lowrankgcn.report.text import count, number, percent, plural
@@ -61,7 +61,7 @@ def run(task: Task) -> None:
     if request.validate:
         with progress("cross-validation", shown=shown), watch.timing("validation"), bad_input():
             with noted_warnings():  # fitting has the same
-                validation = cross_validate(classifier, task.features, task.labels)
+                validation = estimate_accuracy(classifier, task.features, task.labels)
         line(console, f"{'validation':<12}{validation_line(validation)}")
     with progress("fitting", shown=shown), bad_input(), noted_warnings() as warned:
         classifier.fit(task.features, task.labels)

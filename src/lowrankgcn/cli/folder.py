@@ -177,7 +177,7 @@ def _write(request: Request, frame: Any, classifier: GCNClassifier, whole: bool)
     shares = distributions.to_delayed().ravel()
     blocks = [
         task(block, share, classifier.classes_, request.target, kept, request.probabilities, whole)
-        for block, share in zip(Blocks.of(frame).tasks, shares, strict=True)
+        for block, share in zip(Blocks.from_collection(frame).tasks, shares, strict=True)
     ]
     write_folder(blocks, request.out)
 

@@ -7,7 +7,7 @@ exact (integers) any blocks do.
 
 >>> import dask.dataframe as dd, pandas as pd
 >>> frame = dd.from_pandas(pd.DataFrame({"x": range(10)}), npartitions=3)
->>> blocks = Blocks.of(frame)
+>>> blocks = Blocks.from_collection(frame)
 >>> blocks.lengths()
 (4, 3, 3)
 >>> blocks.reduce(lambda block: int(block["x"].sum()), lambda a, b: a + b)
@@ -102,7 +102,7 @@ class Blocks:
     empty: Any
 
     @classmethod
-    def of(cls, collection: Any) -> Blocks:
+    def from_collection(cls, collection: Any) -> Blocks:
         """The blocks of a Dask DataFrame, Series or array; arrays are cut along rows only."""
         if isinstance(collection, da.Array):
             if collection.ndim > 1:
@@ -177,7 +177,7 @@ class KeptBlocks:
 
     Examples
     --------
-    >>> kept = Blocks.of(da.arange(10, chunks=4)).kept()
+    >>> kept = Blocks.from_collection(da.arange(10, chunks=4)).kept()
     >>> int(kept.reduce(np.sum, lambda a, b: a + b))
     45
     """

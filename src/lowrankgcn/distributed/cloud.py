@@ -18,7 +18,7 @@ from lowrankgcn.distributed.survey import Spread, survey
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.graph_choice import bandwidth_of, bandwidth_rows
 from lowrankgcn.estimators.inputs import PointInputs, point_units
-from lowrankgcn.estimators.reading import check_new_rows, check_size
+from lowrankgcn.estimators.rows import check_new_rows, check_size
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs.cells import Name
 from lowrankgcn.graphs.cross.points import misfit_rows
@@ -48,7 +48,7 @@ class PointReader:
     estimator: GCNClassifier
 
     @classmethod
-    def of(cls, classifier: GCNClassifier) -> PointReader:
+    def from_classifier(cls, classifier: GCNClassifier) -> PointReader:
         """With the columns that a classifier was given, and nothing else of it."""
         estimator = GCNClassifier()
         for name in ("n_features_in_", "feature_names_in_"):

@@ -59,7 +59,7 @@ class NumberColumn:
     bits: int
 
     @classmethod
-    def of(cls, name: Name, units: Units, n_rows: int) -> NumberColumn:
+    def from_units(cls, name: Name, units: Units, n_rows: int) -> NumberColumn:
         """Units so small as sums of a chunk, and of all rows, allow."""
         # Chunks are added in floating point: 2¹⁶ rows of the largest number must stay exact. The
         # magnitudes of all rows sum up to n at most, as the mean square is one.
@@ -131,7 +131,7 @@ def count_table(blocks: Blocks, fitted: FittedTable) -> tuple[Counts, Counting]:
     |E|² + |E| c integers for every number of cells that its rows have.
     """
     numbers = tuple(
-        NumberColumn.of(name, units, fitted.n_rows) for name, units in fitted.units.items()
+        NumberColumn.from_units(name, units, fitted.n_rows) for name, units in fitted.units.items()
     )
     counting = Counting(fitted.encoder, numbers)
     return blocks.reduce(count_block, _add, counting), counting

@@ -4,7 +4,7 @@
 >>> from lowrankgcn.distributed.blocks import Blocks
 >>> from lowrankgcn.graphs import TableEncoder
 >>> table = pd.DataFrame({"colour": ["red", "blue"] * 10, "length": [k / 7 for k in range(20)]})
->>> fitted = fit_table(Blocks.of(dd.from_pandas(table, npartitions=4)))
+>>> fitted = fit_table(Blocks.from_collection(dd.from_pandas(table, npartitions=4)))
 >>> fitted.encoder == TableEncoder.fit(table)
 True
 >>> fitted.units["length"].present, round(fitted.units["length"].centre, 6)

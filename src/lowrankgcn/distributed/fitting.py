@@ -51,10 +51,10 @@ from lowrankgcn.estimators.proposals import (
     filter_choices,
     list_candidates,
 )
-from lowrankgcn.estimators.reading import has_categories
+from lowrankgcn.estimators.rows import has_categories
 from lowrankgcn.estimators.selection import Selection
 from lowrankgcn.estimators.settings import Settings, read_settings
-from lowrankgcn.estimators.task import Task
+from lowrankgcn.estimators.training_task import TrainingTask
 
 __all__ = ["fit"]
 
@@ -95,12 +95,12 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
         raise invalid(parameter, what, got)
     # Of few points any graph may be the best, and some graphs need to see all of them.
     few = settings.architecture in ("auto", "low-rank")
-    few = few or not _is_table(Blocks.of(X).empty, settings)
+    few = few or not _is_table(Blocks.from_collection(X).empty, settings)
     if refusal is not None or (few and labels.n_rows <= MANY_ROWS):
         _fit_in_memory(classifier, X, labels, sample_weight, lengths)
         return
     weights = read_weights(sample_weight, labels)
-    blocks = Blocks.of(X)
+    blocks = Blocks.from_collection(X)
     validate_data(classifier, blocks.empty, reset=True, skip_check_array=True)
     _fit_blocks(classifier, blocks, lengths, labels, settings, weights)
 
@@ -121,8 +121,8 @@ def _lengths(X: Any) -> tuple[int, ...]:
     if isinstance(X, da.Array):
         if not np.isnan(X.shape[0]):
             return tuple(map(int, X.chunks[0]))
-        return Blocks.of(X).lengths()
-    return Blocks.of(X[[X.columns[0]]]).lengths()  # Parquet reads one column only
+        return Blocks.from_collection(X).lengths()
+    return Blocks.from_collection(X[[X.columns[0]]]).lengths()  # Parquet reads one column only
 
 
 def _is_table(empty: Any, settings: Settings) -> bool:
@@ -141,7 +141,7 @@ def _refusal(X: Any, settings: Settings) -> tuple[str, str, Any] | None:
     if settings.architecture == "low-rank" and settings.dropout:
         return ("dropout", "0 for low-rank networks", settings.dropout)
     smoother = settings.smoother
-    if _is_table(Blocks.of(X).empty, settings):
+    if _is_table(Blocks.from_collection(X).empty, settings):
         own = smoother is None or (isinstance(smoother, str) and smoother == "hypergraph")
         return None if own else ("smoother", "None or 'hypergraph'", repr(smoother))
     if loop_of(smoother) is None:
@@ -153,7 +153,7 @@ def _fit_in_memory(
     classifier: GCNClassifier, X: Any, labels: Labels, sample_weight: Any, lengths: Sequence[int]
 ) -> None:
     """Bring the rows here, and give what concerns them back in their blocks."""
-    blocks = Blocks.of(X)
+    blocks = Blocks.from_collection(X)
     rows = joined_rows(blocks.collect(itself), blocks.empty)
     codes = np.full(labels.n_rows, -1)
     codes[labels.index] = labels.codes
@@ -193,29 +193,29 @@ def _fit_blocks(
     standing = Labels(
         labels.classes, np.arange(len(labels.index)), labels.codes, rows.features.shape[0]
     )
-    task = Task(standing, settings, weights, seed, rows.features)
+    task = TrainingTask(standing, settings, weights, seed, rows.features)
     prepared = _prepare(known, rows, proposals, settings)
     scores, shares = task.compare(prepared)
     clock.note("selection")
-    members = task.train(prepared, shares)
+    networks = task.train(prepared, shares)
     clock.note("training")
     seen = known.read(labelled)
     reach = known.reach(seen)
-    model, own = known.models(members, rows.features, standing, reach)
+    model, own = known.models(networks, rows.features, standing, reach)
     results = _fitted_rows(blocks, known, own, labels, reach.alone)
     clock.note("prediction")
     fitted = Fitted(
         known.graph,
         known.laplacian,
         known.pairs.with_vectors(_eigenvectors(blocks, known)),
-        members,
-        Selection.of(proposals.candidates, scores, shares),
+        networks,
+        Selection.from_scores(proposals.candidates, scores, shares),
         results.distributions,
         results.unplaced,
         model,
         clock.seconds,
     )
-    known_rows = evidence(known, model, members, seen, labels)
+    known_rows = evidence(known, model, networks, seen, labels)
     classifier._keep(labels, fitted, results.transduction, known.kind, reach.n_unplaced, known_rows)
 
 
@@ -223,7 +223,7 @@ def _nodes(blocks: Blocks, known: Known, settings: Settings) -> BlockNodes:
     """The rows of U, kept for hidden layers."""
     report_progress("computing rows of the eigenvectors")
     dtype = np.dtype(settings.dtype)
-    return BlockNodes.of(blocks, known.vectors, known.lengths, known.units, dtype)
+    return BlockNodes.from_blocks(blocks, known.vectors, known.lengths, known.units, dtype)
 
 
 def _propose(known: Known, rows: StandIn, settings: Settings, n_classes: int) -> Proposals:

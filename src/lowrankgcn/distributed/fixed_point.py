@@ -5,9 +5,10 @@ without rounding, so that any cut into blocks and any order of rows gives the sa
 
 >>> import numpy as np
 >>> x = np.array([0.1, 1e9, -1e9, 0.2])
->>> float(x.sum()) == 0.3, round(FixedSum.of(x, exponent=30).value(), 9)
+>>> float(x.sum()) == 0.3, round(FixedSum.from_numbers(x, exponent=30).value(), 9)
 (False, 0.3)
->>> FixedSum.of(x[:1], 30) + FixedSum.of(x[1:], 30) == FixedSum.of(x[::-1], 30)
+>>> first, rest = FixedSum.from_numbers(x[:1], 30), FixedSum.from_numbers(x[1:], 30)
+>>> first + rest == FixedSum.from_numbers(x[::-1], 30)
 True
 """
 
@@ -53,7 +54,7 @@ class FixedSum:
     exponent: int
 
     @classmethod
-    def of(cls, numbers: NDArray[Any], exponent: int) -> FixedSum:
+    def from_numbers(cls, numbers: NDArray[Any], exponent: int) -> FixedSum:
         """The sum of an array of at most 2³⁰ numbers."""
         scaled = np.ldexp(np.asarray(numbers, np.float64), _HIGH - exponent)
         high = np.floor(scaled)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import BlockCloud
 from lowrankgcn.distributed.kernel_rows import KernelRows, Normaliser, Piece
-from lowrankgcn.distributed.voxels import Components
+from lowrankgcn.distributed.point_components import Components
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import SmoothVectors
 from lowrankgcn.operators.fastsum import LOW_DEGREE_POINTS
@@ -93,7 +93,7 @@ def _column_sums(
         tests = waves.rows(points)
         weights = tests
         if components.n_components > 1:
-            inside = components.of(points)[:, None] == joined
+            inside = components.at(points)[:, None] == joined
             weights = np.hstack([inside.astype(np.float64), tests])
         sums = factor.transpose_product(weights)
         parts = sums[:, :-4] if components.n_components > 1 else sums[:, :1]

@@ -10,7 +10,7 @@ entries of
 
 >>> import numpy as np
 >>> cloud = PointCloud.from_points(np.linspace(0, 1, 50)[:, None], bandwidth=1.0)
->>> kernel = LandmarkRows.of(cloud, cloud.coordinates[::10], tol=0.0)
+>>> kernel = LandmarkRows.from_landmarks(cloud, cloud.coordinates[::10], tol=0.0)
 >>> ((_, _, factor),) = kernel.pieces(cloud.coordinates)
 >>> column_sums = factor.transpose_product(np.ones(50))
 >>> rows = Normaliser(kernel, Components.single(50), column_sums, loop=0.0)
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn.distributed.voxels import Components
+from lowrankgcn.distributed.point_components import Components
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fourier import FourierFactor
 from lowrankgcn.operators.gaussian import PointCloud
@@ -150,7 +150,7 @@ class LandmarkRows:
         return np.asarray(np.exp(low + (high - low) * (places + 1.0) / 2.0))
 
     @classmethod
-    def of(cls, cloud: PointCloud, landmarks: FloatArray, tol: float) -> LandmarkRows:
+    def from_landmarks(cls, cloud: PointCloud, landmarks: FloatArray, tol: float) -> LandmarkRows:
         """Through landmarks of a cloud, of which no point is needed."""
         bare = replace(cloud, coordinates=cloud.coordinates[:0])
         return cls(LandmarkFactor.from_landmarks(bare, landmarks, tol=tol))
@@ -160,7 +160,7 @@ class LandmarkRows:
         """The same in double precision, None if it is."""
         if not self.factor.single:
             return None
-        return LandmarkRows.of(self.factor.cloud, self.factor.landmarks, tol=0.0)
+        return LandmarkRows.from_landmarks(self.factor.cloud, self.factor.landmarks, tol=0.0)
 
     @property
     def independent(self) -> float:
@@ -328,7 +328,7 @@ class Normaliser:
         columns = columns if V is None else np.hstack([columns, V])
         for start, stop, factor in self.kernel.pieces(coordinates):
             product = factor.matmul(columns)
-            numbers = self.components.of(coordinates[start:stop])
+            numbers = self.components.at(coordinates[start:stop])
             lonely = self.components.sizes[numbers] == 1
             degrees = np.where(lonely, 0.0, product[:, 0] - 1.0)
             joined = degrees > 0

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from lowrankgcn.distributed.vectors import EigenvectorRows
 from lowrankgcn.estimators.inputs import Inputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.reading import Kind
+from lowrankgcn.estimators.rows import Kind
+from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
@@ -133,13 +133,17 @@ class Known(ABC):
 
     @abstractmethod
     def models(
-        self, members: tuple[Member, ...], features: Features, labels: Labels, reach: Reach
+        self,
+        networks: tuple[TrainedNetwork, ...],
+        features: Features,
+        labels: Labels,
+        reach: Reach,
     ) -> tuple[Model, Model]:
         """Models of new rows, and of the fitted rows themselves.
 
         Parameters
         ----------
-        members : tuple of Member
+        networks : tuple of TrainedNetwork
             Trained on the rows that stand for all, of which the last r are the identity.
         features : Features
             Of those rows.

@@ -30,7 +30,7 @@ def read_lazy_labels(y: Any) -> Labels:
     if y.ndim != 1:
         raise invalid("y", "one column of labels", f"{y.ndim} dimensions")
     index, known, count = lazy_labels(y)
-    dtype = getattr(Blocks.of(y).empty, "dtype", None)
+    dtype = getattr(Blocks.from_collection(y).empty, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype) and UNKNOWN_CATEGORIES not in dtype.categories:
         categorical = pd.Categorical(known, categories=dtype.categories, ordered=dtype.ordered)
         read = read_labels(categorical)
@@ -44,7 +44,7 @@ def lazy_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     if not is_collection(y):
         return (*labelled_cells(y), len(y))
     index, values, start = [], [], 0
-    for rows, labels, length in Blocks.of(y).collect(_labelled):
+    for rows, labels, length in Blocks.from_collection(y).collect(_labelled):
         index.append(rows + start)
         values.append(labels)
         start += length
@@ -62,7 +62,7 @@ def lazy_rows_at(value: Any, index: NDArray[np.intp], count: int, name: str) -> 
     if np.ndim(value) == 0:
         raise invalid(name, f"{count} rows, as many as y has labels", repr(value))
     lazy = is_collection(value)
-    blocks = Blocks.of(value) if lazy else None
+    blocks = Blocks.from_collection(value) if lazy else None
     lengths = blocks.lengths() if blocks else (len(value),)
     if sum(lengths) != count:
         raise invalid(name, f"{count} rows, as many as y has labels", sum(lengths))

@@ -18,22 +18,26 @@ from lowrankgcn.estimators.evidence import (
     spread_over,
 )
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["FittedRows", "evidence", "fitted_rows"]
 
 
 def evidence(
-    known: Known, model: Model, members: tuple[Member, ...], labelled: Any, labels: Labels
+    known: Known,
+    model: Model,
+    networks: tuple[TrainedNetwork, ...],
+    labelled: Any,
+    labels: Labels,
 ) -> Evidence:
     """What explanations compare a row with: an average row, and labelled ones."""
     chosen = spread_over(labels.codes, MOST_ROWS)
     rows = labelled.iloc[chosen] if hasattr(labelled, "iloc") else labelled[chosen]
     index, codes = (array[chosen].astype(np.int64) for array in (labels.index, labels.codes))
     seen = LabelledRows(index, codes, *model.place(rows))
-    return Evidence(tuple(map(response_of, members)), known.average, seen)
+    return Evidence(tuple(map(response_of, networks)), known.average, seen)
 
 
 @final

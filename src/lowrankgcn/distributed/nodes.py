@@ -14,10 +14,11 @@ workers there are, nor on which of them has what.
 >>> from lowrankgcn.distributed.vectors import TableVectors
 >>> from lowrankgcn.estimators.settings import read_settings
 >>> cars = lg.datasets.load_cars(as_frame=True)
->>> blocks = Blocks.of(dd.from_pandas(cars.data, npartitions=3))
+>>> blocks = Blocks.from_collection(dd.from_pandas(cars.data, npartitions=3))
 >>> known = set_up(blocks, read_settings(lg.GCNClassifier(rank=16).get_params()))
 >>> vectors = TableVectors(known.table.encoder, known.pairs)
->>> nodes = BlockNodes.of(blocks, vectors, known.table.lengths, known.pairs.bare, np.float64)
+>>> lengths, bare = known.table.lengths, known.pairs.bare
+>>> nodes = BlockNodes.from_blocks(blocks, vectors, lengths, bare, np.float64)
 >>> layer = SpectralLayer(np.eye(16), None, "identity")
 >>> bool(abs(nodes.sums(layer) - np.eye(16)).max() < 1e-12)  # UᵀU
 True
@@ -65,7 +66,7 @@ class BlockNodes(Nodes):
     lengths: tuple[int, ...]
 
     @classmethod
-    def of(
+    def from_blocks(
         cls,
         blocks: Blocks,
         vectors: EigenvectorRows,

@@ -34,8 +34,8 @@ from lowrankgcn.distributed.kernel_passes import (
     weighted_columns,
 )
 from lowrankgcn.distributed.kernel_rows import KernelRows, LandmarkRows, ModeRows, Normaliser
+from lowrankgcn.distributed.point_components import Components
 from lowrankgcn.distributed.ritz import Ritz, Trial, rayleigh_ritz, trial_basis
-from lowrankgcn.distributed.voxels import Components
 from lowrankgcn.exceptions import AccuracyWarning, warn_caller
 from lowrankgcn.graphs.cross.fourier import wide_grid
 from lowrankgcn.operators import FloatArray
@@ -194,10 +194,10 @@ class _Solver:
             landmarks, pivot_tol = choose_greedy_landmarks(self.cloud, tol * factor, self.seed)
             if landmarks is None:
                 break
-            yield LandmarkRows.of(nowhere, landmarks, pivot_tol)
+            yield LandmarkRows.from_landmarks(nowhere, landmarks, pivot_tol)
         landmarks, pivot_tol = choose_random_landmarks(self.cloud, tol, self.seed)
         if landmarks is not None:
-            yield LandmarkRows.of(nowhere, landmarks, pivot_tol)
+            yield LandmarkRows.from_landmarks(nowhere, landmarks, pivot_tol)
         for factor in TOLERANCE_FACTORS:
             eps = fourier_tolerance(self.cloud, tol * factor)
             grid = None if eps is None else wide_grid(self._points.low, self._points.high, eps)

@@ -55,7 +55,9 @@ class PointVectors:
     null: NDArray[np.intp]
 
     @classmethod
-    def of(cls, found: PointSpectrum, lead: int, index: NDArray[np.intp]) -> PointVectors:
+    def from_spectrum(
+        cls, found: PointSpectrum, lead: int, index: NDArray[np.intp]
+    ) -> PointVectors:
         """The first `lead` null vectors and the pairs number `index` of a spectrum."""
         basis, ritz = found.trial.basis, found.ritz
         chosen = ritz.coefficients[:, index]

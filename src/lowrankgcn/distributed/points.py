@@ -8,7 +8,7 @@
 >>> classifier = lg.GCNClassifier(rank=5, bandwidth=2.0)
 >>> classifier.n_features_in_ = 2
 >>> settings = read_settings(classifier.get_params())
->>> blocks = Blocks.of(da.from_array(X, chunks=(1000, 2)))
+>>> blocks = Blocks.from_collection(da.from_array(X, chunks=(1000, 2)))
 >>> known = set_up_points(blocks, classifier, settings, (1000,) * 3, seed=0)
 >>> known.graph
 BlockPoints(3000 points in 2 dimensions, bandwidth=2)
@@ -34,22 +34,22 @@ from lowrankgcn.distributed.cloud import PointReader, SampledCloud, fit_cloud
 from lowrankgcn.distributed.graph import BlockPoints
 from lowrankgcn.distributed.kernel_rows import LandmarkRows, ModeRows
 from lowrankgcn.distributed.known import Known, Reach
+from lowrankgcn.distributed.point_components import find_components
 from lowrankgcn.distributed.point_spectrum import PointSpectrum, solve
 from lowrankgcn.distributed.point_vectors import FittedPoints, PointPairs, PointVectors
 from lowrankgcn.distributed.signs import rule_signs
-from lowrankgcn.distributed.voxels import find_components
 from lowrankgcn.estimators.candidates import overlap_signs
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.extending import ExtendedVectors, extend
 from lowrankgcn.estimators.fitting import without_rounding
-from lowrankgcn.estimators.graph_choice import carried
+from lowrankgcn.estimators.graph_choice import fast_sum_is_cheaper
 from lowrankgcn.estimators.inputs import PointInputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
-from lowrankgcn.estimators.reading import Kind
+from lowrankgcn.estimators.proposals import rank_for, suppress_rank_warnings
+from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.exceptions import RankWarning, warn_caller
 from lowrankgcn.graphs import GaussianGraph
 from lowrankgcn.graphs.cross.fourier import FourierCross
@@ -136,14 +136,18 @@ class KnownPoints(Known):
     def reach(self, labelled: Any) -> Reach:
         """How far the labels of some rows go."""
         components = self.spectrum.rows.components
-        place = components.of(self.cloud.cloud.place(labelled))
+        place = components.at(self.cloud.cloud.place(labelled))
         reached = np.zeros(components.n_components, bool)
         reached[place] = True
         out_of_reach = int(components.sizes[~reached].sum())
         return Reach(reached, components.sizes[place] == 1, out_of_reach)
 
     def models(
-        self, members: tuple[Member, ...], features: Features, labels: Labels, reach: Reach
+        self,
+        networks: tuple[TrainedNetwork, ...],
+        features: Features,
+        labels: Labels,
+        reach: Reach,
     ) -> tuple[Model, Model]:
         """Models of new rows, and of the fitted rows themselves."""
         p = len(labels.index)
@@ -152,9 +156,11 @@ class KnownPoints(Known):
         joined = self.spectrum.rows.components.joined
         root = self.spectrum.columns.components[:, reach.parts[joined]].sum(axis=1, keepdims=True)
         extended = ExtendedVectors(cross, root)
-        networks = tuple(extend(member, self.laplacian, features, extended) for member in members)
+        extended_networks = tuple(
+            extend(trained, self.laplacian, features, extended) for trained in networks
+        )
         later = replace(cross, columns=None)
-        model = Model(self.inputs, later, extended.basis(), networks, labels.n_classes)
+        model = Model(self.inputs, later, extended.basis(), extended_networks, labels.n_classes)
         own = [np.asarray(used.eigenvectors[p:], np.float64) for used in extended.pairs]
         picks = np.hstack([np.zeros((self.pairs.rank, 1)), *own])
         first = np.eye(1, picks.shape[1])
@@ -218,9 +224,9 @@ def set_up_points(
         If a number is missing, or no way of summing carries the kernel.
     """
     report_progress("reading the points")
-    cloud = fit_cloud(blocks, PointReader.of(classifier), settings, lengths, seed)
+    cloud = fit_cloud(blocks, PointReader.from_classifier(classifier), settings, lengths, seed)
     free = settings.graph == "auto" and settings.bandwidth == "auto" and settings.scaling
-    if free and not carried(cloud, seed):
+    if free and not fast_sum_is_cheaper(cloud, seed):
         raise invalid(
             "graph",
             "'gaussian' with a bandwidth, or fewer rows or columns: nearest neighbours, which suit "
@@ -236,7 +242,7 @@ def set_up_points(
     available = cloud.n - dimension
     # One pair more than needed tells whether the cut goes through a multiple eigenvalue.
     wanted = rank - zeros if settings.filters is None else rank
-    with quiet_cuts(settings):
+    with suppress_rank_warnings(settings):
         found = solve(
             blocks,
             cloud,
@@ -299,7 +305,7 @@ def _known(
     own = chosen.T @ sums.features - overlap.T @ sums.null_features
     inner = np.vstack([sums.null_features[:lead], own])
     inner = without_rounding(inner, sums.square_sum)
-    vectors = PointVectors.of(found, lead, index)
+    vectors = PointVectors.from_spectrum(found, lead, index)
     signs = overlap_signs(inner) if settings.scaling else rule_signs(blocks, vectors)
     signs[:lead] = 1.0
     # FᵀT of the null vectors: those of isolated points have none.

@@ -21,7 +21,7 @@ from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.labels import lazy_labels, lazy_rows_at
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.reading import Kind, check_new_rows
+from lowrankgcn.estimators.rows import Kind, check_new_rows
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["chosen_classes", "distributions", "lazy_array", "predict", "predict_proba", "score"]
@@ -54,7 +54,7 @@ def _shares(classifier: GCNClassifier, X: Any) -> tuple[list[Delayed], tuple[flo
     if classifier._model is None:
         expected = "the fitted rows: see label_distributions_"
         raise invalid("X", expected, "further rows of a graph that is not made of X")
-    blocks = Blocks.of(X)
+    blocks = Blocks.from_collection(X)
     reader = GCNClassifier()
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(classifier, name):

@@ -6,7 +6,7 @@
 >>> from lowrankgcn.estimators.settings import read_settings
 >>> cars = lg.datasets.load_cars(as_frame=True)
 >>> settings = read_settings(lg.GCNClassifier(rank=16).get_params())
->>> known = set_up(Blocks.of(dd.from_pandas(cars.data, npartitions=3)), settings)
+>>> known = set_up(Blocks.from_collection(dd.from_pandas(cars.data, npartitions=3)), settings)
 >>> known.pairs.eigenvalues.round(4)[[0, 1, 15]]
 array([0.    , 0.8333, 0.8333])
 """
@@ -40,11 +40,11 @@ from lowrankgcn.estimators.extending import ExtendedVectors, extend
 from lowrankgcn.estimators.fitting import without_rounding
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.proposals import quiet_cuts, rank_for
-from lowrankgcn.estimators.reading import Kind
+from lowrankgcn.estimators.proposals import rank_for, suppress_rank_warnings
+from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.graphs.cross.sparse import TableCross
 from lowrankgcn.operators import DenseFactor, FloatArray
 from lowrankgcn.spectral.filters import Filter
@@ -121,7 +121,11 @@ class SetUp(Known):
         return Reach(reached[spectrum.component], alone, out_of_reach + empty)
 
     def models(
-        self, members: tuple[Member, ...], features: Features, labels: Labels, reach: Reach
+        self,
+        networks: tuple[TrainedNetwork, ...],
+        features: Features,
+        labels: Labels,
+        reach: Reach,
     ) -> tuple[Model, Model]:
         """Models of new rows, and of the fitted rows themselves."""
         inputs, spectrum, pairs = self.inputs, self.spectrum, self.pairs
@@ -134,9 +138,9 @@ class SetUp(Known):
         cross = TableCross(loop_weight=0.0, columns=rows, encoder=encoder, weights=weights)
         root = reach.parts.astype(np.float64)[:, None]
         vectors = ExtendedVectors(cross, root)
-        networks = tuple(extend(member, self.laplacian, features, vectors) for member in members)
+        extended = tuple(extend(trained, self.laplacian, features, vectors) for trained in networks)
         later = replace(cross, columns=None)
-        model = Model(inputs, later, vectors.basis(), networks, labels.n_classes)
+        model = Model(inputs, later, vectors.basis(), extended, labels.n_classes)
         # U itself, not its extension: Q with the signs that the networks use.
         own = [pairs.coefficients @ np.asarray(used.eigenvectors[p:]) for used in vectors.pairs]
         return model, replace(model, basis=np.hstack([root, *own]))
@@ -164,7 +168,7 @@ def set_up(blocks: Blocks, settings: Settings) -> SetUp:
     # Null vectors are in the order of the first rows of their components.
     firsts = first_rows(blocks, encoder, rank) if spectrum.n_components > 1 else None
     filters = None
-    with quiet_cuts(settings):
+    with suppress_rank_warnings(settings):
         if settings.filters is None:
             pairs = spectrum.smallest(rank, firsts)
         else:

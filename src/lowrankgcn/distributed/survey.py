@@ -5,7 +5,7 @@ nor on their order.
 
 >>> import dask.array as da, numpy as np
 >>> from lowrankgcn.distributed.blocks import Blocks
->>> blocks = Blocks.of(da.from_array(np.arange(12.0).reshape(6, 2), chunks=(2, 2)))
+>>> blocks = Blocks.from_collection(da.from_array(np.arange(12.0).reshape(6, 2), chunks=(2, 2)))
 >>> columns = {0: Spread("f", 0.0, 10.0, 6)}
 >>> found, units = survey(blocks, columns, {0: (2, 3)}, lambda block, names: {0: block[:, 0]})
 >>> found[0].tolist(), units[0].centre, round(units[0].scale, 4)
@@ -167,9 +167,9 @@ def _answer(present: NDArray[Any], query: _Query) -> Answer:
         return counts, None
     numbers = present.astype(np.float64)
     if query.centre is None:
-        return counts, FixedSum.of(numbers, query.exponent)
+        return counts, FixedSum.from_numbers(numbers, query.exponent)
     offsets = np.ldexp(numbers - query.centre, -query.exponent)
-    return counts, FixedSum.of(np.square(offsets), 1)
+    return counts, FixedSum.from_numbers(np.square(offsets), 1)
 
 
 def _join_answers(one: dict[Name, Answer], other: dict[Name, Answer]) -> dict[Name, Answer]:

@@ -10,7 +10,7 @@ them its own rows of U, whatever the graph is made of.
 >>> from lowrankgcn.distributed.counts import count_table
 >>> from lowrankgcn.distributed.encoding import fit_table
 >>> cars = lg.datasets.load_cars(as_frame=True)
->>> blocks = Blocks.of(dd.from_pandas(cars.data, npartitions=3))
+>>> blocks = Blocks.from_collection(dd.from_pandas(cars.data, npartitions=3))
 >>> fitted = fit_table(blocks)
 >>> pairs = HyperedgeSpectrum(count_table(blocks, fitted)[0]).smallest(16)
 >>> vectors = TableVectors(fitted.encoder, pairs)

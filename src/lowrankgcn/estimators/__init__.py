@@ -1,14 +1,21 @@
-"""The estimator, in the order in which data passes through it.
+"""The scikit-learn classifier and its tools.
 
-``labels`` and ``reading`` take y and X as they come; ``inputs`` says what graph and network see of
-them; ``graph_choice`` joins the rows; ``proposals`` lists what may be trained; ``candidates``
-scales it; ``selection`` compares; ``members`` are trained and extended to new rows; ``model``
-predicts; ``fitting`` calls all of them and ``classifier`` is the face of it.
-``validation`` says how often it is right.
-``questions`` are what else one may ask it: ``explaining`` says why, from ``evidence``,
-``attribution`` and ``pulls``, in an ``explanation``; ``suggestion`` and ``cold_start`` say which
-rows to label.
-``persistence`` keeps it in a file, with ``saved_model`` and ``plain`` for the parts.
+================================================= =================================================
+``rows``, ``labels``, ``settings``                validate X, y and the parameters
+``inputs``, ``features``                          turn rows into features and graph coordinates
+``graph_choice``                                  chooses and builds the graph
+``proposals``, ``candidates``                     list the networks to train, and scale them
+``selection``, ``training_task``, ``trained``     compare and train networks
+``extended``, ``extending``, ``model``            classify new rows
+``fitting``, ``classifier``                       run all steps behind :class:`GCNClassifier`
+``validation``                                    estimates the accuracy
+``inspection``                                    adds ``explain`` and ``suggest`` to the classifier
+``evidence``, ``attribution``, ``contributions``  data and formulas of explanations
+``explaining``, ``explanation``                   compute and print explanations
+``suggestion``, ``cold_start``                    choose rows to label
+``persistence``                                   saves and loads classifiers
+``dask_dispatch``                                 sends Dask collections to ``distributed``
+================================================= =================================================
 """
 
 from lowrankgcn.estimators.classifier import GCNClassifier
@@ -16,7 +23,7 @@ from lowrankgcn.estimators.cold_start import first_rows
 from lowrankgcn.estimators.explanation import Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.persistence import load, save
 from lowrankgcn.estimators.selection import Selection
-from lowrankgcn.estimators.validation import Validation, cross_validate
+from lowrankgcn.estimators.validation import Validation, estimate_accuracy
 
 __all__ = [
     "Contribution",
@@ -25,7 +32,7 @@ __all__ = [
     "GCNClassifier",
     "Selection",
     "Validation",
-    "cross_validate",
+    "estimate_accuracy",
     "first_rows",
     "load",
     "save",

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowrankgcn.estimators.features import SeenFeatures
+from lowrankgcn.estimators.features import ScaledFeatures
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
 from lowrankgcn.operators import FloatArray, IdentityOperator, SymmetricOperator
 from lowrankgcn.spectral.filters import Filter
@@ -123,9 +123,9 @@ class Prepared:
     pairs: Eigenpairs | None = None
     inner: FloatArray | None = None
 
-    def seen(self, features: Features, like: Tensor) -> SeenFeatures:
+    def scale_features(self, features: Features, like: Tensor) -> ScaledFeatures:
         """Features as this candidate's network sees them, in the type and place of `like`."""
-        return SeenFeatures(features, self.feature_scale, self.inner, like)
+        return ScaledFeatures(features, self.feature_scale, self.inner, like)
 
     def network(
         self, n_features: int, n_classes: int, *, bias: bool, dropout: float, dtype: torch.dtype

@@ -21,19 +21,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
-from lowrankgcn.estimators.evidence import Evidence, gather
+from lowrankgcn.estimators.dask_dispatch import distributed_module
+from lowrankgcn.estimators.evidence import Evidence, collect_evidence
 from lowrankgcn.estimators.fitting import Fitted, fit
+from lowrankgcn.estimators.inspection import InspectionMixin
 from lowrankgcn.estimators.labels import Labels, known_labels, read_labels
-from lowrankgcn.estimators.lazy import lazy_rows
-from lowrankgcn.estimators.questions import QuestionsMixin
-from lowrankgcn.estimators.reading import Kind, check_new_rows, read_rows
+from lowrankgcn.estimators.rows import Kind, check_new_rows, read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 
 __all__ = ["GCNClassifier"]
 
 
-class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     r"""Semi-supervised classifier: a graph of all rows, and networks trained on the labelled ones.
 
     Rows become nodes of a graph; a few eigenpairs of its Laplacian 𝓛 carry the clusters; small
@@ -233,7 +233,7 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
         ConvergenceWarning
             If training did not converge.
         """
-        if (lazy := lazy_rows(X, y, sample_weight)) is not None:
+        if (lazy := distributed_module(X, y, sample_weight)) is not None:
             lazy.fit(self, X, y, sample_weight)
             return self
         settings = read_settings(self.get_params(deep=False))
@@ -255,7 +255,9 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
         transduction = labels.classes[fitted.distributions.argmax(axis=1)]
         evidence = None
         if fitted.model is not None:
-            evidence = gather(fitted.model, fitted.members, fitted.graph, rows.data, labels)
+            evidence = collect_evidence(
+                fitted.model, fitted.networks, fitted.graph, rows.data, labels
+            )
         n_unplaced = int(fitted.unplaced.sum())
         self._keep(labels, fitted, transduction, rows.later, n_unplaced, evidence)
         return self
@@ -276,8 +278,8 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.graph_, self.laplacian_ = fitted.graph, fitted.laplacian
         self.eigenpairs_ = fitted.pairs
         self.selection_ = fitted.selection
-        self.networks_ = [member.network for member in fitted.members]
-        records = [member.record for member in fitted.members]
+        self.networks_ = [trained.network for trained in fitted.networks]
+        records = [trained.record for trained in fitted.networks]
         self.loss_curve_ = records[0].loss_curve
         self.n_iter_ = max(int(record.n_iter.max()) for record in records)
         self.timings_ = fitted.timings
@@ -309,7 +311,7 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
             not made of the same X: nothing says how it would join them.
         """
         check_is_fitted(self)
-        if (lazy := lazy_rows(X)) is not None:
+        if (lazy := distributed_module(X)) is not None:
             distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
             return distributions
         data = check_new_rows(self, X, self._kind)
@@ -327,7 +329,7 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Classes of any rows, shape (q,)."""
-        if (lazy := lazy_rows(X)) is not None:
+        if (lazy := distributed_module(X)) is not None:
             check_is_fitted(self)
             lazily: NDArray[Any] = lazy.predict(self, X)
             return lazily
@@ -346,7 +348,7 @@ class GCNClassifier(QuestionsMixin, ClassifierMixin, BaseEstimator):  # type: ig
             Their classes; rows marked as unlabelled are left out.
         sample_weight : (q,) array, optional
         """
-        if (lazy := lazy_rows(X, y, sample_weight)) is not None:
+        if (lazy := distributed_module(X, y, sample_weight)) is not None:
             check_is_fitted(self)
             return float(lazy.score(self, X, y, sample_weight))
         index, values, count = known_labels(y)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.fitting import read
-from lowrankgcn.estimators.reading import read_rows
+from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.estimators.suggestion import suggest
 from lowrankgcn.spectral.laplacian import Laplacian

@@ -17,12 +17,19 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.kernel import Kernel
 
-__all__ = ["MOST_ROWS", "Evidence", "LabelledRows", "gather", "response_of", "spread_over"]
+__all__ = [
+    "MOST_ROWS",
+    "Evidence",
+    "LabelledRows",
+    "collect_evidence",
+    "response_of",
+    "spread_over",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -104,15 +111,15 @@ class Evidence:
                 raise invalid("codes", f"classes below {model.n_classes}", "others")
 
 
-def gather(
-    model: Model, members: Sequence[Member], graph: Graph, X: Any, labels: Labels
+def collect_evidence(
+    model: Model, networks: Sequence[TrainedNetwork], graph: Graph, X: Any, labels: Labels
 ) -> Evidence:
     """Collect, from the fitted rows, what explanations will need.
 
     Parameters
     ----------
     model : Model
-    members : sequence of Member
+    networks : sequence of TrainedNetwork
         Those that its networks were made of.
     graph : Graph
     X : array, DataFrame, sparse array or Graph
@@ -128,7 +135,7 @@ def gather(
     extended, seen = _placed(model, graph, X, index)
     codes = labels.codes[chosen].astype(np.int64)
     rows = LabelledRows(index.astype(np.int64), codes, extended, seen)
-    return Evidence(tuple(map(response_of, members)), graph.mean_cross_row(model.cross), rows)
+    return Evidence(tuple(map(response_of, networks)), graph.mean_cross_row(model.cross), rows)
 
 
 def _placed(
@@ -152,10 +159,10 @@ def spread_over(codes: NDArray[Any], most: int) -> NDArray[np.intp]:
     return np.sort(by_class[places])
 
 
-def response_of(member: Member) -> FloatArray | None:
+def response_of(trained: TrainedNetwork) -> FloatArray | None:
     """Σ_k |φ_k(Λ)| of a network's kernels; None without eigenvectors."""
-    if member.prepared.pairs is None:
+    if trained.prepared.pairs is None:
         return None
-    kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
+    kernels = [k for k in trained.prepared.kernels if isinstance(k, Kernel)]
     total: FloatArray = np.sum([np.abs(kernel.response) for kernel in kernels], axis=0)
     return total.astype(np.float64)

@@ -40,10 +40,15 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import choice, invalid
 from lowrankgcn.estimators.attribution import attribute
+from lowrankgcn.estimators.contributions import (
+    Contributions,
+    hyperedge_contributions,
+    row_contributions,
+    value_contributions,
+)
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import By, ExplainedRow, Explanation
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.pulls import Pulls, pulls_of_hyperedges, pulls_of_rows, pulls_of_values
 from lowrankgcn.graphs.cross.sparse import TableCross
 
 __all__ = ["explain"]
@@ -102,17 +107,17 @@ def _explained(
     direction[every, order[:, 0]], direction[every, order[:, 1]] = 1.0, -1.0
     extended, features = model.place(X)
     found = attribute(model.networks, extended, features, direction)
-    pulls: Pulls
+    contributions: Contributions
     if by == "rows":
-        pulls = pulls_of_rows(model, evidence, extended, features, direction, classes)
+        contributions = row_contributions(model, evidence, extended, features, direction, classes)
     elif isinstance(model.cross, TableCross):
-        pulls = pulls_of_values(model, evidence, X, features, found)
+        contributions = value_contributions(model, evidence, X, features, found)
     else:
-        pulls = pulls_of_hyperedges(model, evidence, X, found)
+        contributions = hyperedge_contributions(model, evidence, X, found)
     rows = []
     for i, (c, other) in enumerate(order.tolist()):
-        reasons = () if lost[i] else pulls.of(i)
-        margin, baseline = (0.0, 0.0) if lost[i] else (found.margin[i], pulls.baseline[i])
+        reasons = () if lost[i] else contributions.of_row(i)
+        margin, baseline = (0.0, 0.0) if lost[i] else (found.margin[i], contributions.baseline[i])
         rows.append(
             ExplainedRow(
                 row=first + i,

@@ -1,6 +1,6 @@
-"""From trained networks to what new rows need of them, computed once from the fitted rows.
+"""Trained networks extended to new rows.
 
-What is kept of the fitted rows is independent of their number where affinities go through
+The size of the result does not depend on the number of fitted rows where affinities go through
 hyperedges, landmarks or Fourier modes.
 """
 
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork
-from lowrankgcn.estimators.members import Member
+from lowrankgcn.estimators.inputs import GivenInputs, Inputs
+from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.nn import Propagation
-from lowrankgcn.spectral.extension import compress_eigenvectors
+from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.spectral.filters import Filter, Polynomial
 from lowrankgcn.spectral.filters.library import Custom
 from lowrankgcn.spectral.kernel import Kernel, kernel
@@ -26,7 +28,7 @@ from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import Features, Nodes, SpectralLayer, StoredNodes
 
-__all__ = ["ExtendedVectors", "divided_difference", "extend"]
+__all__ = ["ExtendedVectors", "build_model", "divided_difference", "extend"]
 
 FloatArray = NDArray[np.float64]
 
@@ -87,43 +89,69 @@ def _begins_with(known: Eigenpairs, pairs: Eigenpairs) -> bool:
     return bool(part.ctypes.data == whole.ctypes.data) and part.dtype == whole.dtype
 
 
+def build_model(
+    inputs: Inputs,
+    laplacian: Laplacian,
+    pairs: Eigenpairs | None,
+    networks: tuple[TrainedNetwork, ...],
+    features: Features,
+    reached: NDArray[np.bool_],
+) -> Model:
+    """Build the model of new rows; `reached` marks the rows of components with a label."""
+    cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
+    root = np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None]
+    vectors = ExtendedVectors(cross, cross.compress(root))
+    spectral = any(trained.prepared.pairs is not None for trained in networks)
+    if pairs is not None and (spectral or isinstance(inputs, GivenInputs)):
+        vectors.eigenvectors(pairs)  # networks on fewer of them find theirs among these
+    extended = tuple(extend(trained, laplacian, features, vectors) for trained in networks)
+    return Model(inputs, cross, vectors.basis(), extended, networks[0].network.widths[-1])
+
+
+def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
+    """Return the mean of loops given row by row, None if the smoother determines the loop."""
+    if np.ndim(laplacian.smoother) == 0:
+        return None
+    return max(0.0, float(np.mean(laplacian.loop_weights - laplacian.graph.loop_weights)))
+
+
 @torch.no_grad()
 def extend(
-    member: Member, laplacian: Laplacian, features: Features, vectors: ExtendedVectors
+    trained: TrainedNetwork, laplacian: Laplacian, features: Features, vectors: ExtendedVectors
 ) -> ExtendedNetwork:
     """Compute, from the fitted rows, what a trained network needs for new ones.
 
     Parameters
     ----------
-    member : Member
+    trained : TrainedNetwork
     laplacian : Laplacian
     features : Features
         Of the fitted rows.
     vectors : ExtendedVectors
         Those that it needs are added.
     """
-    prepared = member.prepared
+    prepared = trained.prepared
     if prepared.candidate.ignores_graph:
-        layers = member.feature_layers()
+        layers = trained.feature_layers()
     else:
         builder: _Builder
         if prepared.pairs is not None:
-            builder = _SpectralBuilder(member, vectors)
+            builder = _SpectralBuilder(trained, vectors)
         else:
-            builder = _FullBuilder(member, vectors, laplacian)
-        layers = builder.layers(prepared.seen(features, member.record.weights[0]))
-    name = str(member.network.activation_name)
-    return ExtendedNetwork(layers, name, prepared.feature_scale, member.weight)
+            builder = _FullBuilder(trained, vectors, laplacian)
+        layers = builder.layers(prepared.scale_features(features, trained.record.weights[0]))
+    name = str(trained.network.activation_name)
+    return ExtendedNetwork(layers, name, prepared.feature_scale, trained.weight)
 
 
 class _Builder(ABC):
     """Goes through the layers at the fitted rows and notes what new rows need of them."""
 
-    def __init__(self, member: Member) -> None:
-        self.member = member
-        chosen = torch.as_tensor(member.restarts)
-        self.weights = [weight[chosen] for weight in member.record.weights]  # (s, K, in, out)
-        self.biases = [bias[chosen] for bias in member.record.biases]
+    def __init__(self, trained: TrainedNetwork) -> None:
+        self.trained = trained
+        chosen = torch.as_tensor(trained.restarts)
+        self.weights = [weight[chosen] for weight in trained.record.weights]  # (s, K, in, out)
+        self.biases = [bias[chosen] for bias in trained.record.biases]
         self.s = len(chosen)
         self.last = len(self.weights) - 1
 
@@ -135,7 +163,7 @@ class _Builder(ABC):
         """What a hidden layer puts out, from the product with its kernels; Z is overwritten."""
         if self.biases:
             Z += self.biases[layer][restart]
-        result: Tensor = self.member.network.activation(Z)
+        result: Tensor = self.trained.network.activation(Z)
         return result
 
     def bias(self, layer: int) -> NDArray[Any] | None:
@@ -146,14 +174,14 @@ class _Builder(ABC):
 class _SpectralBuilder(_Builder):
     """Kernels U φ Uᵀ: u(x) are the eigenvectors, extended."""
 
-    def __init__(self, member: Member, vectors: ExtendedVectors) -> None:
-        super().__init__(member)
-        pairs = member.prepared.pairs
+    def __init__(self, trained: TrainedNetwork, vectors: ExtendedVectors) -> None:
+        super().__init__(trained)
+        pairs = trained.prepared.pairs
         assert pairs is not None
         self.first = vectors.eigenvectors(pairs)
         dtype, device = self.weights[0].dtype, self.weights[0].device
         self.U = torch.as_tensor(pairs.eigenvectors).to(dtype=dtype, device=device)
-        kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
+        kernels = [k for k in trained.prepared.kernels if isinstance(k, Kernel)]
         self.responses = [
             torch.as_tensor(kernel.response).to(dtype=dtype, device=device) for kernel in kernels
         ]
@@ -163,7 +191,7 @@ class _SpectralBuilder(_Builder):
 
         𝒦H = U φ(Λ) UᵀH: what a layer's input has beside U is never needed.
         """
-        reduced = self.member.prepared.candidate.architecture == "reduced"
+        reduced = self.trained.prepared.candidate.architecture == "reduced"
         nodes = X.nodes or StoredNodes(self.U.cpu().numpy())
         inner = [X.inner(self.U)] * self.s
         notes = []
@@ -193,7 +221,7 @@ class _SpectralBuilder(_Builder):
         hidden = SpectralLayer(
             torch.cat(parts, dim=1).cpu().numpy(),
             None if bias is None else bias.ravel(),
-            str(self.member.network.activation_name),
+            str(self.trained.network.activation_name),
         )
         summed = torch.from_numpy(nodes.sums(hidden)).to(parts[0])
         return list(summed.chunk(self.s, dim=1))
@@ -206,13 +234,15 @@ class _SpectralBuilder(_Builder):
 class _FullBuilder(_Builder):
     """Any kernel: 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
 
-    def __init__(self, member: Member, vectors: ExtendedVectors, laplacian: Laplacian) -> None:
-        super().__init__(member)
+    def __init__(
+        self, trained: TrainedNetwork, vectors: ExtendedVectors, laplacian: Laplacian
+    ) -> None:
+        super().__init__(trained)
         self.vectors = vectors
-        kernels = [k for k in member.prepared.kernels if isinstance(k, Kernel)]
+        kernels = [k for k in trained.prepared.kernels if isinstance(k, Kernel)]
         self.at_one = [float(kernel.filter(np.ones(1))[0]) for kernel in kernels]
         self.divided = [kernel_of(laplacian, divided_difference(k.filter)) for k in kernels]
-        self.modules = [m for m in member.network.propagations if isinstance(m, Propagation)]
+        self.modules = [m for m in trained.network.propagations if isinstance(m, Propagation)]
 
     def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
         notes = []

@@ -2,14 +2,14 @@
 
 A table with a thousand categories has a thousand indicator columns. Training wants some of their
 rows and products with narrow matrices, and these follow from the codes: gathering and adding rows
-for X W, counting for UᵀX, one rank-one correction for the columns' means.
+for X W, restarts_in_use for UᵀX, one rank-one correction for the columns' means.
 
 >>> import pandas as pd, torch
 >>> from lowrankgcn import Hypergraph
 >>> from lowrankgcn.estimators.inputs import TableInputs
 >>> table = pd.DataFrame({"colour": ["red", "red", "blue"] * 2, "size": [1, 2, 3, 4, 5, 6]})
 >>> graph = Hypergraph.from_table(table)
->>> features = TableFeatures.of(TableInputs.fit(table, graph), table, graph)
+>>> features = TableFeatures.from_table(TableInputs.fit(table, graph), table, graph)
 >>> features.take(torch.tensor([0, 5])).round(decimals=2)
 tensor([[-0.3300,  0.3300, -1.4600],
         [ 0.6700, -0.6700,  1.4600]], dtype=torch.float64)
@@ -33,7 +33,7 @@ from lowrankgcn.graphs import Hypergraph
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.training import Features, Nodes
 
-__all__ = ["SeenFeatures", "TableFeatures"]
+__all__ = ["ScaledFeatures", "TableFeatures"]
 
 # Rows that are brought to double precision at a time.
 _ROWS = 65536
@@ -67,7 +67,7 @@ class TableFeatures(Features):
     numbers: FloatArray
 
     @classmethod
-    def of(cls, inputs: TableInputs, X: Any, graph: Hypergraph) -> TableFeatures:
+    def from_table(cls, inputs: TableInputs, X: Any, graph: Hypergraph) -> TableFeatures:
         """Features of the table X, of which `graph` was made."""
         assert isinstance(graph.incidence, CodeFactor)
         numbers = inputs.standardised(X, graph.n_nodes)
@@ -133,7 +133,7 @@ class TableFeatures(Features):
 
 @final
 @dataclass(frozen=True, eq=False)
-class SeenFeatures(Features):
+class ScaledFeatures(Features):
     """Features as one candidate sees them: scaled, in its type, with UᵀX known beforehand.
 
     Attributes

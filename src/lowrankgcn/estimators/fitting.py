@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Prepared, orient, prepare
+from lowrankgcn.estimators.extending import build_model
 from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
-from lowrankgcn.estimators.joining import joins, model_of
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.members import Member
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import Proposals, propose
-from lowrankgcn.estimators.reading import Rows
+from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.selection import Selection
 from lowrankgcn.estimators.settings import Settings
-from lowrankgcn.estimators.task import Task
+from lowrankgcn.estimators.trained import TrainedNetwork
+from lowrankgcn.estimators.training_task import TrainingTask
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
@@ -57,7 +57,7 @@ class Fitted:
     graph: Any
     laplacian: Laplacian
     pairs: Eigenpairs | None
-    members: tuple[Member, ...]
+    networks: tuple[TrainedNetwork, ...]
     selection: Selection
     distributions: Any  # (n, C)
     unplaced: Any  # (n,)
@@ -128,10 +128,10 @@ def predict_without(
     """
     known = Labels(labels.classes, labels.index[~held_out], labels.codes[~held_out], labels.n_rows)
     with threads_for(labels.n_rows * _WORK_OF_A_ROW):
-        task = Task(known, settings, sample_weight, seed, ready.features)
+        task = TrainingTask(known, settings, sample_weight, seed, ready.features)
         _, shares = task.compare(ready.prepared)
-        members = task.train(ready.prepared, shares)
-        distributions = _distributions(ready.laplacian.graph, known, members, ready.features)
+        networks = task.train(ready.prepared, shares)
+        distributions = _distributions(ready.laplacian.graph, known, networks, ready.features)
     found: NDArray[np.intp] = distributions[labels.index[held_out]].argmax(axis=1)
     return found
 
@@ -146,24 +146,28 @@ def _fit(
 ) -> Fitted:
     laplacian, proposals, inputs = ready.laplacian, ready.proposals, ready.inputs
     graph = laplacian.graph
-    task = Task(labels, settings, sample_weight, seed, ready.features)
+    task = TrainingTask(labels, settings, sample_weight, seed, ready.features)
     scores, shares = task.compare(ready.prepared)
     clock.note("selection")
-    members = task.train(ready.prepared, shares)
+    networks = task.train(ready.prepared, shares)
     clock.note("training")
     report_progress("predicting")
-    distributions = _distributions(graph, labels, members, ready.features)
+    distributions = _distributions(graph, labels, networks, ready.features)
     model = None
     unplaced = _unplaced(graph, labels)
-    if joins(graph, ready.rows, settings):
-        model = model_of(inputs, laplacian, proposals.pairs, members, ready.features, ~unplaced)
+    rows = ready.rows
+    # A graph that was given beside X accepts further rows of X only if it was made of X.
+    if not isinstance(settings.graph, Graph) or (
+        rows.kind == graph.row_kind and graph.is_built_from(rows.data)
+    ):
+        model = build_model(inputs, laplacian, proposals.pairs, networks, ready.features, ~unplaced)
     clock.note("prediction")
-    selection = Selection.of(proposals.candidates, scores, shares)
+    selection = Selection.from_scores(proposals.candidates, scores, shares)
     return Fitted(
         graph,
         laplacian,
         proposals.pairs,
-        members,
+        networks,
         selection,
         distributions,
         unplaced,
@@ -173,12 +177,12 @@ def _fit(
 
 
 def _distributions(
-    graph: Graph, labels: Labels, members: tuple[Member, ...], features: Features
+    graph: Graph, labels: Labels, networks: tuple[TrainedNetwork, ...], features: Features
 ) -> FloatArray:
     """Class distributions of all rows, shape (n, C)."""
     distributions = np.zeros((labels.n_rows, labels.n_classes))
-    for member in members:
-        member.add_to(distributions, features)
+    for trained in networks:
+        trained.add_to(distributions, features)
     distributions[_unplaced(graph, labels)] = 1.0 / labels.n_classes
     alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
     distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
@@ -214,7 +218,11 @@ def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Feat
     if kind == "table":
         table = Hypergraph.from_table(data)
         encoded = TableInputs.fit(data, table, raw_features=raw)
-        return encoded, TableFeatures.of(encoded, data, table), table if given is None else given
+        return (
+            encoded,
+            TableFeatures.from_table(encoded, data, table),
+            table if given is None else given,
+        )
     named = settings.bandwidth != "auto"  # a bandwidth is in the units of the columns
     as_given = given is not None or named or raw
     inputs = PointInputs.fit(data, raw_features=raw, raw_points=as_given)

@@ -26,7 +26,7 @@ __all__ = [
     "NEIGHBOURS",
     "bandwidth_of",
     "bandwidth_rows",
-    "carried",
+    "fast_sum_is_cheaper",
     "local_bandwidth",
     "point_graph",
 ]
@@ -56,7 +56,7 @@ def point_graph(
         return AdjacencyGraph.knn(points, NEIGHBOURS)
     width = local_bandwidth(points, random_state) if bandwidth == "auto" else bandwidth
     if kind == "auto" and bandwidth == "auto":
-        if not carried(PointCloud.from_points(points, width), random_state):
+        if not fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
             return AdjacencyGraph.knn(points, NEIGHBOURS)
     return GaussianGraph(points, width, random_state=random_state)
 
@@ -96,7 +96,7 @@ def bandwidth_of(sample: NDArray[np.float64]) -> float:
     return _BANDWIDTHS * float(positive.mean()) if len(positive) else 1.0
 
 
-def carried(cloud: PointSource, random_state: int) -> bool:
+def fast_sum_is_cheaper(cloud: PointSource, random_state: int) -> bool:
     """Whether fast sums are a better bargain than nearest neighbours."""
     if cloud.dimension <= 3:
         _, half = fourier_modes(cloud.extent, _ACCURACY)

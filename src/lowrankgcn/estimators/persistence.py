@@ -35,7 +35,7 @@ from lowrankgcn._validation import expect_shape, invalid, positive_float, positi
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.reading import Kind
+from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.estimators.selection import Selection
 
 __all__ = ["NotSaved", "load", "save"]

@@ -40,8 +40,8 @@ __all__ = [
     "filter_choices",
     "list_candidates",
     "propose",
-    "quiet_cuts",
     "rank_for",
+    "suppress_rank_warnings",
 ]
 
 DEFAULT_RANK = 30
@@ -77,7 +77,7 @@ def propose(laplacian: Laplacian, settings: Settings, n_classes: int, seed: int)
     rank = rank_for(laplacian.n, laplacian.graph.max_rank, settings)
     if settings.architecture == "full":
         return _full(laplacian, settings)
-    with quiet_cuts(settings):
+    with suppress_rank_warnings(settings):
         if settings.filters is None:
             pairs = eigenpairs(
                 laplacian, rank, tol=settings.tol, random_state=seed, dtype=_dtype(laplacian)
@@ -201,7 +201,7 @@ def _full(laplacian: Laplacian, settings: Settings) -> Proposals:
 
 
 @contextmanager
-def quiet_cuts(settings: Settings) -> Iterator[None]:
+def suppress_rank_warnings(settings: Settings) -> Iterator[None]:
     """Several components are no news here, nor is the cut of a rank that nobody asked for."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisconnectedGraphWarning)

@@ -104,7 +104,7 @@ class Score:
     count: float
 
     @classmethod
-    def of(
+    def from_held_out(
         cls,
         shares: NDArray[np.float64],
         folds: NDArray[np.bool_],
@@ -117,7 +117,8 @@ class Score:
         --------
         >>> shares = np.array([[[0.8, 0.2], [0.5, 0.5], [0.5, 0.5]]])
         >>> held = np.array([[True, True, False]])
-        >>> Score.of(shares, held, np.array([0, 1, 0]), np.array([3.0, 1.0, 1.0])).accuracy
+        >>> codes, weights = np.array([0, 1, 0]), np.array([3.0, 1.0, 1.0])
+        >>> Score.from_held_out(shares, held, codes, weights).accuracy
         0.75
         """
         weight = np.ones(len(codes)) if weights is None else weights / weights.max()
@@ -166,7 +167,7 @@ class Selection(Sequence[dict[str, Any]]):
         self._rows = tuple(sorted(rows, key=lambda row: -row["share"]))
 
     @classmethod
-    def of(
+    def from_scores(
         cls,
         candidates: Sequence[Candidate],
         scores: Sequence[Score],

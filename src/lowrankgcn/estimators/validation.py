@@ -4,7 +4,7 @@ r"""How often the classifier is right, by asking it for labels that it was not t
 >>> cars = lg.datasets.load_cars("buying", as_frame=True)
 >>> y = np.full(1728, -1)
 >>> y[cars.training] = cars.target.iloc[cars.training]
->>> print(cross_validate(lg.GCNClassifier(random_state=0), cars.data, y))
+>>> print(estimate_accuracy(lg.GCNClassifier(random_state=0), cars.data, y))
 accuracy ...% (95% interval ...% to ...%) on 20 labelled rows; largest class 25%
 """
 
@@ -27,11 +27,11 @@ from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.fitting import predict_without, set_up
 from lowrankgcn.estimators.labels import Labels, read_labels
-from lowrankgcn.estimators.reading import read_rows
+from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.selection import FOLDS, REPEATS, stratified_folds
 from lowrankgcn.estimators.settings import read_settings
 
-__all__ = ["Validation", "cross_validate", "wilson_interval"]
+__all__ = ["Validation", "estimate_accuracy", "wilson_interval"]
 
 _FEW_LABELS = 200
 _NORMAL = 1.959963984540054  # between minus and plus this lie 95 % of a normal distribution
@@ -83,7 +83,7 @@ class Validation:
         )
 
 
-def cross_validate(
+def estimate_accuracy(
     classifier: GCNClassifier,
     X: Any,
     y: Any,
@@ -124,7 +124,7 @@ def cross_validate(
     >>> import lowrankgcn as lg, numpy as np
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
-    >>> validation = cross_validate(lg.GCNClassifier(max_iter=20, random_state=0), X, y)
+    >>> validation = estimate_accuracy(lg.GCNClassifier(max_iter=20, random_state=0), X, y)
     >>> validation.accuracy, validation.n_rows, round(validation.low, 2)
     (1.0, 10, 0.72)
     """

@@ -15,7 +15,7 @@ from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork, mean_
 from lowrankgcn.nn import Network, ReducedOrderGCN
 from lowrankgcn.training import Features, TrainingRecord
 
-__all__ = ["Member", "counting"]
+__all__ = ["TrainedNetwork", "restarts_in_use"]
 
 Restarts = Literal["ensemble", "best"]
 FloatArray = NDArray[np.float64]
@@ -26,7 +26,7 @@ _GATHERED_ROWS = 65536
 
 @final
 @dataclass(frozen=True, eq=False)
-class Member:
+class TrainedNetwork:
     """A trained candidate.
 
     Attributes
@@ -52,7 +52,7 @@ class Member:
         if self.prepared.candidate.ignores_graph:
             self._add_from_features(total, features)
             return
-        seen = self.prepared.seen(features, self.record.weights[0])
+        seen = self.prepared.scale_features(features, self.record.weights[0])
         if isinstance(self.network, ReducedOrderGCN):
             self._add_from_eigenvectors(total, self.network, seen)
             return
@@ -108,7 +108,7 @@ class Member:
         map_chunks(classify, len(U), _CACHED_ROWS)
 
 
-def counting(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:
+def restarts_in_use(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:
     """Restarts that count: the best one, or all that did not diverge."""
     if restarts == "best" or record.diverged.all():
         return np.array([record.best])

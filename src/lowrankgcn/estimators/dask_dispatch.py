@@ -4,7 +4,7 @@ Dask is an optional dependency and `lowrankgcn.distributed` an outer room that i
 Only a collection of Dask itself, which nobody has without Dask, leads there.
 
 >>> import numpy as np
->>> print(lazy_rows(np.zeros((3, 2)), None))
+>>> print(distributed_module(np.zeros((3, 2)), None))
 None
 """
 
@@ -13,12 +13,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["lazy_rows"]
+__all__ = ["distributed_module"]
 
 _MODULE = "lowrankgcn.distributed"
 
 
-def lazy_rows(*values: Any) -> Any:
+def distributed_module(*values: Any) -> Any:
     """The module with ``fit``, ``predict`` and so on for lazy collections; None without any."""
     if not any(_is_lazy(value) for value in values):
         return None

@@ -6,7 +6,7 @@ fill. Two boxes are surely joined, surely apart, or in doubt; what is in doubt a
 settled by the points themselves.
 
 >>> import numpy as np
->>> from lowrankgcn.distributed.voxels import Components
+>>> from lowrankgcn.distributed.point_components import Components
 >>> Components.single(5).n_components
 1
 """
@@ -115,7 +115,7 @@ class Components:
         """Components of more than one point."""
         return np.flatnonzero(self.sizes > 1)
 
-    def of(self, coordinates: FloatArray) -> NDArray[np.intp]:
+    def at(self, coordinates: FloatArray) -> NDArray[np.intp]:
         """Component of every point, shape (q,)."""
         if self.grid is None:
             return np.zeros(len(coordinates), np.intp)
@@ -132,7 +132,7 @@ class Grid:
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, low: FloatArray, high: FloatArray) -> Grid:
+    def from_corners(cls, low: FloatArray, high: FloatArray) -> Grid:
         """Cubes of half the radius across."""
         side = EDGE_RADIUS / (2 * math.sqrt(len(low)))
         shape = np.floor((high - low) / side) + 1
@@ -163,7 +163,7 @@ def find_components(blocks: Blocks, cloud: BlockCloud) -> Components:
     """
     if float(np.square(cloud.high - cloud.low).sum()) < EDGE_RADIUS**2:
         return Components.single(cloud.n)
-    grid = Grid.of(cloud.low, cloud.high)
+    grid = Grid.from_corners(cloud.low, cloud.high)
     cubes = blocks.reduce(_cubes, Cubes.followed_by, cloud, grid)
     labels, doubtful = _join_boxes(cubes)
     if len(doubtful):

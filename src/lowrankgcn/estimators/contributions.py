@@ -25,7 +25,7 @@ from lowrankgcn.graphs.cells import read_table
 from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
 
-__all__ = ["Pulls", "pulls_of_hyperedges", "pulls_of_rows", "pulls_of_values"]
+__all__ = ["Contributions", "hyperedge_contributions", "row_contributions", "value_contributions"]
 
 # Of the mean of 𝒦(i, i). On a spiral, digits and cars with 20 to 100 labels the absolute amounts
 # of a row are 1.5 to 3 times their sum, and the remainder is 1 to 13 % of the margin (medians).
@@ -34,27 +34,27 @@ _RIDGE = 0.03
 
 @final
 @dataclass(frozen=True, eq=False)
-class Pulls:
+class Contributions:
     """What pulls q rows.
 
     Attributes
     ----------
     baseline : (q,) array
-    of : callable
+    of_row : callable
         From the position of a row to its contributions, the largest first.
     """
 
     baseline: FloatArray
-    of: Callable[[int], tuple[Contribution, ...]]
+    of_row: Callable[[int], tuple[Contribution, ...]]
 
 
 def _sorted(parts: list[Contribution]) -> tuple[Contribution, ...]:
     return tuple(sorted(parts, key=lambda one: -abs(one.amount)))
 
 
-def pulls_of_values(
+def value_contributions(
     model: Model, evidence: Evidence, X: Any, features: FloatArray, found: Attribution
-) -> Pulls:
+) -> Contributions:
     """Amounts of the columns of a table.
 
     Notes
@@ -83,7 +83,7 @@ def pulls_of_values(
         np.add.at(amounts.T, np.array(owners, np.intp), (features * found.features).T)
     names, text = [column.name for column in encoder.columns], _cell_texts(encoder, X)
 
-    def of(row: int) -> tuple[Contribution, ...]:
+    def contributions(row: int) -> tuple[Contribution, ...]:
         return _sorted(
             [
                 Contribution("value", name, text(row, j), float(amounts[row, j]))
@@ -91,10 +91,12 @@ def pulls_of_values(
             ]
         )
 
-    return Pulls(found.constant + usual.sum(axis=1), of)
+    return Contributions(found.constant + usual.sum(axis=1), contributions)
 
 
-def pulls_of_hyperedges(model: Model, evidence: Evidence, X: Any, found: Attribution) -> Pulls:
+def hyperedge_contributions(
+    model: Model, evidence: Evidence, X: Any, found: Attribution
+) -> Contributions:
     """Amounts of the hyperedges that rows are in, and of all others together.
 
     Notes
@@ -107,7 +109,7 @@ def pulls_of_hyperedges(model: Model, evidence: Evidence, X: Any, found: Attribu
     rows = sp.csr_array(cross.rows(X))
     usual = vectors @ (average @ model.basis)
 
-    def of(row: int) -> tuple[Contribution, ...]:
+    def contributions(row: int) -> tuple[Contribution, ...]:
         place = slice(rows.indptr[row], rows.indptr[row + 1])
         own = rows.indices[place]
         through = model.basis[own] @ vectors[row]
@@ -119,7 +121,7 @@ def pulls_of_hyperedges(model: Model, evidence: Evidence, X: Any, found: Attribu
         absent = float(average[own] @ through - usual[row])
         return _sorted([*parts, Contribution("hyperedge", "all others", "not in", absent)])
 
-    return Pulls(found.constant + usual, of)
+    return Contributions(found.constant + usual, contributions)
 
 
 def _of_vectors(model: Model, found: Attribution) -> FloatArray:
@@ -158,14 +160,14 @@ def _cell_texts(encoder: TableEncoder, X: Any) -> Callable[[int, int], str]:
     return text
 
 
-def pulls_of_rows(
+def row_contributions(
     model: Model,
     evidence: Evidence,
     extended: FloatArray,
     features: FloatArray,
     direction: FloatArray,
     classes: NDArray[Any],
-) -> Pulls:
+) -> Contributions:
     """Amounts of the labelled rows.
 
     Notes
@@ -193,7 +195,7 @@ def pulls_of_rows(
     labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
     names, codes = labelled.index.tolist(), labelled.codes.tolist()
 
-    def of(row: int) -> tuple[Contribution, ...]:
+    def contributions(row: int) -> tuple[Contribution, ...]:
         return _sorted(
             [
                 Contribution("row", name, labels[code], amount)
@@ -201,7 +203,7 @@ def pulls_of_rows(
             ]
         )
 
-    return Pulls(baseline, of)
+    return Contributions(baseline, contributions)
 
 
 def _coordinates(

@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explaining import explain
 from lowrankgcn.estimators.explanation import Explanation
-from lowrankgcn.estimators.lazy import lazy_rows
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.reading import Kind, check_new_rows
+from lowrankgcn.estimators.rows import Kind, check_new_rows
 from lowrankgcn.estimators.suggestion import suggest
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["QuestionsMixin"]
+__all__ = ["InspectionMixin"]
 
 
-class QuestionsMixin:
+class InspectionMixin:
     """Questions to a fitted :class:`GCNClassifier`."""
 
     classes_: NDArray[Any]
@@ -84,7 +84,7 @@ class QuestionsMixin:
         ('cherry', 'skin')
         """
         check_is_fitted(self)
-        if lazy_rows(X):
+        if distributed_module(X):
             raise invalid("X", "rows in memory: take a few with .compute()", "a Dask collection")
         data = check_new_rows(self, X, self._kind)
         if self._model is None:
