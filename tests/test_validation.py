@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 from lowrankgcn import _validation as check
 
 
-def refused(name: str, expected: str, got: str = "") -> Any:
+def rejected(name: str, expected: str, got: str = "") -> Any:
     """Expect a ValueError with the message ``name: expected ..., got ...``."""
     pattern = f"^{re.escape(name)}: expected {re.escape(expected)}.*, got .*{re.escape(got)}"
     return pytest.raises(ValueError, match=pattern)
@@ -33,7 +33,7 @@ def test_choice() -> None:
     assert check.choice("keep", "singletons", ["keep", "drop"]) == "keep"
     assert check.choice("b", "letter", iter("ab")) == "b"
     for value in ("Keep", "", None, 1, ["keep"], np.array(["keep"]), b"keep"):
-        with refused("singletons", "one of 'keep', 'drop'", repr(value)):
+        with rejected("singletons", "one of 'keep', 'drop'", repr(value)):
             check.choice(value, "singletons", ("keep", "drop"))
 
 
@@ -46,7 +46,7 @@ def test_positive_int() -> None:
         assert type(result) is int
         assert result == value
     for value in (0, -1, 1.0, "1", None, True, np.True_, np.array(1), [1], math.nan, 1 + 0j):
-        with refused("k", "an integer >= 1"):
+        with rejected("k", "an integer >= 1"):
             check.positive_int(value, "k")
 
 
@@ -56,7 +56,7 @@ def test_positive_int_accepts_exactly_the_range(value: int, low: int, high: int 
         assert check.positive_int(value, "k", minimum=low, maximum=high) == value
     else:
         upper = "" if high is None else f" and <= {high}"
-        with refused("k", f"an integer >= {low}{upper}", str(value)):
+        with rejected("k", f"an integer >= {low}{upper}", str(value)):
             check.positive_int(value, "k", minimum=low, maximum=high)
 
 
@@ -66,7 +66,7 @@ def test_positive_float() -> None:
         assert type(result) is float
         assert result == value
     for value in (0, -0.0, -1.0, math.nan, math.inf, "1", None, True, [1.0], 1j, 10**400):
-        with refused("bandwidth", "a finite number > 0"):
+        with rejected("bandwidth", "a finite number > 0"):
             check.positive_float(value, "bandwidth")
 
 
@@ -74,11 +74,11 @@ def test_positive_float_bounds() -> None:
     assert check.positive_float(0, "tol", zero=True) == 0.0
     assert check.positive_float(0.5, "tol", maximum=1) == 0.5
     assert check.positive_float(np.float32(0.1), "tol", maximum=0.1) == np.float32(0.1)
-    with refused("tol", "a finite number >= 0", "-1.0"):
+    with rejected("tol", "a finite number >= 0", "-1.0"):
         check.positive_float(-1, "tol", zero=True)
-    with refused("tol", "a finite number > 0 and <= 1", "1.1"):
+    with rejected("tol", "a finite number > 0 and <= 1", "1.1"):
         check.positive_float(1.1, "tol", maximum=1)
-    with refused("tol", "a finite number > 0 and < 1", "1.0"):
+    with rejected("tol", "a finite number > 0 and < 1", "1.0"):
         check.positive_float(1, "tol", below=1)
 
 
@@ -125,7 +125,7 @@ NOT_FINITE_ARRAYS: list[tuple[Any, Any, str, str]] = [
 
 def test_finite_array_rejects() -> None:
     for value, ndim, expected, got in NOT_FINITE_ARRAYS:
-        with refused("x", expected, got):
+        with rejected("x", expected, got):
             check.finite_array(value, "x", ndim=ndim)
 
 
@@ -133,22 +133,22 @@ def test_finite_array_rejects() -> None:
     np.finfo(np.longdouble).max == np.finfo(np.float64).max, reason="no type wider than double"
 )
 def test_finite_array_rejects_what_double_precision_cannot_hold() -> None:
-    with refused("x", "finite entries", "inf"):
+    with rejected("x", "finite entries", "inf"):
         check.finite_array(np.array([np.longdouble(10) ** 400]), "x", ndim=1)
 
 
 def test_finite_array_rejects_tensors_that_record_gradients() -> None:
     torch = pytest.importorskip("torch")
-    with refused("x", "a real numeric array", "requires grad"):
+    with rejected("x", "a real numeric array", "requires grad"):
         check.finite_array(torch.ones(2, requires_grad=True), "x", ndim=1)
 
 
 def test_points_array() -> None:
     assert check.points_array([[1, 2], [3, 4]]).shape == (2, 2)
     for shape in ((0, 2), (2, 0)):
-        with refused("points", "at least one row and one column", f"shape {shape}"):
+        with rejected("points", "at least one row and one column", f"shape {shape}"):
             check.points_array(np.zeros(shape))
-    with refused("landmarks", "a real numeric array with 2 dimensions", "shape (3,)"):
+    with rejected("landmarks", "a real numeric array with 2 dimensions", "shape (3,)"):
         check.points_array(np.zeros(3), "landmarks")
 
 
@@ -162,13 +162,20 @@ def test_sparse_matrix() -> None:
         (matrix * 1j, "a real numeric matrix"),
         (broken, "a well-formed sparse matrix"),
     ):
-        with refused("A", expected):
+        with rejected("A", expected):
             check.sparse_matrix(value, "A")
+
+
+def test_expect_shape() -> None:
+    check.expect_shape(np.ones((2, 3)), "A", 2, None)
+    for shape, text in (((3, 3), "(3, 3)"), ((2,), "(2)"), ((None, 2), "(?, 2)")):
+        with rejected("A", f"an array of shape {text}", "shape (2, 3)"):
+            check.expect_shape(np.ones((2, 3)), "A", *shape)
 
 
 def test_finite_total() -> None:
     check.finite_total(np.array([1e308]), "w")
-    with refused("w", "weights of a finite sum", "weights up to 1e+308"):
+    with rejected("w", "weights of a finite sum", "weights up to 1e+308"):
         check.finite_total(np.array([1e308, 1e308]), "w")
 
 
@@ -192,15 +199,15 @@ def test_node_index() -> None:
 def test_node_index_rejects() -> None:
     whole = "an integer array with 1 dimension"
     for value in ([0.0], [[0]], 0, ["0"], [None]):
-        with refused("index", whole):
+        with rejected("index", whole):
             check.node_index(value, "index", 3)
     for value in ([3], [0, -1], [2**63]):
-        with refused("index", "indices in 0..2"):
+        with rejected("index", "indices in 0..2"):
             check.node_index(value, "index", 3)
     for value in ([True, False], np.ones((3, 1), dtype=bool)):
-        with refused("index", "a mask of shape (3,)"):
+        with rejected("index", "a mask of shape (3,)"):
             check.node_index(value, "index", 3)
-    with refused("index", "an array", "a ragged list"):
+    with rejected("index", "an array", "a ragged list"):
         check.node_index([[0], [1, 2]], "index", 3)
 
 
@@ -210,12 +217,12 @@ def test_pair_index() -> None:
     assert_array_equal(pairs, [[0, 1], [2, 3]])
     assert check.pair_index(np.zeros((2, 0)), "edge_index").shape == (2, 0)
     for value in ([[0], [-1]], [[0], [2**48]], np.array([[0], [2**63]], dtype=np.uint64)):
-        with refused("edge_index", "indices in 0..281474976710655"):
+        with rejected("edge_index", "indices in 0..281474976710655"):
             check.pair_index(value, "edge_index")
     for value in ([0, 1], [[0.5], [1.0]]):
-        with refused("edge_index", "an integer array with 2 dimensions"):
+        with rejected("edge_index", "an integer array with 2 dimensions"):
             check.pair_index(value, "edge_index")
-    with refused("edge_index", "an integer array of shape (2, m)", "shape (3, 1)"):
+    with rejected("edge_index", "an integer array of shape (2, m)", "shape (3, 1)"):
         check.pair_index([[0], [1], [2]], "edge_index")
 
 
@@ -231,5 +238,5 @@ def test_random_generator() -> None:
     assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
     assert isinstance(check.random_generator(None), np.random.Generator)
     for value in (-1, 1.5, "0", True):
-        with refused("seed", "an integer >= 0"):
+        with rejected("seed", "an integer >= 0"):
             check.random_generator(value, "seed")

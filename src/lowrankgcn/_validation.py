@@ -182,7 +182,7 @@ def pair_index(value: Any, name: str) -> NDArray[np.int64]:
 
 
 def expect_shape(array: NDArray[Any], name: str, *shape: int | None) -> None:
-    """Refuse an array of another shape; None stands for any length."""
+    """Reject an array of another shape; None stands for any length."""
     if len(shape) != array.ndim or any(
         wanted not in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
     ):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lowrankgcn.operators import DenseOperator
-from lowrankgcn.operators.affinity import Affinity, extrapolate, sample_rows
+from lowrankgcn.operators.affinity import Affinity, sample_rows
+from lowrankgcn.operators.gaussian import extrapolate
 from tests.operator_contract import block
 
 

@@ -79,17 +79,14 @@ class _WrongGram(Factor):
 
     shape = TALL.shape
 
-    def __matmul__(self, V: Any) -> Any:
-        return TALL @ V
+    def matmul(self, V: Any, *, dtype: Any = float) -> Any:
+        return (TALL @ V).astype(dtype)
 
     def transpose_product(self, X: Any, scale: Any = None) -> Any:
         return TALL.T @ (X if scale is None else scale[:, None] * X)
 
     def gram(self, weights: Any = None) -> Any:
         return TALL.T @ TALL
-
-    def row_squares(self, weights: Any = None) -> Any:
-        return DenseFactor(TALL).row_squares(weights)
 
     def take(self, index: Any) -> Any:
         return TALL[index]

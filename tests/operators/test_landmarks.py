@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from lowrankgcn.operators.gaussian import PointCloud
-from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
+from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmark_rows
 from tests import reference, strategies
 from tests.operator_contract import FactorContract, block, check_factor, close
 
@@ -29,6 +29,10 @@ def dense_factor(cloud: PointCloud, landmarks: np.ndarray) -> np.ndarray:
     root = np.linalg.cholesky(between + (1 + 1e-14 * m) * np.eye(m))
     C = np.exp(-((cloud.coordinates[:, None] - landmarks[None]) ** 2).sum(axis=2))
     return la.solve_triangular(root, C.T, lower=True).T
+
+
+def random_landmarks(cloud: PointCloud, count: int, random_state: int = 0) -> np.ndarray:
+    return cloud.take(random_landmark_rows(cloud.n, count, random_state))
 
 
 def greedy_factor(cloud: PointCloud, tol: float, limit: int = 500) -> LandmarkFactor:
@@ -93,10 +97,10 @@ def test_residual_of_thousands_of_points(dimension: int, tol: float) -> None:
 
 
 def test_rare_duplicates_are_found() -> None:
-    # 400 places, most visited often, some by one point only that a subsample may miss.
-    places = block(400, 3)
+    # 400 distinct points, most of them frequent, some so rare that a subsample may miss them.
+    distinct = block(400, 3)
     visits = np.random.default_rng(0).zipf(1.3, size=3000) % 400
-    factor = greedy_factor(PointCloud.from_points(places[visits], 0.3), 1e-6)
+    factor = greedy_factor(PointCloud.from_points(distinct[visits], 0.3), 1e-6)
     assert (1 - factor.row_squares()).max() <= 1e-6
 
 

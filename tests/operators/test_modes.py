@@ -14,8 +14,7 @@ from numpy.testing import assert_allclose
 from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import FourierFactor, GaussianFourier
 from lowrankgcn.operators.gaussian import PointCloud
-from lowrankgcn.operators.mode_gram import ModeGram
-from lowrankgcn.operators.modes import ModeGrid
+from lowrankgcn.operators.modes import ModeGram, ModeGrid
 from tests.operator_contract import FactorContract, block, close
 
 ACCURATE = 1e-12

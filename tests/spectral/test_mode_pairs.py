@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.operators.mode_gram import ModeGram
-from lowrankgcn.operators.modes import ModeGrid
+from lowrankgcn.operators.modes import ModeGram, ModeGrid
 from lowrankgcn.spectral.decompose import Request, iterate
 from lowrankgcn.spectral.solvers import FourierModes, Lanczos, ModePairs, mode_pairs
 from lowrankgcn.spectral.solvers.base import residual_norms

@@ -35,8 +35,7 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fourier import FourierFactor
 from lowrankgcn.operators.gaussian import PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor
-from lowrankgcn.operators.mode_gram import ModeGram
-from lowrankgcn.operators.modes import ModeGrid
+from lowrankgcn.operators.modes import ModeGram, ModeGrid
 from lowrankgcn.spectral.solvers.base import EXTRA
 from lowrankgcn.spectral.solvers.mode_space import mode_pairs
 

@@ -42,7 +42,6 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import (
     LOWEST_DEGREES,
     SmoothVectors,
-    extrapolate,
     random_test_rows,
     sampled_error,
     worst_diagonal_error,
@@ -53,6 +52,7 @@ from lowrankgcn.operators.fastsum import (
     choose_random_landmarks,
     fourier_tolerance,
 )
+from lowrankgcn.operators.gaussian import extrapolate
 
 __all__ = ["PointSpectrum", "solve"]
 

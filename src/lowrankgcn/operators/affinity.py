@@ -22,49 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
-from lowrankgcn.operators.gaussian import GaussianBlocks, GaussianRows, PointSource
+from lowrankgcn.operators.gaussian import ExactRows, GaussianBlocks, PointSource
 
 __all__ = [
     "LOWEST_DEGREES",
     "Affinity",
-    "ExactRows",
     "SmoothVectors",
-    "extrapolate",
     "random_test_rows",
+    "sample_exact_rows",
     "sample_rows",
     "sampled_error",
     "worst_diagonal_error",
 ]
 
 LOWEST_DEGREES = 8  # rows of lowest degree on which errors are always measured
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class ExactRows:
-    """Rows of the exact weights, on which errors of a fast sum are measured.
-
-    The rows of lowest degree, where errors weigh most, represent themselves. The others are a
-    random sample that represents the rest.
-    """
-
-    rows: GaussianRows
-    certain: int  # number of leading rows that represent only themselves
-
-    @classmethod
-    def sample(cls, blocks: GaussianBlocks, scale: FloatArray, random_state: int) -> ExactRows:
-        """Choose rows for nodes normalised by `scale` = 1/√degree."""
-        risky, drawn = sample_rows(scale, random_state)
-        return cls(GaussianRows(blocks, np.concatenate([risky, drawn])), len(risky))
-
-    @property
-    def index(self) -> NDArray[np.intp]:
-        """Row numbers."""
-        return self.rows.index
-
-    def sum(self, squares: FloatArray) -> FloatArray:
-        """Estimate a sum over all nodes from its terms at these rows, shape (k,)."""
-        return extrapolate(squares, self.certain, self.rows.blocks.n)
 
 
 @final
@@ -138,18 +109,16 @@ def sample_rows(scale: FloatArray, random_state: int) -> tuple[NDArray[np.intp],
     return risky, np.setdiff1d(random_test_rows(len(scale), random_state), risky)
 
 
+def sample_exact_rows(blocks: GaussianBlocks, scale: FloatArray, random_state: int) -> ExactRows:
+    """Choose rows on which errors are measured, for nodes normalised by `scale` = 1/√degree."""
+    risky, drawn = sample_rows(scale, random_state)
+    return ExactRows(blocks, np.concatenate([risky, drawn]), certain=len(risky))
+
+
 def random_test_rows(n: int, random_state: int) -> NDArray[np.intp]:
     """Draw 8 to 16 rows: enough to detect an error, few enough to evaluate exactly."""
     count = min(n, int(np.clip(1.6e5 / n, 8, 16)))
     return np.random.default_rng(random_state).choice(n, count, replace=False)
-
-
-def extrapolate(squares: FloatArray, certain: int, n: int) -> FloatArray:
-    """Estimate a sum over n rows from the first `certain` rows and a sample of the others."""
-    sampled = squares[certain:]
-    others = (n - certain) / max(len(sampled), 1)
-    total: FloatArray = squares[:certain].sum(axis=0) + others * sampled.sum(axis=0)
-    return total
 
 
 def sampled_error(

@@ -124,10 +124,6 @@ class CodeFactor(Factor):
     def _groups(self) -> tuple[ColumnGroup, ...]:
         return join_columns(self.codes, self._levels)
 
-    def __matmul__(self, V: Any) -> FloatArray:
-        """Compute H V for V of shape (|E|,) or (|E|, k)."""
-        return self.matmul(V)
-
     def matmul(self, V: Any, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Compute H V by gathering and adding rows of V.
 

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 
@@ -43,13 +44,13 @@ class Factor(ABC):
     def shape(self) -> tuple[int, int]:
         """The pair (n, m)."""
 
-    @abstractmethod
     def __matmul__(self, V: Any) -> FloatArray:
         """Compute F V for V of shape (m,) or (m, k)."""
+        return self.matmul(V)
 
+    @abstractmethod
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Compute F V in `dtype`; factors that can avoid float64 override this."""
-        return (self @ V).astype(dtype, copy=False)
+        """Compute F V for V of shape (m,) or (m, k), stored in `dtype`."""
 
     @abstractmethod
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
@@ -59,9 +60,14 @@ class Factor(ABC):
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(weights) F, shape (m, m); all weights are 1 by default."""
 
-    @abstractmethod
     def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        n, m = self.shape
+        ones = np.ones(m) if weights is None else weights
+        squares = np.empty(n)
+        for start, stop in chunks(n, BLOCK_ROWS):
+            squares[start:stop] = self.take(np.arange(start, stop)) ** 2 @ ones
+        return squares
 
     @abstractmethod
     def take(self, index: NDArray[np.intp]) -> FloatArray:
@@ -83,9 +89,9 @@ class _StoredFactor(Factor):
         n, m = self.matrix.shape
         return n, m
 
-    def __matmul__(self, V: Any) -> FloatArray:
-        """Compute F V for V of shape (m,) or (m, k)."""
-        product: FloatArray = self.matrix @ V
+    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Compute F V in `dtype`."""
+        product: NDArray[Any] = (self.matrix @ V).astype(dtype, copy=False)
         return product
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
@@ -104,12 +110,6 @@ class DenseFactor(_StoredFactor):
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(weights) F, shape (m, m)."""
         return scale_rows(self.matrix, weights).T @ self.matrix
-
-    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        ones = np.ones(self.shape[1]) if weights is None else weights
-        squares: FloatArray = np.einsum("ij,ij,j->i", self.matrix, self.matrix, ones)
-        return squares
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
@@ -158,10 +158,6 @@ class ScaledFactor(Factor):
     def shape(self) -> tuple[int, int]:
         """The pair (n, m)."""
         return self.factor.shape
-
-    def __matmul__(self, V: Any) -> FloatArray:
-        """Compute F V for V of shape (m,) or (m, k)."""
-        return self.matmul(V)
 
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Compute F V in `dtype`."""

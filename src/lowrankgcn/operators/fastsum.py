@@ -40,8 +40,8 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import (
     Affinity,
-    ExactRows,
     SmoothVectors,
+    sample_exact_rows,
     sampled_error,
     worst_diagonal_error,
 )
@@ -54,7 +54,7 @@ from lowrankgcn.operators.gaussian import (
     PointCloud,
     PointSource,
 )
-from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmarks
+from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks, random_landmark_rows
 from lowrankgcn.operators.structured import DenseOperator, DiagonalPlusLowRank, SparseOperator
 
 __all__ = [
@@ -168,9 +168,9 @@ def _assess(
         return None
     scale = np.zeros(cloud.n)
     np.divide(1.0, np.sqrt(degrees), out=scale, where=~isolated)
-    exact_rows = ExactRows.sample(blocks, scale, random_state)
+    exact_rows = sample_exact_rows(blocks, scale, random_state)
     index = exact_rows.index
-    exact = exact_rows.rows.product(tests)
+    exact = exact_rows.product(tests)
     difference = product[index] - unit_diagonal * tests[index] - exact
     norms = np.einsum("i,ij,ij->j", degrees, tests, tests)
     error = sampled_error(difference, exact, scale[index], norms, exact_rows.sum)
@@ -214,7 +214,8 @@ def choose_random_landmarks(
     """Choose random landmarks in more than three dimensions, and the tolerance of their factor."""
     if cloud.dimension <= 3 and not forced:
         return None, 10 * tol
-    return random_landmarks(cloud, RANDOM_LANDMARKS, random_state=random_state), 10 * tol
+    rows = random_landmark_rows(cloud.n, RANDOM_LANDMARKS, random_state)
+    return cloud.take(rows), 10 * tol
 
 
 def _fourier(

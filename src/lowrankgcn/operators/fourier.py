@@ -1,7 +1,7 @@
 """Gaussian sums by the non-equispaced fast Fourier transform (Alfke et al. 2018), with FINUFFT.
 
-On a box wide enough, exp(−‖u‖²) equals its Fourier series with coefficients given by the Gaussian's
-own transform, so K x is a type-1 transform of x, a scaling, and a type-2 transform:
+On a large enough box exp(−‖u‖²) equals its Fourier series with coefficients given by the Gaussian's
+transform. So K x is a type-1 transform of x, a scaling, and a type-2 transform:
 
 >>> import numpy as np
 >>> from lowrankgcn.operators.gaussian import GaussianBlocks, PointCloud
@@ -20,25 +20,21 @@ from functools import partial
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
-from lowrankgcn.operators.factors import Factor
+from lowrankgcn.operators.factors import Factor, scale_rows
 from lowrankgcn.operators.gaussian import PointCloud
-from lowrankgcn.operators.mode_gram import ModeGram
-from lowrankgcn.operators.modes import ModeGrid, PlannedPoints, fourier_modes
+from lowrankgcn.operators.modes import ModeGram, ModeGrid, PlannedPoints, fourier_modes
 
 __all__ = ["FourierFactor", "GaussianFourier", "fourier_modes"]
-
-_ROWS = 1024  # of waves evaluated at once
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class GaussianFourier(SymmetricOperator):
-    """Products with K by FINUFFT: O(n log(1/ε)^d + modes·log(modes)) per pair of vectors."""
+    """Products with K by FINUFFT, O(n log(1/ε)^d + N log N) for N modes and two vectors."""
 
     cloud: PointCloud
     eps: float
@@ -46,17 +42,17 @@ class GaussianFourier(SymmetricOperator):
 
     @classmethod
     def from_cloud(cls, cloud: PointCloud, *, eps: float) -> GaussianFourier:
-        """Size the grid from the kernel."""
+        """Create the operator with a grid for the kernel error `eps`."""
         low, high = cloud.corners
         return cls(cloud, eps, ModeGrid.for_box(low, high, eps).plan(cloud.coordinates))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Plans live in FINUFFT's memory: a copy or another process makes its own.
+        # Plans live in FINUFFT's memory, so a copy makes its own.
         return partial(GaussianFourier.from_cloud, eps=self.eps), (self.cloud,)
 
     @property
     def grid(self) -> ModeGrid:
-        """The modes that products go through."""
+        """The Fourier modes."""
         return self.points.grid
 
     @property
@@ -73,18 +69,18 @@ class GaussianFourier(SymmetricOperator):
         return product
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,): all ones, up to the error `eps`."""
+        """Return the diagonal, shape (n,): all ones, up to the error `eps`."""
         return np.ones(self.n)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class FourierFactor(Factor):
-    """The tall factor F_ik = √c_k cas(ω_k·u_i) of the kernel K ≈ F Fᵀ, not stored.
+    """The tall factor F_ik = √c_k cas(ω_k·u_i) of the kernel K ≈ F Fᵀ.
 
     Notes
     -----
-    Products are transforms by FINUFFT, accurate to the grid's `eps`; rows are evaluated directly.
+    Products are transforms by FINUFFT with the error `eps` of the grid; rows are evaluated exactly.
 
     Examples
     --------
@@ -103,48 +99,41 @@ class FourierFactor(Factor):
         """The pair (n, N)."""
         return len(self.coordinates), self.grid.size
 
-    def __matmul__(self, V: Any) -> FloatArray:
-        """F V for V of shape (N,) or (N, k)."""
+    def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+        """Compute F V for V of shape (N,) or (N, k)."""
         if not len(self.coordinates):
-            return np.zeros((0, *V.shape[1:]))
-        root = np.sqrt(self.grid.coefficients)
-        return self.grid.gather(self.coordinates, V * (root if V.ndim == 1 else root[:, None]))
+            return np.zeros((0, *V.shape[1:]), dtype)
+        product = self.grid.gather(self.coordinates, scale_rows(V, self._root))
+        return product.astype(dtype, copy=False)
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(scale) X for X of shape (n,) or (n, k); in the precision of X if it will do."""
+        """Compute Fᵀ diag(scale) X for X (n,) or (n, k); float32 stays in single precision."""
         if len(X) != len(self.coordinates):
             raise invalid("block", f"{len(self.coordinates)} rows", len(X))
         plan = self.grid.plan(self.coordinates)
         if X.dtype == np.float32:
             plan = plan.replan(eps=plan.eps, single=True)
-        sums = plan.spread(X, scale)
-        root = np.sqrt(self.grid.coefficients)
-        product: FloatArray = sums * (root if X.ndim == 1 else root[:, None])
-        return product
+        return scale_rows(plan.spread(X, scale), self._root)
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Fᵀ diag(weights) F, shape (N, N): for few modes; `ModeGram` multiplies without it."""
+        """Compute Fᵀ diag(weights) F, shape (N, N), for few modes; see also `ModeGram`."""
         ones = np.ones(len(self.coordinates)) if weights is None else weights
         symbols = self.grid.doubled.spread(self.coordinates, ones[:, None])
         gram = ModeGram.from_symbols(self.grid, symbols).products(np.eye(self.grid.size))[0]
         symmetric: FloatArray = (gram + gram.T) / 2
         return symmetric
 
-    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        ones = np.ones(self.grid.size) if weights is None else weights
-        squares = np.empty(len(self.coordinates))
-        for start, stop in chunks(len(squares), _ROWS):
-            squares[start:stop] = self.take(np.arange(start, stop)) ** 2 @ ones
-        return squares
-
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Selected rows as a dense array (len(index), N)."""
+        """Return selected rows as a dense array (len(index), N)."""
         angles = (self.coordinates[index] - self.grid.middle) * (2 * math.pi / self.grid.period)
         waves = np.ones((len(angles), 1), np.complex128)
         for angle, M in zip(angles.T, self.grid.half, strict=True):
             line = np.exp(1j * angle[:, None] * np.arange(-M, M + 1))
             size = waves.shape[1] * line.shape[1]
             waves = (waves[:, :, None] * line[:, None, :]).reshape(len(angles), size)
-        rows: FloatArray = np.sqrt(self.grid.coefficients) * (waves.real + waves.imag)
-        return rows
+        return self._root * (waves.real + waves.imag)
+
+    @property
+    def _root(self) -> FloatArray:
+        root: FloatArray = np.sqrt(self.grid.coefficients)
+        return root

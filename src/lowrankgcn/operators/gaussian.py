@@ -28,11 +28,12 @@ __all__ = [
     "EDGE_RADIUS",
     "GEMM_RADIUS_SQUARED",
     "SINGLE_PRECISION_TOL",
+    "ExactRows",
     "GaussianBlocks",
-    "GaussianRows",
     "PointCloud",
     "PointSource",
     "centre_and_bandwidth",
+    "extrapolate",
     "gaussian_kernel",
 ]
 
@@ -219,7 +220,7 @@ class GaussianBlocks(SymmetricOperator):
         return product
 
     def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
-        return GaussianRows(self, index, keep=False).product(X)
+        return ExactRows(self, index, keep=False).product(X)
 
     def to_dense(self) -> FloatArray:
         """Return W as an n×n array, exactly symmetric, for small n."""
@@ -246,26 +247,41 @@ class GaussianBlocks(SymmetricOperator):
 
 
 @final
-class GaussianRows:
+class ExactRows:
     """Selected rows of W, evaluated once and kept if they are few.
+
+    Errors of fast sums are measured on such rows.
 
     Parameters
     ----------
     blocks : GaussianBlocks
     index : (q,) int array
+    certain : int
+        Number of leading rows that represent only themselves, such as those of lowest degree, where
+        errors weigh most. The others are a sample that represents all other rows.
     keep : bool
         Whether to keep up to 2²⁴ weights for further products.
     """
 
     def __init__(
-        self, blocks: GaussianBlocks, index: NDArray[np.intp], *, keep: bool = True
+        self,
+        blocks: GaussianBlocks,
+        index: NDArray[np.intp],
+        *,
+        certain: int = 0,
+        keep: bool = True,
     ) -> None:
         self.blocks = blocks
         self.index = index
+        self.certain = certain
         # A tile of few rows may be longer.
         self._width = _TILE_COLUMNS * max(1, min(4, _TILE_ROWS // max(1, 4 * len(index))))
         self._keep = keep and len(index) * blocks.n <= 2**24
         self._tiles: dict[int, NDArray[Any]] = {}
+
+    def sum(self, squares: FloatArray) -> FloatArray:
+        """Estimate a sum over all rows from its terms at these rows, shape (k,)."""
+        return extrapolate(squares, self.certain, self.blocks.n)
 
     def product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
         """Compute W[index] diag(scale) X, shape (q, k), without a scaled copy of X."""
@@ -287,3 +303,11 @@ class GaussianRows:
         strips = map_chunks(strip, n, span, n_threads=worthwhile_threads(len(index) * n))
         total: FloatArray = np.sum(strips, axis=0)
         return total
+
+
+def extrapolate(squares: FloatArray, certain: int, n: int) -> FloatArray:
+    """Estimate a sum over n rows from the first `certain` rows and a sample of the others."""
+    sampled = squares[certain:]
+    others = (n - certain) / max(len(sampled), 1)
+    total: FloatArray = squares[:certain].sum(axis=0) + others * sampled.sum(axis=0)
+    return total

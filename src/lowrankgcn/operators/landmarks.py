@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 import scipy.linalg as la
@@ -44,8 +44,9 @@ __all__ = [
     "candidate_rows",
     "greedy_landmarks",
     "random_landmark_rows",
-    "random_landmarks",
 ]
+
+Result = TypeVar("Result")
 
 _SUBSAMPLE = 1000  # points among which greedy pivots are sought
 _TRIED_POINTS = 6000  # up to this many points are all tried, as a subsample may miss a clump
@@ -68,7 +69,6 @@ def greedy_landmarks(
     # Float32 is accurate enough for the pivots of a loose factorisation, and twice as fast.
     single = tol >= _SINGLE_PIVOT_TOL and cloud.squared_radius <= GEMM_RADIUS_SQUARED[np.float32]
     dtype = np.float32 if single else np.float64
-    kernel_column = _kernel_columns(points, single)
     shape = (min(limit, cloud.n), len(points))
     factor: NDArray[Any] = np.empty(shape, dtype)  # rows are columns of the factor
     remaining: NDArray[Any] = np.ones(len(points), dtype)
@@ -76,13 +76,16 @@ def greedy_landmarks(
     while True:
         pivot = int(remaining.argmax())
         if remaining[pivot] <= tol:
-            columns = _columns(points, pivots, factor, others)
+            # The factor's columns for the other points, with zeros in the rows to come.
+            columns = np.zeros((len(factor), len(others)))
+            kernel = gaussian_kernel(points[pivots], others)
+            root = factor[: len(pivots), pivots].T
+            columns[: len(pivots)] = la.solve_triangular(root, kernel, lower=True)
             rest = 1 - np.einsum("ij,ij->j", columns, columns)
             worse = rest > tol
             if not worse.any():
                 return points[pivots]
             points = np.concatenate([points, others[worse]])
-            kernel_column = _kernel_columns(points, single)
             factor = np.hstack([factor, columns[:, worse].astype(dtype)])
             remaining = np.concatenate([remaining, rest[worse].astype(dtype)])
             others = others[~worse]
@@ -90,7 +93,7 @@ def greedy_landmarks(
         if len(pivots) == len(factor):
             return None
         step = len(pivots)
-        column: NDArray[Any] = kernel_column(pivot)
+        column = gaussian_kernel(points, points[[pivot]], dtype=dtype, cancel=single)[:, 0]
         column -= factor[:step, pivot] @ factor[:step]
         column *= 1 / np.sqrt(remaining[pivot])
         factor[step] = column
@@ -100,40 +103,12 @@ def greedy_landmarks(
         pivots.append(pivot)
 
 
-def _kernel_columns(points: FloatArray, single: bool) -> Callable[[int], NDArray[Any]]:
-    """Return a function that evaluates exp(−‖x − p‖²) over all points x for a pivot p."""
-    if not single:
-
-        def by_difference(pivot: int) -> NDArray[Any]:
-            difference = points - points[pivot]
-            column: NDArray[Any] = np.exp(-np.einsum("ij,ij->i", difference, difference))
-            return column
-
-        return by_difference
-    squares = np.einsum("ij,ij->i", points, points)
-    ones = np.ones(len(points))
-    left = np.column_stack([2 * points, -squares, ones]).astype(np.float32)
-    right = np.column_stack([points, ones, -squares]).astype(np.float32)
-
-    def by_product(pivot: int) -> NDArray[Any]:
-        exponent: NDArray[Any] = left @ right[pivot]
-        np.exp(exponent, out=exponent)
-        return exponent
-
-    return by_product
-
-
-def random_landmarks(cloud: PointSource, count: int, *, random_state: int = 0) -> FloatArray:
-    """Draw landmarks from the points without replacement.
+def random_landmark_rows(n: int, count: int, random_state: int) -> NDArray[np.intp]:
+    """Draw the rows of random landmarks without replacement.
 
     In high dimension no affordable number of pivots represents every point. Random landmarks then
     represent the average point better than pivots, which are mostly outliers.
     """
-    return cloud.take(random_landmark_rows(cloud.n, count, random_state))
-
-
-def random_landmark_rows(n: int, count: int, random_state: int) -> NDArray[np.intp]:
-    """Draw the rows of random landmarks."""
     generator = np.random.default_rng(random_state)
     return generator.choice(n, min(count, n), replace=False)
 
@@ -198,10 +173,6 @@ class LandmarkFactor(Factor):
         """The pair (n, m)."""
         return self.cloud.n, len(self.landmarks)
 
-    def __matmul__(self, V: Any) -> FloatArray:
-        """Compute F V for V of shape (m,) or (m, k)."""
-        return self.matmul(V)
-
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Compute F V in `dtype`."""
         inner = self._solve(V, transposed=True).astype(self._dtype)
@@ -211,7 +182,7 @@ class LandmarkFactor(Factor):
             for kernel, start, stop in self._kernels(first, last):
                 product[start:stop] = kernel @ inner
 
-        map_chunks(span, self.cloud.n, self._span, n_threads=self._threads)
+        self._map_spans(span)
         return product
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
@@ -247,18 +218,6 @@ class LandmarkFactor(Factor):
             gram = self.inverse_root @ gram @ self.inverse_root.T
         return (gram + gram.T) / 2
 
-    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        squares = np.empty(self.cloud.n)
-        ones = np.ones(len(self.landmarks)) if weights is None else weights
-
-        def span(first: int, last: int) -> None:
-            for kernel, start, stop in self._kernels(first, last):
-                squares[start:stop] = (kernel @ self.inverse_root.T) ** 2 @ ones
-
-        map_chunks(span, self.cloud.n, self._span, n_threads=self._threads)
-        return squares
-
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
         return self.evaluate(self.cloud.coordinates[index])
@@ -283,14 +242,11 @@ class LandmarkFactor(Factor):
     def _dtype(self) -> type[np.float32] | type[np.float64]:
         return np.float32 if self.single else np.float64
 
-    @property
-    def _threads(self) -> int:
-        return worthwhile_threads(self.cloud.n * len(self.landmarks))
-
-    @property
-    def _span(self) -> int:
-        """Rows of a part: a number of chunks that depends on n only."""
-        return -(-self.cloud.n // (_SPANS * BLOCK_ROWS)) * BLOCK_ROWS
+    def _map_spans(self, function: Callable[[int, int], Result]) -> list[Result]:
+        """Call a function for spans of rows, whose number of chunks depends on n only."""
+        n, m = self.shape
+        rows = -(-n // (_SPANS * BLOCK_ROWS)) * BLOCK_ROWS
+        return map_chunks(function, n, rows, n_threads=worthwhile_threads(n * m))
 
     def _kernels(self, first: int, last: int) -> Iterator[tuple[NDArray[Any], int, int]]:
         """Yield K(X[start:stop], P) for the row chunks of a span; each is valid until the next."""
@@ -322,19 +278,5 @@ class LandmarkFactor(Factor):
                 total += term(kernel, start, stop)
             return total
 
-        total: FloatArray = np.sum(
-            map_chunks(span, self.cloud.n, self._span, n_threads=self._threads), axis=0
-        )
+        total: FloatArray = np.sum(self._map_spans(span), axis=0)
         return total
-
-
-def _columns(
-    points: FloatArray, pivots: list[int], factor: FloatArray, others: FloatArray
-) -> FloatArray:
-    """Continue the columns of the factor to other points, with zeros in the rows to come."""
-    root = factor[: len(pivots), pivots].T
-    columns = np.zeros((len(factor), len(others)))
-    columns[: len(pivots)] = la.solve_triangular(
-        root, gaussian_kernel(points[pivots], others), lower=True
-    )
-    return columns

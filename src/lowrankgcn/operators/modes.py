@@ -1,12 +1,12 @@
-"""A grid of Fourier modes: sums over points become short arrays, and short arrays functions.
+"""Fourier modes: sums of waves over points, and functions of points as sums of waves.
 
 A Gaussian is a sum of real waves on a box: with cas θ = cos θ + sin θ and modes k = −M … M,
 
     exp(−‖u − v‖²) ≈ Σ_k c_k cas(ω_k·u) cas(ω_k·v),    c_k > 0,
 
 so the kernel of n points is C diag(c) Cᵀ with C_ik = cas(ω_k·u_i) (n×N). Products with C and Cᵀ are
-non-equispaced fast Fourier transforms (FINUFFT). What travels between blocks of points, or between
-machines, are sums over points, arrays of N numbers.
+non-equispaced fast Fourier transforms (FINUFFT). Sums over points are arrays of N numbers, which
+add up over blocks of points.
 
 >>> import numpy as np
 >>> u = np.random.default_rng(0).normal(size=(300, 2))
@@ -26,27 +26,30 @@ from typing import Any, final
 
 import finufft
 import numpy as np
+import scipy.fft as sf
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import map_chunks
+from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.operators.base import FloatArray
 
-__all__ = ["ModeGrid", "PlannedPoints", "fourier_modes"]
+__all__ = ["ModeGram", "ModeGrid", "PlannedPoints", "fourier_modes"]
 
+# Measured with FINUFFT 2: plans of fewer points, or more plans, cost more than they save.
 _SPANS = 8
-_KEPT_POINTS = 2**22  # whose plans are kept
 _FEW_POINTS = 2**14
-_SINGLE_ROUNDING = 4e-7  # of an angle
+_KEPT_POINTS = 2**22  # plans of more points are made for every product, to save memory
+_SINGLE_ROUNDING = 4e-7  # of an angle in float32
+_GRID_VALUES = 2**16  # values on the equispaced grid that a thread processes at a time
 
 
 def fourier_modes(extent: FloatArray, eps: float) -> tuple[FloatArray, FloatArray]:
-    """Period P and half-width M per dimension, for an error of order `eps` of the kernel.
+    """Return period P and half-width M per dimension, for a kernel error of order `eps`.
 
-    P = extent + √ln(1/ε) keeps the periodic images ε small, modes −M…M with M = P/π·√ln(1/ε) reach
-    to where the Gaussian's transform exp(−(πk/P)²) is ε small. M is whole but a float, as narrow
-    kernels ask for more modes than an integer can count.
+    P = extent + √ln(1/ε) keeps the periodic images below ε. The modes −M…M with M = P/π·√ln(1/ε)
+    extend to where the Gaussian's transform exp(−(πk/P)²) is below ε. M is a whole float, because
+    narrow kernels need more modes than an integer can count.
     """
     reach = math.sqrt(math.log(1 / eps))
     period = extent + reach
@@ -62,13 +65,13 @@ class ModeGrid:
     Attributes
     ----------
     middle : (d,) array
-        Of the box.
+        Middle of the box.
     period : (d,) array
         Lengths after which the waves repeat.
     half : tuple of int
         M in every dimension; arrays over the modes are flat, the last dimension fastest.
     eps : float
-        Error of the kernel, and of the transforms unless they are asked for more.
+        Error of the kernel, and by default of the transforms.
     """
 
     middle: FloatArray
@@ -87,7 +90,7 @@ class ModeGrid:
 
     @classmethod
     def for_box(cls, low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:
-        """The grid for points between two corners, shape (d,) each."""
+        """Create the grid for points between two corners of shape (d,)."""
         period, half = fourier_modes(high - low, eps)
         return cls((high + low) / 2, period, tuple(int(M) for M in half), eps)
 
@@ -103,7 +106,7 @@ class ModeGrid:
 
     @property
     def doubled(self) -> ModeGrid:
-        """Modes −2M … 2M, where the symbol of Cᵀ diag(w) C lives."""
+        """The grid of modes −2M … 2M, which the symbol of Cᵀ diag(w) C needs."""
         return ModeGrid(self.middle, self.period, tuple(2 * M for M in self.half), self.eps)
 
     @cached_property
@@ -117,25 +120,27 @@ class ModeGrid:
         return product.ravel()
 
     def plan(self, coordinates: FloatArray, *, eps: float | None = None) -> PlannedPoints:
-        """The points (n, d) made ready for several transforms."""
-        return PlannedPoints.prepare(self, coordinates, self.eps if eps is None else eps)
+        """Prepare points (n, d) for several transforms."""
+        if coordinates.ndim != 2 or coordinates.shape[1] != len(self.half):
+            raise invalid("coordinates", f"{len(self.half)} columns", coordinates.shape)
+        return PlannedPoints(self, coordinates, max(self.eps if eps is None else eps, 1e-14))
 
     def spread(
         self, coordinates: FloatArray, values: FloatArray, *, eps: float | None = None
     ) -> FloatArray:
-        """Cᵀ x: sums Σ_i x_i cas(ω_k·u_i) over the points.
+        """Compute Cᵀ x, the sums Σ_i x_i cas(ω_k·u_i) over the points.
 
         Parameters
         ----------
         coordinates : (n, d) array
         values : (n,) or (n, k) array
         eps : float, optional
-            Error of the transform relative to Σ|x_i|; that of the grid if omitted.
+            Error of the transform relative to Σ|x_i|; that of the grid by default.
 
         Returns
         -------
         (N,) or (N, k) array
-            Those of several blocks of points are added.
+            The sums; those of several blocks of points add up.
 
         Notes
         -----
@@ -152,7 +157,7 @@ class ModeGrid:
     def gather(
         self, coordinates: FloatArray, coefficients: FloatArray, *, eps: float | None = None
     ) -> FloatArray:
-        """C a: values Σ_k a_k cas(ω_k·u_i) at the points, (n,) or (n, k) for a (N,) or (N, k)."""
+        """Compute C a, the values Σ_k a_k cas(ω_k·u_i), for a of shape (N,) or (N, k)."""
         return self.plan(coordinates, eps=eps).gather(coefficients)
 
 
@@ -161,9 +166,8 @@ class ModeGrid:
 class PlannedPoints:
     """Points with FINUFFT's plans for products with C and Cᵀ.
 
-    FINUFFT's own threads add in any order. One thread per plan and a number of plans that does not
-    depend on the number of threads give the same bits every time. Plans hold the points once more,
-    and their order: those of very many points are made anew for every product.
+    FINUFFT's own threads add in arbitrary order. One thread per plan, and a number of plans that
+    does not depend on the number of threads, make results reproducible.
     """
 
     grid: ModeGrid
@@ -172,17 +176,11 @@ class PlannedPoints:
     single: bool = False
     _plans: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
 
-    @classmethod
-    def prepare(cls, grid: ModeGrid, coordinates: FloatArray, eps: float) -> PlannedPoints:
-        """Points (n, d); plans are made when they are needed."""
-        if coordinates.ndim != 2 or coordinates.shape[1] != len(grid.half):
-            raise invalid("coordinates", f"{len(grid.half)} columns", coordinates.shape)
-        return cls(grid, coordinates, max(eps, 1e-14))
-
     def replan(self, *, eps: float, doubled: bool = False, single: bool = False) -> PlannedPoints:
-        """The same points for transforms of another accuracy, or with the doubled grid.
+        """Prepare the same points for another accuracy, or for the doubled grid.
 
-        With `single` in single precision, a third faster, if its rounding is below `eps`.
+        With `single` transforms are in single precision, a third faster, if its rounding is below
+        `eps`.
         """
         grid = self.grid.doubled if doubled else self.grid
         enough = eps >= 1e-5 and max(grid.half) * _SINGLE_ROUNDING <= eps
@@ -195,21 +193,21 @@ class PlannedPoints:
 
     @property
     def span(self) -> int:
-        """Points of a plan: at most eight plans, none whose grid is more work than its points."""
+        """Points per plan: at most eight plans, none dominated by the work on its grid."""
         return max(-(-self.n // _SPANS), 4 * self.grid.size, _FEW_POINTS)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Plans live in FINUFFT's memory: a copy or another process makes its own.
+        # Plans live in FINUFFT's memory, so a copy makes its own.
         return PlannedPoints, (self.grid, self.coordinates, self.eps, self.single)
 
     def spread(self, values: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Cᵀ diag(scale) x, shape (N,) or (N, k) for x (n,) or (n, k) in any floating type."""
+        """Compute Cᵀ diag(scale) x for x of shape (n,) or (n, k) in any floating type."""
         columns = values.reshape(self.n, -1)
 
         def span(start: int, stop: int) -> FloatArray:
             part, plan = np.empty((self.grid.size, columns.shape[1])), self._plan(1, start, stop)
             packed = np.zeros(stop - start, self._dtype)
-            # Two real columns travel as one complex vector.
+            # Two real columns form one complex vector.
             for j in range(0, columns.shape[1], 2):
                 pair = columns[start:stop, j : j + 2]
                 if scale is not None:
@@ -226,7 +224,7 @@ class PlannedPoints:
         return sums.reshape(self.grid.size, *values.shape[1:])
 
     def gather(self, coefficients: FloatArray, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """C a, shape (n,) or (n, k) for a (N,) or (N, k); into the columns of `out` if given."""
+        """Compute C a for a of shape (N,) or (N, k), written into `out` if given."""
         columns = coefficients.reshape(self.grid.size, -1)
         result = np.empty((self.n, columns.shape[1])) if out is None else out
 
@@ -244,10 +242,10 @@ class PlannedPoints:
         return result if out is not None else result.reshape(self.n, *coefficients.shape[1:])
 
     def _plan(self, kind: int, start: int, stop: int) -> Any:
-        """FINUFFT's plan of type 1 or 2 for some of the points."""
+        """Return FINUFFT's plan of type 1 or 2 for some of the points."""
         if (kind, start) in self._plans:
             return self._plans[kind, start]
-        # Chosen by FINUFFT from the number of points, upsampfac would change the bits of each.
+        # By default FINUFFT chooses upsampfac, and thereby the error, from the number of points.
         plan = finufft.Plan(
             kind,
             self.grid.shape,
@@ -272,7 +270,7 @@ class PlannedPoints:
 
 
 def _pack(pair: FloatArray) -> NDArray[np.complex128]:
-    """Coefficients of e^{iω_k·u} for a real function (N, 1), or two as real and imaginary part."""
+    """Return coefficients of e^{iω_k·u} for one real function, or two packed as re + i·im."""
     mirrored = pair[::-1]
     waves = ((pair + mirrored) - 1j * (pair - mirrored)) / 2
     packed = waves[:, 0] if pair.shape[1] == 1 else waves[:, 0] + 1j * waves[:, 1]
@@ -280,8 +278,107 @@ def _pack(pair: FloatArray) -> NDArray[np.complex128]:
 
 
 def _unpack(modes: NDArray[np.complex128], count: int) -> FloatArray:
-    """Σ x cas(ω_k·u), and Σ y cas(ω_k·u), from Σ (x + iy) e^{−iω_k·u}; shape (N, count)."""
+    """Extract Σ x cas(ω_k·u) and Σ y cas(ω_k·u) from Σ (x + iy) e^{−iω_k·u}, shape (N, count)."""
     mirrored = modes[::-1]
     first = (modes.real + mirrored.real) - (modes.imag - mirrored.imag)
     second = (modes.imag + mirrored.imag) + (modes.real - mirrored.real)
     return np.stack([first, second][:count], axis=1) / 2
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ModeGram:
+    """Matrices H_j = Fᵀ diag(w_j) F with the tall factor F = C c^{1/2} of a Gaussian kernel F Fᵀ.
+
+    H_j (N×N) has the nonzero eigenvalues of diag(w_j)^{1/2} K diag(w_j)^{1/2} (n×n). For complex
+    waves the matrix is Toeplitz, Σ_i w_i e^{i(ω_l − ω_k)·u_i}, so a product multiplies functions
+    on an equispaced grid. The grid values of the second one follow from its symbol, the sums
+    Σ_i w_i cas(ω_m·u_i) over the modes m = −2M … 2M.
+
+    Attributes
+    ----------
+    grid : ModeGrid
+    factors : (q, L_1, …, L_d) array
+        Σ_m t_m cas(2π m·x/L) on the grid for the symbols t of the w_j; L ≥ 4M + 1 keeps products
+        with modes −M … M free of aliasing.
+
+    Notes
+    -----
+    Products with k vectors cost O((1 + q) k 2^d N log N) time and O(q k N) memory.
+
+    Examples
+    --------
+    >>> u, w = np.array([[0.0], [0.7], [1.0]]), np.array([1.0, 2.0, 3.0])
+    >>> grid = ModeGrid.for_box(np.zeros(1), np.ones(1), 1e-3)
+    >>> gram = ModeGram.from_symbols(grid, grid.doubled.spread(u, w[:, None], eps=1e-12))
+    >>> F = grid.gather(u, np.diag(np.sqrt(grid.coefficients)), eps=1e-12)
+    >>> bool(np.allclose(gram.products(np.eye(grid.size))[0], F.T @ (w[:, None] * F), atol=1e-10))
+    True
+    """
+
+    grid: ModeGrid
+    factors: FloatArray
+
+    @classmethod
+    def from_symbols(cls, grid: ModeGrid, symbols: FloatArray) -> ModeGram:
+        """Create from ``grid.doubled.spread(u, w)``, shape (N₂, q), added over point blocks."""
+        doubled = grid.doubled
+        if symbols.ndim != 2 or len(symbols) != doubled.size:
+            raise invalid("symbols", f"shape ({doubled.size}, q)", symbols.shape)
+        lengths = tuple(sf.next_fast_len(4 * M + 1, real=True) for M in grid.half)
+        return cls(grid, _to_grid(doubled, symbols, lengths))
+
+    def combined(self, shares: FloatArray) -> ModeGram:
+        """Return the single matrix Σ_j shares_j H_j."""
+        return ModeGram(self.grid, np.tensordot(shares, self.factors, axes=1)[None])
+
+    def products(self, V: FloatArray) -> FloatArray:
+        """Compute all H_j V for V of shape (N, k), shape (q, N, k)."""
+        root, lengths = np.sqrt(self.grid.coefficients)[:, None], self.factors.shape[1:]
+        result = np.empty((len(self.factors), *V.shape))
+
+        def columns(left: int, right: int) -> None:
+            values = _to_grid(self.grid, root * V[:, left:right], lengths)
+            for factor, product in zip(self.factors, result, strict=True):
+                product[:, left:right] = root * _to_modes(self.grid, values * factor)
+
+        size = math.prod(lengths)
+        threads = worthwhile_threads(16 * size * V.shape[1])
+        map_chunks(columns, V.shape[1], max(1, _GRID_VALUES // size), n_threads=threads)
+        return result
+
+
+def _to_grid(grid: ModeGrid, modes: FloatArray, lengths: tuple[int, ...]) -> FloatArray:
+    """Evaluate Σ_k a_k cas(2π k·x/L) on the grid, shape (k, *lengths) for a of shape (N, k)."""
+    box = np.ascontiguousarray(modes.T).reshape(-1, *grid.shape)
+    last = grid.half[-1]
+    # Half of the coefficients of e^{2πi k·x/L} determine a real function.
+    forth, back = box[..., last:], box[(slice(None), *[slice(None, None, -1)] * len(grid.half))]
+    back = back[..., last:]
+    waves: NDArray[Any] = np.empty(forth.shape, np.complex128)
+    waves.real = (forth + back) / 2
+    waves.imag = (back - forth) / 2
+    for axis, (M, L) in enumerate(zip(grid.half[:-1], lengths[:-1], strict=True), start=1):
+        room = np.zeros((*waves.shape[:axis], L, *waves.shape[axis + 1 :]), np.complex128)
+        before = (slice(None),) * axis
+        room[(*before, slice(0, M + 1))] = waves[(*before, slice(M, None))]
+        room[(*before, slice(L - M, L))] = waves[(*before, slice(0, M))]
+        waves = sf.ifft(room, axis=axis, norm="forward", overwrite_x=True)
+    values: FloatArray = sf.irfft(waves, lengths[-1], axis=-1, norm="forward", overwrite_x=True)
+    return values
+
+
+def _to_modes(grid: ModeGrid, values: FloatArray) -> FloatArray:
+    """Compute the coefficients of grid values, shape (N, k); inverse of :func:`_to_grid`."""
+    waves = sf.rfft(values, axis=-1, norm="forward", overwrite_x=True)[..., : grid.half[-1] + 1]
+    for axis in range(len(grid.half) - 1, 0, -1):
+        M, L = grid.half[axis - 1], waves.shape[axis]
+        room = sf.fft(waves, axis=axis, norm="forward")
+        kept = np.concatenate([np.arange(L - M, L), np.arange(M + 1)])
+        waves = room.take(kept, axis=axis)
+    box = np.empty((len(values), *grid.shape))
+    last = grid.half[-1]
+    flipped = (slice(None), *[slice(None, None, -1)] * len(grid.half))
+    box[..., : last + 1] = (waves.real + waves.imag)[flipped]
+    box[..., last:] = waves.real - waves.imag
+    return box.reshape(len(values), -1).T

@@ -310,7 +310,7 @@ class Laplacian(SymmetricOperator):
         exact = self.affinity.exact_rows
         if exact is None:
             return np.zeros(len(values))
-        weighted = exact.rows.product(vectors, self.scale)
+        weighted = exact.product(vectors, self.scale)
         scale = self.scale[exact.index][:, None]
         own = scale**2 * self.affinity.degrees[exact.index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
         residual = (own - values) * vectors[exact.index] - scale * weighted

@@ -31,7 +31,7 @@ import numpy as np
 import scipy.linalg as la
 
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.mode_gram import ModeGram
+from lowrankgcn.operators.modes import ModeGram
 from lowrankgcn.spectral.solvers.base import EXTRA
 
 __all__ = ["ModePairs", "interpolation_error", "mode_pairs"]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import map_chunks, single_threaded_blas
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fourier import GaussianFourier
-from lowrankgcn.operators.mode_gram import ModeGram
+from lowrankgcn.operators.modes import ModeGram
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Solution
 from lowrankgcn.spectral.solvers.mode_space import ModePairs, interpolation_error, mode_pairs
