@@ -14,7 +14,7 @@ MODULE = [sys.executable, "-m", "lowrankgcn"]
 
 
 def installed() -> list[str]:
-    """The installed command, or the module where the package is only on the path."""
+    """The installed command, or the module if the package is only on the path."""
     script = shutil.which("lowrankgcn", path=str(Path(sys.executable).parent))
     return [script] if script else MODULE
 
@@ -24,3 +24,13 @@ def call(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
         app(list(arguments), prog_name="lowrankgcn")
     return int(ended.value.code or 0)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that fails with exit code 2 and one line; return that line."""
+    assert call(*arguments) == 2, arguments
+    captured = capsys.readouterr()
+    assert captured.out == "", arguments
+    assert len(captured.err.splitlines()) == 1, (arguments, captured.err)
+    assert captured.err.startswith("lowrankgcn: "), arguments
+    return captured.err

@@ -18,6 +18,7 @@ import pytest
 
 from lowrankgcn.cli import reproduce as command
 from lowrankgcn.datasets import mushrooms
+from lowrankgcn.experiments.reproduction import results
 from lowrankgcn.experiments.reproduction.results import reproduce
 from tests.browser import measure, needs_browser
 from tests.cli.commands import MODULE, call, installed
@@ -27,7 +28,7 @@ from tests.report.test_report import Page
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five iterations instead of a thousand: other numbers, the same way."""
-    monkeypatch.setattr(command, "reproduce", partial(reproduce, iterations=5))
+    monkeypatch.setattr(results, "reproduce", partial(reproduce, iterations=5))
 
 
 @pytest.fixture
@@ -45,8 +46,8 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of the cars and of the figures."""
     out = tmp_path_factory.mktemp("page")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "reproduce", partial(reproduce, iterations=5))
-        patch.setattr(command, "TABLES", ("cars", "filters"))
+        patch.setattr(results, "reproduce", partial(reproduce, iterations=5))
+        patch.setattr(results, "TABLES", ("cars", "filters"))
         assert call("reproduce", "all", "--runs", "2", "--out", str(out), "--quiet") == 0
     return (out / "reproduction.html").read_text("utf-8")
 
@@ -123,7 +124,7 @@ def test_all_goes_on_without_them(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(command, "TABLES", ("cars", "mushrooms", "ranks"))
+    monkeypatch.setattr(results, "TABLES", ("cars", "mushrooms", "ranks"))
     assert call("reproduce", "all", "--runs", "1", "--out", str(tmp_path), "--json") == 0
     printed, said = capsys.readouterr()
     document = json.loads(printed)

@@ -1,7 +1,8 @@
-"""The page of a classified table: whole and safe whatever the table, and legible in a browser."""
+"""The report of a classified table: complete, escaped, and legible in a browser."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -34,7 +35,7 @@ _HOSTILE = [
 
 
 def _hostile(n_classes: int) -> Classification:
-    """A table whose cells, columns, classes and everything else are not to be trusted."""
+    """A table with markup in its cells, columns and classes."""
     names = (_HOSTILE + [f"class {i:02d}" for i in range(n_classes)])[:n_classes]
     n = 8 * n_classes
     codes = np.arange(n) % n_classes
@@ -75,17 +76,23 @@ def hostile_html(hostile: Classification) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_page_of_every_kind(kind: str) -> None:
+def test_every_kind_of_graph(kind: str) -> None:
     result = of_kind(kind)
+    assert result.n_given + result.n_predicted + result.n_unplaced == result.n_rows
+    assert sum(result.certainty.counts) == result.certainty.n_rows == result.n_predicted
+    document = json.loads(json.dumps(result.numbers(), allow_nan=False))
+    assert document["rows"] == result.n_rows
+    assert sum(entry["share"] for entry in document["selection"]) == pytest.approx(1)
+    assert (result.embedding is None) == (kind == "full rank") == (result.eigenvalues is None)
     page = check(render_classification(result))
     assert [text for level, text in page.headings if level == "h2"] == [
-        "The answer",
-        "How far to trust it",
-        "Rows to look at",
-        "Where the rows lie",
-        "What was read",
-        "How it was computed",
-        "How to repeat it",
+        "Results",
+        "Accuracy and confidence",
+        "Rows to review",
+        "Map of the rows",
+        "Input",
+        "Method",
+        "How to reproduce",
     ]
     n_figures = sum(
         [
@@ -97,7 +104,9 @@ def test_page_of_every_kind(kind: str) -> None:
     )
     assert page.tags.count("figure") == n_figures
     assert all(f"Warning: {text}" in page.text for text in result.warnings)
-    assert ("could not be placed: nothing joins them" in page.words) == (result.n_unplaced > 0)
+    assert ("no prediction: no chain of similar rows connects them" in page.words) == (
+        result.n_unplaced > 0
+    )
     for name, value in result.graph.facts.items():
         assert name in page.text, value
 
@@ -141,7 +150,7 @@ class TestWords:
     def test_answer(self, result: Classification) -> None:
         words = self.page(result, source="toys.csv", target="kind").words
         assert "toys.csv: kind of 170 rows" in words
-        assert "In 30 of 200 rows “ kind ” was filled in; from these, the other 170 were" in words
+        assert "“ kind ” was known in 30 of 200 rows and was predicted for the other 170." in words
         for name, count in zip(result.classes, result.predicted, strict=True):
             assert f"{name} {count} " in words
 
@@ -149,32 +158,22 @@ class TestWords:
         assert "was not measured" in self.page(result).words
         for command in ("", "lowrankgcn classify table.csv --target class"):
             told = self.page(result, command=command).words
-            assert ("add --validate" in told) == bool(command)
+            assert ("Add --validate" in told) == bool(command)
 
-    @pytest.mark.parametrize(
-        ("low", "high", "largest", "text"),
-        [
-            (
-                0.7,
-                0.97,
-                0.25,
-                "Always naming the most frequent label would have been right for 25 %",
-            ),
-            (0.7, 0.97, 0.8, "right for 80 %, which lies within this interval"),
-            (0.2, 0.4, 0.5, "right for 50 %, which lies above this interval"),
-        ],
-    )
-    def test_accuracy(
-        self, result: Classification, low: float, high: float, largest: float, text: str
-    ) -> None:
+    def test_accuracy(self, result: Classification) -> None:
         X = pd.DataFrame({"a": ["x", "y"] * 10})
         y = ["p", "q"] * 4 + [""] * 12
         found = estimate_accuracy(quick(), X, y)
-        found = replace(found, accuracy=0.9, low=low, high=high, largest_class=largest)
-        words = self.page(result, validation=found, classes=("p", "q", "r")).words
-        assert "90 % of 8 labels came out right" in words
-        assert text in words
-        assert "hidden label p q r p 100 % – – q – 100 % –" in words
+        for low, high, largest, text in [
+            (0.7, 0.97, 0.25, "Always predicting the most frequent label is correct for 25 %"),
+            (0.7, 0.97, 0.8, "correct for 80 %, which lies within this interval"),
+            (0.2, 0.4, 0.5, "correct for 50 %, which lies above this interval"),
+        ]:
+            changed = replace(found, accuracy=0.9, low=low, high=high, largest_class=largest)
+            words = self.page(result, validation=changed, classes=("p", "q", "r")).words
+            assert "90 % of 8 hidden labels were predicted correctly" in words
+            assert text in words
+            assert "hidden label p q r p 100 % – – q – 100 % –" in words
 
     def test_how_to_repeat(self, result: Classification) -> None:
         words = self.page(result, command="lowrankgcn classify t.csv", seed=5).words
@@ -183,9 +182,9 @@ class TestWords:
         assert all(version in words for version in result.versions)
 
     def test_sure_of_nothing(self, result: Classification) -> None:
-        nobody = Certainty.of(np.zeros(0), n_classes=3)
+        nobody = Certainty.from_probabilities(np.zeros(0), n_classes=3)
         page = self.page(result, predicted=(0, 0, 0), certainty=nobody, least_certain=())
-        assert "How sure it is" not in page.words
+        assert "Confidence" not in page.words
 
 
 @pytest.mark.slow
@@ -206,5 +205,5 @@ def test_page_of_a_million_rows_is_small() -> None:
     result = classified(classifier, frame, labels, frame)
     html = render_classification(result)
     assert len(html.encode()) < 2_000_000
-    assert "Drawn are 4000 of the 1\N{NO-BREAK SPACE}000\N{NO-BREAK SPACE}000 rows" in html
+    assert "The map shows 4000 of the 1\N{NO-BREAK SPACE}000\N{NO-BREAK SPACE}000 rows" in html
     check(html)

@@ -1,4 +1,4 @@
-"""The report: one file, well formed, nothing loaded from elsewhere; and the rule it shows."""
+"""The report of the demo: one well-formed file without external resources."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.cli.tour import study_cars, study_spiral
+from lowrankgcn.cli.studies import study_cars, study_spiral
 from lowrankgcn.report import (
     Study,
     class_plane,
-    render,
+    render_studies,
     spectral_embedding,
 )
 from lowrankgcn.report.study import KernelSummary
-from lowrankgcn.report.study_text import cut_text, error_text
 from tests.browser import measure, needs_browser
 from tests.report.page import Page, check
 
 
 def make(studies: list[Study]) -> str:
-    return render(
+    return render_studies(
         studies,
         title="A <title> & more",
         subtitle="sub",
@@ -66,7 +65,7 @@ class TestPage:
         assert "0 ×1, 0.833333 ×15, 1 ×1712" in text
         for study in studies:
             assert study.title in text
-            for task in study.tasks:
+            for task in study.targets:
                 assert f"{100 * task.accuracy:.1f} %" in text
         for value in studies[1].pairs.eigenvalues[1:]:
             assert f"{value:.6f}" in text
@@ -114,7 +113,7 @@ class TestClassPlane:
         self, studies: list[Study]
     ) -> None:
         study = studies[0]
-        task = study.tasks[0]
+        task = study.targets[0]
         X = spectral_embedding(study.pairs)
         assert X.shape == (1728, 15)
         rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(15, 15)))[0]
@@ -129,7 +128,7 @@ class TestClassPlane:
 class TestTask:
     def test_shares(self, studies: list[Study]) -> None:
         task = replace(
-            studies[0].tasks[0],
+            studies[0].targets[0],
             classes=np.array([0, 0, 0, 0, 1, 1]),
             predicted=np.array([1, 0, 0, 1, 1, 0]),
             training=np.array([0], dtype=np.intp),
@@ -139,15 +138,12 @@ class TestTask:
         assert task.largest_class == ("unacc", 3 / 5)
 
 
-@pytest.mark.parametrize(
-    ("value", "spread", "text"),
-    [
+def test_errors_are_rounded_to_their_accuracy() -> None:
+    for value, spread, text in [
         (34.480268, 0.0, "34.48"),
         (15.06018, 0.001002, "15.0602 ± 0.0010"),
         (140.2, 12.5, "140 ± 12"),
-    ],
-)
-def test_errors_are_rounded_as_they_are_known(value: float, spread: float, text: str) -> None:
-    kernel = KernelSummary("linear", "linear", 3, value, spread, None)
-    assert error_text(kernel) == text
-    assert cut_text(kernel) == "–"
+    ]:
+        kernel = KernelSummary("linear", "linear", 3, value, spread, None)
+        assert kernel.error_text == text
+        assert kernel.cut_text == "–"

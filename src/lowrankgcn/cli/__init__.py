@@ -1,10 +1,10 @@
-"""The command line.
+"""The command line: ``app`` is the command ``lowrankgcn``, each of its commands has a module.
 
-``app`` is the command ``lowrankgcn``, ``commands`` its commands with their options; each command's
-work is in a module of its own.
+Modules that import torch, Matplotlib or Dask are imported when a command runs, so that ``--help``
+is fast.
 """
 
-from lowrankgcn.cli import commands as commands
+from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, suggest
 from lowrankgcn.cli.app import app
 
-__all__ = ["app"]
+__all__ = ["app", "classify", "compare", "demo", "explain", "predict", "reproduce", "suggest"]

@@ -1,9 +1,10 @@
-"""The command ``lowrankgcn`` itself: bad input ends with exit code 2 and one line."""
+"""The command ``lowrankgcn``: invalid input ends with exit code 2 and one line."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -11,21 +12,18 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["app"]
+__all__ = ["app", "command_line"]
 
 _OUTPUT_ENDS = (errno.EPIPE, errno.ENOSPC)
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-
-
-# In the help: files first, then what a sceptic wants.
 _ORDER = ("classify", "predict", "explain", "suggest", "compare", "reproduce", "demo")
 
 
 class _OneLineErrors(TyperGroup):
-    """Says what is wrong in one line instead of a usage screen."""
+    """Prints errors in one line instead of a usage screen."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names in the order of the help."""
+        """Return the names of the commands in the order of the help."""
         return sorted(super().list_commands(ctx), key=_ORDER.index)
 
     def main(
@@ -37,7 +35,7 @@ class _OneLineErrors(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command, and the process ends with its exit code."""
+        """Run a command and exit with its code."""
 
         def run() -> Any:
             return super(_OneLineErrors, self).main(
@@ -49,30 +47,31 @@ class _OneLineErrors(TyperGroup):
                 **extra,
             )
 
+        def fail(message: str) -> None:
+            typer.echo(f"{prog_name or 'lowrankgcn'}: {message}", err=True)
+
         if not standalone_mode:
             return run()
-        if hasattr(sys.stdout, "reconfigure"):  # names of files may be no text
+        if hasattr(sys.stdout, "reconfigure"):  # file names may be invalid text
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
             code = run()
-            sys.stdout.flush()  # at the end of the process nobody could tell of a failure
+            sys.stdout.flush()  # a failure at exit could not be reported
         except (typer.Abort, KeyboardInterrupt):
             code = _INTERRUPTED
         except OSError as error:
             if error.errno not in _OUTPUT_ENDS:
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still to be flushed
-            code = 0
-            if error.errno != errno.EPIPE:  # else who reads has seen enough
-                said = f"cannot write to standard output: {error.strerror}"
-                typer.echo(f"{prog_name or 'lowrankgcn'}: {said}", err=True)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the rest of the buffer
+            code = 0  # the reader closed the pipe
+            if error.errno != errno.EPIPE:
+                fail(f"cannot write to standard output: {error.strerror}")
                 code = 2
         except Exception as error:
-            # Typer has these from Click or, in newer versions, from a copy of its own.
+            # Typer raises exceptions of Click or, in newer versions, of its own copy.
             if not (hasattr(error, "format_message") and hasattr(error, "exit_code")):
                 raise
-            message = " ".join(str(error.format_message()).split())
-            typer.echo(f"{prog_name or 'lowrankgcn'}: {message}", err=True)
+            fail(" ".join(str(error.format_message()).split()))
             code = error.exit_code
         if code == _INTERRUPTED:
             typer.echo("interrupted", err=True)
@@ -95,7 +94,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-# A callback also keeps Typer from dropping the name of an only command.
 @app.callback(invoke_without_command=True)
 def main(
     context: typer.Context,
@@ -107,3 +105,30 @@ def main(
     """Low-rank graph convolutional networks for tables and point clouds."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+def command_line(context: typer.Context, *, without: Sequence[str] = ()) -> str:
+    """Return the command line of a run: given arguments, and the seed in any case.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Context of the command.
+    without : sequence of str
+        Names of parameters to omit.
+    """
+    words = ["lowrankgcn", str(context.info_name)]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        value = context.params.get(name)
+        source = context.get_parameter_source(name)
+        given = source is not None and source.name == "COMMANDLINE"
+        if name in without or not (given or name == "seed"):
+            continue
+        option = max(parameter.opts, key=len)
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if parameter.param_type_name == "argument":
+                words.append(str(one))
+            else:
+                words += [option] if one is True else [option, str(one)]
+    return shlex.join(words)

@@ -1,10 +1,10 @@
-"""``lowrankgcn compare``: read the options, run the comparison, print and write it."""
+"""``lowrankgcn compare``: compare GCNClassifier with other methods on a table."""
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 from rich import box
@@ -12,79 +12,95 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-import lowrankgcn
 from lowrankgcn._atomic import write_text
-from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, writing
-from lowrankgcn.cli.progress import bar, status
-from lowrankgcn.cli.request import column_names
-from lowrankgcn.experiments.comparison.methods import Method, choose
-from lowrankgcn.experiments.comparison.runner import Comparison, check_counts, compare
-from lowrankgcn.experiments.comparison.summary import as_document, summarise
-from lowrankgcn.experiments.comparison.task import NAMES, ComparisonTask, file_task, load_task
-from lowrankgcn.experiments.comparison.text import (
-    HEADER,
-    as_markdown,
-    best,
-    cells,
-    heading,
-    remarks,
-    subtitle,
+from lowrankgcn.cli import options
+from lowrankgcn.cli.app import app
+from lowrankgcn.cli.errors import (
+    check_distinct,
+    check_writable,
+    exit_on_user_error,
+    exit_on_write_error,
 )
+from lowrankgcn.cli.output import print_json
+from lowrankgcn.cli.progress import bar, progress
+from lowrankgcn.cli.tables import column_names
 from lowrankgcn.files import read_file
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from lowrankgcn.experiments.comparison.methods import Method
+    from lowrankgcn.experiments.comparison.runner import Comparison
+    from lowrankgcn.experiments.comparison.task import ComparisonTask
+
+__all__ = ["compare"]
+
+_EXAMPLES = """Examples:
+
+lowrankgcn compare iris --splits 5
+
+lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv results.csv
+
+lowrankgcn compare mushrooms --methods gcn,logistic,forest --markdown mushrooms.md
+"""
 
 
-def run(
-    table: str,
-    *,
-    target: str | None,
-    labels_per_class: str,
-    splits: int,
-    methods: str | None,
-    drop: tuple[str, ...],
-    encoding: str | None,
-    in_order: bool,
-    seed: int,
-    as_json: bool,
-    csv: Path | None,
-    markdown: Path | None,
-    quiet: bool,
+@app.command(epilog=_EXAMPLES)
+def compare(
+    table: options.TableOrDataset,
+    target: options.TargetOfFile = None,
+    labels_per_class: options.LabelsPerClass = "5,10,20",
+    splits: options.Splits = 20,
+    methods: options.Methods = None,
+    drop: options.Drop = None,
+    in_order: options.InOrder = False,
+    encoding: options.Encoding = None,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    csv: options.Csv = None,
+    markdown: options.Markdown = None,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Compare, and leave the results where they were asked for."""
+    """Compare the library with other methods on your data.
+
+    Hides the classes of most rows, predicts them with **GCNClassifier** and other methods on the
+    same random splits, and prints accuracies with 95 % intervals, differences to GCNClassifier,
+    mean ranks and times. Rows of a file without a class are used unlabelled and are not tested.
+    """
     counts = _counts(labels_per_class)
-    with bad_input("--methods"):
-        chosen = choose(None if methods is None else [key.strip() for key in methods.split(",")])
-    with status(escape(f"reading {table}"), shown=not quiet):
-        task = _task(table, target, drop, encoding)
-    with bad_input("--labels-per-class"):
-        check_counts(task.classes, counts)
-    for option, path in (("--csv", csv), ("--markdown", markdown)):
-        check_writable(path, option)
-    kept = {} if table in NAMES else {"the table": Path(table)}
-    check_apart({"--csv": csv, "--markdown": markdown}, kept)
-    running = [method for method in chosen if method.obstacle(task) is None]
+    with progress(f"reading {table}", shown=not quiet):
+        from lowrankgcn.experiments.comparison import methods as known
+        from lowrankgcn.experiments.comparison import runner, summary, task, text
+
+        with exit_on_user_error("--methods"):
+            keys = None if methods is None else [key.strip() for key in methods.split(",")]
+            chosen = known.choose(keys)
+        data = _task(table, target, tuple(drop or ()), encoding)
+    with exit_on_user_error("--labels-per-class"):
+        runner.check_counts(data.classes, counts)
+    check_writable({"--csv": csv, "--markdown": markdown})
+    inputs = {} if table in task.NAMES else {"the table": Path(table)}
+    check_distinct({"--csv": csv, "--markdown": markdown}, inputs)
+    running = [method for method in chosen if method.obstacle(data) is None]
     if not running:
-        reasons = "; ".join(f"{method.key}: {method.obstacle(task)}" for method in chosen)
-        raise typer.BadParameter(f"none can take this table: {reasons}", param_hint="--methods")
+        reasons = "; ".join(f"{method.key}: {method.obstacle(data)}" for method in chosen)
+        message = f"no method is available for this table: {reasons}"
+        raise typer.BadParameter(message, param_hint="--methods")
     with bar(len(running) * splits * len(set(counts)), shown=not quiet) as advance:
 
         def watch(count: int, split: int, method: Method) -> None:
             labels = f"{count} labels per class"
             advance(f"split {split + 1} of {splits}, {labels}: {method.title}")
 
-        result = compare(
-            task, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
+        result = runner.compare(
+            data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
         )
     if csv is not None:
-        with writing(csv, "--csv"):
+        with exit_on_write_error(csv, "--csv"):
             write_text(csv, result.fits.to_csv(index=False))
     if markdown is not None:
-        with writing(markdown, "--markdown"):
-            write_text(markdown, as_markdown(result))
+        with exit_on_write_error(markdown, "--markdown"):
+            write_text(markdown, text.as_markdown(result))
     if as_json:
-        document = {"version": lowrankgcn.__version__, **as_document(result)}
-        typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+        print_json(summary.as_document(result))
     elif not quiet:
         _show(Console(highlight=False), result)
 
@@ -103,16 +119,15 @@ def _counts(text: str) -> tuple[int, ...]:
 def _task(
     table: str, target: str | None, drop: tuple[str, ...], encoding: str | None
 ) -> ComparisonTask:
-    if table in NAMES:
-        if target is not None or drop:
-            message = f"the dataset {table} has its own columns; a file is given as ./{table}"
-            raise typer.BadParameter(message, param_hint="--target" if target else "--drop")
-        with bad_input():
+    from lowrankgcn.experiments.comparison.task import NAMES, file_task, load_task
+
+    if table in NAMES and (target is not None or drop):
+        message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
+        raise typer.BadParameter(message, param_hint="--target" if target else "--drop")
+    named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
+    with exit_on_user_error("TABLE_OR_DATASET"):
+        if table in NAMES or named:  # an unknown name raises an error that lists the datasets
             return load_task(table)
-    if table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]:
-        with bad_input("TABLE_OR_DATASET"):
-            return load_task(table)  # says which datasets there are
-    with bad_input("TABLE_OR_DATASET"):
         if target is None:
             raise ValueError(f"{table} needs --target, the column of its classes")
         file = read_file(table, encoding=encoding)
@@ -120,28 +135,29 @@ def _task(
 
 
 def _show(console: Console, comparison: Comparison) -> None:
-    console.print(f"[bold]{escape(heading(comparison))}[/bold]", soft_wrap=True)
+    from lowrankgcn.experiments.comparison import text
+    from lowrankgcn.experiments.comparison.summary import summarise
+
+    console.print(f"[bold]{escape(text.heading(comparison))}[/bold]", soft_wrap=True)
     for count, rows in summarise(comparison).items():
-        winner = best(rows)
+        winner = text.best(rows)
         table = Table(
             box=box.SIMPLE_HEAD,
             padding=(0, 1),
-            title=escape(subtitle(comparison, count)),
+            title=escape(text.subtitle(comparison, count)),
             title_justify="left",
             title_style="",
         )
-        table.add_column(HEADER[0])
-        for name in HEADER[1:]:
+        table.add_column(text.HEADER[0])
+        for name in text.HEADER[1:]:
             table.add_column(name, justify="right", no_wrap=True)
         for row in rows:
-            texts = map(escape, cells(row, comparison.splits))
+            texts = map(escape, text.cells(row, comparison.splits))
             table.add_row(*texts, style="bold" if row is winner else None)
         console.print(table)
-    for text in remarks(comparison):
-        console.print(f"[dim]{escape(text)}[/dim]", soft_wrap=True)
-    console.print(
-        "[dim]± half of a 95 % interval; difference: to GCNClassifier on the same split, mean, "
-        "positive where the method is better; time: processor time of one fit and "
-        "prediction, median.[/dim]",
-        soft_wrap=True,
+    explanation = (
+        "± half of a 95 % interval; difference: mean of accuracy minus that of GCNClassifier on "
+        "the same split; time: median processor time of one fit and prediction."
     )
+    for line in (*text.remarks(comparison), explanation):
+        console.print(f"[dim]{escape(line)}[/dim]", soft_wrap=True)

@@ -1,84 +1,154 @@
-"""``lowrankgcn demo``: compute, print, write the report."""
+"""``lowrankgcn demo``: a tour of the library on embedded data."""
 
 from __future__ import annotations
 
-import json
-import os
-import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+from rich import box
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 import lowrankgcn
 from lowrankgcn._atomic import write_text
-from lowrankgcn.cli.failures import writing
-from lowrankgcn.cli.progress import status
-from lowrankgcn.cli.screen import show
-from lowrankgcn.cli.tour import study_cars, study_spiral
-from lowrankgcn.report import render
-from lowrankgcn.report.text import duration
+from lowrankgcn._format import duration, percent, scientific
+from lowrankgcn.cli import options
+from lowrankgcn.cli.app import app, command_line
+from lowrankgcn.cli.errors import exit_on_write_error, prepare_folder
+from lowrankgcn.cli.output import print_json, print_line
+from lowrankgcn.cli.progress import progress
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from lowrankgcn.report import Study
 
-_FILE = "report.html"
+__all__ = ["demo"]
+
+_EXAMPLES = """Examples:
+
+lowrankgcn demo
+
+lowrankgcn demo --out tour --seed 1
+"""
+
 _NOTE = (
-    "Accuracies are those of GCNClassifier with default settings, on the rows whose label it was "
-    "not given. The eigenpairs, filters and kernels shown are the paper's; the classifier chooses "
-    "its own and says so."
+    "Accuracies are those of GCNClassifier with default settings, on the unlabelled rows. The "
+    "eigenpairs, filters and kernels shown are the paper's; the classifier chooses its own and "
+    "lists them."
 )
 
 
-def run(out: Path, *, seed: int, as_json: bool, quiet: bool) -> None:
-    """Run the tour and leave its report in the folder `out`."""
-    console = Console(highlight=False, quiet=quiet or as_json)
-    with writing(out):
-        _prepare(out)
+@app.command(epilog=_EXAMPLES)
+def demo(
+    context: typer.Context,
+    out: options.ReportFolder = Path("demo-output"),
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Take a tour on an embedded table and an embedded point cloud.
+
+    Builds the graph of each, computes eigenpairs of its Laplacian with their residuals, filters
+    and low-rank kernels, classifies the nodes, and writes **DIR/report.html**, a page with figures
+    that needs no network.
+    """
+    prepare_folder(out)
     begin = time.perf_counter()
-    studies = []
-    with status("cars: hypergraph of a table", shown=not quiet):
-        studies.append(study_cars(seed))
-    with status("spiral: Gaussian graph of 10 000 points", shown=not quiet):
-        studies.append(study_spiral(seed))
+    with progress("cars: hypergraph of a table", shown=not quiet):
+        from lowrankgcn.cli import studies
+
+        found = [studies.study_cars(seed)]
+    with progress("spiral: Gaussian graph of 10 000 points", shown=not quiet):
+        found.append(studies.study_spiral(seed))
     seconds = time.perf_counter() - begin
-    path = out / _FILE
-    with status("drawing the report", shown=not quiet):
-        page = render(
-            studies,
+    path = out / "report.html"
+    with progress("drawing the report", shown=not quiet):
+        from lowrankgcn import report
+
+        page = report.render_studies(
+            found,
             title="A tour of lowrankgcn",
             subtitle=f"lowrankgcn {lowrankgcn.__version__}, demo with seed {seed}",
             note=_NOTE,
-            command=shlex.join(["lowrankgcn", "demo", "--seed", str(seed)]),
+            command=command_line(context, without=("out", "as_json", "quiet")),
             seconds=seconds,
         )
-    with writing(out):
+    with exit_on_write_error(out):
         write_text(path, page)
     if as_json:
-        document = {
-            "version": lowrankgcn.__version__,
-            "seed": seed,
-            "note": _NOTE,
-            "studies": {study.name: study.numbers() for study in studies},
-            "seconds": seconds,
-            "report": str(path),
-        }
-        typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+        print_json(
+            {
+                "seed": seed,
+                "note": _NOTE,
+                "studies": {study.name: study.numbers() for study in found},
+                "seconds": seconds,
+                "report": str(path),
+            }
+        )
         return
-    for study in studies:
-        show(console, study)
+    console = Console(highlight=False, quiet=quiet)
+    for study in found:
+        _show(console, study)
     console.print(f"[dim]{_NOTE}[/dim]\n")
-    console.print(
-        f"computed in {duration(seconds)}; pictures and tables: {path}",
-        soft_wrap=True,
-        markup=False,
-    )
+    print_line(console, f"computed in {duration(seconds)}; figures and tables: {path}")
 
 
-def _prepare(folder: Path) -> None:
-    """Make the folder, and find out before the work whether it can be written to."""
-    if folder.exists() and not folder.is_dir():
-        raise typer.BadParameter(f"{folder} is a file, not a folder", param_hint="--out")
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(13, os.strerror(13), str(folder))
+def _show(console: Console, study: Study) -> None:
+    console.print(f"[bold]{escape(study.title)}[/bold]")
+    console.print(_facts(study))
+    if study.spectrum is None:
+        titles = ("index", "eigenvalue", "residual")
+        console.print(_table(titles, study.eigenvalue_rows, right=(0, 1, 2)))
+    exact = any(kernel.full_rank_form for kernel in study.kernels)
+    header = ("filter", "rank", "truncation error", "φ cut", *(["exact form"] if exact else []))
+    rows = [
+        (kernel.filter, str(kernel.rank), kernel.error_text, kernel.cut_text)
+        + ((kernel.full_rank_form or "",) if exact else ())
+        for kernel in study.kernels
+    ]
+    console.print(_table(header, rows, right=(1, 2, 3)))
+    for target in study.targets:
+        name, share = target.largest_class
+        console.print(
+            f"  [bold]GCNClassifier, {target.n_labels} labels: {percent(target.accuracy)} of the "
+            "other rows correct[/bold]"
+        )
+        console.print(
+            f"    target {escape(target.name)}; balanced accuracy "
+            f"{percent(target.balanced_accuracy)}; always predicting {escape(name)} "
+            f"{percent(share)}",
+            soft_wrap=True,
+        )
+    for text in study.warnings:
+        console.print(f"  [yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+    console.print()
+
+
+def _facts(study: Study) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column()
+    pairs = study.pairs
+    facts = study.fact_texts
+    if study.spectrum is not None:
+        facts.append(("spectrum", study.spectrum_text))
+        facts.append(("largest residual", scientific(float(pairs.residuals.max()))))
+    facts.append(("eigensolver", f"{pairs.method}, {pairs.rank} eigenpairs"))
+    times = ", ".join(f"{step} {duration(value)}" for step, value in study.seconds.items())
+    for name, text in [*facts, ("time", times)]:
+        table.add_row(f"  {name}", escape(text))
+    return table
+
+
+def _table(
+    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: tuple[int, ...]
+) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
+    for column, title in enumerate(header):
+        table.add_column(title, justify="right" if column in right else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table

@@ -1,86 +1,88 @@
-"""``lowrankgcn explain``: a saved model, a table, and the numbers of some rows."""
+"""``lowrankgcn explain``: explain the predictions of a saved model for some rows."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 
-import lowrankgcn
-from lowrankgcn.cli.failures import bad_input
-from lowrankgcn.cli.models import load_model
+from lowrankgcn._format import plural
+from lowrankgcn.cli import options
+from lowrankgcn.cli.app import app
+from lowrankgcn.cli.errors import exit_on_user_error, prefix_errors
+from lowrankgcn.cli.output import print_json, print_line
 from lowrankgcn.cli.progress import progress
-from lowrankgcn.cli.telling import line
-from lowrankgcn.estimators import ExplainedRow, Explanation
-from lowrankgcn.files import TableFile, read_file
-from lowrankgcn.report.text import plural
+from lowrankgcn.files import read_file
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from lowrankgcn.estimators import ExplainedRow
+
+__all__ = ["explain"]
+
+_EXAMPLES = """Examples:
+
+lowrankgcn explain cars.model more-cars.csv --row 1
+
+lowrankgcn explain cars.model more-cars.csv --row 3 --row 17 --by rows --json
+"""
 
 
-def run(
-    model: Path,
-    table: Path,
-    *,
-    rows: Sequence[int],
-    by: str,
-    top: int,
-    encoding: str | None,
-    as_json: bool,
+@app.command(epilog=_EXAMPLES)
+def explain(
+    model: options.ModelFile,
+    table: options.TableArgument,
+    row: options.RowNumbers,
+    by: options.By = options.ExplainBy.AUTO,
+    top: options.Top = 10,
+    encoding: options.Encoding = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Explain rows of a table, which are counted from 1."""
+    """Explain the predicted classes of rows.
+
+    The **margin** of a row is the log-odds of its class against the second most probable class,
+    averaged over the networks. It is the sum of contributions of the values of the row, or of the
+    labelled rows: positive ones support the class, negative ones the second class.
+    """
     with progress("reading", shown=True):
-        with bad_input():
+        with exit_on_user_error():
+            from lowrankgcn.cli.models import load_model
+
             classifier, columns = load_model(model)
             file = read_file(table, encoding=encoding)
-        _check(rows, file)
-        with bad_input():
-            try:
-                chosen = file.frame.iloc[[row - 1 for row in rows]]
-                features = columns.features(chosen, decimal=file.decimal)
-            except ValueError as error:
-                raise ValueError(f"{file.name}: {error}") from None
-    with progress("explaining", shown=True), bad_input():
-        found = classifier.explain(features, by=by)
-    explanation = Explanation(
-        tuple(replace(one, row=row - 1) for one, row in zip(found, rows, strict=True)), found.by
-    )
+        rows = len(file.frame)
+        if max(row) > rows:
+            message = f"{file.name} has {plural(rows, 'row')}, there is no row {max(row)}"
+            raise typer.BadParameter(message, param_hint="--row")
+        with exit_on_user_error(), prefix_errors(file.name):
+            chosen = file.frame.iloc[[number - 1 for number in row]]
+            features = columns.features(chosen, decimal=file.decimal)
+    with progress("explaining", shown=True), exit_on_user_error():
+        found = classifier.explain(features, by=by.value)
+    explained = [replace(one, row=number - 1) for one, number in zip(found, row, strict=True)]
     source = classifier.description_.get("source")
+    source = source if isinstance(source, str) else None
     if as_json:
-        document = {
-            "version": lowrankgcn.__version__,
-            "model": str(model),
-            "table": file.name,
-            "learned_from": source if isinstance(source, str) else None,
-            "by": explanation.by,
-            "rows": [_document(one, top) for one in explanation],
-        }
-        typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
+        print_json(
+            {
+                "model": str(model),
+                "table": file.name,
+                "learned_from": source,
+                "by": found.by,
+                "rows": [_document(one, top) for one in explained],
+            }
+        )
         return
     console = Console(highlight=False)
-    for one in explanation:
-        for text in one.lines(explanation.by, top, first=1):
-            line(console, text)
-    if explanation.by == "rows":
-        where = source if isinstance(source, str) else "the table that the model learned from"
-        line(console, f"labelled rows are those of {where}")
-
-
-def _check(rows: Sequence[int], file: TableFile) -> None:
-    count = len(file.frame)
-    for row in rows:
-        if row > count:
-            message = f"{file.name} has {plural(count, 'row')}, there is no row {row}"
-            raise typer.BadParameter(message, param_hint="--row")
+    for one in explained:
+        for text in one.lines(found.by, top, first=1):
+            print_line(console, text)
+    if found.by == "rows":
+        print_line(console, f"labelled rows are those of {source or 'the training table'}")
 
 
 def _document(one: ExplainedRow, top: int) -> dict[str, Any]:
-    shown = one.contributions[:top]
     return {
         "row": one.row + 1,
         "prediction": one.predicted,
@@ -91,7 +93,7 @@ def _document(one: ExplainedRow, top: int) -> dict[str, Any]:
         "margin": one.margin,
         "contributions": [
             asdict(part) | ({"name": int(part.name) + 1} if part.kind == "row" else {})
-            for part in shown
+            for part in one.contributions[:top]
         ],
         "others": sum(part.amount for part in one.contributions[top:]),
         "baseline": one.baseline,

@@ -1,10 +1,9 @@
-"""``lowrankgcn classify FOLDER``: a table in Parquet files, on a Dask cluster or on this host."""
+"""``lowrankgcn classify FOLDER``: a table of Parquet files, on a Dask cluster or this machine."""
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,146 +15,159 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from lowrankgcn.cli.answers import Answers
-from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, noted_warnings, writing
+from lowrankgcn._format import percent
+from lowrankgcn.cli.errors import (
+    check_distinct,
+    check_writable,
+    collect_warnings,
+    exit_on_user_error,
+    exit_on_write_error,
+)
+from lowrankgcn.cli.output import print_facts, print_json, print_warnings
+from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
-from lowrankgcn.cli.request import Request, column_names
-from lowrankgcn.cli.telling import line
-from lowrankgcn.estimators import GCNClassifier, save
+from lowrankgcn.cli.tables import column_names
+from lowrankgcn.estimators import GCNClassifier
+from lowrankgcn.estimators import save as save_model
 from lowrankgcn.estimators.labels import labelled_cells
-from lowrankgcn.report.text import percent
 
-__all__ = ["run"]
-
-# Options that need the table in memory.
-_IN_MEMORY = ("report", "validate", "categorical", "numeric", "encoding")
+__all__ = ["classify_folder"]
 
 
-def run(request: Request) -> None:
-    """Classify the rows of a folder as asked."""
-    _check(request)
-    shown, watch = not request.quiet, Stopwatch()
-    console = Console(highlight=False, quiet=request.quiet or request.as_json)
-    with ExitStack() as stack:
-        stack.enter_context(_client(request))
-        with bad_input():
-            frame, features, whole = _read(request)
-        classifier = GCNClassifier(
-            graph=request.graph,
-            architecture=request.architecture,
-            filter=request.filter,
-            rank=request.rank,
-            bandwidth=request.bandwidth,
-            random_state=request.seed,
-        )
-        with progress("fitting", shown=shown), bad_input(), noted_warnings() as warned:
-            classifier.fit(features, _labels(frame[request.target], whole))
-        if shown:
-            for text in warned:
-                typer.echo(f"warning: {text}", err=True)
+def classify_folder(
+    table: Path,
+    target: str,
+    settings: Mapping[str, Any],
+    *,
+    drop: Sequence[str],
+    out: Path | None,
+    save: Path | None,
+    probabilities: bool,
+    scheduler: str | None,
+    workers: int | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Classify the rows of a folder; arguments are those of the command.
+
+    Parameters
+    ----------
+    settings : mapping
+        Parameters of the classifier.
+    """
+    _check_outputs(table, out, save)
+    shown, watch = not quiet, Stopwatch()
+    files: dict[str, str] = {}
+    with _client(scheduler, workers):
+        with exit_on_user_error():
+            frame, features, integers = _read(table, target, drop)
+        classifier = GCNClassifier(**settings)
+        with progress("fitting", shown=shown), exit_on_user_error(), collect_warnings() as warned:
+            column = frame[target]
+            # Blank texts are empty cells, as in a file.
+            labels = column.map_partitions(_read_labels, integers, meta=(column.name, object))
+            classifier.fit(features, labels)
+        print_warnings(warned, shown=shown)
         watch.seconds |= classifier.timings_
-        files: dict[str, str] = {}
         with progress("writing", shown=shown), watch.timing("writing"):
-            if request.out is not None:
-                with writing(request.out):
-                    _write(request, frame, classifier, whole)
-                files["written"] = str(request.out)
-            if request.save is not None:
-                with writing(request.save, "--save"), bad_input("--save"):
-                    save(classifier, request.save, fitted_rows=False)
-                files["model"] = str(request.save)
-    _tell(request, console, classifier, files, watch.seconds, warned)
+            if out is not None:
+                with exit_on_write_error(out):
+                    _write(frame, target, classifier, integers, probabilities, out)
+                files["written"] = str(out)
+            if save is not None:
+                with exit_on_write_error(save, "--save"), exit_on_user_error("--save"):
+                    save_model(classifier, save, fitted_rows=False)
+                files["model"] = str(save)
+    networks = [
+        f"{row['architecture']} {percent(row['share'])}"
+        for row in classifier.selection_
+        if row["share"] > 0
+    ]
+    facts: dict[str, Any] = {
+        "table": str(table),
+        "target": target,
+        "rows": int(classifier.graph_.n_nodes),
+        "graph": repr(classifier.graph_),
+        "networks": ", ".join(networks),
+        **files,
+    }
+    if as_json:
+        more = {"seed": settings["random_state"], "seconds": watch.seconds, "warnings": warned}
+        print_json(facts | more, version=False)
+        return
+    times = ", ".join(f"{step} {value:.1f} s" for step, value in watch.seconds.items())
+    print_facts(Console(highlight=False, quiet=quiet), facts | {"time": times})
 
 
-def _check(request: Request) -> None:
-    for option in _IN_MEMORY:
-        if getattr(request, option):
-            message = "of a folder, columns are what Parquet says and rows stay in their files"
-            raise typer.BadParameter(message, param_hint=f"--{option}")
-    check_writable(request.save, "--save")
-    source = Path(request.table)
+def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
+    check_writable({"--save": save})
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
-    check_apart({"--out": request.out, "--save": request.save}, parts)
-    if request.out is not None and source.resolve() in request.out.resolve().parents:
-        raise typer.BadParameter(f"{request.out} is inside of {source}", param_hint="--out")
-    if request.out is not None and not request.out.resolve().parent.is_dir():
-        message = f"{request.out.resolve().parent} is no folder"
+    check_distinct({"--out": out, "--save": save}, parts)
+    message = ""
+    if out is None:
+        message = "" if save is not None else "name a new folder for the rows"
+    elif source.resolve() in out.resolve().parents:
+        message = f"{out} is inside of {source}"
+    elif not out.resolve().parent.is_dir():
+        message = f"{out.resolve().parent} is not a folder"
+    elif out == Path("-"):
+        message = "a folder cannot be written to standard output; name a new folder"
+    elif out.exists():
+        message = f"{out} exists already; name a new folder"
+    if message:
         raise typer.BadParameter(message, param_hint="--out")
-    if request.out is None and request.save is None:
-        raise typer.BadParameter("say where the rows go", param_hint="--out")
-    if request.out == Path("-"):
-        message = "a folder of files does not fit into standard output: name a new folder"
-        raise typer.BadParameter(message, param_hint="--out")
-    if request.out is not None and request.out.exists():
-        raise typer.BadParameter(f"{request.out} is there already", param_hint="--out")
 
 
 @contextmanager
-def _own_words() -> Iterator[None]:
-    """Keep Dask from logging its view of what the command says in one line."""
-    before = logging.root.manager.disable
-    logging.disable(logging.ERROR)
-    try:
-        yield
-    finally:
-        logging.disable(before)
-
-
-@contextmanager
-def _client(request: Request) -> Iterator[None]:
-    """Connect to a cluster, start one here, or leave it to the threads of this process."""
-    if request.scheduler is None and request.workers is None:
+def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
+    """Connect to a cluster, start a local one, or use the threads of this process."""
+    if scheduler is None and workers is None:
         yield
         return
     from distributed import Client, LocalCluster
 
     with ExitStack() as stack:
-        stack.enter_context(_own_words())
-        if request.scheduler is not None:
+        # The command reports failures in one line; Dask must not log its own view of them.
+        stack.callback(logging.disable, logging.root.manager.disable)
+        logging.disable(logging.ERROR)
+        if scheduler is not None:
             try:
-                stack.enter_context(Client(request.scheduler, timeout=10))
+                stack.enter_context(Client(scheduler, timeout=10))
             except (OSError, TimeoutError, ValueError) as error:
                 first = " ".join(str(error).split())
-                message = f"no Dask scheduler at {request.scheduler}: {first}"
+                message = f"no Dask scheduler at {scheduler}: {first}"
                 raise typer.BadParameter(message, param_hint="--scheduler") from None
         else:
             cluster = LocalCluster(
-                n_workers=request.workers,
+                n_workers=workers,
                 threads_per_worker=1,
-                dashboard_address=":0",  # any port that is free
-                silence_logs=logging.ERROR,  # of workers that are slow to end
+                dashboard_address=":0",  # any free port
+                silence_logs=logging.ERROR,  # of workers that end slowly
             )
             stack.enter_context(cluster)
             stack.enter_context(Client(cluster))
         yield
 
 
-def _read(request: Request) -> tuple[Any, Any, bool]:
-    """The table, its columns without the target and those left out, and if that is of integers."""
+def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool]:
+    """Return the table, its feature columns, and whether the target has integers."""
     from lowrankgcn.distributed.parquet import folder_types, read_folder
 
-    frame = read_folder(request.table)
+    frame = read_folder(table)
     columns = list(frame.columns)
-    if request.target not in columns:
-        raise ValueError(
-            f"{request.table}: expected a column {request.target!r}, got {', '.join(columns)}"
-        )
-    dropped = column_names(request.drop, columns)
+    if target not in columns:
+        raise ValueError(f"{table}: expected a column {target!r}, got {', '.join(columns)}")
+    dropped = column_names(drop, columns)
     unknown = [name for name in dropped if name not in columns]
     if unknown:
-        raise ValueError(f"{request.table}: expected a column {unknown[0]!r} to drop, got none")
-    used = frame[[name for name in columns if name not in {*dropped, request.target}]]
-    return frame, used, pa.types.is_integer(folder_types(request.table)[request.target])
+        raise ValueError(f"{table}: expected a column {unknown[0]!r} to drop, got none")
+    used = frame[[name for name in columns if name not in {*dropped, target}]]
+    return frame, used, pa.types.is_integer(folder_types(table)[target])
 
 
-def _labels(column: Any, whole: bool) -> Any:
-    """The target, with blank texts taken for empty ones, as in a file."""
-    return column.map_partitions(_read_labels, whole, meta=(column.name, object))
-
-
-def _read_labels(column: pd.Series, whole: bool) -> pd.Series:
-    """Labels as objects; pandas makes floats of integers if one of them is missing."""
-    if whole:
+def _read_labels(column: pd.Series, integers: bool) -> pd.Series:
+    """Return labels as objects, None for empty cells; pandas reads integers with gaps as floats."""
+    if integers:
         cells = column.astype("Int64").astype(object)
         return cells.where(cells.notna(), None)
     cells = column.astype(object)
@@ -163,71 +175,44 @@ def _read_labels(column: pd.Series, whole: bool) -> pd.Series:
     return cells.where(~np.array(blank, bool), None)
 
 
-def _write(request: Request, frame: Any, classifier: GCNClassifier, whole: bool) -> None:
+def _write(
+    frame: Any,
+    target: str,
+    classifier: GCNClassifier,
+    integers: bool,
+    each_class: bool,
+    out: Path,
+) -> None:
     from dask.delayed import delayed
 
     from lowrankgcn.distributed.blocks import Blocks
     from lowrankgcn.distributed.parquet import write_folder
 
-    assert request.out is not None
-    dtype = frame.dtypes[request.target]
-    kept = "int64" if whole else "bool" if dtype.kind == "b" else None
-    task = delayed(_answered, pure=False)
+    kind = "int64" if integers else "bool" if frame.dtypes[target].kind == "b" else None
+    task = delayed(_add_predictions, pure=False)
     distributions: Any = classifier.label_distributions_  # a Dask array
     shares = distributions.to_delayed().ravel()
     blocks = [
-        task(block, share, classifier.classes_, request.target, kept, request.probabilities, whole)
+        task(block, share, classifier.classes_, target, kind, each_class)
         for block, share in zip(Blocks.from_collection(frame).tasks, shares, strict=True)
     ]
-    write_folder(blocks, request.out)
+    write_folder(blocks, out)
 
 
-def _answered(
+def _add_predictions(
     block: pd.DataFrame,
     shares: NDArray[np.float64],
     classes: NDArray[Any],
     target: str,
     kind: str | None,
     each_class: bool,
-    whole: bool,
 ) -> pd.DataFrame:
-    """The rows with their classes."""
-    index, given = labelled_cells(_read_labels(block[target], whole))
+    integers = kind == "int64"
+    index, given = labelled_cells(_read_labels(block[target], integers))
     labels = np.full(len(block), None, dtype=object)
     labels[index] = [str(label) for label in given.tolist()]
-    answers = Answers.of(classes, shares, pd.Series(labels), kind)
+    predictions = Predictions.from_labels(classes, shares, pd.Series(labels), kind)
     rows = block.reset_index(drop=True)
-    if whole:  # in all files alike, whether or not some are missing
+    if integers:  # the same type in all files, with or without missing cells
         rows[target] = rows[target].astype("Int64")
-    return answers.added_to(rows, each_class=each_class)
-
-
-def _tell(
-    request: Request,
-    console: Console,
-    classifier: GCNClassifier,
-    files: dict[str, str],
-    seconds: dict[str, float],
-    warned: list[str],
-) -> None:
-    shares = [
-        f"{row['architecture']} {percent(row['share'])}"
-        for row in classifier.selection_
-        if row["share"] > 0
-    ]
-    facts: dict[str, Any] = {
-        "table": str(Path(request.table)),
-        "target": request.target,
-        "rows": int(classifier.graph_.n_nodes),
-        "graph": repr(classifier.graph_),
-        "networks": ", ".join(shares),
-        **files,
-    }
-    if request.as_json:
-        document = {**facts, "seed": request.seed, "seconds": seconds, "warnings": warned}
-        typer.echo(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False))
-        return
-    for name, value in facts.items():
-        line(console, f"{name:<12}{value}")
-    spent = ", ".join(f"{step} {value:.1f} s" for step, value in seconds.items())
-    line(console, f"{'time':<12}{spent}")
+    return predictions.added_to(rows, each_class=each_class)

@@ -1,7 +1,7 @@
-"""Model files and the tables that fit them.
+"""Model files, and the columns that their tables need.
 
-A model that ``classify --save`` wrote knows what its columns mean; one saved from Python tells it
-by what it learned, if it was fitted to a table with names.
+``classify --save`` stores the columns; a model saved from Python has them if it was fitted to a
+table with column names.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from lowrankgcn.cli.errors import prefix_errors
 from lowrankgcn.estimators import GCNClassifier, load
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.files import Columns
@@ -20,33 +21,27 @@ __all__ = ["load_model", "unknown_values"]
 
 
 def load_model(path: Path) -> tuple[GCNClassifier, Columns]:
-    """A fitted classifier, and the columns that it needs.
+    """Load a fitted classifier and the columns it needs.
 
     Raises
     ------
     ValueError
-        If the file is damaged or something else, or the classifier knows no columns by name.
+        If the file is not a valid model, or the classifier has no column names.
     OSError
         If it cannot be read.
     """
     classifier = load(path)
     described = classifier.description_.get("columns")
-    try:
-        if described is None:
-            return classifier, _columns_of(classifier)
-        return classifier, Columns.from_dict(described)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def _columns_of(classifier: GCNClassifier) -> Columns:
-    names = getattr(classifier, "feature_names_in_", None)
-    if names is None:
-        raise ValueError("expected a model of columns with names, got one of an array")
+    with prefix_errors(path):
+        if described is not None:
+            return classifier, Columns.from_dict(described)
+        names = getattr(classifier, "feature_names_in_", None)
+        if names is None:
+            raise ValueError("the model has no column names; fit it to a table with column names")
     used: dict[str, ColumnKind] = dict.fromkeys(names.tolist(), "number")
     for column in _encoded(classifier):
         used[str(column.name)] = _column_kind(column)
-    return Columns("", used, {})
+    return classifier, Columns("", used, {})
 
 
 def _column_kind(column: ColumnEncoding) -> ColumnKind:
@@ -59,7 +54,7 @@ def _column_kind(column: ColumnEncoding) -> ColumnKind:
 
 
 def unknown_values(classifier: GCNClassifier, features: Any) -> dict[str, tuple[int, list[str]]]:
-    """By column: how many cells hold a value that was not there at fitting, and the values."""
+    """Count the cells of each column with values that the model was not fitted to; list these."""
     found = {}
     for column in _encoded(classifier):
         if isinstance(column, BinnedColumn) or not isinstance(column, CategoryColumn):
@@ -67,11 +62,13 @@ def unknown_values(classifier: GCNClassifier, features: Any) -> dict[str, tuple[
         cells = read_cells(features[column.name], column.name)
         cells = cells if isinstance(cells, Categories) else cells.as_categories()
         known = set(column.values)
-        new = {k for k, value in enumerate(cells.values) if value not in known}
-        count = sum(int((cells.codes == k).sum()) for k in new)
-        if count:
-            present = [k for k in sorted(new) if (cells.codes == k).any()]
-            found[str(column.name)] = (count, [str(cells.values[k]) for k in present])
+        new = {
+            str(value): int((cells.codes == k).sum())
+            for k, value in enumerate(cells.values)
+            if value not in known
+        }
+        if any(new.values()):
+            found[str(column.name)] = (sum(new.values()), [v for v, times in new.items() if times])
     return found
 
 

@@ -1,146 +1,140 @@
-"""``lowrankgcn predict``: a saved model and another table."""
+"""``lowrankgcn predict``: classify another table with a saved model."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import typer
 from rich.console import Console
 
-from lowrankgcn.cli.answers import Answers
-from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, noted_warnings, writing
-from lowrankgcn.cli.models import load_model, unknown_values
+from lowrankgcn._format import percent, plural
+from lowrankgcn.cli import options
+from lowrankgcn.cli.app import app
+from lowrankgcn.cli.errors import (
+    check_distinct,
+    check_writable,
+    collect_warnings,
+    exit_on_user_error,
+    exit_on_write_error,
+    prefix_errors,
+)
+from lowrankgcn.cli.output import RunSummary, print_warnings
+from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
-from lowrankgcn.cli.telling import Told
-from lowrankgcn.estimators import GCNClassifier
 from lowrankgcn.files import Columns, TableFile, read_file, write_file
 from lowrankgcn.files.columns import read_texts
-from lowrankgcn.report.text import percent, plural
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from lowrankgcn.estimators import GCNClassifier
+
+__all__ = ["predict"]
+
+_EXAMPLES = """Examples:
+
+lowrankgcn predict cars.model more-cars.csv --out classified.csv
+
+lowrankgcn predict cars.model - < more-cars.csv
+"""
 
 _SHOWN = 3  # unknown values in a note
 
 
-def run(
-    model: Path,
-    table: Path,
-    *,
-    out: Path | None,
-    probabilities: bool,
-    encoding: str | None,
-    as_json: bool,
-    quiet: bool,
+@app.command(epilog=_EXAMPLES)
+def predict(
+    model: options.ModelFile,
+    table: options.TableArgument,
+    out: options.Out = None,
+    probabilities: options.Probabilities = False,
+    encoding: options.Encoding = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Classify the rows of a table with a saved model."""
-    check_writable(out, "--out", dash=True)
-    check_apart({"--out": out}, {"the model": model})
+    """Classify all rows of a table with a model written by `classify --save`.
+
+    Columns are matched by name, in any order; other columns are ignored. Values that the model was
+    not trained on are counted. The output has two more columns, **prediction** and
+    **probability**; it is printed unless **--out** or **--json** is given.
+    """
+    check_writable({"--out": out}, dash=True)
+    check_distinct({"--out": out}, {"the model": model})
     to_stdout = str(out) == "-" or not (out or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
-    with progress("reading", shown=shown), watch.timing("reading"), bad_input():
+    with progress("reading", shown=shown), watch.timing("reading"), exit_on_user_error():
+        from lowrankgcn.cli.models import load_model
+
         classifier, columns = load_model(model)
         file = read_file(table, encoding=encoding)
-        features = _features(file, columns)
-        given = _given(file, columns)
-    with progress("predicting", shown=shown), watch.timing("prediction"), bad_input():
-        with noted_warnings() as warned:
+        given = None  # labels that the table has already
+        with prefix_errors(file.name):
+            features = columns.features(file.frame, decimal=file.decimal)
+            if columns.target in file.frame.columns:
+                given = read_texts(file.frame, columns.target)
+    with progress("predicting", shown=shown), watch.timing("prediction"), exit_on_user_error():
+        with collect_warnings() as warned:
             shares = classifier.predict_proba(features)
     kind = classifier.description_.get("type")
-    answers = Answers.of(classifier.classes_, shares, None, kind if isinstance(kind, str) else None)
+    predictions = Predictions.from_labels(
+        classifier.classes_, shares, None, kind if isinstance(kind, str) else None
+    )
     files = {}
     if out is not None or to_stdout:
         path = out or Path("-")
         format = "csv" if out is None and file.format == "parquet" else file.format
-        with progress("writing", shown=shown), watch.timing("writing"), writing(path):
-            frame = answers.added_to(file.frame, each_class=probabilities)
+        with progress("writing", shown=shown), watch.timing("writing"), exit_on_write_error(path):
+            frame = predictions.added_to(file.frame, each_class=probabilities)
             write_file(frame, path, format, delimiter=file.delimiter)
         files = {} if str(path) == "-" else {"written": str(path)}
-    if shown:
-        for text in warned:
-            typer.echo(f"warning: {text}", err=True)
-    told = _told(model, classifier, columns, file, features, given, answers, warned, watch, files)
-    if as_json:
-        text = json.dumps(told.document(), ensure_ascii=False, indent=2, allow_nan=False)
-        typer.echo(text, err=to_stdout)
-    else:
-        told.show(console)
+    print_warnings(warned, shown=shown)
+    facts, notes, more = _facts(model, classifier, columns, file, features, given, predictions)
+    summary = RunSummary(facts, predictions, notes, files, watch.seconds, warned, more)
+    summary.print(console, as_json=as_json, err=to_stdout)
 
 
-def _features(file: TableFile, columns: Columns) -> pd.DataFrame:
-    try:
-        return columns.features(file.frame, decimal=file.decimal)
-    except ValueError as error:
-        raise ValueError(f"{file.name}: {error}") from None
-
-
-def _given(file: TableFile, columns: Columns) -> pd.Series | None:
-    """The classes that rows have already, None if the table has no such column."""
-    if columns.target not in file.frame.columns:
-        return None
-    try:
-        return read_texts(file.frame, columns.target)
-    except ValueError as error:
-        raise ValueError(f"{file.name}: {error}") from None
-
-
-def _told(
+def _facts(
     model: Path,
     classifier: GCNClassifier,
     columns: Columns,
     file: TableFile,
     features: pd.DataFrame,
     given: pd.Series | None,
-    answers: Answers,
-    warned: list[str],
-    watch: Stopwatch,
-    files: dict[str, str],
-) -> Told:
+    predictions: Predictions,
+) -> tuple[dict[str, str], list[str], dict[str, Any]]:
+    """Return lines for the terminal, notes, and values for JSON."""
+    from lowrankgcn.cli.models import unknown_values
+
     unknown = unknown_values(classifier, features)
     expected = {columns.target, *columns.used, *columns.left_out}
     extra = [name for name in file.frame.columns if name not in expected]
     notes = []
     if extra:
-        notes.append("the model does not know and passes over: " + ", ".join(map(repr, extra)))
+        notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
     for name, (count, values) in unknown.items():
         listed = ", ".join(map(repr, values[:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
         notes.append(
             f"column {name!r}: {plural(count, 'cell')} with values unknown to the model ({listed})"
         )
-    notes += [
-        f"the table has a column {name!r}; the new one is {free!r}"
-        for name, free in answers.names(file.frame.columns).items()
-        if free != name
-    ]
+    notes += predictions.renamed_notes(file.frame.columns)
     facts = {
         "model": f"{model}, {plural(len(columns.used), 'column')}, classes "
-        + ", ".join(map(str, answers.classes)),
+        + ", ".join(map(str, predictions.classes)),
         "table": f"{file.name}: {plural(len(file.frame), 'row')}",
     }
-    agreed = None if given is None else _agreement(given, answers)
-    if agreed is not None:
-        right, count = agreed
-        facts["agreement"] = (
-            f"{percent(right / count)} of {plural(count, 'row')} with a class already"
-        )
-    more: dict[str, Any] = {
+    agreement = None
+    if given is not None and given.notna().any():
+        present = given.notna().to_numpy()
+        found = np.array([*predictions.classes, None], dtype=object)[predictions.codes]
+        right, rows = int((given.to_numpy() == found)[present].sum()), int(present.sum())
+        facts["agreement"] = f"{percent(right / rows)} of {plural(rows, 'labelled row')}"
+        agreement = {"right": right, "rows": rows}
+    more = {
         "model": str(model),
         "table": file.name,
         "rows": len(file.frame),
         "unknown_values": {name: count for name, (count, _) in unknown.items()},
         "passed_over": extra,
-        "agreement": None if agreed is None else {"right": agreed[0], "rows": agreed[1]},
+        "agreement": agreement,
     }
-    return Told(facts, answers, notes, files, watch.seconds, warned, more)
-
-
-def _agreement(labels: pd.Series, answers: Answers) -> tuple[int, int] | None:
-    """How many rows have the predicted class in the target column, of how many that have any."""
-    present = labels.notna().to_numpy()
-    found = np.array([*answers.classes, None], dtype=object)[answers.codes]
-    count = int(present.sum())
-    return (int((labels.to_numpy()[present] == found[present]).sum()), count) if count else None
+    return facts, notes, more

@@ -1,4 +1,4 @@
-"""What moves on the terminal while the work lasts, and how long each step took."""
+"""Progress bars on a terminal, and the time of each step."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -21,65 +22,71 @@ from rich.progress import (
 
 from lowrankgcn._progress import listening
 
-__all__ = ["Stopwatch", "bar", "measured_bar", "progress", "status"]
+__all__ = ["Stopwatch", "bar", "measured_bar", "progress"]
 
-_WINDOW = 600.0  # seconds: steps of unlike length come in turns, and the time left averages them
+_TEXT = TextColumn("{task.description}", markup=False)
+_WINDOW = 600.0  # seconds; steps of different length alternate, so average over many of them
 
 
 @contextmanager
-def status(text: str, *, shown: bool) -> Iterator[None]:
-    """A moving line while the work lasts, on a terminal only."""
+def _bars(*columns: Any, shown: bool) -> Iterator[Progress | None]:
+    """Show progress on standard error if that is a terminal; yield None otherwise."""
     console = Console(stderr=True)
     if not (shown and console.is_terminal):
-        yield
+        yield None
         return
-    with console.status(text):
-        yield
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=_WINDOW) as bars:
+        yield bars
+
+
+@contextmanager
+def progress(text: str, *, shown: bool) -> Iterator[None]:
+    """Show the current step of the library, at first `text`, and a bar of it."""
+    with _bars(SpinnerColumn(), _TEXT, BarColumn(), TimeElapsedColumn(), shown=shown) as bars:
+        if bars is None:
+            yield
+            return
+        task = bars.add_task(text, total=None)
+
+        def show(step: str, done: int, total: int) -> None:
+            bars.update(task, description=step, completed=done, total=total or None)
+
+        with listening(show):
+            yield
 
 
 @contextmanager
 def bar(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
-    """A bar with the time left, on a terminal only; call what it gives before each of the steps."""
-    console = Console(stderr=True)
-    if not (shown and console.is_terminal):
-        yield lambda text: None
-        return
-    columns = (
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=_WINDOW) as bars:
+    """Show a bar with the remaining time; call the yielded function before each step."""
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn(), _TEXT)
+    with _bars(*columns, shown=shown) as bars:
+        if bars is None:
+            yield lambda text: None
+            return
         task = bars.add_task("", total=total)
-        begun = False
+        steps = 0
 
         def advance(text: str) -> None:
-            nonlocal begun
-            bars.update(task, description=text, advance=int(begun))
-            begun = True
+            nonlocal steps
+            bars.update(task, description=text, completed=steps)
+            steps += 1
 
         yield advance
 
 
 @contextmanager
 def measured_bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float, bool], None]]:
-    """A bar with the time left, on a terminal only; tell it of each piece of work.
+    """Show a bar with the remaining time; call the yielded function after each piece of work.
 
-    Pieces may be of any size, in the units of `total`. One that was not done just now, because it
-    was done before, makes the whole smaller: it says nothing about the time that the rest takes.
+    Its arguments are a text, the size of the piece in units of `total`, and whether it was computed
+    now. Pieces that were computed before reduce the total, because they say nothing about the
+    remaining time.
     """
-    console = Console(stderr=True)
-    if not (shown and console.is_terminal):
-        yield lambda text, size, fresh: None
-        return
-    columns = (
-        BarColumn(bar_width=24),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=_WINDOW) as bars:
+    columns = (BarColumn(bar_width=24), TaskProgressColumn(), TimeRemainingColumn(), _TEXT)
+    with _bars(*columns, shown=shown) as bars:
+        if bars is None:
+            yield lambda text, size, fresh: None
+            return
         task = bars.add_task("", total=total)
         lock = Lock()
 
@@ -91,32 +98,6 @@ def measured_bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float,
                 bars.update(task, description=text, advance=done, total=total)
 
         yield advance
-
-
-@contextmanager
-def progress(text: str, *, shown: bool) -> Iterator[None]:
-    """A line with the step that the library is at and a bar of it, on a terminal only.
-
-    It begins with `text` and is gone when the work is done.
-    """
-    console = Console(stderr=True)
-    if not (shown and console.is_terminal):
-        yield
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bars:
-        task = bars.add_task(text, total=None)
-
-        def show(step: str, done: int, total: int) -> None:
-            bars.update(task, description=step, completed=done, total=total or None)
-
-        with listening(show):
-            yield
 
 
 class Stopwatch:
@@ -134,7 +115,7 @@ class Stopwatch:
 
     @contextmanager
     def timing(self, step: str) -> Iterator[None]:
-        """Add the time that the block takes to a step."""
+        """Add the time of the block to a step."""
         begin = time.perf_counter()
         try:
             yield

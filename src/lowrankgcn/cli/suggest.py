@@ -1,10 +1,8 @@
-"""``lowrankgcn suggest``: read, learn from what is labelled, name the rows to label next."""
+"""``lowrankgcn suggest``: choose the rows of a table to label next."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -16,162 +14,135 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-import lowrankgcn
-from lowrankgcn.cli.answers import Answers, arrow_type
-from lowrankgcn.cli.failures import bad_input, check_apart, check_writable, noted_warnings, writing
+from lowrankgcn._format import percent, plural
+from lowrankgcn.cli import options
+from lowrankgcn.cli.app import app
+from lowrankgcn.cli.errors import (
+    check_distinct,
+    check_writable,
+    collect_warnings,
+    exit_on_user_error,
+    exit_on_write_error,
+)
+from lowrankgcn.cli.output import print_json, print_line, print_warnings
+from lowrankgcn.cli.predictions import Predictions, arrow_type
 from lowrankgcn.cli.progress import progress
-from lowrankgcn.cli.request import column_names
-from lowrankgcn.cli.tasks import left_out_notes
-from lowrankgcn.cli.telling import line
-from lowrankgcn.estimators import GCNClassifier, first_rows
-from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, write_file
-from lowrankgcn.files.columns import read_texts
-from lowrankgcn.report.text import percent, plural
+from lowrankgcn.cli.tables import LabelledTable, read_labelled_table
+from lowrankgcn.files import write_file
 
-__all__ = ["Request", "run"]
+__all__ = ["suggest"]
+
+_EXAMPLES = """Examples:
+
+lowrankgcn suggest cars.csv --target price
+
+lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
+"""
 
 _SHOWN = 5  # columns on the terminal
 
 
-@final
-@dataclass(frozen=True)
-class Request:
-    """Options of ``lowrankgcn suggest``, see its help."""
+@app.command(epilog=_EXAMPLES)
+def suggest(
+    table: options.TableArgument,
+    target: options.Target,
+    count: options.Count = 10,
+    out: options.OutRows = None,
+    drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    graph: options.Graph = options.GraphName.AUTO,
+    encoding: options.Encoding = None,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Suggest rows to label next, the most informative first.
 
-    table: Path
-    target: str
-    count: int = 10
-    out: Path | None = None
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    numeric: tuple[str, ...] = ()
-    graph: str = "auto"
-    encoding: str | None = None
-    seed: int = 0
-    as_json: bool = False
-    quiet: bool = False
+    A label of these rows reduces the uncertainty of the other rows most: they are spread over the
+    table and are not outliers. The table may have no labels yet. Rows are counted from 1, without
+    the header.
+    """
+    check_writable({"--out": out}, dash=True)
+    check_distinct({"--out": out}, {"the table": table})
+    shown, to_stdout = not quiet, str(out) == "-"
+    with progress("reading", shown=shown), exit_on_user_error():
+        data = read_labelled_table(
+            table,
+            target,
+            drop=drop,
+            categorical=categorical,
+            numeric=numeric,
+            encoding=encoding,
+            graph=graph.value,
+            few_labels=True,
+        )
+    free = len(data.labels) - data.n_labelled
+    if free < count:
+        message = f"{data.table.name} has {plural(free, 'row')} without a label"
+        raise typer.BadParameter(f"{message}, fewer than {count}", param_hint="-k")
+    with progress("fitting", shown=shown), exit_on_user_error():
+        found = _suggest(data, count, seed)
+    print_warnings(found.warnings, shown=shown)
+    if out is not None:
+        with exit_on_write_error(out):
+            write_file(_rows(data, found), out, data.table.format, delimiter=data.table.delimiter)
+    if as_json:
+        print_json(_document(data, found), err=to_stdout)
+        return
+    console = Console(highlight=False, quiet=quiet, stderr=to_stdout)
+    _show(console, data, found)
+    if out is not None and not to_stdout:
+        print_line(console, f"written to {out}")
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Task:
-    """A table, of which some rows may be labelled."""
-
-    table: TableFile
-    columns: Columns
-    features: pd.DataFrame
-    labels: pd.Series
-    graph: str
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.labels.nunique())
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """Suggested rows, and what the classifier says of all rows as far as there is one."""
+class _Suggestions:
+    """Suggested rows and, with two or more classes, predictions for all rows."""
 
     rows: NDArray[np.intp]
-    answers: Answers | None
-    warnings: tuple[str, ...]
+    predictions: Predictions | None
+    warnings: list[str]
 
-    def guess(self, row: int) -> tuple[str, float] | None:
-        """The class that a row seems to have, and its probability."""
-        answers = self.answers
-        if answers is None or answers.codes[row] < 0:
-            return None
-        return str(answers.classes[answers.codes[row]]), float(answers.probabilities[row])
-
-
-def run(request: Request) -> None:
-    """Suggest rows of a table."""
-    check_writable(request.out, "--out", dash=True)
-    check_apart({"--out": request.out}, {"the table": request.table})
-    shown, to_stdout = not request.quiet, str(request.out) == "-"
-    with progress("reading", shown=shown), bad_input():
-        task = _read(request)
-    _check(request, task)
-    with progress("fitting", shown=shown), bad_input():
-        found = _suggest(request, task)
-    if shown:
-        for text in found.warnings:
-            typer.echo(f"warning: {text}", err=True)
-    if request.out is not None:
-        with writing(request.out):
-            frame = _rows(task, found)
-            write_file(frame, request.out, task.table.format, delimiter=task.table.delimiter)
-    if request.as_json:
-        text = json.dumps(_document(task, found), ensure_ascii=False, indent=2, allow_nan=False)
-        typer.echo(text, err=to_stdout)
-        return
-    console = Console(highlight=False, quiet=request.quiet, stderr=to_stdout)
-    _show(console, task, found)
-    if request.out is not None and not to_stdout:
-        line(console, f"written to {request.out}")
+    def guess(self, row: int) -> tuple[str | None, float | None]:
+        """Return the predicted class of a row and its probability."""
+        found = self.predictions
+        if found is None or found.codes[row] < 0:
+            return None, None
+        return str(found.classes[found.codes[row]]), float(found.probabilities[row])
 
 
-def _read(request: Request) -> _Task:
-    table = read_file(request.table, encoding=request.encoding)
-    frame = table.frame
-    try:
-        columns = choose_columns(
-            frame,
-            request.target,
-            column_names(request.drop, frame.columns),
-            column_names(request.categorical, frame.columns),
-            column_names(request.numeric, frame.columns),
-            decimal=table.decimal,
-        )
-        labels = read_texts(frame, request.target)
-        if labels.nunique() > 1:
-            labels = columns.labels(frame)  # which also finds out whether they are classes
-        features = columns.features(frame, decimal=table.decimal)
-    except ValueError as error:
-        raise ValueError(f"{table.name}: {error}") from None
-    numbers = set(columns.used.values()) == {"number"}
-    binned = request.graph == "auto" and numbers and bool(features.isna().any(axis=None))
-    graph = "hypergraph" if binned else request.graph
-    return _Task(table, columns, features, labels, graph)
+def _suggest(data: LabelledTable, count: int, seed: int) -> _Suggestions:
+    from lowrankgcn.estimators import GCNClassifier, first_rows
 
-
-def _check(request: Request, task: _Task) -> None:
-    free = int(task.labels.isna().sum())
-    if free < request.count:
-        rows = f"{task.table.name} has {plural(free, 'row')} without a label"
-        raise typer.BadParameter(f"{rows}, fewer than {request.count}", param_hint="-k")
-
-
-def _suggest(request: Request, task: _Task) -> _Found:
-    with noted_warnings() as warned:
-        if task.n_classes < 2:
-            labelled = np.flatnonzero(task.labels.notna())
+    with collect_warnings() as warned:
+        if data.n_classes < 2:
             rows = first_rows(
-                task.features,
-                request.count,
-                labelled=labelled,
-                graph=task.graph,
-                random_state=request.seed,
+                data.features,
+                count,
+                labelled=np.flatnonzero(data.labels.notna()),
+                graph=data.graph,
+                random_state=seed,
             )
-            return _Found(rows, None, tuple(warned))
-        classifier = GCNClassifier(graph=task.graph, random_state=request.seed)
-        classifier.fit(task.features, task.labels)
-        rows = classifier.suggest(request.count)
-    answers = Answers.of(
+            return _Suggestions(rows, None, warned)
+        classifier = GCNClassifier(graph=data.graph, random_state=seed)
+        classifier.fit(data.features, data.labels)
+        rows = classifier.suggest(count)
+    predictions = Predictions.from_labels(
         classifier.classes_,
         classifier.label_distributions_,
         None,
-        arrow_type(task.table, request.target),
+        arrow_type(data.table, data.columns.target),
     )
-    return _Found(rows, answers, tuple(warned))
+    return _Suggestions(rows, predictions, warned)
 
 
-def _rows(task: _Task, found: _Found) -> pd.DataFrame:
-    """The rows as they were read, behind their numbers; prediction and probability at the end."""
-    frame = task.table.frame
-    if found.answers is not None:
-        frame = found.answers.added_to(frame)
+def _rows(data: LabelledTable, found: _Suggestions) -> pd.DataFrame:
+    """Return the rows as they were read, after their numbers and before predictions."""
+    frame = data.table.frame
+    if found.predictions is not None:
+        frame = found.predictions.added_to(frame)
     name = "row"
     while name in frame.columns:
         name += "_"
@@ -179,49 +150,50 @@ def _rows(task: _Task, found: _Found) -> pd.DataFrame:
     return pd.concat([pd.Series(found.rows + 1, chosen.index, name=name), chosen], axis=1)
 
 
-def _document(task: _Task, found: _Found) -> dict[str, Any]:
+def _document(data: LabelledTable, found: _Suggestions) -> dict[str, Any]:
     rows = []
     for row in found.rows.tolist():
-        guess, probability = found.guess(row) or (None, None)
-        values = {name: _text(task, row, name) for name in task.columns.used}
+        guess, probability = found.guess(row)
+        values = {name: _text(data, row, name) for name in data.columns.used}
         one = {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
         rows.append(one)
     return {
-        "version": lowrankgcn.__version__,
-        "table": task.table.name,
-        "target": task.columns.target,
-        "labelled": int(task.labels.notna().sum()),
-        "classes": task.n_classes,
-        "left_out": dict(task.columns.left_out),
+        "table": data.table.name,
+        "target": data.columns.target,
+        "labelled": data.n_labelled,
+        "classes": data.n_classes,
+        "left_out": dict(data.columns.left_out),
         "rows": rows,
-        "warnings": list(found.warnings),
+        "warnings": found.warnings,
     }
 
 
-def _text(task: _Task, row: int, name: str) -> str | None:
-    cell = task.table.frame[name].iloc[row]
+def _text(data: LabelledTable, row: int, name: str) -> str | None:
+    cell = data.table.frame[name].iloc[row]
     return None if pd.isna(cell) else str(cell)
 
 
-def _show(console: Console, task: _Task, found: _Found) -> None:
-    labelled = int(task.labels.notna().sum())
-    labels = plural(labelled, "label") if labelled else "no labels"
-    of = f"of {plural(task.n_classes, 'class', 'classes')}" if labelled else "yet"
-    line(console, f"{task.table.name}: {plural(len(task.labels), 'row')}, {labels} {of}")
-    for text in left_out_notes(task.columns):
-        line(console, text)
-    names = list(task.columns.used)[:_SHOWN]
+def _show(console: Console, data: LabelledTable, found: _Suggestions) -> None:
+    labels = "no labels yet"
+    if data.n_labelled:
+        classes = plural(data.n_classes, "class", "classes")
+        labels = f"{plural(data.n_labelled, 'label')} of {classes}"
+    print_line(console, f"{data.table.name}: {plural(len(data.labels), 'row')}, {labels}")
+    for text in data.ignored_notes():
+        print_line(console, text)
+    names = list(data.columns.used)[:_SHOWN]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("row", justify="right", no_wrap=True)
-    if found.answers is not None:
-        table.add_column(f"{escape(task.columns.target)}?", overflow="fold")
+    if found.predictions is not None:
+        table.add_column(f"{escape(data.columns.target)}?", overflow="fold")
         table.add_column("probability", justify="right", min_width=len("probability"))
     for name in names:
         table.add_column(escape(name), overflow="fold")
     for row in found.rows.tolist():
         cells = [str(row + 1)]
-        guess = found.guess(row)
-        if found.answers is not None:
-            cells += ["–", "–"] if guess is None else [escape(guess[0]), percent(guess[1])]
-        table.add_row(*cells, *(escape(_text(task, row, name) or "") for name in names))
+        if found.predictions is not None:
+            guess, probability = found.guess(row)
+            cells += ["–" if guess is None else escape(guess)]
+            cells += ["–" if probability is None else percent(probability)]
+        table.add_row(*cells, *(escape(_text(data, row, name) or "") for name in names))
     console.print(table)

@@ -12,13 +12,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn._validation import finite_array, invalid
 
-__all__ = ["COLOURS", "GREY", "FloatArray", "add_legend", "clean_spectrum", "new_or_given"]
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "MARKERS",
+    "FloatArray",
+    "add_legend",
+    "clean_spectrum",
+    "new_or_given",
+]
 
 FloatArray = NDArray[np.float64]
 
 # Okabe and Ito's palette without its yellow, which is too pale on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#B0B0B0"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 # Eigenvalues below this share of the largest are zeros: user spectra carry rounding errors.
 _ZERO = 1e-12

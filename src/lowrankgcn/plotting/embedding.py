@@ -11,11 +11,10 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn._validation import finite_array, invalid, positive_int, random_generator
-from lowrankgcn.plotting._style import COLOURS, GREY, add_legend, new_or_given
+from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, new_or_given
 
 __all__ = ["plot_embedding"]
 
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _MAX_LEGEND = 20
 
 
@@ -77,7 +76,7 @@ def plot_embedding(
     for number in np.unique(group):
         member = group == number
         colours = [GREY if c < 0 else COLOURS[c % len(COLOURS)] for c in codes[member]]
-        marker = _MARKERS[max(number, 0) % len(_MARKERS)]
+        marker = MARKERS[max(number, 0) % len(MARKERS)]
         x, y = points[member].T
         # Few labels among many unlabelled nodes stand out by size and a white rim.
         rim = number >= 0 and -1 in group
@@ -122,7 +121,7 @@ def _class_handles(names: list[str], *, unlabelled: bool) -> list[Line2D]:
             [],
             linestyle="none",
             color=COLOURS[code % len(COLOURS)],
-            marker=_MARKERS[code // len(COLOURS) % len(_MARKERS)],
+            marker=MARKERS[code // len(COLOURS) % len(MARKERS)],
             label=name,
         )
         for code, name in enumerate(names[:_MAX_LEGEND])

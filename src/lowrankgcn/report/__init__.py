@@ -1,22 +1,22 @@
 """Reports: results laid out as one self-contained HTML file.
 
-``study`` and ``classification`` hold what is known, ``figures`` and ``marks`` draw it, ``layout``
-and ``svg`` are what every page is made of, ``study_page`` and ``classification_page`` lay it out.
+``classification`` and ``study`` hold results, ``figures`` draws them, ``pages`` renders the
+Jinja2 templates.
 """
 
 from lowrankgcn.report.classification import Classification
-from lowrankgcn.report.classification_page import render_classification
 from lowrankgcn.report.embedding import class_plane, spectral_embedding
-from lowrankgcn.report.study import KernelSummary, Study, Task
-from lowrankgcn.report.study_page import render
+from lowrankgcn.report.pages import render_classification, render_page, render_studies
+from lowrankgcn.report.study import KernelSummary, Study, TargetResult
 
 __all__ = [
     "Classification",
     "KernelSummary",
     "Study",
-    "Task",
+    "TargetResult",
     "class_plane",
-    "render",
     "render_classification",
+    "render_page",
+    "render_studies",
     "spectral_embedding",
 ]

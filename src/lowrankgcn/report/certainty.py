@@ -1,6 +1,6 @@
-"""How sure the classifier is of its answers, and of which rows most and least.
+"""Predicted probabilities summarised, and the rows that have the highest and lowest ones.
 
->>> certainty = Certainty.of(np.array([0.55, 0.7, 0.95, 0.97]), n_classes=2)
+>>> certainty = Certainty.from_probabilities(np.array([0.55, 0.7, 0.95, 0.97]), n_classes=2)
 >>> certainty.median, certainty.below
 (0.825, ((0.6, 1), (0.75, 2), (0.9, 2), (0.99, 4)))
 """
@@ -8,13 +8,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["Certainty", "extremes"]
+from lowrankgcn._format import shorten
+
+__all__ = ["Certainty", "TableRow", "cell_texts", "extremes"]
 
 FloatArray = NDArray[np.float64]
 
@@ -25,18 +29,18 @@ _THRESHOLDS = (0.4, 0.6, 0.75, 0.9, 0.99)
 @final
 @dataclass(frozen=True)
 class Certainty:
-    """Probabilities of the predicted classes, summed up.
+    """Summary of the probabilities of the predicted classes.
 
     Attributes
     ----------
     n_rows : int
-        Rows that were predicted.
+        Number of predicted rows.
     median : float
-        Half of the rows have at least this probability; NaN without rows.
+        NaN without rows.
     edges, counts : tuples
-        A histogram: how many rows lie between which probabilities.
+        Histogram of the probabilities.
     below : tuple of pairs
-        Thresholds, with the number of rows below each.
+        Thresholds with the number of rows below each.
     """
 
     n_rows: int
@@ -46,13 +50,12 @@ class Certainty:
     below: tuple[tuple[float, int], ...]
 
     @classmethod
-    def of(cls, probabilities: FloatArray, *, n_classes: int) -> Certainty:
-        """Sum up probabilities, shape (m,), none of which is below 1 / n_classes."""
+    def from_probabilities(cls, probabilities: FloatArray, *, n_classes: int) -> Certainty:
+        """Summarise probabilities, shape (m,), each at least 1 / n_classes."""
         first = math.floor(_BINS / n_classes)
         edges = np.linspace(first / _BINS, 1.0, _BINS - first + 1)
-        # Rounding may put a probability a hair beyond the ends.
-        inside = np.clip(probabilities, edges[0], edges[-1])
-        counts = np.histogram(inside, edges)[0]
+        # Rounding may put a probability slightly beyond the ends.
+        counts = np.histogram(np.clip(probabilities, edges[0], edges[-1]), edges)[0]
         below = tuple(
             (threshold, int((probabilities < threshold).sum()))
             for threshold in _THRESHOLDS
@@ -62,7 +65,7 @@ class Certainty:
         return cls(len(probabilities), median, tuple(edges.tolist()), tuple(counts.tolist()), below)
 
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return plain values for JSON."""
         return {
             "median": None if math.isnan(self.median) else self.median,
             "histogram": {"edges": list(self.edges), "rows": list(self.counts)},
@@ -70,8 +73,45 @@ class Certainty:
         }
 
 
+@final
+@dataclass(frozen=True)
+class TableRow:
+    """A row of the table with its prediction.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1, without the header.
+    cells : tuple of str
+        Some of its cells.
+    guesses : tuple of (class, probability)
+        The two most probable classes; empty for a row without prediction.
+    """
+
+    number: int
+    cells: tuple[str, ...]
+    guesses: tuple[tuple[str, float], ...]
+
+    def numbers(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        guesses = [{"class": name, "probability": value} for name, value in self.guesses]
+        return {"row": self.number, "guesses": guesses}
+
+
+def cell_texts(frame: Any, row: int, columns: Sequence[Any]) -> tuple[str, ...]:
+    """Return short texts of the cells of a row; a missing cell gives an empty text."""
+    texts = []
+    for name in columns:
+        value = frame[name].iloc[row]
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            texts.append("")
+        else:
+            texts.append(f"{value:.6g}" if isinstance(value, float) else shorten(str(value)))
+    return tuple(texts)
+
+
 def extremes(values: FloatArray, count: int, *, largest: bool) -> NDArray[np.intp]:
-    """Positions of the `count` largest or smallest values, best first; of equals the first.
+    """Return positions of the `count` largest or smallest values, the first of equal ones.
 
     Cost: O(m) for m values.
 
@@ -79,11 +119,9 @@ def extremes(values: FloatArray, count: int, *, largest: bool) -> NDArray[np.int
     [1, 3]
     """
     keys = -values if largest else values
+    chosen = np.arange(len(keys))
     if len(keys) > count:
         border = np.partition(keys, count - 1)[count - 1]
-        chosen = np.concatenate(
-            [np.flatnonzero(keys < border), np.flatnonzero(keys == border)[:count]]
-        )[:count]
-    else:
-        chosen = np.arange(len(keys))
+        below, equal = np.flatnonzero(keys < border), np.flatnonzero(keys == border)
+        chosen = np.concatenate([below, equal])[:count]
     return chosen[np.argsort(keys[chosen], kind="stable")]

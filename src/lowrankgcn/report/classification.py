@@ -1,41 +1,41 @@
-"""What a report tells about a table whose missing labels were filled in.
+"""Results of a classified table, gathered for a report.
 
-A classification holds results as plain values, a few thousand of them however long the table is;
-how they look is the page's business. :meth:`Classification.numbers` gives them for JSON.
+A classification holds a few thousand plain values however long the table is. ``pages`` lays them
+out; :meth:`Classification.numbers` returns them for JSON.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
 >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
 >>> classifier = lg.GCNClassifier(random_state=0).fit(X, y)
->>> result = Classification.of(classifier, None, y, source="two clouds")
+>>> result = Classification.from_classifier(classifier, None, y, source="two clouds")
 >>> result.classes, result.given, result.predicted
 (('0.0', '1.0'), (5, 5), (15, 15))
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Any, final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import lowrankgcn
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators import GCNClassifier, Validation
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs import GraphDescription
-from lowrankgcn.report.certainty import Certainty, extremes
+from lowrankgcn.report.certainty import Certainty, TableRow, cell_texts, extremes
 from lowrankgcn.report.embedding import Embedding
-from lowrankgcn.report.networks import plain_networks
-from lowrankgcn.report.table_rows import RowNote, row_notes
-from lowrankgcn.report.text import versions
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.filters.base import Scaled
 from lowrankgcn.spectral.kernel import Kernel
 
-__all__ = ["Classification"]
+__all__ = ["Classification", "versions", "without_nan"]
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
@@ -44,12 +44,12 @@ _SHOWN_COLUMNS = 5
 @final
 @dataclass(frozen=True, eq=False)
 class Classification:
-    """A table, its classes, and how they came about.
+    """A table, its predicted classes, and the evidence for them.
 
     Attributes
     ----------
     source : str
-        The file or whatever else the table is.
+        Name of the table.
     target : str or None
         Column of the classes.
     n_rows : int
@@ -57,29 +57,28 @@ class Classification:
     left_out : mapping from column to reason
     classes : tuple of str
     given, predicted : tuples of int
-        How many rows of each class were labelled, and how many were put there. Rows that could not
-        be placed count in neither.
+        Labelled and predicted rows of each class; rows without a prediction count in neither.
     certainty : Certainty
-        Of the rows that were put into a class.
+        Probabilities of the predicted rows.
     validation : Validation or None
     graph : GraphDescription
     eigenvalues : (r,) array or None
     filters : tuple of Filter
-        Those of the networks that had a part in the answer and look at the graph.
+        Filters of the graph networks that have a share in the prediction.
     selection : tuple of mappings
-        What was compared, see :class:`~lowrankgcn.estimators.selection.Selection`.
+        The compared networks, see :class:`~lowrankgcn.estimators.selection.Selection`.
     embedding : Embedding or None
         None if no eigenvectors were computed.
     shown_columns : tuple of str
-        Columns whose cells the following rows show.
-    most_certain, least_certain, unplaced : tuples of RowNote
-        Some rows each.
+        Columns whose cells are shown in the following rows.
+    most_certain, least_certain, unplaced : tuples of TableRow
+        A few rows each.
     n_unplaced : int
-        Rows that no chain of likeness joins to a labelled one.
+        Number of rows without a path to a labelled row.
     seconds : mapping from step to float
     warnings : tuple of str
     command : str
-        The command line, to repeat the run; empty if there was none.
+        Command line that reproduces the run; empty if there is none.
     seed : int or None
     versions : tuple of str
     """
@@ -100,9 +99,9 @@ class Classification:
     selection: tuple[Mapping[str, Any], ...]
     embedding: Embedding | None
     shown_columns: tuple[str, ...]
-    most_certain: tuple[RowNote, ...]
-    least_certain: tuple[RowNote, ...]
-    unplaced: tuple[RowNote, ...]
+    most_certain: tuple[TableRow, ...]
+    least_certain: tuple[TableRow, ...]
+    unplaced: tuple[TableRow, ...]
     n_unplaced: int
     seconds: Mapping[str, float]
     warnings: tuple[str, ...]
@@ -111,7 +110,7 @@ class Classification:
     versions: tuple[str, ...]
 
     @classmethod
-    def of(
+    def from_classifier(
         cls,
         classifier: GCNClassifier,
         frame: pd.DataFrame | None,
@@ -125,27 +124,27 @@ class Classification:
         command: str = "",
         seed: int | None = None,
     ) -> Classification:
-        """Gather what a fitted classifier knows.
+        """Gather the results of a fitted classifier.
 
         Parameters
         ----------
         classifier : GCNClassifier
             Fitted to all rows.
         frame : DataFrame or None
-            The table as it was read, with all of its columns; None without one.
+            The table with all of its columns, as it was read.
         labels : (n,) array
-            What the classifier was given as y.
+            The y of the fit.
         columns : Columns, optional
-            Which columns it learned from; by default all of the frame.
+            Columns used by the classifier; by default all of the frame.
         validation : Validation, optional
         source : str
             Name of the table.
         seconds : mapping from step to float, optional
-            By default the classifier's own timings.
+            By default the timings of the classifier.
         warnings : iterable of str
         command : str
         seed : int, optional
-            Also decides which rows are drawn where there are many.
+            Also chooses the rows to draw if there are many.
 
         Raises
         ------
@@ -158,24 +157,36 @@ class Classification:
         """
         shares = classifier.label_distributions_
         n, n_classes = shares.shape
-        given_codes = _codes(labels, classifier.classes_)
-        for name, count in [
-            ("labels", len(given_codes)),
-            ("frame", n if frame is None else len(frame)),
-        ]:
-            if count != n:
-                raise invalid(name, f"{n} rows, as many as were fitted", count)
         classes = tuple(map(str, classifier.classes_.tolist()))
+        known = pd.Index(classifier.classes_.astype(object))
+        given_codes = known.get_indexer(np.asarray(labels, dtype=object))  # −1: unlabelled
+        for name, rows in (("labels", given_codes), ("frame", frame)):
+            if rows is not None and len(rows) != n:
+                raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
         given, lost = given_codes >= 0, classifier.unplaced_
         certainty = shares.max(axis=1)
         codes = np.where(given, given_codes, shares.argmax(axis=1))
         answered = np.flatnonzero(~given & ~lost)
         shown = _shown_columns(frame, columns)
 
-        def notes(rows: NDArray[np.intp], *, placed: bool = True) -> tuple[RowNote, ...]:
-            return row_notes(rows, shares, classes, frame, shown, placed=placed)
+        def table_rows(rows: NDArray[np.intp], *, placed: bool = True) -> tuple[TableRow, ...]:
+            found = []
+            for row in rows.tolist():
+                likely = np.argsort(-shares[row], kind="stable")[:2].tolist() if placed else []
+                guesses = tuple((classes[code], float(shares[row, code])) for code in likely)
+                found.append(TableRow(row + 1, cell_texts(frame, row, shown), guesses))
+            return tuple(found)
+
+        def extreme_rows(*, largest: bool) -> tuple[TableRow, ...]:
+            chosen = extremes(certainty[answered], _SHOWN_ROWS, largest=largest)
+            return table_rows(answered[chosen])
 
         pairs = classifier.eigenpairs_
+        embedding = None
+        if pairs is not None:
+            embedding = Embedding.from_eigenpairs(
+                pairs, codes, given, certainty, hidden=lost, seed=seed or 0
+            )
         used, left_out = _roles(frame, columns)
         return cls(
             source=source,
@@ -186,21 +197,17 @@ class Classification:
             classes=classes,
             given=tuple(np.bincount(codes[given], minlength=n_classes).tolist()),
             predicted=tuple(np.bincount(codes[answered], minlength=n_classes).tolist()),
-            certainty=Certainty.of(certainty[answered], n_classes=n_classes),
+            certainty=Certainty.from_probabilities(certainty[answered], n_classes=n_classes),
             validation=validation,
             graph=classifier.graph_.description,
             eigenvalues=None if pairs is None else pairs.eigenvalues,
             filters=_filters(classifier),
             selection=tuple(classifier.selection_),
-            embedding=None
-            if pairs is None
-            else Embedding.of(pairs, codes, given, certainty, hidden=lost, seed=seed or 0),
+            embedding=embedding,
             shown_columns=tuple(map(str, shown)),
-            most_certain=notes(answered[extremes(certainty[answered], _SHOWN_ROWS, largest=True)]),
-            least_certain=notes(
-                answered[extremes(certainty[answered], _SHOWN_ROWS, largest=False)]
-            ),
-            unplaced=notes(np.flatnonzero(lost)[:_SHOWN_ROWS], placed=False),
+            most_certain=extreme_rows(largest=True),
+            least_certain=extreme_rows(largest=False),
+            unplaced=table_rows(np.flatnonzero(lost)[:_SHOWN_ROWS], placed=False),
             n_unplaced=int(lost.sum()),
             seconds=dict(classifier.timings_ if seconds is None else seconds),
             warnings=tuple(warnings),
@@ -211,17 +218,20 @@ class Classification:
 
     @property
     def n_given(self) -> int:
-        """Rows whose label was given."""
+        """Number of labelled rows."""
         return sum(self.given)
 
     @property
     def n_predicted(self) -> int:
-        """Rows that were put into a class."""
+        """Number of predicted rows."""
         return sum(self.predicted)
 
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers and strings for JSON; everything but "seconds" repeats with the seed."""
-        validation = self.validation
+        """Return plain values for JSON; all but "seconds" repeat with the seed."""
+        counts = zip(self.classes, self.given, self.predicted, strict=True)
+        validation = None if self.validation is None else asdict(self.validation)
+        if validation is not None:
+            del validation["recalls"]
         return {
             "source": self.source,
             "target": self.target,
@@ -229,19 +239,15 @@ class Classification:
             "columns": {"used": dict(self.used), "left_out": dict(self.left_out)},
             "classes": [
                 {"class": name, "given": given, "predicted": predicted}
-                for name, given, predicted in zip(
-                    self.classes, self.given, self.predicted, strict=True
-                )
+                for name, given, predicted in counts
             ],
             "unplaced": self.n_unplaced,
             "certainty": self.certainty.numbers(),
-            "validation": None
-            if validation is None
-            else {name: value for name, value in asdict(validation).items() if name != "recalls"},
+            "validation": validation,
             "graph": {"kind": self.graph.name, **self.graph.facts},
             "eigenvalues": None if self.eigenvalues is None else self.eigenvalues.tolist(),
             "filters": list(map(str, self.filters)),
-            "selection": plain_networks(self.selection),
+            "selection": [without_nan(row) for row in self.selection],
             "most_certain": [row.numbers() for row in self.most_certain],
             "least_certain": [row.numbers() for row in self.least_certain],
             "warnings": list(self.warnings),
@@ -252,11 +258,19 @@ class Classification:
         }
 
 
-def _codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Class of every labelled row, −1 for the others."""
-    values = np.asarray(labels, dtype=object)
-    codes: NDArray[np.intp] = pd.Index(classes.astype(object)).get_indexer(values)
-    return codes
+def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace NaN, which JSON does not have, by None."""
+    return {name: None if value != value else value for name, value in row.items()}
+
+
+def versions() -> tuple[str, ...]:
+    """Return the versions of Python and of the packages that affect results."""
+    packages = ("numpy", "scipy", "torch", "finufft", "matplotlib")
+    return (
+        f"lowrankgcn {lowrankgcn.__version__}",
+        f"Python {platform.python_version()}",
+        *(f"{name} {version(name)}" for name in packages),
+    )
 
 
 def _roles(
@@ -271,7 +285,7 @@ def _roles(
 
 
 def _shown_columns(frame: pd.DataFrame | None, columns: Columns | None) -> Sequence[Any]:
-    """An identifier to find the row by, and the first columns that are used."""
+    """Return an identifier of the rows and the first columns that are used."""
     if frame is None:
         return ()
     if columns is None:
@@ -281,11 +295,11 @@ def _shown_columns(frame: pd.DataFrame | None, columns: Columns | None) -> Seque
 
 
 def _filters(classifier: GCNClassifier) -> tuple[Filter, ...]:
-    """Filters of the networks in use, without the factor that scales their kernels."""
+    """Return the filters of the networks, without the factor that scales their kernels."""
     found: dict[str, Filter] = {}
     for network in classifier.networks_:
-        for made in network.kernels:
-            if isinstance(made, Kernel):
-                phi = made.filter.filter if isinstance(made.filter, Scaled) else made.filter
+        for kernel in network.kernels:
+            if isinstance(kernel, Kernel):
+                phi = kernel.filter.filter if isinstance(kernel.filter, Scaled) else kernel.filter
                 found.setdefault(str(phi), phi)
     return tuple(found.values())

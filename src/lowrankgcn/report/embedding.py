@@ -1,4 +1,4 @@
-"""Where the nodes are drawn: coordinates made of a few eigenpairs."""
+"""Coordinates of nodes in a plane, computed from a few eigenpairs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ FloatArray = NDArray[np.float64]
 
 _POINTS = 4000
 _LABELLED = 400
-_APART = 3.0  # distance of components, in units of an eigenvector's mean square
+_APART = 3.0  # distance of components, in units of the root mean square of an eigenvector
 _PLANE = ("direction 1", "direction 2")
-_SAME = 1e-9  # of the largest distance of class means: less tells nothing apart
+_SAME = 1e-9  # class means closer than this share of the largest distance coincide
 
 
 def spectral_embedding(pairs: Eigenpairs, filter: FilterLike = "pseudoinverse") -> FloatArray:
-    """Place node i at the i-th row of U_r φ(Λ_r), without the columns where φ vanishes, (n, q).
+    """Return U_r φ(Λ_r) without the columns where φ vanishes, shape (n, q).
 
-    The pseudoinverse λ₂/λ leaves out the trivial eigenvectors and shortens the rough ones.
+    The pseudoinverse λ₂/λ omits the trivial eigenvectors and damps the oscillating ones.
     """
     smallest, largest = pairs.smallest_nonzero, float(pairs.eigenvalues[-1])
     response = as_filter(filter).bind(smallest, largest)(pairs.eigenvalues)
@@ -37,18 +37,17 @@ def spectral_embedding(pairs: Eigenpairs, filter: FilterLike = "pseudoinverse") 
 def class_plane(
     embedding: FloatArray, classes: NDArray[Any], training: NDArray[np.intp]
 ) -> FloatArray:
-    """Coordinates (n, 2) in the plane that shows the class means farthest apart.
+    """Project onto the plane with the largest distances between class means, shape (n, 2).
 
-    Unlike two single eigenvectors it does not depend on the basis chosen within a multiple
-    eigenvalue. Two means span a line only: the other direction is then the one across it along
-    which the nodes differ most.
+    Unlike two single eigenvectors, the plane does not depend on the basis of a multiple eigenvalue.
+    Two means span only a line; the second direction is then the orthogonal one of largest variance.
 
     Parameters
     ----------
     embedding : (n, q) array, q ≥ 2
     classes : (n,) array
     training : int array
-        The nodes whose means are taken.
+        Nodes that define the class means.
     """
     names, codes = np.unique(classes[training], return_inverse=True)
     members = codes == np.arange(len(names))[:, None]
@@ -76,13 +75,13 @@ class Embedding:
     codes : (m,) int array
         Classes, given or predicted.
     given : (m,) bool array
-        Rows whose label was given.
+        True for labelled rows.
     axes : pair of str
-        What the coordinates are.
+        Labels of the axes.
     n_rows : int
-        Of which these are all or a random choice.
+        Number of rows, of which all or a random sample are drawn.
     n_outside : int
-        Points so far away that they are drawn at the edge.
+        Number of distant points, drawn at the edge.
     """
 
     coordinates: FloatArray
@@ -94,11 +93,11 @@ class Embedding:
 
     @property
     def is_plane(self) -> bool:
-        """Whether both coordinates are mixtures of eigenvectors."""
+        """Whether both coordinates are combinations of eigenvectors."""
         return self.axes == _PLANE
 
     @classmethod
-    def of(
+    def from_eigenpairs(
         cls,
         pairs: Eigenpairs,
         codes: NDArray[np.intp],
@@ -108,7 +107,7 @@ class Embedding:
         hidden: NDArray[np.bool_] | None = None,
         seed: int = 0,
     ) -> Embedding:
-        """Place up to 4000 rows, of which up to 400 have a given label; a random choice of more.
+        """Place up to 4000 rows, of which up to 400 are labelled; sample if there are more.
 
         Parameters
         ----------
@@ -116,16 +115,15 @@ class Embedding:
         codes : (n,) int array
         given : (n,) bool array
         certainty : (n,) array
-            Probabilities of the classes; the second coordinate if only one eigenvector tells
-            rows apart.
+            Probabilities of the classes; the second coordinate if there is only one eigenvector.
         hidden : (n,) bool array, optional
-            Rows that are not to be drawn; none of them has a given label.
+            Unlabelled rows that are not drawn.
         seed : int
-            Decides the choice.
+            Seed of the sample.
 
         Notes
         -----
-        Cost: O(n) for the choice, O(m r) for the coordinates.
+        Cost: O(n) for the sample, O(m r) for the coordinates.
         """
         generator = np.random.default_rng(seed)
         labelled = _some(np.flatnonzero(given), _LABELLED, generator)
@@ -151,10 +149,10 @@ def _some(rows: NDArray[np.intp], most: int, generator: np.random.Generator) -> 
 
 
 def _weighted(pairs: Eigenpairs, rows: NDArray[np.intp]) -> FloatArray:
-    """Some rows of U_r, smooth eigenvectors longest, with a mean square of at most one.
+    """Return some rows of U_r, weighted by λ₂/λ, with a mean square of at most one.
 
-    The eigenvector of a connected graph's zero is the same everywhere and left out; those of
-    several zeros tell the components apart, each by the same whatever its size.
+    The constant eigenvector of a connected graph is omitted. Several zero eigenvalues separate
+    their components by equal distances, whatever their sizes.
     """
     values = pairs.eigenvalues
     vectors = np.asarray(pairs.eigenvectors[rows], np.float64)
@@ -170,7 +168,7 @@ def _weighted(pairs: Eigenpairs, rows: NDArray[np.intp]) -> FloatArray:
 
 
 def _frame(points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The range of all points, or of most of them where a few lie far away."""
+    """Return the range of all points, or of most points if a few are distant."""
     low, high = np.quantile(points, [0.01, 0.99], axis=0)
     margin = high - low
     return np.maximum(points.min(axis=0), low - margin), np.minimum(

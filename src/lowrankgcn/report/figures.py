@@ -1,62 +1,112 @@
-"""What the figures of reports show: spectra, filters, nodes as points, how sure the answer is.
+"""Figures of the reports, and the marks (colour and shape) of classes in them.
 
-Points are drawn as an embedded bitmap: ten thousand SVG circles would make a page of megabytes.
+Points are drawn as an embedded bitmap: ten thousand SVG circles would take megabytes.
+
+>>> marks = class_marks(["no", "yes"], counts=[2, 7])
+>>> [(mark.name, mark.shape) for mark in marks], marks[0].colour != marks[1].colour
+([('no', 'o'), ('yes', 's')], True)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
+from markupsafe import Markup
 from matplotlib.axes import Axes
+from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn.plotting import plot_filters, plot_spectrum
-from lowrankgcn.plotting._style import COLOURS
-from lowrankgcn.report.marks import Mark
+from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS
 from lowrankgcn.report.svg import INK, svg
 from lowrankgcn.spectral.filters import Filter
 
-__all__ = ["draw_filters", "draw_histogram", "draw_points", "draw_spectrum"]
+__all__ = [
+    "MOST_MARKS",
+    "ClassMark",
+    "class_marks",
+    "draw_filters",
+    "draw_histogram",
+    "draw_points",
+    "draw_spectrum",
+]
 
 FloatArray = NDArray[np.float64]
 
-_LAYERS = 12  # points are drawn in so many rounds, each with all classes: none hides another
+MOST_MARKS = 12
+_PALETTE = COLOURS[:6]  # the seventh is black, which a dark page would hide
+_LAYERS = 12  # points are drawn in layers that contain all classes, so that none hides another
 
 
-def draw_spectrum(eigenvalues: FloatArray, residuals: FloatArray | None, name: str) -> str:
-    """The computed eigenvalues, with their residuals where these are given."""
+@final
+@dataclass(frozen=True)
+class ClassMark:
+    """Colour and Matplotlib marker of a class; shapes differ for readers who cannot see colours."""
 
-    def draw(ax: Axes) -> None:
-        plot_spectrum(eigenvalues, residuals=residuals, ax=ax)
+    name: str
+    colour: str
+    shape: str
 
+    @property
+    def key(self) -> Markup:
+        """The marker around the origin as an SVG element, for a legend."""
+        if self.shape in "o.":
+            radius = 6 if self.shape == "o" else 4
+            return Markup(f'<circle r="{radius}" fill="{self.colour}"/>')
+        style = MarkerStyle(self.shape)
+        outline = style.get_path().transformed(style.get_transform())
+        corners = np.asarray(outline.vertices, np.float64)[:-1] * (12, -12)  # last = first
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+        return Markup(f'<polygon points="{points}" fill="{self.colour}"/>')
+
+
+def class_marks(names: Sequence[str], counts: ArrayLike) -> tuple[ClassMark, ...]:
+    """Choose a mark for every class; beyond twelve classes the rare ones share a grey dot.
+
+    Parameters
+    ----------
+    names : sequence of str
+    counts : array of int
+        Number of points of each class.
+    """
+    shown = list(range(len(names)))
+    if len(names) > MOST_MARKS:
+        shown = sorted(np.argsort(-np.asarray(counts), kind="stable")[: MOST_MARKS - 1].tolist())
+    marks = [ClassMark(name, GREY, ".") for name in names]
+    for place, code in enumerate(shown):
+        colour, shape = _PALETTE[place % len(_PALETTE)], MARKERS[place % len(MARKERS)]
+        marks[code] = ClassMark(names[code], colour, shape)
+    return tuple(marks)
+
+
+def draw_spectrum(eigenvalues: FloatArray, residuals: FloatArray | None, name: str) -> Markup:
+    """Draw eigenvalues and, if given, their residuals."""
     shown = "Eigenvalues" if residuals is None else "Eigenvalues and residuals"
-    largest = f"{eigenvalues[-1]:.3g}"
-    return svg(draw, name, f"{shown}: {len(eigenvalues)} values from 0 to {largest}")
+    title = f"{shown}: {len(eigenvalues)} values from 0 to {eigenvalues[-1]:.3g}"
+    return svg(lambda ax: plot_spectrum(eigenvalues, residuals=residuals, ax=ax), name, title)
 
 
-def draw_filters(filters: Sequence[Filter], eigenvalues: FloatArray, name: str) -> str:
-    """The filters over the known part of the spectrum."""
-
-    def draw(ax: Axes) -> None:
-        plot_filters(filters, eigenvalues, ax=ax)
-
-    return svg(draw, name, "Filter responses over the eigenvalues")
+def draw_filters(filters: Sequence[Filter], eigenvalues: FloatArray, name: str) -> Markup:
+    """Draw filters over the known part of the spectrum."""
+    title = "Filter responses over the eigenvalues"
+    return svg(lambda ax: plot_filters(filters, eigenvalues, ax=ax), name, title)
 
 
 def draw_points(
     points: FloatArray,
     codes: NDArray[np.intp],
     given: NDArray[np.bool_],
-    marks: Sequence[Mark],
+    marks: Sequence[ClassMark],
     *,
     axes: tuple[str, str],
     name: str,
     title: str,
-) -> str:
-    """Points by class, those with a given label larger and ringed.
+) -> Markup:
+    """Draw points by class, labelled ones larger and ringed.
 
     Parameters
     ----------
@@ -64,10 +114,10 @@ def draw_points(
     codes : (m,) int array
         Class of every point, an index into `marks`.
     given : (m,) bool array
-        Points whose label was given.
-    marks : sequence of Mark
+        True for labelled points.
+    marks : sequence of ClassMark
     axes : pair of str
-        What the axes are.
+        Labels of the axes.
     name, title : str
         See :func:`~lowrankgcn.report.svg.svg`.
     """
@@ -75,44 +125,32 @@ def draw_points(
     labelled = np.flatnonzero(given)
     size = float(np.clip(24_000 / max(len(order), 1), 5, 34))
     ringed = float(np.clip(4_000 / max(len(labelled), 1), 14, 46))
+    looks = [(mark.shape, mark.colour) for mark in marks]
+
+    def scatter(ax: Axes, chosen: NDArray[np.intp], **style: Any) -> None:
+        for shape, colour in dict.fromkeys(looks):
+            alike = np.array([look == (shape, colour) for look in looks])
+            x, y = points[chosen[alike[codes[chosen]]]].T
+            if len(x):
+                ax.scatter(x, y, c=colour, marker=shape, **style)
 
     def draw(ax: Axes) -> None:
         for layer in np.array_split(order, min(_LAYERS, max(1, len(order) // 50))):
-            _scatter(ax, points, codes, layer, marks, s=size, alpha=0.75, linewidths=0)
-        _scatter(
-            ax, points, codes, labelled, marks, s=ringed, edgecolors=INK, linewidths=1.2, zorder=3
-        )
-        ax.locator_params(nbins=5)  # long labels side by side
+            scatter(ax, layer, s=size, alpha=0.75, linewidths=0, rasterized=True)
+        scatter(ax, labelled, s=ringed, edgecolors=INK, linewidths=1.2, zorder=3)
+        ax.locator_params(nbins=5)  # tick labels may be long
         ax.set_xlabel(axes[0])
         ax.set_ylabel(axes[1])
 
     return svg(draw, name, title)
 
 
-def _scatter(
-    ax: Axes,
-    points: FloatArray,
-    codes: NDArray[np.intp],
-    chosen: NDArray[np.intp],
-    marks: Sequence[Mark],
-    **style: Any,
-) -> None:
-    looks = [(mark.shape, mark.colour) for mark in marks]
-    for shape, colour in dict.fromkeys(looks):
-        alike = np.array([look == (shape, colour) for look in looks])
-        members = chosen[alike[codes[chosen]]]
-        if len(members):
-            x, y = points[members].T
-            ax.scatter(x, y, c=colour, marker=shape, rasterized="edgecolors" not in style, **style)
-
-
-def draw_histogram(edges: ArrayLike, counts: ArrayLike, *, name: str, title: str) -> str:
-    """How many rows have which probability."""
-    borders, heights = np.asarray(edges), np.asarray(counts)
+def draw_histogram(edges: ArrayLike, counts: ArrayLike, *, name: str, title: str) -> Markup:
+    """Draw numbers of rows by probability."""
+    borders = np.asarray(edges)
 
     def draw(ax: Axes) -> None:
-        width = np.diff(borders)
-        ax.bar(borders[:-1], heights, 0.92 * width, align="edge", color=COLOURS[0])
+        ax.bar(borders[:-1], counts, 0.92 * np.diff(borders), align="edge", color=COLOURS[0])
         ax.set_xlim(borders[0], borders[-1])
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
         ax.set_xlabel("probability of the predicted class")

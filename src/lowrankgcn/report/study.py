@@ -1,7 +1,7 @@
-"""What a report tells about one graph: what was read, the spectrum, the kernels, the accuracy.
+"""A graph from the data to the accuracy, as the demo shows it.
 
-A study holds results, no opinions on how they look; :meth:`Study.numbers` gives them as plain
-numbers and strings for JSON.
+A study holds results; :meth:`Study.numbers` returns them for JSON, and its texts are the same on
+the terminal and in the report.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn.report.networks import plain_networks
+from lowrankgcn._format import number, scientific, value_text
+from lowrankgcn.report.classification import without_nan
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.spectrum import Eigenpairs, WholeSpectrum
 
-__all__ = ["KernelSummary", "Study", "Task", "multiplicities"]
+__all__ = ["KernelSummary", "Study", "TargetResult", "multiplicities"]
 
 FloatArray = NDArray[np.float64]
 
@@ -29,21 +30,27 @@ _EQUAL = 1e-9  # eigenvalues closer than this are one multiple eigenvalue
 @final
 @dataclass(frozen=True)
 class KernelSummary:
-    """A kernel of low rank and what the rank leaves out."""
+    """A low-rank kernel and its truncation error."""
 
     filter: str
     description: str  # the filter with its parameters
-    rank: int  # eigenpairs on which the filter does not vanish
+    rank: int  # number of eigenpairs with a nonzero response
     truncation_error: float  # ‖𝒦 − 𝒦̃‖_F
-    standard_error: float  # of that, when it is an estimate
-    first_cut: float | None  # φ at the first eigenvalue left out, where that is known
-    full_rank_form: str | None = None  # how the same kernel is held without truncation
+    standard_error: float  # of an estimated truncation error, else 0
+    first_cut: float | None  # φ at the first discarded eigenvalue, if known
+    full_rank_form: str | None = None  # form of the kernel without truncation
 
     @classmethod
-    def of(cls, kernel: Kernel, *, full: Kernel | None = None, seed: int = 0) -> KernelSummary:
-        """Summarise a kernel of given rank; `full` is the same filter's kernel of full rank."""
-        assert kernel.eigenpairs is not None
-        following = _first_left_out(kernel.eigenpairs)
+    def from_kernel(
+        cls, kernel: Kernel, *, full: Kernel | None = None, seed: int = 0
+    ) -> KernelSummary:
+        """Summarise a low-rank kernel; `full` is the full-rank kernel of the same filter."""
+        pairs = kernel.eigenpairs
+        assert pairs is not None
+        following = pairs.next_eigenvalue
+        if pairs.spectrum is not None:
+            beyond = pairs.spectrum.values[pairs.spectrum.values > pairs.eigenvalues[-1] + _EQUAL]
+            following = float(beyond[0]) if len(beyond) else math.nan
         error = kernel.truncation_error(random_state=seed)
         return cls(
             filter=kernel.filter.name,
@@ -55,28 +62,44 @@ class KernelSummary:
             full_rank_form=None if full is None else full.form,
         )
 
+    @property
+    def error_text(self) -> str:
+        """The truncation error, with its standard error if it is an estimate."""
+        value, spread = self.truncation_error, self.standard_error
+        if not spread:
+            return f"{value:.4g}"
+        digits = max(0, 1 - math.floor(math.log10(spread)))  # two significant ones of the spread
+        return f"{value:.{digits}f} ± {spread:.{digits}f}"
+
+    @property
+    def cut_text(self) -> str:
+        """The response at the first discarded eigenvalue."""
+        if self.first_cut is None:
+            return "–"
+        return f"{self.first_cut:.3g}" if abs(self.first_cut) > 1e-12 else "0"
+
 
 @final
 @dataclass(frozen=True, eq=False)
-class Task:
-    """Classes of the nodes, the few that are given, and how well the classifier finds the others.
+class TargetResult:
+    """Classes of the nodes, the labelled nodes, and the predictions for all nodes.
 
     Attributes
     ----------
     name : str
-        What the classes are.
+        Name of the target.
     remark : str
-        What a reader must know to judge the accuracy.
+        Context for judging the accuracy.
     classes : (n,) int array
         Index into `class_names`.
     training : int array
         The labelled nodes.
     predicted : (n,) int array
     coordinates : (n, 2) array
-        Where the nodes are drawn.
+        Positions of the nodes in the figure.
     axis_names : pair of str
     selection : sequence of mappings
-        What the classifier compared, see :class:`~lowrankgcn.estimators.Selection`.
+        The compared networks, see :class:`~lowrankgcn.estimators.Selection`.
     """
 
     name: str
@@ -95,36 +118,38 @@ class Task:
         return len(self.training)
 
     @property
-    def _others(self) -> NDArray[np.bool_]:
-        others = np.ones(len(self.classes), bool)
-        others[self.training] = False
-        return others
+    def labelled(self) -> NDArray[np.bool_]:
+        """Mask of the labelled nodes, shape (n,)."""
+        mask = np.zeros(len(self.classes), bool)
+        mask[self.training] = True
+        return mask
 
     @property
     def accuracy(self) -> float:
-        """Share of the nodes without a label whose class is guessed."""
-        return float((self.predicted == self.classes)[self._others].mean())
+        """Share of the unlabelled nodes that are predicted correctly."""
+        return float((self.predicted == self.classes)[~self.labelled].mean())
 
     @property
     def balanced_accuracy(self) -> float:
-        """The same share within every class, averaged over the classes."""
-        right, classes = (self.predicted == self.classes)[self._others], self.classes[self._others]
+        """Mean over the classes of the accuracy within a class."""
+        others = ~self.labelled
+        right, classes = (self.predicted == self.classes)[others], self.classes[others]
         return float(np.mean([right[classes == c].mean() for c in np.unique(classes)]))
 
     @property
     def largest_class(self) -> tuple[str, float]:
-        """The most frequent class and its share, which always guessing it would score."""
-        counts = np.bincount(self.classes[self._others])
+        """The most frequent class and its share, the accuracy of always predicting it."""
+        counts = np.bincount(self.classes[~self.labelled])
         return self.class_names[int(counts.argmax())], float(counts.max() / counts.sum())
 
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return plain values for JSON."""
         name, share = self.largest_class
         return {
             "target": self.name,
             "remark": self.remark,
             "method": "GCNClassifier",
-            "selection": plain_networks(self.selection),
+            "selection": [without_nan(row) for row in self.selection],
             "labels": self.n_labels,
             "accuracy": self.accuracy,
             "balanced_accuracy": self.balanced_accuracy,
@@ -141,24 +166,23 @@ class Study:
     Attributes
     ----------
     name, title, source : str
-        Short name, heading, and what was read in a sentence or two.
+        Short name, heading, and a description of the data.
     header, sample
         Names of the columns and a few rows of the data.
     facts : mapping
-        What to know about the graph, in order: text or numbers by name.
+        Properties of the graph: texts or numbers by name.
     pairs : Eigenpairs
     filters : tuple of Filter
-        Bound to the spectrum, to be drawn.
+        Bound to the spectrum.
     kernels : tuple of KernelSummary
-    tasks : tuple of Task
+    targets : tuple of TargetResult
     points : (n, 2) array or None
-        The data themselves as a picture, where they are points, with `point_names` for the axes.
+        The data as a picture, if they are points, with `point_names` for the axes.
     seconds : mapping
         Time of every step.
     warnings : tuple of str
-        What the library warned of on the way.
     code : str
-        The same in Python.
+        The same computation in Python.
     """
 
     name: str
@@ -170,7 +194,7 @@ class Study:
     pairs: Eigenpairs
     filters: tuple[Filter, ...]
     kernels: tuple[KernelSummary, ...]
-    tasks: tuple[Task, ...]
+    targets: tuple[TargetResult, ...]
     seconds: Mapping[str, float]
     warnings: tuple[str, ...]
     code: str
@@ -179,13 +203,41 @@ class Study:
 
     @property
     def spectrum(self) -> tuple[tuple[float, int], ...] | None:
-        """All eigenvalues with multiplicity, where the solver knows them."""
+        """All eigenvalues with multiplicity, if the solver computed them."""
         whole = self.pairs.spectrum
         return None if whole is None else multiplicities(whole)
 
+    @property
+    def spectrum_text(self) -> str:
+        """The distinct eigenvalues with their multiplicities."""
+        return ", ".join(f"{number(value)} ×{times}" for value, times in self.spectrum or ())
+
+    @property
+    def fact_texts(self) -> list[tuple[str, str]]:
+        """The facts with formatted values."""
+        return [(name, value_text(value)) for name, value in self.facts.items()]
+
+    @property
+    def eigenvalue_rows(self) -> list[tuple[str, str, str]]:
+        """Index, eigenvalue and largest residual; one row for each multiple eigenvalue."""
+        values, residuals = self.pairs.eigenvalues, self.pairs.residuals
+        # Zeros of several components stay apart: each belongs to its own component.
+        apart = (values[1:] == 0) | (np.diff(values) > _EQUAL)
+        starts = [0, *(np.flatnonzero(apart) + 1).tolist()]
+        rows = []
+        for first, end in zip(starts, [*starts[1:], len(values)], strict=True):
+            indices = f"{first + 1}" if end == first + 1 else f"{first + 1} … {end}"
+            text = f"{values[first]:.6f}" if values[first] else "0"
+            rows.append((indices, text, scientific(float(residuals[first:end].max()))))
+        if self.spectrum is not None and len(values) < sum(m for _, m in self.spectrum):
+            value, multiplicity = self.spectrum[-1]
+            indices = f"{len(values) + 1} … {len(values) + multiplicity}"
+            rows.append((indices, f"{value:.6f}", "–"))
+        return rows
+
     def numbers(self) -> dict[str, Any]:
-        """Plain numbers and strings for JSON; everything but "seconds" repeats with the seed."""
-        pairs = self.pairs
+        """Return plain values for JSON; all but "seconds" repeat with the seed."""
+        pairs, spectrum = self.pairs, self.spectrum
         return {
             "title": self.title,
             "source": self.source,
@@ -198,25 +250,17 @@ class Study:
                 "residuals": pairs.residuals.tolist(),
             },
             "spectrum": None
-            if self.spectrum is None
-            else [{"eigenvalue": value, "multiplicity": m} for value, m in self.spectrum],
+            if spectrum is None
+            else [{"eigenvalue": value, "multiplicity": m} for value, m in spectrum],
             "kernels": [vars(kernel) for kernel in self.kernels],
-            "tasks": [task.numbers() for task in self.tasks],
+            "tasks": [target.numbers() for target in self.targets],
             "warnings": list(self.warnings),
             "seconds": dict(self.seconds),
         }
 
 
-def _first_left_out(pairs: Eigenpairs) -> float:
-    """The first eigenvalue beyond those kept, NaN if unknown."""
-    if pairs.spectrum is None:
-        return pairs.next_eigenvalue
-    beyond = pairs.spectrum.values[pairs.spectrum.values > pairs.eigenvalues[-1] + _EQUAL]
-    return float(beyond[0]) if len(beyond) else math.nan
-
-
 def multiplicities(spectrum: WholeSpectrum) -> tuple[tuple[float, int], ...]:
-    """Distinct eigenvalues and their multiplicities.
+    """Return the distinct eigenvalues and their multiplicities.
 
     >>> values, counts = np.array([0.0, 0.5, 0.5 + 1e-15, 1.0]), np.array([1, 1, 1, 7])
     >>> multiplicities(WholeSpectrum(values, counts))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+from lowrankgcn._format import count as thousands
+from lowrankgcn._format import duration
 from lowrankgcn.experiments.comparison.methods import METHODS
 from lowrankgcn.experiments.comparison.runner import Comparison
 from lowrankgcn.experiments.comparison.summary import SummaryRow, summarise
-from lowrankgcn.report.text import count as thousands
-from lowrankgcn.report.text import duration
 
 __all__ = ["HEADER", "as_markdown", "best", "cells", "heading", "remarks", "subtitle"]
 

@@ -1,24 +1,23 @@
-"""The two studies of the demo: a table as a hypergraph, points as a Gaussian graph."""
+"""Studies of the demo: a table as a hypergraph and points as a Gaussian graph."""
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 import lowrankgcn as lg
+from lowrankgcn._format import count
+from lowrankgcn.cli.errors import collect_warnings
+from lowrankgcn.cli.progress import Stopwatch
 from lowrankgcn.report import (
     KernelSummary,
     Study,
-    Task,
+    TargetResult,
     class_plane,
     spectral_embedding,
 )
-from lowrankgcn.report.text import count
 
 __all__ = ["study_cars", "study_spiral"]
 
@@ -50,55 +49,42 @@ classes = lg.GCNClassifier(random_state={seed}).fit(spiral.data, y).transduction
 """
 
 _CARS_REMARKS = {
-    "acceptability": "The real task of this table: how acceptable a car is. It depends on how the "
-    "columns combine, which a mean of twenty rows hardly shows.",
-    "buying": "The paper's published labels: the buying price, which is itself a column of the "
-    "table: to find it shows that the computation works, not more.",
+    "acceptability": "The original target of this table: how acceptable a car is. It depends on "
+    "combinations of columns, which twenty labels hardly show.",
+    "buying": "The target of the published results: the buying price. It is itself a column of the "
+    "table, so predicting it only shows that the computation works.",
 }
 
 
-class _Stopwatch:
-    """Adds up the time of named steps."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def __call__(self, step: str) -> Iterator[None]:
-        begin = time.perf_counter()
-        yield
-        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - begin
-
-
 def study_cars(seed: int = 0) -> Study:
-    """Study the table of cars: 1728 rows, six columns, one hyperedge for each of 21 values."""
-    watch = _Stopwatch()
-    with _collected_warnings() as messages:
+    """Study the cars: 1728 rows, six columns, and a hyperedge for each of 21 values."""
+    watch = Stopwatch()
+    with collect_warnings() as messages:
         cars = lg.datasets.load_cars(as_frame=True)
-        with watch("graph"):
+        with watch.timing("graph"):
             graph = lg.Hypergraph.from_table(cars.data)
             laplacian = lg.Laplacian(graph)
-        with watch("eigenpairs"), warnings.catch_warnings():
-            # One pair per hyperedge is asked for; the solver finds out how many there are.
+        with watch.timing("eigenpairs"), warnings.catch_warnings():
+            # The rank is at most the number of hyperedges; the solver finds it.
             warnings.simplefilter("ignore", lg.RankWarning)
             pairs = lg.eigenpairs(laplacian, graph.n_hyperedges, random_state=seed)
-        with watch("kernels"):
+        with watch.timing("kernels"):
             kernels = lg.kernel(laplacian, list(_FILTERS), rank=pairs.rank, random_state=seed)
             full = lg.kernel(laplacian, list(_FILTERS), random_state=seed)
             summaries = tuple(
-                KernelSummary.of(kernel, full=whole, seed=seed)
+                KernelSummary.from_kernel(kernel, full=whole, seed=seed)
                 for kernel, whole in zip(kernels, full, strict=True)
             )
         embedding = spectral_embedding(pairs)
-        tasks = []
+        targets = []
         for target in ("acceptability", "buying"):
             given = lg.datasets.load_cars(target)
-            # The eigenvalue is multiple: two single eigenvectors would be an arbitrary view.
+            # In a multiple eigenspace, two single eigenvectors are an arbitrary choice.
             plane = class_plane(embedding, given.target, given.training)
             names = ("first direction of the class means", "second direction")
-            with watch("classification"):
+            with watch.timing("classification"):
                 remark = _CARS_REMARKS[target]
-                tasks.append(_task(target, remark, cars.data, given, plane, names, seed))
+                targets.append(_classify(target, remark, cars.data, given, plane, names, seed))
     sizes = dict(zip(graph.hyperedge_names, graph.hyperedge_sizes.tolist(), strict=True))
     columns = [
         f"{name} {sum(edge.startswith(f'{name}=') for edge in sizes)}" for name in cars.data.columns
@@ -107,7 +93,7 @@ def study_cars(seed: int = 0) -> Study:
         name="cars",
         title="A table: cars (UCI Car Evaluation)",
         source="1728 cars, all combinations of the values of six properties. Every value of every "
-        "column is a hyperedge that joins the rows which have it; no pair of rows is ever listed.",
+        "column is a hyperedge that connects its rows; pairs of rows are never stored.",
         header=cars.feature_names,
         sample=tuple(tuple(cars.data.iloc[row]) for row in _rows(graph.n_nodes)),
         facts={
@@ -121,7 +107,7 @@ def study_cars(seed: int = 0) -> Study:
         pairs=pairs,
         filters=tuple(kernel.filter for kernel in kernels),
         kernels=summaries,
-        tasks=tuple(tasks),
+        targets=tuple(targets),
         seconds=watch.seconds,
         warnings=tuple(messages),
         code=_CARS_CODE.format(seed=seed),
@@ -129,20 +115,20 @@ def study_cars(seed: int = 0) -> Study:
 
 
 def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
-    """Study the spiral: by default 10,000 points in space, every two of them joined."""
-    watch = _Stopwatch()
-    with _collected_warnings() as messages:
+    """Study the spiral: by default 10,000 points in space, all pairs connected."""
+    watch = Stopwatch()
+    with collect_warnings() as messages:
         spiral = lg.datasets.load_spiral(n_per_orb, random_state=seed)
-        with watch("graph"):
+        with watch.timing("graph"):
             graph = lg.GaussianGraph(spiral.data, bandwidth=_BANDWIDTH, random_state=seed)
             laplacian = lg.Laplacian(graph)
-        with watch("eigenpairs"):
+        with watch.timing("eigenpairs"):
             pairs = lg.eigenpairs(laplacian, _SPIRAL_PAIRS, random_state=seed)
-        with watch("kernels"):
+        with watch.timing("kernels"):
             kernels = lg.kernel(laplacian, list(_FILTERS), rank=_SPIRAL_PAIRS, random_state=seed)
-            summaries = tuple(KernelSummary.of(kernel, seed=seed) for kernel in kernels)
-        with watch("classification"):
-            task = _task(
+            summaries = tuple(KernelSummary.from_kernel(kernel, seed=seed) for kernel in kernels)
+        with watch.timing("classification"):
+            result = _classify(
                 "nearest of the five centres",
                 "Two labels per class; the clouds overlap, and the class of a point is the centre "
                 "nearest to it.",
@@ -156,8 +142,8 @@ def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
     return Study(
         name="spiral",
         title="A point cloud: the spiral",
-        source=f"{count(n)} points around five centres on a spiral in space. Every two points "
-        f"are joined by the weight exp(−‖x − y‖² / bandwidth²): {count(n * (n - 1) // 2)} edges, "
+        source=f"{count(n)} points around five centres on a spiral in space. All pairs of points "
+        f"are connected with weight exp(−‖x − y‖² / bandwidth²): {count(n * (n - 1) // 2)} edges, "
         "none of them stored.",
         header=spiral.feature_names,
         sample=tuple(tuple(f"{x:.4f}" for x in spiral.data[row]) for row in _rows(n)),
@@ -173,7 +159,7 @@ def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
         pairs=pairs,
         filters=tuple(kernel.filter for kernel in kernels),
         kernels=summaries,
-        tasks=(task,),
+        targets=(result,),
         seconds=watch.seconds,
         warnings=tuple(messages),
         code=_SPIRAL_CODE.format(n_per_orb=n_per_orb, seed=seed),
@@ -182,7 +168,7 @@ def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
     )
 
 
-def _task(
+def _classify(
     name: str,
     remark: str,
     X: Any,
@@ -190,12 +176,11 @@ def _task(
     coordinates: Any,
     axis_names: tuple[str, str],
     seed: int,
-) -> Task:
-    # The classifier sees the classes of the labelled nodes only.
+) -> TargetResult:
     given = np.full(len(data.target), -1)
     given[data.training] = data.target[data.training]
     classifier = lg.GCNClassifier(random_state=seed).fit(X, given)
-    return Task(
+    return TargetResult(
         name=name,
         remark=remark,
         classes=data.target,
@@ -209,15 +194,5 @@ def _task(
 
 
 def _rows(n: int) -> tuple[int, ...]:
-    """Four rows from the first to the last."""
+    """Return four rows from the first to the last."""
     return tuple(np.linspace(0, n - 1, 4).astype(int).tolist())
-
-
-@contextmanager
-def _collected_warnings() -> Iterator[list[str]]:
-    """Collect the texts of warnings, to be shown with the results instead of between them."""
-    messages: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield messages
-    messages.extend(str(item.message) for item in caught)

@@ -1,8 +1,8 @@
-"""Predictions as columns of the table that was read.
+"""Predictions as columns of the table.
 
 >>> import numpy as np, pandas as pd
->>> answers = Answers(np.array(["a", "b"]), np.array([[0.25, 0.75], [0.9, 0.1]]))
->>> answers.added_to(pd.DataFrame({"size": ["1", "2"]})).to_dict("list")
+>>> found = Predictions(np.array(["a", "b"]), np.array([[0.25, 0.75], [0.9, 0.1]]))
+>>> found.added_to(pd.DataFrame({"size": ["1", "2"]})).to_dict("list")
 {'size': ['1', '2'], 'prediction': ['b', 'a'], 'probability': [0.75, 0.9]}
 """
 
@@ -19,24 +19,24 @@ from numpy.typing import NDArray
 
 from lowrankgcn.files import TableFile
 
-__all__ = ["Answers", "arrow_type"]
+__all__ = ["Predictions", "arrow_type"]
 
 _DIGITS = 6  # of probabilities
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """The class of each row, and how probable it is.
+class Predictions:
+    """The class of each row and its probability.
 
     Attributes
     ----------
     classes : (C,) array of texts
     shares : (n, C) array
-        Class distributions. A row whose classes are all equally probable has no prediction: nothing
-        joins it to a labelled one.
+        Class distributions. A row of equal shares has no prediction: no path connects it to a
+        labelled row.
     given : (n,) int array or None
-        Labels as positions in `classes`, −1 for none; they are the prediction where there are any.
+        Labels as positions in `classes`, −1 for none; labelled rows keep their label.
     type : str or None
         Arrow type of the predictions, that of the target column in Parquet; None for text.
     """
@@ -47,10 +47,10 @@ class Answers:
     type: str | None = None
 
     @classmethod
-    def of(
+    def from_labels(
         cls, classes: NDArray[Any], shares: Any, labels: pd.Series | None, type: str | None
-    ) -> Answers:
-        """With labels as texts, missing where there are none."""
+    ) -> Predictions:
+        """Make predictions with given labels, texts that are missing in unlabelled rows."""
         texts = np.array([str(name) for name in classes.tolist()], dtype=object)
         given = None
         if labels is not None:
@@ -59,25 +59,45 @@ class Answers:
 
     @cached_property
     def codes(self) -> NDArray[np.intp]:
-        """Which class each row gets, −1 for none, shape (n,)."""
+        """Class of each row, −1 for none, shape (n,)."""
         found = np.where(np.ptp(self.shares, axis=1) > 0, self.shares.argmax(axis=1), -1)
         return found if self.given is None else np.where(self.given >= 0, self.given, found)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
-        """Of the class that each row gets, NaN for none, shape (n,)."""
+        """Probability of the class of each row, NaN for none, shape (n,)."""
         own = self.shares[np.arange(len(self.codes)), self.codes]
         return np.where(self.codes >= 0, np.round(own, _DIGITS), np.nan)
 
     @property
-    def asked(self) -> NDArray[np.bool_]:
-        """Rows without a given label, shape (n,)."""
+    def unlabelled(self) -> NDArray[np.bool_]:
+        """Mask of the rows without a given label, shape (n,)."""
         if self.given is None:
             return np.ones(len(self.shares), bool)
         return self.given < 0
 
+    @property
+    def n_missing(self) -> int:
+        """Number of rows without a prediction."""
+        return int((self.codes < 0).sum())
+
+    def counts(self) -> dict[str, dict[str, Any]]:
+        """Count labels and predictions of each class, with the mean probability."""
+        counts = {}
+        for position, name in enumerate(self.classes):
+            own = self.codes == position
+            found = own & self.unlabelled
+            counts[str(name)] = {
+                "given": int((own & ~self.unlabelled).sum()),
+                "predicted": int(found.sum()),
+                "mean_probability": float(np.mean(self.probabilities[found]))
+                if found.any()
+                else None,
+            }
+        return counts
+
     def names(self, columns: Any, *, each_class: bool = False) -> dict[str, str]:
-        """Names of the new columns; with a number behind where the table has that name already."""
+        """Return names of the new columns, with a number appended if the table has the name."""
         wanted = ["prediction", "probability"]
         wanted += [f"probability_{name}" for name in self.classes if each_class]
         taken = set(columns)
@@ -90,11 +110,26 @@ class Answers:
             names[name] = free
         return names
 
+    def renamed_notes(self, columns: Any) -> list[str]:
+        """Return a note for each new column whose name the table has already."""
+        return [
+            f"the table has a column {name!r}; the new one is {free!r}"
+            for name, free in self.names(columns).items()
+            if free != name
+        ]
+
     def added_to(self, frame: pd.DataFrame, *, each_class: bool = False) -> pd.DataFrame:
-        """The table with "prediction", "probability" and, on request, a column for each class."""
+        """Add columns "prediction", "probability" and, on request, one for each class."""
         names = self.names(frame.columns, each_class=each_class)
+        values = pa.array(self.classes.tolist(), pa.string())
+        if self.type is not None:
+            try:
+                values = values.cast(pa.type_for_alias(self.type))
+            except (pa.ArrowException, ValueError):
+                pass  # the model has other classes than its description: keep texts
+        classes = pd.array(values.to_pylist(), dtype=pd.ArrowDtype(values.type))
         added: dict[str, Any] = {
-            names["prediction"]: self._spelled.take(self.codes, allow_fill=True),
+            names["prediction"]: classes.take(self.codes, allow_fill=True),
             names["probability"]: self.probabilities,
         }
         if each_class:
@@ -102,19 +137,8 @@ class Answers:
                 added[names[f"probability_{name}"]] = np.round(self.shares[:, position], _DIGITS)
         return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
 
-    @property
-    def _spelled(self) -> Any:
-        """The classes as a pandas array of an Arrow type."""
-        values = pa.array(self.classes.tolist(), pa.string())
-        if self.type is not None:
-            try:
-                values = values.cast(pa.type_for_alias(self.type))
-            except (pa.ArrowException, ValueError):
-                pass  # a model of other classes than its description says: they stay texts
-        return pd.array(values.to_pylist(), dtype=pd.ArrowDtype(values.type))
-
 
 def arrow_type(table: TableFile, column: str) -> str | None:
-    """The type of integers and truth values in a column of Parquet, None for all else."""
+    """Return the Arrow type of an integer or boolean column, None for other columns."""
     kind = table.frame[column].dtype.pyarrow_dtype
     return str(kind) if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else None

@@ -1,0 +1,153 @@
+"""Errors of users and files, reported in one line with exit code 2."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from lowrankgcn._atomic import is_stream
+from lowrankgcn.exceptions import EigensolverError, FastSumError
+
+__all__ = [
+    "check_distinct",
+    "check_writable",
+    "collect_warnings",
+    "exit_on_user_error",
+    "exit_on_write_error",
+    "prefix_errors",
+    "prepare_folder",
+]
+
+
+@contextmanager
+def exit_on_user_error(option: str | None = None) -> Iterator[None]:
+    """Report invalid input, unreadable files and lack of memory in one line, with exit code 2.
+
+    Use it only around calls that check what the user gave: elsewhere a ValueError is a bug, whose
+    traceback is wanted.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = "" if error.filename is None else f"{error.filename}: "
+        message = f"{name}{error.strerror or error}"
+        raise typer.BadParameter(message, param_hint=option) from None
+    except (ValueError, EigensolverError, FastSumError) as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+    except MemoryError as error:
+        raise typer.BadParameter(f"not enough memory: {error}", param_hint=option) from None
+
+
+@contextmanager
+def exit_on_write_error(path: str | os.PathLike[str], option: str = "--out") -> Iterator[None]:
+    """Report a failure to write to `path` in one line, with exit code 2."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise typer.Exit(0) from None
+    except OSError as error:
+        message = f"cannot write to {os.fspath(path)}: {error.strerror or error}"
+        raise typer.BadParameter(message, param_hint=option) from None
+
+
+@contextmanager
+def prefix_errors(name: str | os.PathLike[str]) -> Iterator[None]:
+    """Put the name of a file before the message of a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def check_writable(files: Mapping[str, Path | None], *, dash: bool = False) -> None:
+    """Check before the work that files can be written.
+
+    Parameters
+    ----------
+    files : mapping from option to path
+        None is skipped.
+    dash : bool
+        Whether "-" is allowed for ``--out``.
+
+    Raises
+    ------
+    typer.BadParameter
+        If a path is a folder, or its folder is missing or not writable.
+    """
+    for option, path in files.items():
+        if path is None or (dash and option == "--out" and str(path) == "-"):
+            continue
+        if str(path) == "-":
+            raise typer.BadParameter("expected a file, got '-'", param_hint=option)
+        folder = Path(os.path.realpath(path)).parent
+        with exit_on_write_error(path, option):
+            if is_stream(path):
+                if not os.access(path, os.W_OK):
+                    raise PermissionError(13, os.strerror(13))
+            elif path.is_dir():
+                raise IsADirectoryError(21, os.strerror(21))
+            elif not folder.is_dir():
+                raise FileNotFoundError(2, f"there is no folder {folder}")
+            elif not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(13, os.strerror(13))
+
+
+def check_distinct(
+    files: Mapping[str, Path | None], inputs: Mapping[str, Path] | None = None
+) -> None:
+    """Check before the work that no output overwrites an input or another output.
+
+    Parameters
+    ----------
+    files : mapping from option to path
+        Outputs; None is skipped, "-" is standard output.
+    inputs : mapping from description to path
+
+    Raises
+    ------
+    typer.BadParameter
+        If two of them are the same file.
+    """
+    taken = {
+        os.path.realpath(path): name for name, path in (inputs or {}).items() if str(path) != "-"
+    }
+    for option, path in files.items():
+        if path is None or str(path) == "-" or is_stream(path):
+            continue
+        place = os.path.realpath(path)
+        if place in taken:
+            message = f"{path} would overwrite {taken[place]}"
+            raise typer.BadParameter(message, param_hint=option)
+        taken[place] = option
+
+
+def prepare_folder(folder: Path, *, inside: str = "") -> None:
+    """Make an output folder and, if named, a folder inside it; check that both are writable."""
+    if folder.exists() and not folder.is_dir():
+        raise typer.BadParameter(f"{folder} is a file, not a folder", param_hint="--out")
+    with exit_on_write_error(folder):
+        (folder / inside).mkdir(parents=True, exist_ok=True)
+        for one in (folder, folder / inside):
+            if not os.access(one, os.W_OK | os.X_OK):
+                raise PermissionError(13, os.strerror(13), str(one))
+
+
+@contextmanager
+def collect_warnings() -> Iterator[list[str]]:
+    """Collect the texts of UserWarnings, each once, instead of printing them."""
+    texts: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield texts
+        finally:
+            for warning in caught:
+                text = " ".join(str(warning.message).split())
+                if issubclass(warning.category, UserWarning) and text not in texts:
+                    texts.append(text)

@@ -1,0 +1,121 @@
+"""Tables with labels, read and checked before torch is imported.
+
+>>> column_names(["id,name", "width, cm"], ["id", "name", "width, cm"])
+('id', 'name', 'width, cm')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import final
+
+import pandas as pd
+
+from lowrankgcn._progress import report_progress
+from lowrankgcn.cli.errors import prefix_errors
+from lowrankgcn.files import Columns, TableFile, choose_columns, read_file
+from lowrankgcn.files.columns import read_texts
+
+__all__ = ["LabelledTable", "column_names", "read_labelled_table"]
+
+_REASONS = {
+    "identifier": "its values name the rows (--categorical or --numeric keeps it)",
+    "constant": "all its values are equal",
+    "empty": "all its cells are empty",
+}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LabelledTable:
+    """A table, its usable columns and its labels.
+
+    Attributes
+    ----------
+    table : TableFile
+    columns : Columns
+    features : DataFrame
+    labels : Series
+        Texts; None in unlabelled rows.
+    graph : str
+        The given graph, or "hypergraph" if `binned`.
+    binned : bool
+        True for numbers with empty cells, which cannot be points and are put into bins.
+    """
+
+    table: TableFile
+    columns: Columns
+    features: pd.DataFrame
+    labels: pd.Series
+    graph: str
+    binned: bool
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of labelled rows."""
+        return int(self.labels.notna().sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of different labels."""
+        return int(self.labels.nunique())
+
+    def ignored_notes(self) -> list[str]:
+        """Return why columns are ignored that the user did not drop."""
+        return [
+            f"column {name!r} is left out: {_REASONS[reason]}"
+            for name, reason in self.columns.left_out.items()
+            if reason != "dropped"
+        ]
+
+
+def read_labelled_table(
+    path: Path,
+    target: str,
+    *,
+    drop: Sequence[str] | None,
+    categorical: Sequence[str] | None,
+    numeric: Sequence[str] | None,
+    encoding: str | None,
+    graph: str,
+    few_labels: bool = False,
+) -> LabelledTable:
+    """Read a table and choose its columns; options are those of the commands.
+
+    Parameters
+    ----------
+    few_labels : bool
+        Whether to allow fewer than two classes.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a table, or the table has no usable columns or labels.
+    OSError
+        If the file cannot be read.
+    """
+    table = read_file(path, encoding=encoding)
+    report_progress("looking at the columns")
+    frame = table.frame
+    with prefix_errors(table.name):
+        named = (column_names(given or (), frame.columns) for given in (drop, categorical, numeric))
+        columns = choose_columns(frame, target, *named, decimal=table.decimal)
+        labels = read_texts(frame, target) if few_labels else None
+        if labels is None or labels.nunique() > 1:
+            labels = columns.labels(frame)
+        features = columns.features(frame, decimal=table.decimal)
+    numbers = set(columns.used.values()) == {"number"}
+    binned = graph == "auto" and numbers and bool(features.isna().any(axis=None))
+    graph = "hypergraph" if binned else graph
+    return LabelledTable(table, columns, features, labels, graph, binned)
+
+
+def column_names(given: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in an option: columns of the table, or several separated by commas."""
+    known = set(columns)
+    names: list[str] = []
+    for text in given:
+        names += [text] if text in known else text.split(",")
+    return tuple(dict.fromkeys(names))
