@@ -1,4 +1,4 @@
-"""`lowrankgcn compare` as a user runs it."""
+"""The command `lowrankgcn compare`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 from lowrankgcn.experiments.comparison import methods as registry
 from lowrankgcn.experiments.comparison.methods import METHODS
 from lowrankgcn.experiments.comparison.task import NAMES
-from tests.cli.commands import MODULE, call, installed
+from tests.cli.commands import MODULE, call
 
 QUICK = ["--splits", "2", "--labels-per-class", "3,5", "--methods", "logistic,svc"]
 
@@ -50,20 +50,16 @@ def without_times(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class TestOutput:
-    def test_installed_command(self, table: Path, tmp_path: Path) -> None:
+    def test_json_csv_and_markdown(
+        self, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         results, page = tmp_path / "results.csv", tmp_path / "page.md"
         files = ["--csv", str(results), "--markdown", str(page)]
         methods = ["--methods", "gcn,logistic", "--splits", "2", "--labels-per-class", "5"]
-        done = subprocess.run(
-            [*installed(), "compare", str(table), "--target", "kind", "--json", *methods, *files],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
-        document = json.loads(done.stdout)
+        assert call("compare", str(table), "--target", "kind", "--json", *methods, *files) == 0
+        printed, said = capsys.readouterr()
+        assert said == ""
+        document = json.loads(printed)
         assert document["rows"] == 30
         assert document["classes"] == {"big": 14, "small": 15}
         assert document["notes"] == [

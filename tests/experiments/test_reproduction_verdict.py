@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from lowrankgcn.experiments.reproduction.errata import ERRATA
+from lowrankgcn.experiments.reproduction.figures import draw_ranks
 from lowrankgcn.experiments.reproduction.grid import paper_rows, paper_tables
 from lowrankgcn.experiments.reproduction.results import collect
 from lowrankgcn.experiments.reproduction.runner import Found, demonstrations, other_bases
@@ -152,6 +153,8 @@ def test_nothing_explains_wrong_cars() -> None:
 def test_exchanged_digits() -> None:
     results = collect(("ranks",), found_for(("ranks",)), runs=3, seed=0)
     assert all(r.verdict.agrees for r in results.rows)
+    for times in (False, True):
+        assert draw_ranks(results.rows, times=times).startswith("<svg")
     twenty = next(row.case for row in paper_rows() if "digits" in row.errata)
     found = found_for(("ranks",))
     found.entries[twenty] = replace(found.entries[twenty], accuracies=(0.9350, 0.9351, 0.9352))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib
 import subprocess
 import tempfile
-from pathlib import Path
 from typing import Any
 
 from lowrankgcn.exceptions import DataUnavailableError
@@ -20,7 +19,6 @@ from lowrankgcn.exceptions import DataUnavailableError
 __all__ = ["letter", "mushrooms_from_debian"]
 
 _TABLE = "usr/lib/R/site-library/cba/data/Mushroom.rda"
-_PATIENCE = 120  # seconds for apt-get
 
 # Words whose letter is not their first. "ibrous" is the package's spelling of fibrous stalks.
 _LETTERS = dict(
@@ -45,37 +43,19 @@ def mushrooms_from_debian() -> bytes:
     DataUnavailableError
         If apt-get, dpkg or PyPI's rdata is missing, or apt-get finds no such package.
     """
-    try:
-        rdata = importlib.import_module("rdata")
-    except ImportError:
-        raise DataUnavailableError("rdata is not installed; run pip install rdata") from None
-    with tempfile.TemporaryDirectory(prefix="lowrankgcn-") as name:
-        folder = Path(name)
-        _run("apt-get --quiet=2 download r-cran-cba", folder)
-        for package in folder.glob("*.deb"):
-            _run(f"dpkg -x {package.name} .", folder)
+    commands = ("apt-get --quiet=2 download r-cran-cba", "dpkg -x *.deb .")
+    with tempfile.TemporaryDirectory(prefix="lowrankgcn-") as folder:
         try:
-            table = rdata.read_rda(folder / _TABLE)["Mushroom"]
-        except Exception as error:  # rdata raises many kinds of errors
-            raise DataUnavailableError(f"rdata cannot read {_TABLE}: {error}") from error
+            rdata = importlib.import_module("rdata")
+            for command in commands:
+                subprocess.run(
+                    command, shell=True, cwd=folder, check=True, capture_output=True, timeout=120
+                )
+            table = rdata.read_rda(f"{folder}/{_TABLE}")["Mushroom"]
+        except subprocess.CalledProcessError as error:
+            message = error.stderr.decode(errors="replace").strip()
+            raise DataUnavailableError(message.rpartition("\n")[2] or str(error)) from error
+        except Exception as error:  # no rdata, no answer, or one of rdata's many errors
+            raise DataUnavailableError(str(error)) from error
     rows = table.astype(object).itertuples(index=False)
     return "".join(",".join(map(letter, row)) + "\n" for row in rows).encode()
-
-
-def _run(command: str, folder: Path) -> None:
-    """Run a program in `folder`."""
-    program, *arguments = command.split()
-    try:
-        done = subprocess.run(
-            [program, *arguments],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=_PATIENCE,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise DataUnavailableError(f"{program}: {error}") from error
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines() or ["failed"]
-        raise DataUnavailableError(f"{program}: {lines[-1]}")

@@ -84,26 +84,23 @@ class Method:
         return missing
 
 
-def _gcn(task: ComparisonTask, labels: Labels, seed: int, **settings: Any) -> NDArray[Any]:
-    classifier = GCNClassifier(random_state=seed, **settings).fit(task.rows, labels)
-    classes: NDArray[Any] = classifier.transduction_
-    return classes
+def _gcn(task: ComparisonTask, labels: Labels, seed: int, **settings: Any) -> Any:
+    return GCNClassifier(random_state=seed, **settings).fit(task.rows, labels).transduction_
 
 
-def _supervised(task: ComparisonTask, labels: Labels, seed: int, *, model: Any) -> NDArray[Any]:
+def _supervised(task: ComparisonTask, labels: Labels, seed: int, *, model: Any) -> Any:
     known = labels >= 0
     model = clone(model).set_params(random_state=seed).fit(task.numbers[known], labels[known])
-    classes: NDArray[Any] = model.predict(task.numbers)
-    return classes
+    return model.predict(task.numbers)
 
 
-def _spreading_knn(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
-    model = LabelSpreading(kernel="knn", n_neighbors=min(_NEIGHBOURS, task.n_rows), max_iter=100)
-    classes: NDArray[Any] = model.fit(task.numbers, labels).transduction_
-    return classes
+def _spreading_knn(task: ComparisonTask, labels: Labels, seed: int) -> Any:
+    count = min(_NEIGHBOURS, task.n_rows)
+    model = LabelSpreading(kernel="knn", n_neighbors=count, max_iter=100)
+    return model.fit(task.numbers, labels).transduction_
 
 
-def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     # The scale is the median distance to the tenth neighbour among at most 2000 rows.
     size = min(_SAMPLE, task.n_rows)
     chosen = np.random.default_rng(seed).choice(task.n_rows, size, replace=False)
@@ -111,11 +108,10 @@ def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[A
     distances = search.kneighbors()[0][:, -1]
     scale = float(np.median(distances)) or float(distances.max()) or 1.0
     model = LabelSpreading(kernel="rbf", gamma=2 / scale**2, max_iter=100)
-    classes: NDArray[Any] = model.fit(task.numbers, labels).transduction_
-    return classes
+    return model.fit(task.numbers, labels).transduction_
 
 
-def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     import graphlearning
 
     count = min(_NEIGHBOURS, task.n_rows - 1)
@@ -132,7 +128,7 @@ def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
     solver = "conjugate_gradient" if connected else "gradient_descent"
     index = np.flatnonzero(labels >= 0)
     model = graphlearning.ssl.poisson(weights, solver=solver)
-    return np.asarray(model.fit_predict(index, labels[index]))
+    return model.fit_predict(index, labels[index])
 
 
 def _gcn_variant(key: str, name: str, note: str = "", **settings: Any) -> Method:

@@ -92,12 +92,10 @@ def draw_ranks(results: Sequence[RowResult], *, times: bool) -> str:
                 bars = [r.verdict.half_width or 0.0 for r in rows]
                 figures = [p.accuracy for p in published]
             style: Any = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.2}
-            ax.errorbar(ranks, ours, yerr=bars, capsize=2, **style)
-            ax.plot(ranks, figures, linestyle=":", markerfacecolor="none", **style)
-            handles += [
-                Line2D([], [], label=network, **style),
-                Line2D([], [], label=f"{network}, published", linestyle=":", **style),
-            ]
+            ax.errorbar(ranks, ours, yerr=bars, fmt="none", capsize=2, color=colour)
+            handles += ax.plot(ranks, ours, label=network, **style)
+            style |= {"linestyle": ":", "markerfacecolor": "none", "label": f"{network}, published"}
+            handles += ax.plot(ranks, figures, **style)
         if times:
             ax.set_yscale("log")
         ax.grid(color=GREY, linewidth=0.4, alpha=0.5)

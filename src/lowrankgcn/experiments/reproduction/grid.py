@@ -6,10 +6,8 @@ with the same computation share a case:
 >>> rows = paper_rows()
 >>> len(rows), len({row.case for row in rows})
 (58, 50)
->>> print(rows[4])
-spiral: L-GCN pseudoinverse
->>> rows[4].published.accuracy
-92.23
+>>> rows[4].table, rows[4].label, rows[4].published.accuracy
+('spiral', 'L-GCN pseudoinverse', 92.23)
 """
 
 from __future__ import annotations
@@ -120,9 +118,6 @@ class Row:
         naive = " (naive)" if self.naive else ""
         smoother = f", {case.smoother or 'hypergraph'}" if self.table == "smoothers" else ""
         return f"{case.network}{naive} {case.filter}{rank}{smoother}"
-
-    def __str__(self) -> str:
-        return f"{self.table}: {self.label}"
 
 
 @final

@@ -102,28 +102,17 @@ def plan(names: Sequence[str], runs: int) -> list[Job]:
     (34, 9)
     """
     jobs: dict[Case, Job] = {}
-    for job in (job for name in names for job in _table_jobs(name, runs)):
-        known = jobs.get(job.case, job)
-        jobs[job.case] = Job(
-            job.case,
-            max(job.runs, known.runs),
-            timed=job.timed or known.timed,
-            naive=job.naive or known.naive,
-        )
+    for table in (table for table in paper_tables() if table.name in names):
+        for row in table.rows:  # rows may share a case
+            naive = row.naive or (row.case in jobs and jobs[row.case].naive)
+            jobs[row.case] = Job(row.case, runs, timed=True, naive=naive)
+        for row in table.rows:
+            for case in other_bases(row.case) if row.case.network == "R-GCN" else ():
+                jobs[case] = Job(case, min(runs, _BASIS_RUNS))
+        for erratum, cases in demonstrations(table.name).items():
+            for case in cases:
+                jobs[case] = Job(case, min(runs, _SPLIT_RUNS) if erratum == "training" else runs)
     return list(jobs.values())
-
-
-def _table_jobs(name: str, runs: int) -> Iterator[Job]:
-    rows = next(table.rows for table in paper_tables() if table.name == name)
-    for row in rows:
-        yield Job(row.case, runs, timed=True, naive=row.naive)
-    for row in rows:
-        if row.case.network == "R-GCN":
-            for case in other_bases(row.case):
-                yield Job(case, min(runs, _BASIS_RUNS))
-    for erratum, cases in demonstrations(name).items():
-        for case in cases:
-            yield Job(case, min(runs, _SPLIT_RUNS) if erratum == "training" else runs)
 
 
 def compute(
