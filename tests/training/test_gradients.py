@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN
-from lowrankgcn.training import compression, gradients, reduction, train
-from lowrankgcn.training.calls import repeat
+from lowrankgcn.training import compression, reduction, train
 from lowrankgcn.training.problem import OperatorReadout
 from tests import nn_problems as cases
 from tests.nn_problems import DOUBLE, low_rank
@@ -108,13 +107,6 @@ def test_rows_too_many_to_store(monkeypatch: pytest.MonkeyPatch, widths: tuple[i
         torch.ones(1, dtype=DOUBLE),
     )
     assert isinstance(made.readout, OperatorReadout)
-
-
-@pytest.mark.parametrize("width", [3, 16])
-def test_chunks_of_nodes(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    monkeypatch.setattr(gradients, "_CHUNK_BYTES", 0)
-    monkeypatch.setattr(gradients, "_SMALLEST_CHUNK", 4)
-    check(GCN(low_rank(), (3, width, 2), bias=True, dtype=DOUBLE))
 
 
 @pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
@@ -213,8 +205,7 @@ def test_gradient_of_a_problem_given_by_matrices() -> None:
         problem, [first.detach().T[None].clone(), second.detach().T[None].clone()]
     )
     out = torch.empty(explicit.logits_shape, dtype=DOUBLE)
-    repeat(explicit.calls(out, out))
+    explicit.evaluate(out, explicit.batched(out))
     assert_allclose(out.numpy(), logits.detach().T, rtol=1e-12)
-    assert_allclose(explicit.loss.losses(out).item(), value.item(), rtol=1e-12)
     for gradient, parameter in zip(explicit.gradients.views, (first, second), strict=True):
         assert_allclose(gradient[0].T, parameter.grad, rtol=1e-12)

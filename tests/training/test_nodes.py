@@ -95,10 +95,10 @@ def test_comparisons_draw_the_same_rows(count: int) -> None:
 def test_very_many_rows_are_not_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
     from lowrankgcn.training import folds
 
-    drawn = folds._drawn(10**12, 50, 1)
+    drawn = folds._draw(10**12, 50, 1)
     assert len(set(drawn)) == 50 and drawn.min() >= 0 and drawn.max() > 10**11
     monkeypatch.setattr(folds, "_PERMUTED", 10)
-    assert sorted(folds._drawn(50, 50, 1)) == list(range(50))
+    assert sorted(folds._draw(50, 50, 1)) == list(range(50))
 
 
 @settings(max_examples=20, deadline=None)
@@ -143,5 +143,5 @@ def test_what_cannot_be_done_is_refused() -> None:
     with pytest.raises(ValueError, match="X: expected features of the network's own nodes"):
         record.logits(other, features)
     full = lg.nn.GCN(lg.kernel(table(15)[0], "linear"), (5, 4, 2), dtype=DOUBLE)
-    with pytest.raises(ValueError, match="network: expected kernels of low rank where nodes"):
+    with pytest.raises(ValueError, match="network: expected kernels of low rank for nodes"):
         train(full, features, INDEX, TARGETS)

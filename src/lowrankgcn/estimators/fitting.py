@@ -29,7 +29,7 @@ from lowrankgcn.estimators.training_task import TrainingTask
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
-from lowrankgcn.training import Features, TensorFeatures, threads_for
+from lowrankgcn.training import Features, TensorFeatures, limit_threads
 
 __all__ = [
     "Clock",
@@ -82,7 +82,7 @@ def fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
     """Fit networks to the labelled rows; small problems on one thread, which is faster."""
-    with threads_for(labels.n_rows * _WORK_OF_A_ROW):
+    with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         clock = Clock()
         report_progress("building the graph")
         ready = set_up(rows, labels, settings, seed)
@@ -127,7 +127,7 @@ def predict_without(
         Which of the labelled rows; each class has to keep one.
     """
     known = Labels(labels.classes, labels.index[~held_out], labels.codes[~held_out], labels.n_rows)
-    with threads_for(labels.n_rows * _WORK_OF_A_ROW):
+    with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         task = TrainingTask(known, settings, sample_weight, seed, ready.features)
         _, shares = task.compare(ready.prepared)
         networks = task.train(ready.prepared, shares)

@@ -1,8 +1,8 @@
 """Training of networks by explicit gradients, all restarts in one batch.
 
-The way of the data, and the modules in reading order: ``features`` → ``reduction`` (network and
-data → ``problem``) → ``gradients`` (of ``hidden`` layers, their ``nodes`` here or elsewhere, and
-the ``head``) → ``objective`` (loss with its penalty) → ``optimizers`` → ``train`` → ``record``.
+Modules in the order of the data flow: ``features`` → ``reduction`` (network and data →
+``problem``) → ``gradients`` → ``objective`` (loss with its penalty) → ``optimizers`` → ``batch`` →
+``train`` → ``record``.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
@@ -18,7 +18,7 @@ from lowrankgcn.training.folds import predict_held_out
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.lbfgs import LBFGS
 from lowrankgcn.training.nodes import Nodes, SpectralLayer, StoredNodes
-from lowrankgcn.training.optimizers import Adam, GradientDescent
+from lowrankgcn.training.optimizers import Adam, GradientDescent, Optimizer
 from lowrankgcn.training.problem import (
     Coordinates,
     MatrixReadout,
@@ -27,8 +27,7 @@ from lowrankgcn.training.problem import (
 )
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
-from lowrankgcn.training.run import Optimizer
-from lowrankgcn.training.threads import threads_for
+from lowrankgcn.training.threads import limit_threads
 from lowrankgcn.training.train import train
 
 __all__ = [
@@ -48,8 +47,8 @@ __all__ = [
     "TensorFeatures",
     "TrainingProblem",
     "TrainingRecord",
+    "limit_threads",
     "predict_held_out",
-    "threads_for",
     "train",
     "training_problem",
 ]

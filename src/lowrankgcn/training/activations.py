@@ -1,13 +1,11 @@
-"""Activations whose derivative follows from their value: what explicit gradients need.
+"""Activations with derivatives that follow from their values, for explicit gradients.
 
-With H = σ(Z) at hand the derivative σ'(Z) is a function of H alone, so that one array per layer
-suffices and Z is never kept:
+With H = σ(Z) the derivative σ'(Z) is a function of H alone, so one array per layer suffices:
 
 >>> import torch
 >>> H = torch.tensor([0.0, 2.0])  # relu of two numbers
 >>> E = torch.tensor([5.0, 5.0])
 >>> ACTIVATIONS["relu"].backward(E, H)
->>> E
 tensor([0., 5.])
 """
 
@@ -19,16 +17,16 @@ from typing import Any, final
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 __all__ = ["ACTIVATIONS", "Activation"]
 
-# One pass over both arrays; a comparison and a product would be two, and a temporary.
-_threshold_backward: Any = torch.ops.aten.threshold_backward.grad_input
-_leaky_backward: Any = torch.ops.aten.leaky_relu_backward.grad_input
-_tanh_backward: Any = torch.ops.aten.tanh_backward.grad_input
-_sigmoid_backward: Any = torch.ops.aten.sigmoid_backward.grad_input
-
-_LEAK = 0.01  # slope of torch's leaky relu for negative numbers
+# One pass over both arrays and no temporary; looked up once for the sake of small networks.
+_ops: Any = torch.ops.aten
+_threshold_backward = _ops.threshold_backward.grad_input
+_leaky_relu_backward = _ops.leaky_relu_backward.grad_input
+_tanh_backward = _ops.tanh_backward.grad_input
+_sigmoid_backward = _ops.sigmoid_backward.grad_input
 
 
 @final
@@ -44,53 +42,24 @@ class Activation:
         (E, H) ↦ E ∘ σ'(Z) with H = σ(Z), overwriting E.
     """
 
-    forward: Callable[[Tensor], object]
-    backward: Callable[[Tensor, Tensor], object]
+    forward: Callable[[Tensor], Tensor]
+    backward: Callable[[Tensor, Tensor], Tensor]
 
 
-def _nothing(*_: Tensor) -> None:
-    """The identity, and its derivative."""
-
-
-def _relu_backward(E: Tensor, H: Tensor) -> None:
-    _threshold_backward(E, H, 0, grad_input=E)
-
-
-def _leaky_relu_backward(E: Tensor, H: Tensor) -> None:
-    _leaky_backward(E, H, _LEAK, True, grad_input=E)
-
-
-def _elu_backward(E: Tensor, H: Tensor) -> None:
-    E.addcmul_(E, H.clamp_max(0.0))  # 1 + min(H, 0): e^Z below zero, 1 above
-
-
-def _tanh_backward_(E: Tensor, H: Tensor) -> None:
-    _tanh_backward(E, H, grad_input=E)
-
-
-def _sigmoid_backward_(E: Tensor, H: Tensor) -> None:
-    _sigmoid_backward(E, H, grad_input=E)
-
-
-def _softplus(Z: Tensor) -> None:
-    Z.copy_(torch.nn.functional.softplus(Z))
-
-
-def _softplus_backward(E: Tensor, H: Tensor) -> None:
-    E.mul_(torch.expm1(-H).neg_())  # 1 − e^(−H) is the logistic function of Z
-
-
-def _leaky_relu(Z: Tensor) -> None:
-    torch.nn.functional.leaky_relu_(Z, _LEAK)
-
-
-#: Those of the networks' named activations.
+#: The named activations of the networks, see :data:`lowrankgcn.nn.ACTIVATIONS`.
 ACTIVATIONS: dict[str, Activation] = {
-    "relu": Activation(torch.relu_, _relu_backward),
-    "leaky-relu": Activation(_leaky_relu, _leaky_relu_backward),
-    "elu": Activation(torch.nn.functional.elu_, _elu_backward),
-    "tanh": Activation(torch.tanh_, _tanh_backward_),
-    "sigmoid": Activation(torch.sigmoid_, _sigmoid_backward_),
-    "softplus": Activation(_softplus, _softplus_backward),
-    "identity": Activation(_nothing, _nothing),
+    "relu": Activation(torch.relu_, lambda E, H: _threshold_backward(E, H, 0, grad_input=E)),
+    "leaky-relu": Activation(
+        functional.leaky_relu_,
+        lambda E, H: _leaky_relu_backward(E, H, 0.01, True, grad_input=E),
+    ),
+    # σ' = 1 + min(H, 0): e^Z below zero, 1 above.
+    "elu": Activation(functional.elu_, lambda E, H: E.addcmul_(E, H.clamp_max(0.0))),
+    "tanh": Activation(torch.tanh_, lambda E, H: _tanh_backward(E, H, grad_input=E)),
+    "sigmoid": Activation(torch.sigmoid_, lambda E, H: _sigmoid_backward(E, H, grad_input=E)),
+    # σ' = 1 − e^(−H), the logistic function of Z.
+    "softplus": Activation(
+        lambda Z: Z.copy_(functional.softplus(Z)), lambda E, H: E.mul_(torch.expm1(-H).neg_())
+    ),
+    "identity": Activation(lambda Z: Z, lambda E, H: E),
 }

@@ -1,4 +1,4 @@
-"""The iterations of one batch of restarts, from initial weights to trained ones."""
+"""The iterations of one batch of restarts, from initial to trained weights."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from torch import Tensor
 
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.objective import Objective
+from lowrankgcn.training.optimizers import Optimizer
 from lowrankgcn.training.problem import Coordinates, TrainingProblem
-from lowrankgcn.training.run import Optimizer
 
 __all__ = ["Outcome", "Settings", "train_batch"]
 
-# Losses are looked at after so many iterations when nothing depends on them sooner.
+# Iterations whose losses are computed at once without early stopping.
 _BLOCK = 100
 
 
 @final
 @dataclass(frozen=True)
 class Settings:
-    """How to train.
+    """Options of a training.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Settings:
 @final
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Arrays that a batch fills in, one column or entry for each of its s restarts."""
+    """Results of s restarts, filled in batch by batch."""
 
     loss_curve: NDArray[np.float64]  # (T, s)
     n_iter: NDArray[np.intp]
@@ -60,7 +60,7 @@ class Outcome:
 
     @staticmethod
     def empty(max_iter: int, n_restarts: int) -> Outcome:
-        """Nothing trained yet."""
+        """Return the outcome before the first iteration."""
         return Outcome(
             np.full((max_iter, n_restarts), np.nan),
             np.zeros(n_restarts, np.intp),
@@ -69,12 +69,10 @@ class Outcome:
         )
 
     def restarts(self, start: int, stop: int) -> Outcome:
-        """Views of some of the restarts."""
+        """Return views of some restarts."""
+        part = slice(start, stop)
         return Outcome(
-            self.loss_curve[:, start:stop],
-            self.n_iter[start:stop],
-            self.converged[start:stop],
-            self.diverged[start:stop],
+            self.loss_curve[:, part], self.n_iter[part], self.converged[part], self.diverged[part]
         )
 
 
@@ -88,7 +86,7 @@ def train_batch(
     outcome: Outcome,
     advance: Callable[[int], None],
 ) -> None:
-    """Train s restarts; `weights` and `biases` are overwritten.
+    """Train s restarts; overwrite `weights` and `biases`.
 
     Parameters
     ----------
@@ -97,85 +95,74 @@ def train_batch(
     weights : sequence of (s, N_l, K·N_{l-1}) Tensor
     biases : sequence of (s, N_l) Tensor
     generators : sequence of torch.Generator
-        For dropout, one for each restart.
+        One for each restart, for dropout.
     outcome : Outcome
         Filled in.
     advance : callable
-        Told the number of restart iterations done since the last call.
+        Called with the number of restart iterations done since the last call.
     """
     results = [*weights, *biases]
-    rotated = problem.orthonormal and settings.optimizer.geometric
-    own = [tensor.clone() for tensor in results]
+    parameters = [tensor.clone() for tensor in results]
+    rotated = problem.orthonormal and settings.optimizer.rotation_invariant
     system = None
     if rotated and problem.basis is not None:
-        system, own[0] = Coordinates.enter(own[0], problem.basis)
-    alive = torch.arange(len(own[0]))
-    best = np.full(len(alive), np.inf)
+        system, parameters[0] = Coordinates.from_weights(parameters[0], problem.basis)
+    active = torch.arange(len(parameters[0]))
+    lowest = np.full(len(active), np.inf)
     block = settings.patience or _BLOCK
     state, done = None, 0
-    while done < settings.max_iter and len(alive):
-        objective = _objective(
-            problem.select(alive), settings, own, [generators[i] for i in alive], block
+    while done < settings.max_iter and len(active):
+        explicit = ExplicitGradients(
+            problem.select(active),
+            parameters[: problem.depth],
+            parameters[problem.depth :],
+            rotated=rotated,
+            generators=[generators[i] for i in active],
         )
-        run = settings.optimizer.start(objective, state)
-        finished = np.zeros(len(alive), np.bool_)
+        n_penalised = problem.depth if settings.decay == "all" else 1
+        run = settings.optimizer.start(
+            Objective(explicit, settings.l2_penalty, n_penalised, block), state
+        )
+        finished = np.zeros(len(active), np.bool_)
         while done < settings.max_iter and not finished.any():
             count = min(block, settings.max_iter - done)
             for slot in range(count):
                 run.iterate(slot)
-            finished, best = _judge(run.losses(count), settings, outcome, alive, done, best)
+            losses = run.losses(count).cpu().numpy()
+            finished, lowest = _record(losses, settings, outcome, active.numpy(), done, lowest)
             done += count
-            advance(count * len(alive) + int(finished.sum()) * (settings.max_iter - done))
-        # What has finished leaves; the others go on in a smaller batch, with their own history.
+            advance(count * len(active) + int(finished.sum()) * (settings.max_iter - done))
+        trained = list(explicit.parameters.views)
+        if system is not None:
+            trained[0] = system.to_weights(trained[0])
+        for result, tensor in zip(results, trained, strict=True):
+            result[active] = tensor
+        # The others continue in a smaller batch with their state.
         keep = torch.as_tensor(np.flatnonzero(~finished))
-        for i, result in enumerate(results):
-            trained = objective.parameters.views[i]
-            result[alive] = trained if i or system is None else system.leave(trained)
-        own = objective.parameters.select(keep)
-        state, alive, best = run.state(keep), alive[keep], best[~finished]
+        parameters = list(explicit.parameters.select(keep).views)
+        state, active, lowest = run.state(keep), active[keep], lowest[~finished]
         system = None if system is None else system.select(keep)
 
 
-def _objective(
-    problem: TrainingProblem,
-    settings: Settings,
-    parameters: Sequence[Tensor],
-    generators: Sequence[torch.Generator],
-    block: int,
-) -> Objective:
-    depth = problem.depth
-    explicit = ExplicitGradients(
-        problem,
-        parameters[:depth],
-        parameters[depth:],
-        rotated=problem.orthonormal and settings.optimizer.geometric,
-        generators=generators,
-    )
-    penalised = depth if settings.decay == "all" else 1
-    return Objective(explicit, settings.l2_penalty, penalised, block)
-
-
-def _judge(
-    noted: Tensor,
+def _record(
+    losses: NDArray[np.float64],
     settings: Settings,
     outcome: Outcome,
-    alive: Tensor,
+    columns: NDArray[np.intp],
     done: int,
-    best: NDArray[np.float64],
+    lowest: NDArray[np.float64],
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Note the losses of a block; which restarts are finished, and the lowest losses so far."""
-    losses = noted.cpu().numpy()
-    columns = alive.numpy()
+    """Record the losses of a block; return the finished restarts and the lowest losses so far."""
     finite = np.isfinite(losses)
     healthy = np.where(finite.all(axis=0), len(losses), finite.argmin(axis=0))
-    lost = healthy < len(losses)
+    diverged = healthy < len(losses)
     kept = np.arange(len(losses))[:, None] < healthy
     outcome.loss_curve[done : done + len(losses), columns] = np.where(kept, losses, np.nan)
     outcome.n_iter[columns] = done + healthy
-    outcome.diverged[columns] = lost
-    lowest = np.where(kept, losses, np.inf).min(axis=0)
+    outcome.diverged[columns] = diverged
+    minimum = np.where(kept, losses, np.inf).min(axis=0)
     stalled = np.zeros(len(columns), np.bool_)
     if settings.patience is not None:
-        stalled = ~lost & ~(lowest < best - settings.tol)
+        stalled = ~diverged & ~(minimum < lowest - settings.tol)
         outcome.converged[columns] = stalled
-    return lost | stalled, np.minimum(best, lowest)
+    return diverged | stalled, np.minimum(lowest, minimum)

@@ -1,4 +1,4 @@
-"""Smaller arrays with the same products: row spaces, equal rows, memory layout.
+"""Smaller arrays with the same products: row spaces and merged equal rows.
 
 >>> import torch
 >>> F = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0], [2.0, 0.0, 2.0]])
@@ -13,22 +13,21 @@ import torch
 from torch import Tensor
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn.training.problem import MatrixReadout
 
-__all__ = ["COPIED_ENTRIES", "by_column", "merged", "row_space"]
+__all__ = ["COPIED_ENTRIES", "column_major", "merge_equal_rows", "row_space"]
 
 #: Entries up to which arrays of n rows may be copied to make products faster.
 COPIED_ENTRIES = 2**26
-# A row space or a set of rows is taken for smaller if at least a tenth of it goes.
+# Compression must remove at least a tenth of the columns or rows.
 _WORTHWHILE = 0.9
 _ROWS = 4096
 _GRAM_WORK = 10**11
-# Nodes are merged from this number on.
+# Equal rows are merged from this number of nodes on.
 _MERGED_NODES = 1024
 
 
 def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
-    """F Q and an orthonormal basis Q of the row space, if that is smaller to rounding."""
+    """Return F Q and an orthonormal basis Q of the row space, if that is smaller to rounding."""
     m, width = features.shape
     if m < width:
         Q = torch.linalg.qr(features.double().T).Q
@@ -53,34 +52,32 @@ def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
         reduced[a:b] = inside
         error = max(error, float((block - inside @ Q.T).abs().max()))
         largest = max(largest, float(block.abs().max()))
-    if error > 32 * eps * largest:  # the small eigenvalues were there after all
+    if error > 32 * eps * largest:  # the small eigenvalues were not rounding errors
         return features, None
     return reduced, Q.to(features.dtype)
 
 
-def merged(features: Tensor, readout: MatrixReadout) -> tuple[Tensor, MatrixReadout]:
-    """Equal rows of the features once, with the sum of what the readout takes from them."""
-    tall = readout.tall
-    if tall is None or len(features) < _MERGED_NODES:
-        return features, readout
-    # Equal rows give equal sums, since each is added up in the same order; others hardly ever do.
+def merge_equal_rows(features: Tensor, tall: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the distinct rows of the features, and sums of the rows of `tall` over equal ones."""
+    if len(features) < _MERGED_NODES:
+        return features, tall
+    # Equal rows have equal random sums, added up in the same order; others hardly ever do.
     generator = torch.Generator().manual_seed(0)
     weights = torch.rand(features.shape[1], generator=generator).to(features)
     blocks = chunks(len(features), _ROWS)
     sums = torch.cat([(features[a:b] * weights).double().sum(dim=1) for a, b in blocks])
     values, group = torch.unique(sums, return_inverse=True)
     if len(values) > _WORTHWHILE * len(sums):
-        return features, readout
-    first = torch.full_like(values, len(sums), dtype=torch.long)
+        return features, tall
     order = torch.arange(len(sums), device=sums.device)
-    first.scatter_reduce_(0, group, order, "amin")
+    first = order.new_full((len(values),), len(sums)).scatter_reduce_(0, group, order, "amin")
     kept = features[first]
     if not all(torch.equal(features[a:b], kept[group[a:b]]) for a, b in blocks):
-        return features, readout
+        return features, tall
     total = tall.new_zeros(len(values), tall.shape[1]).index_add_(0, group, tall)
-    return kept, MatrixReadout(by_column(total), readout.responses, readout.project)
+    return kept, column_major(total)
 
 
-def by_column(X: Tensor) -> Tensor:
-    """The same matrix stored by columns, which suits narrow products; large ones stay."""
+def column_major(X: Tensor) -> Tensor:
+    """Store a matrix by columns, which suits narrow products; leave large ones as they are."""
     return X if X.numel() > COPIED_ENTRIES else X.T.contiguous().T

@@ -1,8 +1,8 @@
-r"""The input of a network as training sees it: rows and products, seldom the whole matrix.
+r"""Input features of a network, through rows and products.
 
-A reduced-order network needs :math:`U^T X` alone, a low-rank one besides that its own U, a network
-that ignores the graph the labelled rows. Whoever can give these without storing the n×N₀ matrix X
-passes :class:`Features` in its place.
+A reduced-order network needs only :math:`U^T X`, a low-rank one also its own U, and a network that
+ignores the graph only the labelled rows. :class:`Features` provides these without storing the n×N₀
+matrix X.
 
 >>> import torch
 >>> X = TensorFeatures(torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
@@ -28,9 +28,9 @@ _ROWS = 65536
 
 
 class Features(ABC):
-    """A matrix X (n×N₀) known by its rows and products.
+    """A matrix X (n×N₀) given by its rows and products.
 
-    Training, cross-validation and :meth:`TrainingRecord.logits` take it where they take a matrix.
+    Training, cross-validation and :meth:`TrainingRecord.logits` accept it in place of a matrix.
 
     Examples
     --------
@@ -49,47 +49,44 @@ class Features(ABC):
 
     @abstractmethod
     def take(self, index: Tensor) -> Tensor:
-        """Selected rows X[index], shape (p, N₀)."""
+        """Return the rows X[index], shape (p, N₀)."""
 
     @abstractmethod
     def inner(self, U: Tensor) -> Tensor:
-        """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""
+        """Compute UᵀX, shape (r, N₀), for U of shape (n, r)."""
 
     @abstractmethod
     def times(self, weight: Tensor) -> Tensor:
-        """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
+        """Compute X W, shape (n, k), for W of shape (N₀, k), in the dtype of W."""
 
     def part(self, start: int, stop: int) -> Features:
-        """The rows start…stop−1, as features of so many rows."""
+        """Return the rows start, …, stop − 1 as features."""
         return TensorFeatures(self.take(torch.arange(start, stop)))
 
     @abstractmethod
     def dense(self) -> Tensor:
-        """All of X, which kernels of full rank need."""
+        """Return all of X, which kernels of full rank need."""
 
     @abstractmethod
     def square_sum(self) -> float:
-        """Sum of the squares of all entries."""
+        """Return the sum of the squares of all entries."""
 
     @property
     def nodes(self) -> Nodes | None:
-        """The rows that X stands for, where hidden layers of low-rank networks live.
-
-        None: the rows of X itself.
-        """
+        """Nodes of the hidden layers of low-rank networks; None: the rows of X."""
         return None
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class TensorFeatures(Features):
-    """A matrix that is stored.
+    """A stored matrix.
 
     Attributes
     ----------
     tensor : (n, N_0) Tensor
     nodes : Nodes, optional
-        Rows that the matrix stands for.
+        Nodes of the hidden layers, if they are not the rows of the matrix.
 
     Examples
     --------
@@ -109,15 +106,15 @@ class TensorFeatures(Features):
         return n, width
 
     def take(self, index: Tensor) -> Tensor:
-        """Selected rows X[index], shape (p, N₀)."""
+        """Return the rows X[index], shape (p, N₀)."""
         return self.tensor[index]
 
     def part(self, start: int, stop: int) -> TensorFeatures:
-        """The rows start…stop−1, in the same memory."""
+        """Return a view of the rows start, …, stop − 1."""
         return TensorFeatures(self.tensor[start:stop])
 
     def inner(self, U: Tensor) -> Tensor:
-        """The product UᵀX, in double precision where the types differ."""
+        """Compute UᵀX, in double precision where the dtypes differ."""
         if U.dtype == self.tensor.dtype:
             return U.T @ self.tensor
         total = self.tensor.new_zeros(U.shape[1], self.tensor.shape[1], dtype=torch.float64)
@@ -126,16 +123,16 @@ class TensorFeatures(Features):
         return total
 
     def times(self, weight: Tensor) -> Tensor:
-        """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
+        """Compute X W, shape (n, k), for W of shape (N₀, k), in the dtype of W."""
         product = weight.new_empty(len(self.tensor), weight.shape[1])
         for start, stop in chunks(len(product), _ROWS):
             product[start:stop] = self.tensor[start:stop].to(weight) @ weight
         return product
 
     def dense(self) -> Tensor:
-        """All of X."""
+        """Return all of X."""
         return self.tensor
 
     def square_sum(self) -> float:
-        """Sum of the squares of all entries."""
+        """Return the sum of the squares of all entries."""
         return float(torch.linalg.vector_norm(self.tensor) ** 2)

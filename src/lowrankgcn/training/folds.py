@@ -21,22 +21,26 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn import Network
-from lowrankgcn.training.batch import Outcome, Settings, train_batch
-from lowrankgcn.training.calls import repeat
-from lowrankgcn.training.data import as_features, as_index, as_targets, as_weights
+from lowrankgcn.training.arguments import (
+    as_features,
+    as_index,
+    as_settings,
+    as_targets,
+    as_weights,
+)
+from lowrankgcn.training.batch import Outcome, train_batch
 from lowrankgcn.training.gradients import ExplicitGradients
-from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
+from lowrankgcn.training.optimizers import Optimizer, OptimizerName
 from lowrankgcn.training.problem import MatrixReadout, TrainingProblem
 from lowrankgcn.training.reduction import training_problem
-from lowrankgcn.training.run import Optimizer
-from lowrankgcn.training.threads import threads_for
+from lowrankgcn.training.threads import limit_threads
 from lowrankgcn.training.train import initial_weights
 
 __all__ = ["predict_held_out"]
 
-# Numbers that may be shuffled to draw some of them.
+# Nodes up to which a sample is drawn from a permutation of all.
 _PERMUTED = 2**24
 
 
@@ -65,25 +69,25 @@ def predict_held_out(
     network, X, index, targets
         As for :func:`lowrankgcn.training.train`.
     folds : (F, p) bool array
-        Which labelled rows each fold holds out; some must remain.
+        Labelled rows that each fold holds out; some must remain.
     seed : int
-        Of the initial weights, the same for all folds.
+        Seed of the initial weights, the same for all folds.
     optimizer, learning_rate, max_iter, l2_penalty, decay, sample_weight, class_weight
-        As for :func:`lowrankgcn.training.train`; weights are those of the rows that a fold keeps,
-        divided by their sum, and "balanced" balances these.
+        As for :func:`lowrankgcn.training.train`. The weights of the rows that a fold keeps are
+        divided by their sum; "balanced" balances these rows.
     hidden_rows : int, optional
-        Estimate :math:`U^T \sigma(\cdot)` of an L-GCN from so many rows drawn at random instead of
-        all n, enough to compare networks by: an approximation that training itself never makes.
+        Estimate :math:`U^T \sigma(\cdot)` of an L-GCN from this number of random rows instead of
+        all n. This approximation suffices to compare networks; training does not use it.
 
     Returns
     -------
     (F, p, C) array
-        Class distributions of the labelled rows, those held out among them.
+        Class distributions of all labelled rows, including those held out.
 
     Notes
     -----
-    All folds are one batch of restarts with weights of their own: the set-up is done once, and an
-    iteration costs what one of training costs, with `hidden_rows` in place of n.
+    All folds are one batch of restarts with different sample weights: the set-up is done once, and
+    an iteration costs the same as in training, with `hidden_rows` in place of n.
     """
     index = as_index(index, network)
     classes = as_targets(targets, len(index), network.widths[-1])
@@ -95,54 +99,48 @@ def predict_held_out(
         raise invalid("folds", "some rows of positive weight left in every fold", "none")
     given = np.ones(len(index)) if sample_weight is None else np.asarray(sample_weight, float)
     kept = [as_weights(np.where(fold, 0.0, given), class_weight, classes) for fold in held]
-    settings = Settings(
-        optimizer=as_optimizer(optimizer, learning_rate),
-        max_iter=positive_int(max_iter, "max_iter"),
-        l2_penalty=positive_float(l2_penalty, "l2_penalty", zero=True),
-        decay=choice(decay, "decay", ("first", "all")),
-    )
+    settings = as_settings(optimizer, learning_rate, max_iter, l2_penalty, decay)
     like = next(network.parameters()).detach()
     labels, mean = (torch.as_tensor(array).to(like) for array in (classes, weighting))
     problem = training_problem(network, as_features(X, network), index, labels, mean)
     if hidden_rows is not None:
-        problem = _thinned(problem, positive_int(hidden_rows, "hidden_rows"), seed)
+        problem = _subsample(problem, positive_int(hidden_rows, "hidden_rows"), seed)
     shares = torch.as_tensor(np.array(kept)).to(like)
     problem = replace(problem, sample_weight=shares)
     weights, biases, generators = initial_weights(network, (seed,) * len(held))
     outcome = Outcome.empty(settings.max_iter, len(held))
-    with threads_for(problem.work * len(held)):
+    with limit_threads(problem.work * len(held)):
         train_batch(problem, settings, weights, biases, generators, outcome, lambda _: None)
         # Dropout is for training only.
         evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)
-        flat = like.new_empty(len(held) * network.widths[-1], len(index))
-        repeat(evaluation.calls(flat.view(evaluation.logits_shape), flat))
-    logits = flat.view(len(held), network.widths[-1], len(index)).double()
-    return torch.softmax(logits, dim=1).mT.cpu().numpy()
+        logits = like.new_empty(evaluation.logits_shape)
+        evaluation.evaluate(logits, evaluation.batched(logits))
+    by_fold = logits.double().view(len(held), network.widths[-1], -1)
+    return torch.softmax(by_fold, dim=1).mT.cpu().numpy()
 
 
-def _thinned(problem: TrainingProblem, count: int, seed: int) -> TrainingProblem:
-    """The problem on a random part of its nodes, whose sums stand for all."""
+def _subsample(problem: TrainingProblem, count: int, seed: int) -> TrainingProblem:
+    """Return the problem on random nodes; their sums estimate those over all nodes."""
     readout, nodes = problem.readout, problem.nodes
     m = len(problem.features) if nodes is None else nodes.n
     if problem.depth != 2 or m <= count or not isinstance(readout, MatrixReadout):
         return problem
     if nodes is not None:
-        U = torch.from_numpy(nodes.take(np.sort(_drawn(m, count, seed)))).to(problem.features)
+        U = torch.from_numpy(nodes.take(np.sort(_draw(m, count, seed)))).to(problem.features)
         U = U[:, : len(problem.features)]
         tall, features = U * (m / count), U @ problem.features
         readout = replace(readout, tall=tall)
         return replace(problem, features=features, readout=readout, nodes=None)
     if readout.tall is None:
         return problem
-    rows = torch.from_numpy(_drawn(m, count, seed)).to(problem.features.device)
+    rows = torch.from_numpy(_draw(m, count, seed)).to(problem.features.device)
     tall = readout.tall[rows] * (m / count)
     return replace(problem, features=problem.features[rows], readout=replace(readout, tall=tall))
 
 
-def _drawn(m: int, count: int, seed: int) -> NDArray[np.intp]:
-    """Numbers below m, all different."""
+def _draw(m: int, count: int, seed: int) -> NDArray[np.intp]:
+    """Draw distinct numbers below m."""
     if m > _PERMUTED:
         return np.random.default_rng(seed).choice(m, count, replace=False, shuffle=False)
     generator = torch.Generator().manual_seed(seed)
-    drawn: NDArray[np.intp] = torch.randperm(m, generator=generator)[:count].numpy()
-    return drawn
+    return torch.randperm(m, generator=generator)[:count].numpy()

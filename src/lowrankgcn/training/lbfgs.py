@@ -1,8 +1,8 @@
-"""L-BFGS for s restarts at once, each with a history and a line search of its own.
+"""L-BFGS for s restarts at once, each with its own history and line search.
 
 The search is the bisection of Lewis and Overton for the weak Wolfe conditions, which also ends on
-functions with kinks such as those of networks with relu: f falls by at least c₁ t gᵀd, and the
-slope along d has grown to c₂ gᵀd.
+functions with kinks such as those of networks with relu: f decreases by at least c₁ t gᵀd, and the
+slope along d increases to c₂ gᵀd.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from lowrankgcn._validation import positive_int
 from lowrankgcn.training.objective import Objective
-from lowrankgcn.training.run import Optimizer, Run
+from lowrankgcn.training.optimizers import Optimizer, Run
 
 __all__ = ["LBFGS"]
 
@@ -35,12 +35,12 @@ class LBFGS(Optimizer):
     Parameters
     ----------
     memory : int
-        Number of gradients remembered.
+        Number of gradients kept.
 
     Notes
     -----
-    An iteration evaluates the loss as often as the search asks, mostly once, and costs O(s m P) for
-    P parameters and memory m beside that.
+    An iteration evaluates the loss once for each trial of the search, mostly once, and costs
+    O(s m P) besides for P parameters and memory m.
 
     Examples
     --------
@@ -49,33 +49,34 @@ class LBFGS(Optimizer):
     """
 
     memory: int = 10
-    geometric = True
+    rotation_invariant = True
 
     def __post_init__(self) -> None:
         """Check the memory."""
         positive_int(self.memory, "memory")
 
     def start(self, objective: Objective, state: Any = None) -> Run:
-        """Begin, or go on with the history of an earlier run."""
+        """Start on an objective, or continue with the history of an earlier run."""
         return _LBFGSRun(objective, self.memory, state)
 
 
 @final
 class _LBFGSRun(Run):
     def __init__(self, objective: Objective, memory: int, state: list[_Pair] | None) -> None:
-        self._objective, self._memory = objective, memory
+        super().__init__(objective)
+        self._memory = memory
         self._pairs: list[_Pair] = [] if state is None else state
-        self._noted: dict[int, Tensor] = {}
+        self._losses: dict[int, Tensor] = {}
         self._x = _flat(objective.parameters.views)
         self._f, self._g = self._value(self._x)
 
     def iterate(self, slot: int) -> None:
-        """One step along the quasi-Newton direction."""
-        self._noted[slot] = self._f
+        """Make one step along the quasi-Newton direction."""
+        self._losses[slot] = self._f
         x, g = self._x, self._g
         direction = -self._times_inverse_hessian(g)
         slope = _dot(g, direction)
-        # Rounding or a kink may turn the direction uphill: then the gradient's.
+        # Rounding or a kink may turn the direction uphill: use the gradient there.
         uphill = ~(slope < 0)
         direction = torch.where(uphill[:, None], -g, direction)
         slope = torch.where(uphill, -_dot(g, g), slope)
@@ -83,23 +84,23 @@ class _LBFGSRun(Run):
         step, change = self._x - x, self._g - g
         product = _dot(step, change)
         useful = product > 1e-10 * _dot(step, step).sqrt() * _dot(change, change).sqrt()
-        # A pair of no use gets the factor zero, which takes it out of both loops.
+        # The factor zero removes a useless pair from both loops.
         factor = torch.where(useful, 1.0 / product, 0.0)
         self._pairs = [*self._pairs, (step, change, factor)][-self._memory :]
-        _write(self._objective.parameters.views, self._x)
+        _write(self.objective.parameters.views, self._x)
 
     def losses(self, count: int) -> Tensor:
         """Losses before each of the last `count` steps."""
-        return torch.stack([self._noted[slot] for slot in range(count)])
+        return torch.stack([self._losses[slot] for slot in range(count)])
 
     def state(self, restarts: Tensor) -> list[_Pair]:
-        """Histories of some of the restarts."""
+        """Histories of some restarts."""
         return [(s[restarts], y[restarts], factor[restarts]) for s, y, factor in self._pairs]
 
     def _value(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        _write(self._objective.parameters.views, x)
-        self._objective.evaluate(0)
-        return self._objective.losses(0, 1)[0], _flat(self._objective.gradients.views)
+        _write(self.objective.parameters.views, x)
+        self.objective.evaluate(0)
+        return self.objective.losses(1)[0], _flat(self.objective.gradients.views)
 
     def _times_inverse_hessian(self, g: Tensor) -> Tensor:
         """The two loops of L-BFGS; without any useful pair g, scaled to a step of length one."""

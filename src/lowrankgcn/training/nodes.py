@@ -1,19 +1,19 @@
-r"""Nodes that stay where they are: hidden layers as sums over rows of U.
+r"""Hidden layers of low-rank networks as sums over rows of U, which may be stored elsewhere.
 
-A kernel :math:`\mathcal{K} = U \varphi(\Lambda) U^T` needs of a hidden layer H nothing but
-:math:`U^T H`, and a hidden layer is :math:`H = \sigma(U A + b)` with a small A (r×c). Training
-therefore meets the n nodes in two sums, which split over any parts of the rows of U:
+A kernel :math:`\mathcal{K} = U \varphi(\Lambda) U^T` needs only :math:`U^T H` of a hidden layer H,
+and a hidden layer is :math:`H = \sigma(U A + b)` with a small A (r×c). Training therefore needs two
+sums over the n nodes, which can be computed on any parts of the rows of U:
 
 .. math:: S = U^T \sigma(U A + b), \qquad
           \partial A = U^T (\sigma' \circ U G), \quad \partial b = 1^T (\sigma' \circ U G)
 
 with :math:`G = \partial L / \partial S`. In the coordinates of the eigenvectors a low-rank network
-thus is a reduced-order one whose activation is :math:`A \mapsto U^T \sigma(U A + b)`.
+is a reduced-order one with the activation :math:`A \mapsto U^T \sigma(U A + b)`.
 
 >>> import numpy as np
 >>> nodes = StoredNodes(np.array([[0.6], [0.0], [-0.8]]))
 >>> layer = SpectralLayer(np.array([[1.0, -2.0]]), None, "relu")
->>> nodes.sums(layer)  # 0.6·0.6 of the first node, 0.8·1.6 of the last
+>>> nodes.sums(layer)  # 0.6·0.6 from the first node, 0.8·1.6 from the last
 array([[ 0.36, -1.28]])
 """
 
@@ -37,17 +37,17 @@ __all__ = ["Nodes", "SpectralLayer", "StoredNodes"]
 
 FloatArray = NDArray[np.float64]
 
-# Bytes of activations at a time: more than the smaller caches hold, for longer products.
+# Bytes of activations at a time; larger than the small caches, for longer products.
 _CHUNK_BYTES = 2**20
 _SMALLEST_CHUNK = 256
-# Rows whose sums are one number in double precision, whoever adds up the parts.
+# Rows per part, which one thread sums.
 _PART = 2**16
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SpectralLayer:
-    """A hidden layer σ(U A + b) for rows of U that are not known yet; small, to be sent to them.
+    """A hidden layer σ(U A + b) as a small value that can be sent to the rows of U.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ class SpectralLayer:
 
     Notes
     -----
-    Both sums take rows in chunks: O(r + c) numbers for each row of a chunk of a megabyte. Products
-    are in the type of U, sums of chunks in double precision.
+    Rows are processed in chunks of a megabyte. Products are computed in the dtype of U and summed
+    over chunks in double precision.
 
     Examples
     --------
     >>> layer = SpectralLayer(np.array([[2.0]]), np.array([-1.0]), "relu")
-    >>> layer.sums(np.array([[0.5], [1.0]]))  # the first node is at its kink
+    >>> layer.sums(np.array([[0.5], [1.0]]))  # the first node is at the kink
     array([[1.]])
     """
 
@@ -75,7 +75,7 @@ class SpectralLayer:
     activation: str
 
     def sums(self, U: NDArray[Any]) -> FloatArray:
-        """UᵀH over the rows of U (n, R), of which the first r columns count; shape (r, c)."""
+        """Compute UᵀH for U (n, R), of which the first r columns are used; shape (r, c)."""
         rank, width = self.coefficients.shape
         total = np.zeros((rank, width))
         part = torch.empty(rank, width, dtype=self._A.dtype)
@@ -86,7 +86,7 @@ class SpectralLayer:
         return total
 
     def gradients(self, U: NDArray[Any], G: NDArray[Any]) -> FloatArray:
-        """∂A over ∂b from G (r, c), the derivative with respect to UᵀH; shape (r + 1, c)."""
+        """Compute ∂A and below it ∂b from G = ∂L/∂(UᵀH), shape (r, c); shape (r + 1, c)."""
         rank, width = self.coefficients.shape
         total = np.zeros((rank + 1, width))
         part = torch.empty(rank, width, dtype=self._A.dtype)
@@ -111,10 +111,10 @@ class SpectralLayer:
         return None if self.bias is None else torch.from_numpy(self.bias)
 
     def _chunks(self, U: NDArray[Any]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Rows of U, and two arrays for what belongs to them.
+        """Yield rows of U and two work arrays.
 
-        These are made once: a worker of Dask gives memory back to the system whenever it is free,
-        and new memory costs more than the products.
+        The arrays are allocated once: Dask workers return free memory to the system at once, and
+        allocating again costs more than the products.
         """
         rank, width = self.coefficients.shape
         size = max(_SMALLEST_CHUNK, _CHUNK_BYTES // (width * U.itemsize))
@@ -131,9 +131,9 @@ class SpectralLayer:
 
 
 class Nodes(ABC):
-    """The n nodes of low-rank networks, through sums over rows of U.
+    """The n nodes of low-rank networks, accessed by sums over rows of U.
 
-    The type of the coefficients of a layer has to be that of U; sums are in double precision.
+    The coefficients of a layer must have the dtype of U; sums are in double precision.
     """
 
     @property
@@ -143,21 +143,21 @@ class Nodes(ABC):
 
     @abstractmethod
     def sums(self, layer: SpectralLayer) -> FloatArray:
-        """UᵀH of a hidden layer, shape (r, c)."""
+        """Compute UᵀH of a hidden layer, shape (r, c)."""
 
     @abstractmethod
     def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
-        """∂A over ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH."""
+        """Compute ∂A and below it ∂b from G = ∂L/∂(UᵀH), shape (r + 1, c)."""
 
     @abstractmethod
     def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
-        """Rows of U of the given numbers, ascending, shape (p, R)."""
+        """Return rows of U for ascending indices, shape (p, R)."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class StoredNodes(Nodes):
-    """Nodes in memory.
+    """Nodes with eigenvectors in memory.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class StoredNodes(Nodes):
     --------
     >>> nodes = StoredNodes(np.eye(3)[:, :2])
     >>> layer = SpectralLayer(np.array([[2.0], [-3.0]]), np.array([1.0]), "relu")
-    >>> nodes.gradients(layer, np.ones((2, 1)))  # the second node is below its kink
+    >>> nodes.gradients(layer, np.ones((2, 1)))  # the second node is below the kink
     array([[1.],
            [0.],
            [1.]])
@@ -182,17 +182,17 @@ class StoredNodes(Nodes):
         return len(self.vectors)
 
     def sums(self, layer: SpectralLayer) -> FloatArray:
-        """UᵀH of a hidden layer, shape (r, c)."""
+        """Compute UᵀH of a hidden layer, shape (r, c)."""
         U = self.vectors
         parts = map_chunks(lambda a, b: layer.sums(U[a:b]), self.n, _PART)
         return sum(parts, layer.sums(U[:0]))
 
     def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
-        """∂A over ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH."""
+        """Compute ∂A and below it ∂b from G = ∂L/∂(UᵀH), shape (r + 1, c)."""
         U = self.vectors
         parts = map_chunks(lambda a, b: layer.gradients(U[a:b], G), self.n, _PART)
         return sum(parts, layer.gradients(U[:0], G))
 
     def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
-        """Rows of U of the given numbers, shape (p, R)."""
+        """Return rows of U, shape (p, R)."""
         return self.vectors[index]

@@ -1,9 +1,10 @@
 r"""The training loss of s restarts: mean cross-entropy plus the penalty of section A4.3.
 
-.. math:: L(\Theta) = -\sum_{i \in I} w_i \log Y_{i,c_i} + \frac{\rho}{2} \|\Theta^1\|_F^2
+.. math:: L(\Theta) = -\sum_{i \in I} w_i \sum_c T_{ic} \log Y_{ic}
+          + \frac{\rho}{2} \|\Theta^1\|_F^2
 
-Optimisers need the gradient in every iteration, but its value only now and then: logits and norms
-are noted while iterating and turned into losses block by block.
+Optimisers need the gradient in every iteration but the value only now and then: logits and norms
+are stored while iterating, and losses computed for a block of iterations at once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import final
 import torch
 from torch import Tensor
 
-from lowrankgcn.training.calls import Call, call, repeat
 from lowrankgcn.training.gradients import ExplicitGradients
 
 __all__ = ["Objective"]
@@ -25,94 +25,51 @@ class Objective:
 
     Parameters
     ----------
-    gradients : ExplicitGradients
+    explicit : ExplicitGradients
     l2_penalty : float
         ρ.
-    penalised : int
-        How many of the arrays of parameters the penalty counts.
+    n_penalised : int
+        Number of layers whose weights the penalty counts.
     block : int
-        Number of evaluations whose losses can be asked for together.
+        Number of evaluations whose losses can be computed together.
 
     Attributes
     ----------
     parameters, gradients : Stacked
+        The gradients include the penalty.
     """
 
     def __init__(
-        self,
-        gradients: ExplicitGradients,
-        l2_penalty: float,
-        penalised: int,
-        block: int,
+        self, explicit: ExplicitGradients, l2_penalty: float, n_penalised: int, block: int
     ) -> None:
-        self._inner = gradients
-        self.parameters, self.gradients = gradients.parameters, gradients.gradients
-        self._raw = self.gradients.flat
-        views = self.parameters.views
-        self.n_restarts = len(views[0])
-        self._penalty = l2_penalty
+        self._explicit, self._penalty = explicit, l2_penalty
+        self.parameters, self.gradients = explicit.parameters, explicit.gradients.zeros()
         flat = self.parameters.flat
-        self._logits = flat.new_empty(block, *gradients.logits_shape)
-        self._slots = self._logits.unbind()
-        self._rows = self._logits.view(block, *gradients.loss.flat.shape).unbind()
-        self._counted = views[:penalised] if l2_penalty else ()
-        size = sum(view.numel() for view in self._counted)
-        self._decayed = flat[:size]
-        self._penalising: list[Call] = []
-        self._descending: list[Call] = []
-        self._recorded: list[list[Call] | None] = [None] * block
-        if self._counted:
-            # One product for all parameters, into an array of its own: adding the penalty in place
-            # would leave it in entries that nobody sets again.
-            self.gradients = self.gradients.zeros()
-            factors = torch.zeros_like(flat)
-            factors[:size] = l2_penalty
-            self._penalising.append(
-                call(torch.addcmul, self._raw, flat, factors, out=self.gradients.flat)
-            )
-        # Squared norms of a single restart, norms of each array of several.
-        self._squares = flat.new_zeros(block)
-        self._norms = flat.new_zeros(block, len(self._counted), self.n_restarts)
+        self._logits = flat.new_empty(block, *explicit.logits_shape)
+        self._slots = [(logits, explicit.batched(logits)) for logits in self._logits]
+        self._penalised = self.parameters.views[:n_penalised]
+        size = sum(view.numel() for view in self._penalised)
+        self._decayed, self._factors = flat[:size], torch.zeros_like(flat)
+        self._factors[:size] = l2_penalty
+        self._raw, self._n_restarts = explicit.gradients.flat, len(self._penalised[0])
+        self._squares: list[Tensor] = [flat] * block
 
     def evaluate(self, slot: int) -> None:
-        """Set the gradients, and note what the loss in `slot` needs."""
-        repeat(self._calls(slot, self._penalising))
+        """Set the gradients, and store in `slot` what the loss needs."""
+        self._explicit.evaluate(*self._slots[slot])
+        torch.addcmul(self._raw, self.parameters.flat, self._factors, out=self.gradients.flat)
+        if self._n_restarts == 1:
+            self._squares[slot] = torch.dot(self._decayed, self._decayed)
+        else:
+            norms = [torch.linalg.vector_norm(view, 2, (1, 2)) for view in self._penalised]
+            self._squares[slot] = torch.stack(norms).square_().sum(0)
 
-    def prepare_descent(self, step: float) -> None:
-        """Fold a fixed step into all gradients, for :meth:`descend`."""
-        self._inner.loss.scale_derivatives(-step)
-        kept = torch.ones_like(self.parameters.flat)
-        kept[: self._decayed.numel()] -= step * self._penalty
-        flat = self.parameters.flat
-        self._descending = [call(torch.addcmul, self._raw, flat, kept, out=flat)]
-
-    def descend(self, slot: int) -> None:
-        """Θ ← (1 − ηρ)Θ − η∂L, noting what the loss in `slot` needs: one pass over all numbers."""
-        repeat(self._calls(slot, self._descending))
-
-    def _calls(self, slot: int, end: list[Call]) -> list[Call]:
-        """The calls of one iteration, made when a slot is used for the first time."""
-        calls = self._recorded[slot]
-        if calls is None:
-            calls = self._inner.calls(self._slots[slot], self._rows[slot])
-            self._recorded[slot] = calls = [*calls, *self._noting(slot), *end]
-        return calls
-
-    def _noting(self, slot: int) -> list[Call]:
-        """Squared norms that the penalty in the loss will need."""
-        if not self._counted:
-            return []
-        if self.n_restarts == 1:
-            noted = self._squares[slot]
-            return [call(torch.dot, self._decayed, self._decayed, out=noted)]
-        return [
-            call(torch.linalg.vector_norm, view, 2, (1, 2), out=norms)
-            for view, norms in zip(self._counted, self._norms[slot].unbind(), strict=True)
-        ]
-
-    def losses(self, start: int, stop: int) -> Tensor:
-        """Losses of the evaluations in slots start, …, stop − 1, shape (stop − start, s)."""
-        entropy = self._inner.loss.losses(self._logits[start:stop])
-        squares = self._norms[start:stop].double().square().sum(1)
-        squares += self._squares[start:stop, None]
-        return entropy.view(stop - start, -1) + self._penalty / 2 * squares
+    def losses(self, count: int) -> Tensor:
+        """Compute the losses in slots 0, …, count − 1, shape (count, s), in float64."""
+        problem = self._explicit.problem
+        Z = self._logits[:count].double().view(count, self._n_restarts, problem.widths[-1], -1)
+        log_Y = Z - torch.logsumexp(Z, 2, keepdim=True)
+        entropy = -(problem.targets.T.double() * log_Y).sum(2)  # (count, s, p)
+        means = (entropy * problem.sample_weight.double()).sum(2)
+        squares = torch.stack(self._squares[:count]).double().view(means.shape)
+        return means + self._penalty / 2 * squares

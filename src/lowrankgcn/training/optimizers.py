@@ -1,7 +1,7 @@
-"""Optimisers for s restarts side by side: none of them ever looks at its neighbours.
+"""Optimisers for s independent restarts.
 
 Gradient descent with step 0.2 is the paper's choice (section A4.3); Adam and L-BFGS reach the same
-losses in fewer iterations. Each is a small value that is started on an objective:
+losses in fewer iterations. An optimiser is a small value that starts runs on an objective:
 
 >>> GradientDescent(), Adam(learning_rate=0.02).betas
 (GradientDescent(learning_rate=0.2), (0.9, 0.999))
@@ -10,21 +10,55 @@ losses in fewer iterations. Each is a small value that is started on an objectiv
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import torch
 from torch import Tensor
 
-from lowrankgcn._validation import choice, invalid, positive_float
-from lowrankgcn.training.lbfgs import LBFGS
+from lowrankgcn._validation import positive_float
+from lowrankgcn.training.gradients import Stacked
 from lowrankgcn.training.objective import Objective
-from lowrankgcn.training.run import Optimizer, Run
-from lowrankgcn.training.stacked import Stacked
 
-__all__ = ["Adam", "GradientDescent", "OptimizerName", "as_optimizer"]
+__all__ = ["Adam", "GradientDescent", "Optimizer", "OptimizerName", "Run"]
 
 OptimizerName = Literal["gd", "adam", "lbfgs"]
+
+
+class Run(ABC):
+    """An optimiser applied to an objective."""
+
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
+
+    @abstractmethod
+    def iterate(self, slot: int) -> None:
+        """Make one step; store in `slot` the loss at its starting point."""
+
+    def losses(self, count: int) -> Tensor:
+        """Losses in the slots 0, …, count − 1, shape (count, s)."""
+        return self.objective.losses(count)
+
+    def state(self, restarts: Tensor) -> Any:
+        """State of some restarts, for :meth:`Optimizer.start`."""
+        return None
+
+
+class Optimizer(ABC):
+    """A frozen description of an optimiser.
+
+    Attributes
+    ----------
+    rotation_invariant : bool
+        Whether the iterates are the same in every orthonormal basis of the weights.
+    """
+
+    rotation_invariant: ClassVar[bool]
+
+    @abstractmethod
+    def start(self, objective: Objective, state: Any = None) -> Run:
+        """Start on an objective, or continue from the state of an earlier run."""
 
 
 @final
@@ -44,33 +78,27 @@ class GradientDescent(Optimizer):
     """
 
     learning_rate: float = 0.2
-    geometric = True
+    rotation_invariant = True
 
     def __post_init__(self) -> None:
         """Check the step."""
         positive_float(self.learning_rate, "learning_rate")
 
     def start(self, objective: Objective, state: Any = None) -> Run:
-        """Begin on an objective; there is no state."""
-        return _Descent(objective, self.learning_rate)
+        """Start on an objective; there is no state."""
+        return _GradientDescentRun(objective, self.learning_rate)
 
 
 @final
-class _Descent(Run):
+class _GradientDescentRun(Run):
     def __init__(self, objective: Objective, learning_rate: float) -> None:
-        self._objective = objective
-        objective.prepare_descent(learning_rate)
+        super().__init__(objective)
+        self._step = -learning_rate
 
     def iterate(self, slot: int) -> None:
         """Evaluate and update."""
-        self._objective.descend(slot)
-
-    def losses(self, count: int) -> Tensor:
-        """Losses before each of the last `count` updates."""
-        return self._objective.losses(0, count)
-
-    def state(self, restarts: Tensor) -> None:
-        """Nothing is carried from one iteration to the next."""
+        self.objective.evaluate(slot)
+        self.objective.parameters.flat.add_(self.objective.gradients.flat, alpha=self._step)
 
 
 @final
@@ -88,7 +116,7 @@ class Adam(Optimizer):
 
     Notes
     -----
-    The penalty enters through the gradient, so it is scaled like everything else in it.
+    The penalty is part of the gradient, so it is scaled with it.
 
     Examples
     --------
@@ -99,7 +127,7 @@ class Adam(Optimizer):
     learning_rate: float = 0.01
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
-    geometric = False
+    rotation_invariant = False
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -109,30 +137,25 @@ class Adam(Optimizer):
             positive_float(beta, "betas", zero=True, below=1.0)
 
     def start(self, objective: Objective, state: Any = None) -> Run:
-        """Begin, or go on with moments of an earlier run."""
-        return _AdamRun(objective, self, state)
+        """Start on an objective, or continue with the moments of an earlier run."""
+        if state is None:
+            state = (0, objective.parameters.zeros(), objective.parameters.zeros())
+        return _AdamRun(objective, self, *state)
 
 
 @final
 class _AdamRun(Run):
     def __init__(
-        self,
-        objective: Objective,
-        config: Adam,
-        state: tuple[int, list[Tensor], list[Tensor]] | None,
+        self, objective: Objective, config: Adam, count: int, mean: Stacked, square: Stacked
     ) -> None:
-        self._objective, self._config = objective, config
-        self._count = 0
-        self._mean, self._square = (objective.parameters.zeros() for _ in range(2))
-        if state is not None:
-            by_column = objective.parameters.by_column
-            self._count = state[0]
-            self._mean, self._square = (Stacked.of(x, by_column=by_column) for x in state[1:])
+        super().__init__(objective)
+        self._config = config
+        self._count, self._mean, self._square = count, mean, square
 
     def iterate(self, slot: int) -> None:
         """Evaluate and update."""
-        self._objective.evaluate(slot)
-        config, gradients = self._config, self._objective.gradients.flat
+        self.objective.evaluate(slot)
+        config, gradients = self._config, self.objective.gradients.flat
         self._count += 1
         first, second = config.betas
         step = config.learning_rate / (1.0 - first**self._count)
@@ -140,35 +163,10 @@ class _AdamRun(Run):
         self._mean.flat.lerp_(gradients, 1.0 - first)
         square = self._square.flat
         square.mul_(second).addcmul_(gradients, gradients, value=1.0 - second)
-        # The gradient has done its work: its array holds the denominator.
+        # The gradient is not needed any more: its array holds the denominator.
         torch.sqrt(square, out=gradients).div_(root).add_(config.eps)
-        self._objective.parameters.flat.addcdiv_(self._mean.flat, gradients, value=-step)
+        self.objective.parameters.flat.addcdiv_(self._mean.flat, gradients, value=-step)
 
-    def losses(self, count: int) -> Tensor:
-        """Losses before each of the last `count` updates."""
-        return self._objective.losses(0, count)
-
-    def state(self, restarts: Tensor) -> tuple[int, list[Tensor], list[Tensor]]:
-        """Moments of some of the restarts."""
+    def state(self, restarts: Tensor) -> tuple[int, Stacked, Stacked]:
+        """Moments of some restarts."""
         return self._count, self._mean.select(restarts), self._square.select(restarts)
-
-
-def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimizer:
-    """An optimiser by its name, with a step of one's own if wanted; optimisers as they are.
-
-    Examples
-    --------
-    >>> as_optimizer("adam", 0.02).learning_rate
-    0.02
-    """
-    if isinstance(optimizer, Optimizer):
-        if learning_rate is not None:
-            raise invalid("learning_rate", "None beside an optimizer that has one", learning_rate)
-        return optimizer
-    name = choice(optimizer, "optimizer", ("gd", "adam", "lbfgs"))
-    if name == "lbfgs":
-        if learning_rate is not None:
-            raise invalid("learning_rate", "None for L-BFGS, which searches", learning_rate)
-        return LBFGS()
-    kind = GradientDescent if name == "gd" else Adam
-    return kind() if learning_rate is None else kind(learning_rate)

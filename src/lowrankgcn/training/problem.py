@@ -1,14 +1,14 @@
-r"""What training needs to know of a network and its data, computed once.
+r"""The data that training needs of a network, its input and its labels, computed once.
 
-Only labelled rows enter the loss and the input never changes, so that the n nodes shrink to
+Only labelled rows enter the loss and the input never changes, so the n nodes reduce to
 
 * features F (m×q) and a basis B with
   :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]`,
-* a readout of the labelled rows of the kernels,
+* a readout: the labelled rows of the kernels,
 * for networks with more than one hidden layer, the kernels themselves.
 
-For a GCN the m rows are the n nodes, for a reduced-order GCN, and for a low-rank one whose nodes
-are elsewhere, the r eigenvectors.
+The m rows are the n nodes for a GCN. They are the r eigenvectors for a reduced-order GCN and for a
+low-rank GCN whose nodes are stored elsewhere.
 
 >>> import torch
 >>> F = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
@@ -31,22 +31,24 @@ from torch import Tensor
 
 from lowrankgcn.training.nodes import Nodes
 
-__all__ = ["Coordinates", "MatrixReadout", "OperatorReadout", "Readout", "TrainingProblem"]
+__all__ = ["Coordinates", "MatrixReadout", "OperatorReadout", "Product", "TrainingProblem"]
+
+Product = Callable[[Tensor], Tensor]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class MatrixReadout:
-    """The q labelled rows of the kernels as R_k = P diag(φ_k) Tᵀ with stored T, φ and P.
+    """The p labelled rows of the kernels as R_k = P diag(φ_k) Tᵀ with stored T, φ and P.
 
     Attributes
     ----------
-    tall : (m, p) Tensor, optional
-        T; the identity when omitted. Without `project` it holds the labelled rows themselves, as
-        columns and one kernel after the other: p = K·q.
-    responses : (K, p) Tensor, optional
+    tall : (m, c) Tensor, optional
+        T; the identity when omitted. Without `project` its columns are the labelled rows
+        themselves, one kernel after the other: c = K·p.
+    responses : (K, c) Tensor, optional
         φ_k; omitted for K = 1, where `project` contains it, or without `project`.
-    project : (q, p) Tensor, optional
+    project : (p, c) Tensor, optional
         P.
 
     Examples
@@ -69,7 +71,7 @@ class MatrixReadout:
 @final
 @dataclass(frozen=True, eq=False)
 class OperatorReadout:
-    """Labelled rows of the kernels through products, where there are too many to store.
+    """The labelled rows of the kernels through products, where they are too many to store.
 
     Attributes
     ----------
@@ -77,7 +79,7 @@ class OperatorReadout:
         H ↦ 𝒦_k[I,:] H for each kernel.
     propagations : sequence of callable
         H ↦ 𝒦_k H for each kernel.
-    index : (q,) Tensor
+    index : (p,) Tensor
     n_nodes : int
 
     Examples
@@ -89,58 +91,53 @@ class OperatorReadout:
     (tensor([[1., 3.]]), tensor([[1., 3.]]))
     """
 
-    rows: Sequence[Callable[[Tensor], Tensor]]
-    propagations: Sequence[Callable[[Tensor], Tensor]]
+    rows: Sequence[Product]
+    propagations: Sequence[Product]
     index: Tensor
     n_nodes: int
 
     def product(self, H: Tensor) -> Tensor:
-        """The parts 𝒦_k[I,:] H below each other, shape (K·q, c)."""
+        """Stack the products 𝒦_k[I,:] H, shape (K·p, c)."""
         return torch.cat([rows(H) for rows in self.rows])
 
     def adjoint(self, G: Tensor) -> Tensor:
-        """Σ_k 𝒦_k[:,I] G_k, shape (n, c), by symmetry."""
+        """Compute Σ_k 𝒦_k[:,I] G_k by symmetry, shape (n, c)."""
         result = G.new_zeros(self.n_nodes, G.shape[1])
         for part, propagate in zip(G.chunk(len(self.rows)), self.propagations, strict=True):
-            scattered = G.new_zeros(result.shape).index_add_(0, self.index, part)
-            result += propagate(scattered)
+            result += propagate(torch.zeros_like(result).index_add_(0, self.index, part))
         return result
-
-
-Readout = MatrixReadout | OperatorReadout
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class TrainingProblem:
-    """A network, its input and its labels, as training sees them.
+    """A network, its input and its labels in the form that training uses.
 
     Attributes
     ----------
     widths : tuple of int
         (N_0, …, N_L).
     features : (m, q) Tensor
-        F; for a single layer m is the number of labelled rows.
+        F; m is the number of labelled rows for a single layer.
     readout : MatrixReadout or OperatorReadout
         Labelled rows of the kernels; not used for a single layer.
     targets : (p, C) Tensor
         Class indicators or distributions of the p labelled rows.
     sample_weight : (p,) or (s, p) Tensor
-        Weights of the mean cross-entropy, of sum one; the same for all restarts, or each its own.
+        Weights of the mean cross-entropy with sum one, common to all restarts or one row for each.
     basis : (K·N_0, q) Tensor, optional
         B; the identity when omitted.
     orthonormal : bool
-        Whether the columns of the basis are.
+        Whether the columns of the basis are orthonormal.
     propagations : sequence of callable
-        H ↦ 𝒦_k H on m nodes; only used between hidden layers.
+        H ↦ 𝒦_k H on m nodes, between hidden layers.
     n_kernels : int
         K.
     activation : str
         A name of :data:`lowrankgcn.training.ACTIVATIONS`.
-    bias : bool
     dropout : float
     nodes : Nodes, optional
-        Where hidden layers live if the m rows are the r eigenvectors of a low-rank network.
+        The nodes of hidden layers if the m rows are the r eigenvectors of a low-rank network.
 
     Examples
     --------
@@ -156,15 +153,14 @@ class TrainingProblem:
 
     widths: tuple[int, ...]
     features: Tensor
-    readout: Readout
+    readout: MatrixReadout | OperatorReadout
     targets: Tensor
     sample_weight: Tensor
     basis: Tensor | None = None
     orthonormal: bool = False
-    propagations: Sequence[Callable[[Tensor], Tensor]] = ()
+    propagations: Sequence[Product] = ()
     n_kernels: int = 1
     activation: str = "relu"
-    bias: bool = False
     dropout: float = 0.0
     nodes: Nodes | None = None
 
@@ -174,7 +170,7 @@ class TrainingProblem:
         return len(self.widths) - 1
 
     def select(self, restarts: Tensor) -> TrainingProblem:
-        """The problem of some of the restarts, where each has weights of its own."""
+        """Return the problem of some restarts, where each has its own sample weights."""
         if self.sample_weight.ndim == 1:
             return self
         return replace(self, sample_weight=self.sample_weight[restarts])
@@ -186,8 +182,8 @@ class TrainingProblem:
         if self.depth == 1:
             return 2 * m * q * self.widths[-1]
         tall = self.readout.tall if isinstance(self.readout, MatrixReadout) else None
-        p = 0 if tall is None else tall.shape[1]
-        return 2 * m * (q + p) * sum(self.widths[1:-1])
+        columns = 0 if tall is None else tall.shape[1]
+        return 2 * m * (q + columns) * sum(self.widths[1:-1])
 
 
 @final
@@ -195,10 +191,10 @@ class TrainingProblem:
 class Coordinates:
     r"""First-layer weights in an orthonormal basis Q of the features' row space.
 
-    Features see QᵀΘ only. The rest of each column of Θ keeps its direction for ever, since nothing
-    but the penalty acts on it, and is one more coordinate: its length. This is a rotation of each
-    column, so that gradient descent and L-BFGS take the same way in q + 1 numbers per column as in
-    K·N_0; Adam, which is no geometric method, does not.
+    The features meet QᵀΘ only. The rest of each column of Θ keeps its direction, since only the
+    penalty acts on it, and its length is one more coordinate. This is a rotation of each column:
+    gradient descent and L-BFGS have the same iterates in q + 1 numbers per column as in K·N_0.
+    Adam is not invariant under rotations and needs the weights themselves.
 
     Attributes
     ----------
@@ -212,17 +208,17 @@ class Coordinates:
     directions: Tensor
 
     @staticmethod
-    def enter(weight: Tensor, basis: Tensor) -> tuple[Coordinates, Tensor]:
-        """The coordinate system of transposed weights (s, N_1, K·N_0), and their coordinates.
+    def from_weights(weight: Tensor, basis: Tensor) -> tuple[Coordinates, Tensor]:
+        """Return the system of transposed weights (s, N_1, K·N_0), and their coordinates.
 
         Examples
         --------
         >>> import torch
         >>> Q = torch.tensor([[1.0], [0.0], [0.0]])
-        >>> system, inside = Coordinates.enter(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
+        >>> system, inside = Coordinates.from_weights(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
         >>> inside
         tensor([[[2., 5.]]])
-        >>> system.leave(inside)
+        >>> system.to_weights(inside)
         tensor([[[2., 3., 4.]]])
         """
         precise, Q = weight.double(), basis.double()
@@ -233,10 +229,10 @@ class Coordinates:
         coordinates = torch.cat([inside, length], dim=2).to(weight.dtype)
         return Coordinates(basis, directions.to(weight.dtype)), coordinates
 
-    def leave(self, coordinates: Tensor) -> Tensor:
-        """Transposed weights (s, N_1, K·N_0) from their coordinates (s, N_1, q + 1)."""
+    def to_weights(self, coordinates: Tensor) -> Tensor:
+        """Return transposed weights (s, N_1, K·N_0) from coordinates (s, N_1, q + 1)."""
         return coordinates[..., :-1] @ self.basis.T + coordinates[..., -1:] * self.directions
 
     def select(self, restarts: Tensor) -> Coordinates:
-        """The system of some of the restarts."""
+        """Return the system of some restarts."""
         return Coordinates(self.basis, self.directions[restarts])

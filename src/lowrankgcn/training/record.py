@@ -1,9 +1,8 @@
-"""What training leaves behind: weights, losses and times of all restarts."""
+"""Results of training: weights, losses and times of all restarts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -16,8 +15,9 @@ from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN, SpectralConv
 from lowrankgcn.nn.linear_map import as_index
 from lowrankgcn.training.features import Features, TensorFeatures
+from lowrankgcn.training.problem import Product
 from lowrankgcn.training.reduction import first_product
-from lowrankgcn.training.threads import threads_for
+from lowrankgcn.training.threads import limit_threads
 
 __all__ = ["TrainingRecord"]
 
@@ -25,26 +25,26 @@ __all__ = ["TrainingRecord"]
 @final
 @dataclass(frozen=True, eq=False)
 class TrainingRecord:
-    """Trained weights of s restarts and how they came about.
+    """Trained weights and training history of s restarts.
 
     Attributes
     ----------
     weights : tuple of (s, K, N_{l-1}, N_l) Tensor
         Weights of each layer.
     biases : tuple of (s, N_l) Tensor
-        Biases of each layer; empty for a network without.
+        Biases of each layer; empty for a network without biases.
     loss_curve : (T, s) array
         Loss before each update, NaN after a restart has stopped.
     n_iter : (s,) array
-        Updates made; for a diverged restart those whose loss was still finite.
+        Number of updates; for a diverged restart, those with a finite loss.
     converged : (s,) array of bool
         Whether early stopping ended the restart.
     diverged : (s,) array of bool
-        Whether the loss became infinite or NaN; the weights are of no use then.
+        Whether the loss became infinite or NaN, which makes the weights useless.
     seeds : tuple of int
         Seed of each restart.
     setup_seconds, training_seconds : float
-        Time for preparing the problem and for all iterations.
+        Time of the set-up and of all iterations.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class TrainingRecord:
         return int(np.argmin(self.final_loss))
 
     def __repr__(self) -> str:
-        """Number of restarts, iterations and the best loss."""
+        """Show the number of restarts and iterations, and the best loss."""
         fate = f", {int(self.diverged.sum())} diverged" if self.diverged.any() else ""
         return (
             f"TrainingRecord({self.n_restarts} restarts, {int(self.n_iter.max())} iterations, "
@@ -106,7 +106,7 @@ class TrainingRecord:
 
     @torch.no_grad()
     def logits(self, network: Network, X: Any, rows: Any = None) -> Tensor:
-        """Logits of every restart, without touching the network's own weights.
+        """Compute the logits of every restart; the network keeps its own weights.
 
         Parameters
         ----------
@@ -114,7 +114,7 @@ class TrainingRecord:
             The trained network, or one of the same widths on another graph.
         X : (n, N_0) Tensor, array or Features
         rows : (p,) integers or (n,) mask, optional
-            Rows to compute; all when omitted.
+            Rows to compute, all when omitted.
 
         Returns
         -------
@@ -122,25 +122,22 @@ class TrainingRecord:
 
         Notes
         -----
-        Products of kernels with X are computed once for all restarts; beside the result the memory
+        Products of kernels with X are computed once for all restarts. The memory besides the result
         is that of one restart.
         """
         given = self._features(network, X)
         index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
-        with threads_for(math.prod(given.shape)):
-            if isinstance(network, ReducedOrderGCN):
-                parts = [network.project(H, index) for H in self.coefficients(network, given)]
-                if self.biases:
-                    parts = [H + bias for H, bias in zip(parts, self.biases[-1], strict=True)]
-                return torch.stack(parts)
-            first = first_product(network, given)
-            return torch.stack(
-                [self._logits(network, first, index, j) for j in range(self.n_restarts)]
-            )
+        with limit_threads(math.prod(given.shape)):
+            if not isinstance(network, ReducedOrderGCN):
+                return self._all_logits(network, given, index)
+            parts = [network.project(H, index) for H in self.coefficients(network, given)]
+            if self.biases:
+                parts = [H + bias for H, bias in zip(parts, self.biases[-1], strict=True)]
+            return torch.stack(parts)
 
     @torch.no_grad()
     def coefficients(self, network: ReducedOrderGCN, X: Any) -> Tensor:
-        """What eigenvectors are multiplied by: logits are U times this, and the last bias.
+        """Compute the spectral logits X̂ of every restart: logits are U X̂ plus the last bias.
 
         Parameters
         ----------
@@ -151,32 +148,32 @@ class TrainingRecord:
         -------
         (s, r, C) Tensor
         """
-        first = first_product(network, self._features(network, X))
-        return torch.stack([self._logits(network, first, None, j) for j in range(self.n_restarts)])
+        return self._all_logits(network, self._features(network, X), None)
 
     def _features(self, network: Network, X: Any) -> Features:
         self._check(network)
-        if not isinstance(X, Features):
-            X = torch.as_tensor(X).to(self.weights[0])
-        if tuple(X.shape) != (network.n_nodes, network.widths[0]):
-            expected = f"shape ({network.n_nodes}, {network.widths[0]})"
-            raise invalid("X", expected, f"shape {tuple(X.shape)}")
-        given = X if isinstance(X, Features) else TensorFeatures(X)
+        given = (
+            X if isinstance(X, Features) else TensorFeatures(torch.as_tensor(X).to(self.weights[0]))
+        )
+        expected = (network.n_nodes, network.widths[0])
+        if given.shape != expected:
+            raise invalid("X", f"shape {expected}", f"shape {given.shape}")
         if given.nodes is not None and not isinstance(network, ReducedOrderGCN):
-            raise invalid("X", "features of the network's own nodes", "rows that stand for others")
+            raise invalid("X", "features of the network's own nodes", "nodes stored elsewhere")
         return given
 
+    def _all_logits(self, network: Network, X: Features, index: Tensor | None) -> Tensor:
+        """Compute logits of rows, or of eigenvectors without the last bias, for all restarts."""
+        first = first_product(network, X)
+        parts = [self._logits(network, first, index, j) for j in range(self.n_restarts)]
+        return torch.stack(parts)
+
     def _logits(
-        self,
-        network: Network,
-        first: Callable[[Tensor], Tensor],
-        index: Tensor | None,
-        restart: int,
+        self, network: Network, first: Product, index: Tensor | None, restart: int
     ) -> Tensor:
-        """Logits of rows, or those of eigenvectors without the last bias."""
-        H = first(self.weights[0][restart].flatten(0, 1))
         last = len(self.weights) - 1
         reduced = isinstance(network, ReducedOrderGCN)
+        H = first(self.weights[0][restart].flatten(0, 1))
         for layer in range(last + 1):
             chosen = index if layer == last else None
             if layer > 0:
@@ -192,14 +189,12 @@ class TrainingRecord:
     def _convolve(
         self, network: Network, H: Tensor, layer: int, restart: int, index: Tensor | None
     ) -> Tensor:
-        total: Tensor | None = None
+        parts = []
         for module, weight in zip(network.propagations, self.weights[layer][restart], strict=True):
             assert isinstance(module, Propagation)
             inner = H @ weight
-            part = module(inner) if index is None else module.rows(index, inner)
-            total = part if total is None else total + part
-        assert total is not None
-        return total
+            parts.append(module(inner) if index is None else module.rows(index, inner))
+        return sum(parts[1:], parts[0])
 
     def _check(self, network: Any) -> None:
         if not isinstance(network, Network):

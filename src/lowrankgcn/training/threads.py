@@ -1,7 +1,8 @@
-"""One thread where a second one would cost more than it does."""
+"""Thread limits of torch for small problems."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,33 +10,43 @@ import torch
 
 from lowrankgcn._parallel import single_threaded_blas
 
-__all__ = ["threads_for"]
+__all__ = ["limit_threads"]
 
+# Multiplications at a time from which several threads are faster than one.
 _SMALL_WORK = 3 * 10**7
+_lock = threading.Lock()
 
 
 @contextmanager
-def threads_for(work: int) -> Iterator[None]:
-    """Hold torch and the BLAS to one thread for less than 3e7 multiplications at a time.
+def limit_threads(work: int) -> Iterator[None]:
+    """Limit torch and the BLAS to one thread for less than 3e7 multiplications at a time.
 
-    Larger work gets what the caller has set, which is also restored afterwards. Threads that wait
-    for each other after each small product are slower than one, and a thousandfold beside a busy
-    neighbour.
+    Threads that wait for each other after each small product are slower than one thread, and a
+    thousand times slower on a busy machine. The limit holds for the calling thread only, and is
+    lifted at the end of the ``with`` block.
 
     Examples
     --------
     >>> before = torch.get_num_threads()
-    >>> with threads_for(1000):
+    >>> with limit_threads(1000):
     ...     print(torch.get_num_threads())
     1
     >>> torch.get_num_threads() == before
     True
     """
-    before = torch.get_num_threads()
-    if work > _SMALL_WORK or before == 1:
+    with _lock:
+        before = torch.get_num_threads()
+        limited = work <= _SMALL_WORK and before > 1
+        if limited:
+            # This sets the number of this thread and the default of all threads that use torch for
+            # the first time later. Another thread resets the default.
+            torch.set_num_threads(1)
+            resetting = threading.Thread(target=torch.set_num_threads, args=(before,))
+            resetting.start()
+            resetting.join()
+    if not limited:
         yield
         return
-    torch.set_num_threads(1)
     try:
         with single_threaded_blas():
             yield

@@ -1,4 +1,4 @@
-"""Training of all restarts of a network in one batch.
+"""Training of all restarts of a network in batches.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> from lowrankgcn.training import train
@@ -24,30 +24,29 @@ from rich.progress import Progress
 from torch import Tensor
 
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn._progress import Listener, listener
-from lowrankgcn._validation import (
-    choice,
-    invalid,
-    positive_float,
-    positive_int,
-    random_generator,
-)
+from lowrankgcn._progress import listener
+from lowrankgcn._validation import invalid, positive_int, random_generator
 from lowrankgcn.nn import Network, SpectralConv
-from lowrankgcn.training.batch import Outcome, Settings, train_batch
-from lowrankgcn.training.data import as_features, as_index, as_targets, as_weights
+from lowrankgcn.training.arguments import (
+    as_features,
+    as_index,
+    as_settings,
+    as_targets,
+    as_weights,
+)
+from lowrankgcn.training.batch import Outcome, train_batch
 from lowrankgcn.training.lbfgs import LBFGS
-from lowrankgcn.training.optimizers import OptimizerName, as_optimizer
+from lowrankgcn.training.optimizers import Optimizer, OptimizerName
 from lowrankgcn.training.problem import TrainingProblem
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
-from lowrankgcn.training.run import Optimizer
-from lowrankgcn.training.threads import threads_for
+from lowrankgcn.training.threads import limit_threads
 
 __all__ = ["initial_weights", "train"]
 
-# A batch of restarts is large enough when its activations have so many entries ...
+# Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
+# larger products are not faster, and several batches can share the cores.
 _BATCH_ENTRIES = 2**17
-# ... or so many columns: larger products are not faster, and several batches can share the cores.
 _BATCH_COLUMNS = 128
 
 
@@ -82,8 +81,8 @@ def train(
     Parameters
     ----------
     network : GCN or ReducedOrderGCN
-        Not changed; see :meth:`TrainingRecord.load_into`. Its type and device are those of the
-        training; its activation must be a named one.
+        Not changed; see :meth:`TrainingRecord.load_into`. Training uses its dtype and device; its
+        activation must be a named one.
     X : (n, N_0) array, Tensor or Features
         Input features.
     index : (p,) integers or (n,) mask
@@ -94,26 +93,26 @@ def train(
     random_state : None, int or Generator
         Source of the seeds.
     seeds : sequence of int, optional
-        Seed of each copy, less than 2³², instead of `n_restarts` and `random_state`. A seed means
+        Seed of each copy, less than 2³², instead of `n_restarts` and `random_state`. A seed gives
         the same training in every batch, to rounding.
     optimizer : {"gd", "adam", "lbfgs"} or Optimizer
     learning_rate : float, optional
-        0.2 for gradient descent and 0.01 for Adam when omitted; L-BFGS searches its steps.
+        0.2 for gradient descent and 0.01 for Adam when omitted; L-BFGS uses a line search.
     max_iter : int
     l2_penalty : float
         ρ.
     decay : {"first", "all"}
-        Whether the penalty counts the first layer's weights only, or those of all layers.
+        Whether the penalty counts the weights of the first layer or of all layers.
     sample_weight : (p,) array, optional
         Weights in the mean, divided by their sum.
     class_weight : "balanced", (C,) array or mapping, optional
-        Multiplied to them.
+        Factors of the sample weights; "balanced" gives all classes the same total weight.
     early_stopping : bool
         Stop a restart when its loss has not fallen by more than `tol` in `patience` iterations.
     tol, patience
         See `early_stopping`.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
 
     Returns
     -------
@@ -126,9 +125,9 @@ def train(
 
     Notes
     -----
-    Beside the set-up (:func:`lowrankgcn.training.training_problem`), an iteration of an L-GCN with
-    one hidden layer costs O(n s N_1 (r + min(r, p))), of an R-GCN O(s r N_1 r), whatever n. Small
-    problems are computed by one thread. The same call gives the same bits.
+    After the set-up (:func:`lowrankgcn.training.training_problem`), an iteration with one hidden
+    layer costs O(n s N_1 (r + min(r, p))) for an L-GCN and O(s r N_1 r) for an R-GCN, independent
+    of n. Small problems use one thread. The same call on the same machine gives the same result.
 
     Examples
     --------
@@ -146,13 +145,8 @@ def train(
     started = time.perf_counter()
     if not isinstance(network, Network):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
-    settings = Settings(
-        optimizer=as_optimizer(optimizer, learning_rate),
-        max_iter=positive_int(max_iter, "max_iter"),
-        l2_penalty=positive_float(l2_penalty, "l2_penalty", zero=True),
-        decay=choice(decay, "decay", ("first", "all")),
-        patience=positive_int(patience, "patience") if early_stopping else None,
-        tol=positive_float(tol, "tol", zero=True),
+    settings = as_settings(
+        optimizer, learning_rate, max_iter, l2_penalty, decay, patience, tol, early_stopping
     )
     if network.dropout.p and isinstance(settings.optimizer, LBFGS):
         raise invalid("optimizer", "'gd' or 'adam' with dropout, whose loss is random", "L-BFGS")
@@ -160,34 +154,32 @@ def train(
     features, rows = as_features(X, network), as_index(index, network)
     classes = as_targets(targets, len(rows), network.widths[-1])
     weighting = as_weights(sample_weight, class_weight, classes)
-    like = next(network.parameters())
-    labels, mean = (torch.as_tensor(array).to(like.detach()) for array in (classes, weighting))
-    # Set-up is a few large products: it may use all threads unless the whole is small.
-    with threads_for(math.prod(features.shape) * len(network.propagations)):
+    like = next(network.parameters()).detach()
+    labels, mean = (torch.as_tensor(array).to(like) for array in (classes, weighting))
+    # Set-up is a few large products, which use all threads unless the input is small.
+    with limit_threads(math.prod(features.shape) * len(network.propagations)):
         problem = training_problem(network, features, rows, labels, mean)
     weights, biases, generators = initial_weights(network, drawn)
     outcome = Outcome.empty(settings.max_iter, len(drawn))
-    prepared = time.perf_counter()
     size = _batch_size(problem)
-    with _bar(progress, outcome) as advance:
+    # Several batches run in threads of their own.
+    work = problem.work * len(drawn) if len(drawn) <= size else 0
+    prepared = time.perf_counter()
+    with _progress(progress, outcome.loss_curve.size) as advance:
 
         def train_some(start: int, stop: int) -> None:
-            train_batch(
-                problem,
-                settings,
-                [weight[start:stop] for weight in weights],
-                [bias[start:stop] for bias in biases],
-                generators[start:stop],
-                outcome.restarts(start, stop),
-                advance,
-            )
+            with limit_threads(work):
+                train_batch(
+                    problem,
+                    settings,
+                    [weight[start:stop] for weight in weights],
+                    [bias[start:stop] for bias in biases],
+                    generators[start:stop],
+                    outcome.restarts(start, stop),
+                    advance,
+                )
 
-        if len(drawn) <= size:
-            with threads_for(problem.work * len(drawn)):
-                train_some(0, len(drawn))
-        else:  # whole batches in threads of their own, which need not wait for each other
-            with threads_for(0):
-                map_chunks(train_some, len(drawn), size)
+        map_chunks(train_some, len(drawn), size)
     return TrainingRecord(
         weights=tuple(
             torch.stack(weight.mT.chunk(problem.n_kernels, dim=1), dim=1) for weight in weights
@@ -204,7 +196,7 @@ def train(
 
 
 def _batch_size(problem: TrainingProblem) -> int:
-    """Restarts in one batch; never a question of how many threads there are, for the same bits."""
+    """Return the restarts per batch, independent of the number of threads."""
     width = max(problem.widths[1:])
     return max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
 
@@ -213,7 +205,7 @@ def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
     if seeds is None:
         count = positive_int(n_restarts, "n_restarts")
         return tuple(random_generator(random_state).integers(2**31, size=count).tolist())
-    # Torch's generators look at 32 bits of a seed: larger ones would be others again.
+    # Torch's generators use 32 bits of a seed.
     given = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**32 - 1) for seed in seeds)
     if not given:
         raise invalid("seeds", "at least one", "none")
@@ -224,7 +216,7 @@ def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
 def initial_weights(
     network: Network, seeds: Sequence[int]
 ) -> tuple[list[Tensor], list[Tensor], list[torch.Generator]]:
-    """Transposed initial weights, biases and generators, drawn as the network draws its own."""
+    """Draw transposed weights and biases as the network does; return them and the generators."""
     convs = [conv for conv in network.convs if isinstance(conv, SpectralConv)]
     kept = [parameter.detach().clone() for parameter in network.parameters()]
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -244,22 +236,19 @@ def initial_weights(
 
 
 @contextmanager
-def _bar(show: bool, outcome: Outcome) -> Iterator[Callable[[int], None]]:
-    told = listener()
-    if not show:
-        yield (lambda _: None) if told is None else _telling(told, outcome.loss_curve.size)
+def _progress(show: bool, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function of the iterations done since its last call, which reports the progress."""
+    if show:
+        with Progress() as bar:
+            task = bar.add_task("training", total=total)
+            yield lambda count: bar.advance(task, count)
         return
-    with Progress() as progress:
-        task = progress.add_task("training", total=outcome.loss_curve.size)
-        yield lambda count: progress.advance(task, count)
-
-
-def _telling(told: Listener, total: int) -> Callable[[int], None]:
-    done = 0
+    report, done = listener(), 0  # batches run in threads without the caller's context
 
     def advance(count: int) -> None:
         nonlocal done
         done += count
-        told("training", done, total)
+        if report is not None:
+            report("training", done, total)
 
-    return advance
+    yield advance

@@ -1,4 +1,4 @@
-"""Checks of what training is given: features, labelled rows, targets and their weights."""
+"""Validation of the arguments of training: features, labels, weights and optimiser."""
 
 from __future__ import annotations
 
@@ -10,16 +10,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn._validation import finite_array, invalid, node_index
+from lowrankgcn._validation import (
+    choice,
+    finite_array,
+    invalid,
+    node_index,
+    positive_float,
+    positive_int,
+)
 from lowrankgcn.nn import Network
 from lowrankgcn.nn.linear_map import checked_block
+from lowrankgcn.training.batch import Settings
 from lowrankgcn.training.features import Features, TensorFeatures
+from lowrankgcn.training.lbfgs import LBFGS
+from lowrankgcn.training.optimizers import Adam, GradientDescent, Optimizer
 
-__all__ = ["as_features", "as_index", "as_targets", "as_weights"]
+__all__ = ["as_features", "as_index", "as_optimizer", "as_settings", "as_targets", "as_weights"]
 
 
 def as_features(X: Any, network: Network) -> Features:
-    """X, an array or tensor (n, N_0), in the network's type and on its device."""
+    """Return X (n, N_0) in the dtype and on the device of the network."""
     if isinstance(X, Features):
         wanted = (network.n_nodes, network.widths[0])
         if X.shape != wanted:
@@ -34,7 +44,7 @@ def as_features(X: Any, network: Network) -> Features:
 
 
 def as_index(index: Any, network: Network) -> Tensor:
-    """Labelled rows, at least one."""
+    """Return the labelled rows, at least one."""
     array = index.detach().cpu().numpy() if isinstance(index, Tensor) else index
     rows = node_index(array, "index", network.n_nodes)
     if not len(rows):
@@ -43,7 +53,7 @@ def as_index(index: Any, network: Network) -> Tensor:
 
 
 def as_targets(targets: Any, n_labelled: int, n_classes: int) -> NDArray[np.float64]:
-    """Class numbers (p,) or distributions (p, C) as distributions.
+    """Return class numbers (p,) or distributions (p, C) as distributions.
 
     Examples
     --------
@@ -71,14 +81,14 @@ def as_targets(targets: Any, n_labelled: int, n_classes: int) -> NDArray[np.floa
 def as_weights(
     sample_weight: Any, class_weight: Any, targets: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Weights of the labelled rows in the mean cross-entropy, of sum one.
+    """Return the weights of labelled rows in the mean cross-entropy, with sum one.
 
     Parameters
     ----------
     sample_weight : (p,) array, optional
     class_weight : "balanced", (C,) array or mapping, optional
-        A row of a distribution gets the mean weight of its classes. "balanced" gives every class
-        that occurs the same total; a mapping leaves classes that it does not name at one.
+        The weight of a row with a distribution is the mean over its classes. "balanced" gives every
+        class that occurs the same total; classes missing in a mapping have weight one.
     targets : (p, C) array
 
     Examples
@@ -118,3 +128,45 @@ def _class_weights(given: Any, totals: NDArray[np.float64], classes: int) -> NDA
     if values.shape != (classes,) or not np.isfinite(values).all() or values.min() < 0:
         raise invalid("class_weight", f"{classes} numbers >= 0", repr(given))
     return values
+
+
+def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimizer:
+    """Return an optimiser by its name and learning rate; return optimisers as they are.
+
+    Examples
+    --------
+    >>> as_optimizer("adam", 0.02).learning_rate
+    0.02
+    """
+    if isinstance(optimizer, Optimizer):
+        if learning_rate is not None:
+            raise invalid("learning_rate", "None beside an optimizer that has one", learning_rate)
+        return optimizer
+    name = choice(optimizer, "optimizer", ("gd", "adam", "lbfgs"))
+    if name == "lbfgs":
+        if learning_rate is not None:
+            raise invalid("learning_rate", "None for L-BFGS, which searches", learning_rate)
+        return LBFGS()
+    kind = GradientDescent if name == "gd" else Adam
+    return kind() if learning_rate is None else kind(learning_rate)
+
+
+def as_settings(
+    optimizer: Any,
+    learning_rate: Any,
+    max_iter: Any,
+    l2_penalty: Any,
+    decay: Any,
+    patience: Any = 1,
+    tol: Any = 0.0,
+    early_stopping: bool = False,
+) -> Settings:
+    """Check the options of :func:`lowrankgcn.training.train` that control the iterations."""
+    return Settings(
+        optimizer=as_optimizer(optimizer, learning_rate),
+        max_iter=positive_int(max_iter, "max_iter"),
+        l2_penalty=positive_float(l2_penalty, "l2_penalty", zero=True),
+        decay=choice(decay, "decay", ("first", "all")),
+        patience=positive_int(patience, "patience") if early_stopping else None,
+        tol=positive_float(tol, "tol", zero=True),
+    )
