@@ -16,5 +16,5 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 
 myst_enable_extensions = ["dollarmath"]
-# Members of a class stand in its own page; a table of them above would only repeat them.
+# autodoc lists the members of a class; an additional table would repeat them.
 numpydoc_show_class_members = False

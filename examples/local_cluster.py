@@ -1,6 +1,6 @@
-"""A table in Parquet files on a Dask cluster of this machine.
+"""Classify a table in Parquet files on a local Dask cluster.
 
-Run it with ``python examples/local_cluster.py``; on a larger cluster only the client changes:
+Run it with ``python examples/local_cluster.py``. For a larger cluster, change only the client:
 ``Client("tcp://scheduler:8786")``.
 """
 
@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 
 
 def write_files(folder: Path) -> None:
-    """Eight files of 10 000 rows; forty rows have a class in the column "kind"."""
+    """Write eight files of 10 000 rows; forty rows have a class in the column "kind"."""
     rng = np.random.default_rng(0)
     for number in range(8):
         hidden = rng.integers(0, 3, 10_000)
@@ -34,11 +34,11 @@ def write_files(folder: Path) -> None:
 
 
 def main() -> None:
-    """Fit, and count the classes of all rows."""
-    with tempfile.TemporaryDirectory() as there:
-        write_files(Path(there))
+    """Fit a classifier and count the predicted classes of all rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder))
         with LocalCluster(n_workers=2, threads_per_worker=1) as cluster, Client(cluster):
-            table = dd.read_parquet(f"{there}/*.parquet")
+            table = dd.read_parquet(f"{folder}/*.parquet")
             classifier = lg.GCNClassifier(random_state=0)
             classifier.fit(table.drop(columns="kind"), table["kind"])
             print(classifier.graph_)
