@@ -37,7 +37,7 @@ COLUMNS = 21
 HYPEREDGES = 112
 LABELLED = 200
 BLOCK = 500_000
-RANK, HIDDEN, STEPS = 30, 32, 200  # what the classifier takes by default
+RANK, HIDDEN, STEPS = 30, 32, 200  # defaults of the classifier
 
 # 21 columns with 112 values: 14 columns of 5 and 7 columns of 6.
 LEVELS = [5 + (j % 3 == 0) for j in range(COLUMNS)]
@@ -45,7 +45,7 @@ assert sum(LEVELS) == HYPEREDGES
 
 
 def table(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Categories that follow one of three hidden classes more often than not, and the class."""
+    """Return categories that depend on one of three hidden classes, and the classes."""
     rng = np.random.default_rng(seed)
     hidden = rng.integers(0, 3, n, dtype=np.int8)
     columns = {}
@@ -58,7 +58,7 @@ def table(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def labels(hidden: np.ndarray) -> np.ndarray:
-    """Two hundred of them, −1 for the rest."""
+    """Return 200 of the classes, and −1 for the other rows."""
     y = np.full(len(hidden), -1, np.int8)
     chosen = np.random.default_rng(1).choice(len(hidden), LABELLED, replace=False)
     y[chosen] = hidden[chosen]
@@ -66,7 +66,7 @@ def labels(hidden: np.ndarray) -> np.ndarray:
 
 
 def peak_megabytes() -> float:
-    """Largest memory of this process so far."""
+    """Return the peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
@@ -101,7 +101,7 @@ def run_points(n: int) -> dict[str, Any]:
 
 
 def run_paper(n: int) -> dict[str, Any]:
-    """SciPy's svds of the sparse incidence, then 200 steps of one R-GCN in plain PyTorch."""
+    """Run svds of the sparse incidence matrix, then 200 steps of one R-GCN in plain PyTorch."""
     import scipy.sparse as sp
     import scipy.sparse.linalg as spla
     import torch
@@ -142,23 +142,23 @@ def run_paper(n: int) -> dict[str, Any]:
 
 
 def cloud(n: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Points of the spiral, and the class."""
+    """Return points of the spiral and their classes."""
     spiral = lg.datasets.load_spiral(n // 5, random_state=seed)
     return pd.DataFrame(spiral.data, columns=list("xyz")), spiral.target.astype(np.int8)
 
 
 def run_files(n: int, folder: Path) -> dict[str, Any]:
-    """Write blocks of half a million rows, the labels of the first of them in a column "class"."""
+    """Write a table in blocks of 500 000 rows; the first block has labels in the column "class"."""
     return write_files(n, folder, table)
 
 
 def run_cloud(n: int, folder: Path) -> dict[str, Any]:
-    """The same for points."""
+    """Write points in blocks of 500 000 rows."""
     return write_files(n, folder, cloud)
 
 
 def write_files(n: int, folder: Path, draw: Any) -> dict[str, Any]:
-    """Write blocks of what `draw` gives for a number of rows and a seed."""
+    """Write blocks drawn by `draw`, a function of the number of rows and a seed."""
     folder.mkdir()
     begin = time.perf_counter()
     for number, start in enumerate(range(0, n, BLOCK)):
@@ -171,7 +171,7 @@ def write_files(n: int, folder: Path, draw: Any) -> dict[str, Any]:
 
 
 def run_dask(n: int, folder: Path) -> dict[str, Any]:
-    """Fit to the files and classify all rows, and read them once with nothing else to do."""
+    """Fit to the files and classify all rows; also measure the time to read them once."""
     import dask.dataframe as dd
 
     from distributed import Client, LocalCluster
@@ -205,7 +205,7 @@ def run_dask(n: int, folder: Path) -> dict[str, Any]:
 
 
 def run_passes(n: int, folder: Path) -> dict[str, Any]:
-    """Processor seconds of each pass in this process, and bytes of what a block gives."""
+    """Measure processor seconds of each pass in this process, and bytes of each block result."""
     import dask
     import dask.dataframe as dd
 
@@ -253,7 +253,7 @@ def run_passes(n: int, folder: Path) -> dict[str, Any]:
 
 
 def _warm() -> None:
-    """Import what is needed, so that no step has to."""
+    """Import all modules before measuring."""
     import lowrankgcn.estimators
 
     if find_spec("dask") is not None:
@@ -261,12 +261,12 @@ def _warm() -> None:
 
 
 def _touch(block: pd.DataFrame) -> pd.Series:
-    """Bytes of a block, which has to be read for it."""
+    """Return the size of a block in bytes."""
     return pd.Series([int(block.memory_usage(deep=True).sum())])
 
 
 class _Watch:
-    """Seconds on the clock, and of the processors of this process and all workers."""
+    """Measure elapsed seconds, and processor seconds of this process and all workers."""
 
     def __init__(self, client: Any) -> None:
         self.client = client

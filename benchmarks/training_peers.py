@@ -1,7 +1,7 @@
-"""Training the way the paper describes it: what the explicit gradients are measured against.
+"""Training as described in the paper, for comparison with the explicit gradients.
 
-Nothing here imports the library, so that the peers stay what a user would write without it: plain
-PyTorch with autograd, every layer for all n nodes, one run after the other.
+Nothing here imports the library. The code is what a user would write without it: plain PyTorch with
+autograd, every layer for all n nodes, one run after the other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Forward = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def timed(run: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Seconds of a run, and its losses."""
+    """Seconds and losses of a run."""
     start = time.perf_counter()
     losses = run()
     return time.perf_counter() - start, losses
@@ -78,7 +78,7 @@ def reduced(U: torch.Tensor, response: torch.Tensor, X: torch.Tensor) -> Forward
 
 
 class _Symmetric(torch.autograd.Function):
-    """K H for a symmetric K; with H stored by columns, which is two to three times faster."""
+    """Compute K H for a symmetric K; H is stored by columns, which is two to three times faster."""
 
     @staticmethod
     def forward(ctx: Any, K: torch.Tensor, H: torch.Tensor) -> torch.Tensor:
@@ -92,7 +92,7 @@ class _Symmetric(torch.autograd.Function):
 
 
 def dense(kernel: torch.Tensor, X: torch.Tensor) -> Forward:
-    """GCN with a stored n×n kernel, its products laid out the way BLAS likes them."""
+    """GCN with a stored n×n kernel, with the memory layout that is fastest for BLAS."""
 
     def product(H: torch.Tensor) -> torch.Tensor:
         result: torch.Tensor = _Symmetric.apply(kernel, H)
@@ -111,7 +111,7 @@ def paper_training(
     learning_rate: float = 0.2,
     l2_penalty: float = 0.0005,
 ) -> np.ndarray:
-    """Gradient descent by autograd (section A4.3); the losses, shape (iterations,)."""
+    """Run gradient descent by autograd (section A4.3); return the losses, shape (iterations,)."""
     first, second = (torch.tensor(weight, requires_grad=True) for weight in start)
     optimizer = torch.optim.SGD([first, second], lr=learning_rate)
     rows, classes = torch.as_tensor(index), torch.as_tensor(labels)
@@ -128,7 +128,7 @@ def paper_training(
 
 
 class HypergraphNetwork:
-    """The same widths as two ``HypergraphConv`` layers of torch-geometric, which it needs."""
+    """Two ``HypergraphConv`` layers of the same widths; requires torch-geometric."""
 
     def __init__(self, incidence: np.ndarray, X: np.ndarray, widths: tuple[int, int, int]) -> None:
         from torch_geometric.nn import HypergraphConv
@@ -139,7 +139,7 @@ class HypergraphNetwork:
         self.convs = [HypergraphConv(a, b, bias=False) for a, b in pairwise(widths)]
 
     def train(self, index: np.ndarray, labels: np.ndarray, *, iterations: int) -> np.ndarray:
-        """Gradient descent with the paper's settings; the losses."""
+        """Run gradient descent with the settings of the paper; return the losses."""
         first, second = self.convs
         parameters = [*first.parameters(), *second.parameters()]
         optimizer = torch.optim.SGD(parameters, lr=0.2)

@@ -1,12 +1,12 @@
-"""Training time beside the paper's formulas in plain PyTorch and beside torch-geometric.
+"""Training time compared with the paper's formulas in plain PyTorch and with torch-geometric.
 
 asv finds the classes below; ``python -m benchmarks`` prints them with the rest. A speed-up is the
-ratio of the fastest of several runs that alternate in one process, with one thread, and counts only
-if both sides report the same losses. The iterations alone are timed, as in the paper: set-up (here
-also 𝒦X and the labelled rows) is told apart, see ``track_setup_seconds``.
+ratio of the fastest of several runs that alternate in one process with one thread. It counts only
+if both implementations report the same losses. Only the iterations are timed, as in the paper; the
+set-up, which includes 𝒦X and the labelled rows, is reported by ``track_setup_seconds``.
 
-The mushrooms are read from ``agaricus-lepiota.data`` in the directory ``LOWRANKGCN_DATA``; without
-that file a synthetic table of the same shape takes their place.
+The mushrooms are read from ``agaricus-lepiota.data`` in the directory ``LOWRANKGCN_DATA``. Without
+this file, a synthetic table of the same shape is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lowrankgcn.training import TrainingRecord, train
 
 SEED = 1
 ROUNDS = 5
-# Losses of float32 runs that add in another order.
+# Tolerance for the losses of float32 runs with different orders of summation.
 AGREEMENT = 1e-3
 
 # Section A4.6, counted from one.
@@ -37,7 +37,7 @@ MUSHROOM_TRAINING = """
 
 
 def mushrooms() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Table of 21 columns, classes, labelled rows."""
+    """Return a table of 21 columns, the classes and the labelled rows."""
     index = np.array(MUSHROOM_TRAINING.split(), int) - 1
     path = Path(os.environ.get("LOWRANKGCN_DATA", "")) / "agaricus-lepiota.data"
     if path.is_file():
@@ -49,19 +49,19 @@ def mushrooms() -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
 
 def start(network: lg.nn.Network) -> tuple[np.ndarray, np.ndarray]:
-    """The initial weights that training draws, for the peer."""
+    """Return the initial weights that training draws, for the other implementation."""
     network.reset_parameters(torch.Generator().manual_seed(SEED))
     first, second = (conv.weight.detach().numpy()[0].copy() for conv in network.convs)
     return first, second
 
 
 def tensor(array: Any) -> torch.Tensor:
-    """In single precision."""
+    """Convert to single precision."""
     return torch.tensor(np.asarray(array), dtype=torch.float32)
 
 
 class OneThread:
-    """Both sides with one thread while measuring, whatever the machine has."""
+    """Limit both implementations to one thread."""
 
     def __enter__(self) -> None:
         self.before = torch.get_num_threads()
@@ -79,7 +79,7 @@ def speedup(
     agree: bool = True,
     rounds: int = ROUNDS,
 ) -> tuple[float, float, float]:
-    """Seconds of the peer over ours, both per 1000 iterations, and those two."""
+    """Return the speed-up and the seconds per 1000 iterations of both implementations."""
     fastest = [np.inf, np.inf]
     with OneThread():
         for _ in range(rounds):
@@ -100,7 +100,7 @@ class Mushrooms:
     timeout = 600
 
     def setup(self) -> None:
-        """Kernels and networks."""
+        """Build kernels and networks."""
         table, self.classes, self.index = mushrooms()
         graph = lg.Hypergraph.from_table(table)
         self.X = graph.incidence.to_dense()
@@ -144,7 +144,7 @@ class Mushrooms:
         self.train(self.reduced)
 
     def time_full_rank(self) -> None:
-        """All eigenvalues, through the structure of the hypergraph."""
+        """Full-rank pseudoinverse in its structured form."""
         self.train(self.full_rank)
 
     def track_setup_seconds(self) -> float:
@@ -156,7 +156,7 @@ class Mushrooms:
         return self.low_rank_speedup()[0]
 
     def low_rank_speedup(self) -> tuple[float, float, float]:
-        """L-GCN beside the paper's formulas."""
+        """L-GCN compared with the paper's formulas."""
         peer = self.paper(self.low_rank, training_peers.low_rank(*self.eigenvectors()))
         return speedup(lambda: self.train(self.low_rank), peer, 200)
 
@@ -165,7 +165,7 @@ class Mushrooms:
         return self.reduced_speedup()[0]
 
     def reduced_speedup(self) -> tuple[float, float, float]:
-        """R-GCN beside the paper's formulas."""
+        """R-GCN compared with the paper's formulas."""
         peer = self.paper(self.reduced, training_peers.reduced(*self.eigenvectors()))
         return speedup(lambda: self.train(self.reduced), peer, 200, rounds=2 * ROUNDS)
 
@@ -174,7 +174,7 @@ class Mushrooms:
         return self.full_rank_speedup()[0]
 
     def full_rank_speedup(self) -> tuple[float, float, float]:
-        """All eigenvalues beside the paper's formulas, which use the structure as well."""
+        """Full-rank pseudoinverse compared with the paper's formulas, also in structured form."""
         operator: Any = self.full.operator
         forward = training_peers.structured(
             float(operator.offset[0]),
@@ -189,7 +189,7 @@ class Mushrooms:
         return self.hypergraph_conv_speedup()[0]
 
     def hypergraph_conv_speedup(self) -> tuple[float, float, float]:
-        """L-GCN beside HypergraphConv layers of the same widths: another network, so no check."""
+        """L-GCN compared with HypergraphConv layers of the same widths; losses are not compared."""
         network = training_peers.HypergraphNetwork(self.X, self.X.astype(np.float32), self.widths)
         labels = self.classes[self.index]
 
@@ -213,7 +213,7 @@ class Spiral:
     timeout = 600
 
     def setup(self) -> None:
-        """The dense kernel, for the peer as a stored matrix."""
+        """Build the dense kernel, as a stored matrix for the other implementation."""
         spiral = lg.datasets.load_spiral(2000)
         self.X, self.index = spiral.data, spiral.training
         self.labels = spiral.target[self.index]
@@ -239,7 +239,7 @@ class Spiral:
         return self.dense_speedup()[0]
 
     def dense_speedup(self) -> tuple[float, float, float]:
-        """Full-rank linear filter beside a stored matrix of 10 000 × 10 000 numbers."""
+        """Full-rank linear filter compared with a stored 10 000 × 10 000 matrix."""
         matrix = training_peers.linear_kernel(self.X, 3.5)
         forward = training_peers.dense(matrix, tensor(self.X))
         weights = start(self.network)
