@@ -70,22 +70,15 @@ def incidences(seed: int = 0) -> sp.csr_array:
 
 CASES: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
     "default": (two_groups_of := lambda seed: two_groups(seed=seed), {}),
-    "dense": (lambda seed: two_groups(d=9, seed=seed), {"bandwidth": 2.0}),
     "fortran": (lambda seed: np.asfortranarray(two_groups(d=9, seed=seed)), {"graph": "gaussian"}),
     "neighbours": (two_groups_of, {"graph": "knn"}),
     "full": (two_groups_of, {"graph": "knn", "architecture": "full"}),
     "low-rank": (two_groups_of, {"architecture": "low-rank", "rank": 5, "dtype": "float64"}),
     "reduced": (two_groups_of, {"architecture": "reduced", "filter": "heat"}),
     "several filters": (two_groups_of, {"filter": ["linear", "constant"], "bias": False}),
-    "paper": (two_groups_of, {"preset": "paper", "rank": 5}),
     "table": (mixed_table, {}),
     "nameless table": (lambda seed: mixed_table(seed).to_numpy(object), {}),
-    "full table": (mixed_table, {"architecture": "full"}),
     "weights": (weights, {"graph": "precomputed"}),
-    "sparse weights": (
-        lambda seed: sp.csr_array(np.where(weights(seed) > 0.2, weights(seed), 0.0)),
-        {"graph": "precomputed"},
-    ),
     "incidence": (incidences, {"graph": "hypergraph"}),
 }
 

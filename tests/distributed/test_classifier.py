@@ -27,7 +27,6 @@ CUTS = st.lists(st.integers(0, 300), max_size=6)
 # One thing after the other: filters to compare, one filter, the paper's settings, the class given.
 REDUCED: dict[str, dict[str, Any]] = {
     "several filters": {"max_iter": 60},
-    "one filter": {"filter": "pseudoinverse", "rank": 12, "max_iter": 60},
     "two filters at once": {"filter": ["linear", "heat"], "rank": 7, "max_iter": 60},
     "paper": {"preset": "paper", "max_iter": 60},
 }
@@ -70,9 +69,9 @@ def test_the_same_as_in_memory(parameters: dict[str, Any]) -> None:
     )
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(cuts=CUTS, labels_in_blocks=st.booleans())
-def test_any_cut_gives_the_same_bits(cuts: list[int], labels_in_blocks: bool) -> None:
+def test_any_cut_gives_the_same_networks(cuts: list[int], labels_in_blocks: bool) -> None:
     y: Any = in_blocks(pd.Series(LABELS), cuts[::2]) if labels_in_blocks else LABELS
     one = fitted(in_blocks(TEXTS, []), LABELS, rank=9, max_iter=20, dtype="float32")
     other = fitted(in_blocks(TEXTS, cuts), y, rank=9, max_iter=20, dtype="float32")
@@ -86,7 +85,7 @@ def test_any_cut_gives_the_same_bits(cuts: list[int], labels_in_blocks: bool) ->
     assert_array_equal(one.transduction_.compute(), other.transduction_.compute())
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(order=st.permutations(range(300)), cuts=CUTS)
 def test_rows_keep_their_classes_in_any_order(order: list[int], cuts: list[int]) -> None:
     options = {"filter": "pseudoinverse", "rank": 9, "max_iter": 40}
@@ -161,7 +160,8 @@ def test_few_rows_are_fitted_in_memory_whatever_they_are() -> None:
     there = fitted(lazy, da.from_array(y, chunks=30), architecture="auto", max_iter=20)
     assert_array_equal(there.label_distributions_.compute(), here.label_distributions_)
     assert there.transduction_.chunks == (lazy.chunks[0],)
-    assert_array_equal(there.predict_proba(lazy).compute(), here.predict_proba(spiral.data))
+    expected = here.predict_proba(spiral.data)
+    assert_allclose(there.predict_proba(lazy).compute(), expected, rtol=1e-12)
 
 
 def test_classes_keep_the_order_of_categories() -> None:
@@ -176,7 +176,7 @@ def test_classes_keep_the_order_of_categories() -> None:
 def test_a_classifier_fitted_in_memory_predicts_blocks() -> None:
     here = fitted(TEXTS, LABELS, max_iter=10)
     lazy = here.predict_proba(in_blocks(TEXTS, [0, 100]))
-    assert_array_equal(lazy.compute(), here.predict_proba(TEXTS))
+    assert_allclose(lazy.compute(), here.predict_proba(TEXTS), rtol=1e-12)
     with pytest.raises(ValueError, match="c7"):
         here.predict(in_blocks(TEXTS.drop(columns="c7"), [100])).compute()
 

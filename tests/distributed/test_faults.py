@@ -1,4 +1,4 @@
-"""A worker killed in the middle, a scheduler lost: the same result, or a clear error."""
+"""Killed workers and a lost scheduler: the same result, or a clear error."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn._progress import listening
+from tests.distributed.clouds import LABELS as POINT_LABELS
+from tests.distributed.clouds import POINTS, in_chunks
 from tests.distributed.tables import in_blocks, some_labels, texts
 
 import dask  # isort: skip
@@ -139,3 +141,22 @@ def test_workers_killed_in_training_change_nothing(
         assert_array_equal(disturbed.transduction_.compute(), alone.transduction_.compute())
     assert len(alone.loss_curve_) > 20
     assert_array_equal(disturbed.loss_curve_, alone.loss_curve_)
+
+
+def test_workers_killed_in_the_set_up_of_points_change_nothing(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "MANY_ROWS", 20)
+    options: dict[str, Any] = {"architecture": "reduced", "filter": "heat", "rank": 7}
+    options |= {"bandwidth": 3.0, "tol": 1e-3, "max_iter": 5, "dtype": "float64"}
+    X = in_chunks(POINTS, [200])
+    with dask.config.set(scheduler="synchronous"):
+        alone = lg.GCNClassifier(random_state=0, **options).fit(X, POINT_LABELS)
+        expected = alone.label_distributions_.compute()
+    client.wait_for_workers(2, timeout=60)
+    killed = kill_one_worker(client, after=0.3)  # in one of the passes of the set-up
+    disturbed = lg.GCNClassifier(random_state=0, **options).fit(X, POINT_LABELS)
+    killed.join()
+    eigenvalues = disturbed.eigenpairs_.eigenvalues
+    assert_allclose(eigenvalues, alone.eigenpairs_.eigenvalues, rtol=0, atol=1e-12)
+    assert_allclose(disturbed.label_distributions_.compute(), expected, rtol=0, atol=1e-9)

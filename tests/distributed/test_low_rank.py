@@ -32,10 +32,8 @@ CUTS = st.lists(st.integers(0, 300), max_size=6)
 
 LOW_RANK: dict[str, dict[str, Any]] = {
     "paper": {"preset": "paper", "max_iter": 60},
-    "several filters": {"max_iter": 40},
     "two filters at once": {"filter": ["linear", "heat"], "rank": 7, "max_iter": 40},
     "two hidden layers": {"filter": "heat", "hidden_widths": (8, 5), "max_iter": 40},
-    "no hidden layer": {"filter": "heat", "hidden_widths": (), "max_iter": 40},
     "early stopping": {"preset": "paper", "early_stopping": True, "n_restarts": 4, "max_iter": 300},
 }
 
@@ -87,7 +85,7 @@ def test_the_paper_on_its_tables(name: str, request: pytest.FixtureRequest) -> N
     assert_array_equal(there.transduction_.compute(), here.transduction_)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(cuts=CUTS, piece=st.sampled_from([1, 90, 10**6]))
 def test_any_cut_gives_the_same_labels(cuts: list[int], piece: int) -> None:
     options: dict[str, Any] = {"filter": "heat", "rank": 9, "max_iter": 25}

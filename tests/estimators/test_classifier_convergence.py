@@ -1,4 +1,4 @@
-"""Training is watched: what diverges, stands still or is cut short is told."""
+"""Warnings about training that diverges, stands still or is cut short."""
 
 from __future__ import annotations
 
@@ -20,31 +20,22 @@ def fit(**options: Any) -> lg.GCNClassifier:
     return lg.GCNClassifier(random_state=0, **options).fit(X, y)
 
 
-def test_silent_by_default() -> None:
+def test_defaults_converge_on_iris() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         fit()
 
 
 @pytest.mark.parametrize("table", [np.ones((60, 3)), np.full((60, 1), "same")])
-def test_a_table_that_says_nothing_converges(table: Any) -> None:
+def test_constant_rows_converge(table: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        classifier = lg.GCNClassifier(random_state=0).fit(table, np.arange(60) % 3)
+        classifier = lg.GCNClassifier(random_state=0, n_restarts=1)
+        classifier.fit(table, np.arange(60) % 3)
     np.testing.assert_allclose(classifier.label_distributions_, 1 / 3, atol=0.01)
 
 
-@pytest.mark.parametrize(
-    ("architecture", "step"), [("low-rank", 1e-6), ("reduced", 1e-6), ("reduced", 1e-4)]
-)
+@pytest.mark.parametrize(("architecture", "step"), [("low-rank", 1e-6), ("reduced", 1e-4)])
 def test_steps_too_small(architecture: str, step: float) -> None:
     with pytest.warns(ConvergenceWarning, match=r"has not converged.*raise max_iter"):
         fit(architecture=architecture, filter="heat", max_iter=60, learning_rate=step)
-
-
-def test_steps_too_large() -> None:
-    with (
-        pytest.warns(ConvergenceWarning, match="diverged"),
-        pytest.raises(ValueError, match="learning_rate"),
-    ):
-        fit(architecture="low-rank", filter="heat", optimizer="gd", learning_rate=1e30)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.extending import divided_difference
@@ -24,52 +26,45 @@ def labels() -> Any:
 @pytest.mark.parametrize(
     "options",
     [
-        {"architecture": "low-rank", "filter": "pseudoinverse", "rank": 15},
         {"architecture": "low-rank", "filter": ["pseudoinverse", "constant"], "rank": 16},
-        {"architecture": "reduced", "filter": "heat", "rank": 16},
         {"architecture": "reduced", "filter": "heat", "rank": 16, "hidden_widths": (8, 6)},
         {"architecture": "low-rank", "filter": "heat", "rank": 16, "hidden_widths": (8, 6)},
-        {"architecture": "low-rank", "filter": "heat", "rank": 16, "hidden_widths": ()},
-        {"architecture": "full", "filter": "linear"},
+        {"architecture": "low-rank", "filter": "heat", "hidden_widths": (), "restarts": "best"},
         {"architecture": "full", "filter": ["quadratic", "heat"]},
-        {"architecture": "full", "filter": lg.filters.Polynomial((0.5, -1.0, 0.25, 0.1))},
         {"architecture": "full", "filter": lg.filters.RegularizedInverse(0.3)},
-        {"preset": "paper", "rank": 15, "max_iter": 40},
-        {"restarts": "best", "architecture": "low-rank", "filter": "heat", "rank": 16},
+        {"preset": "paper", "rank": 15, "max_iter": 10},
         {},
     ],
     ids=str,
 )
 def test_fitted_rows_of_a_table(options: dict[str, Any]) -> None:
-    options = {"max_iter": 30, "n_restarts": 2} | options
+    options = {"max_iter": 10, "n_restarts": 2} | options
     classifier = lg.GCNClassifier(random_state=0, dtype="float64", **options)
-    classifier.fit(CARS.data, labels())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(CARS.data, labels())
     again = classifier.predict_proba(CARS.data)
     assert_allclose(again, classifier.label_distributions_, rtol=0, atol=1e-9)
     few = classifier.predict_proba(CARS.data.iloc[[7, 1700]])
     assert_allclose(few, again[[7, 1700]], rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    "phi",
-    [
+def test_divided_difference() -> None:
+    values = np.array([0.0, 0.3, 0.99, 1.2, 2.0])
+    for phi in (
         lg.filters.Heat(3.0),
         lg.filters.RegularizedInverse(0.1),
         lg.filters.Polynomial((1.0, -2.0, 3.0)),
         lg.filters.Constant(2.0),
-    ],
-    ids=str,
-)
-def test_divided_difference(phi: lg.filters.Filter) -> None:
-    values = np.array([0.0, 0.3, 0.99, 1.2, 2.0])
-    expected = (phi(values) - phi(np.ones(1))) / (1 - values)
-    assert_allclose(divided_difference(phi)(values), expected, rtol=1e-9, atol=1e-12)
-    step = 1e-4
-    slope = (phi(np.array([1 - step])) - phi(np.array([1 + step]))) / (2 * step)
-    assert_allclose(divided_difference(phi)(np.ones(1)), slope, rtol=1e-4, atol=1e-6)
+    ):
+        expected = (phi(values) - phi(np.ones(1))) / (1 - values)
+        assert_allclose(divided_difference(phi)(values), expected, rtol=1e-9, atol=1e-12)
+        step = 1e-4
+        slope = (phi(np.array([1 - step])) - phi(np.array([1 + step]))) / (2 * step)
+        assert_allclose(divided_difference(phi)(np.ones(1)), slope, rtol=1e-4, atol=1e-6)
 
 
-def test_unknown_values_are_told() -> None:
+def test_rows_of_unknown_values_are_uniform_with_a_warning() -> None:
     classifier = lg.GCNClassifier(random_state=0, max_iter=20, n_restarts=1)
     classifier.fit(CARS.data, labels())
     strange = CARS.data.head(2).copy()
@@ -84,7 +79,7 @@ def test_fitted_points_come_back_where_eigenvalues_reach_one(graph: str) -> None
     """A hundred points have 30 eigenvalues up to 1.02, where u(x) is known from no neighbour."""
     iris = load_iris()
     rows = np.flatnonzero(np.arange(150) % 50 < 33)
-    classifier = lg.GCNClassifier(graph=graph, rank=30, random_state=0)
+    classifier = lg.GCNClassifier(graph=graph, rank=30, random_state=0, n_restarts=1)
     classifier.fit(iris.data[rows], iris.target[rows])
     assert np.abs(1 - classifier.eigenpairs_.eigenvalues).min() < 0.02
     again = classifier.predict(iris.data[rows])

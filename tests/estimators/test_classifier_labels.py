@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import decimal
-import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from lowrankgcn import GCNClassifier
 from lowrankgcn.estimators.labels import read_labels
+from tests.input_problems import assert_refused
 
 NAN = float("nan")
 
@@ -84,21 +85,19 @@ WAYS: dict[str, tuple[Any, list[Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", WAYS)
-def test_ways_to_write_labels(name: str) -> None:
-    y, classes, rows = WAYS[name]
-    labels = read_labels(y)
-    assert labels.classes.tolist() == classes
-    assert labels.n_rows == len(rows) and labels.n_classes == len(classes)
-    found: list[Any] = [None] * len(rows)
-    for row, code in zip(labels.index, labels.codes, strict=True):
-        found[row] = labels.classes.tolist()[code]
-    assert found == rows
+def test_ways_to_write_labels() -> None:
+    for name, (y, classes, rows) in WAYS.items():
+        labels = read_labels(y)
+        assert labels.classes.tolist() == classes, name
+        assert labels.n_rows == len(rows) and labels.n_classes == len(classes), name
+        found: list[Any] = [None] * len(rows)
+        for row, code in zip(labels.index, labels.codes, strict=True):
+            found[row] = labels.classes.tolist()[code]
+        assert found == rows, name
 
 
-@pytest.mark.parametrize(
-    ("y", "kind"),
-    [
+def test_classes_keep_their_kind() -> None:
+    kinds: list[tuple[Any, str]] = [
         ([1, 0], "i"),
         ([1, None, 0], "i"),
         (pd.array([1, None, 0], dtype="Int64"), "i"),
@@ -108,10 +107,9 @@ def test_ways_to_write_labels(name: str) -> None:
         (np.array([1.0, np.nan, 0.0]), "f"),
         (np.array(["b", "a"]), "U"),
         (["b", None, "a"], "O"),
-    ],
-)
-def test_classes_keep_their_kind(y: Any, kind: str) -> None:
-    assert read_labels(y).classes.dtype.kind == kind
+    ]
+    for y, kind in kinds:
+        assert read_labels(y).classes.dtype.kind == kind, y
 
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -143,20 +141,17 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_labels_that_are_none(name: str) -> None:
-    y, message = WRONG[name]
-    with pytest.raises(ValueError, match=message), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        read_labels(y)
+def test_malformed_labels() -> None:
+    for name, (y, message) in WRONG.items():
+        assert_refused(name, partial(read_labels, y), message)
 
 
-def test_a_column_is_taken_with_a_warning() -> None:
+def test_a_column_vector_warns() -> None:
     with pytest.warns(DataConversionWarning, match="column-vector y"):
         assert read_labels(np.array([[1], [0], [-1]])).index.tolist() == [0, 1]
 
 
-def test_decimals_are_numbers() -> None:
+def test_decimals_are_not_classes() -> None:
     y = np.array([decimal.Decimal(1), decimal.Decimal(0)], object)
     with pytest.raises(ValueError, match="Unknown label type"):
         read_labels(y)
@@ -174,32 +169,33 @@ def test_codes_lead_back_to_the_labels(y: list[Any]) -> None:
     assert labels.index.tolist() == [i for i, label in enumerate(y) if label]
 
 
-@pytest.mark.parametrize(
-    "y",
-    [
+QUICK: dict[str, Any] = {"architecture": "low-rank", "filter": "heat", "rank": 4}
+QUICK |= {"max_iter": 60, "n_restarts": 1, "random_state": 0}
+
+
+def test_predictions_are_classes() -> None:
+    X = np.concatenate([np.linspace(0, 1, 10), np.linspace(9, 10, 10)])[:, None]
+    kinds: tuple[Any, ...] = (
         np.array([0, 0, 1, 1]),
         np.array([False, False, True, True]),
         np.array(["no", "no", "yes", "yes"]),
         pd.Series(["no", "no", "yes", "yes"], dtype="category"),
         pd.Series([3.0, 3.0, 7.0, 7.0]),
-    ],
-)
-def test_predictions_are_classes(y: Any) -> None:
-    X = np.concatenate([np.linspace(0, 1, 10), np.linspace(9, 10, 10)])[:, None]
-    chosen = [0, 9, 10, 19]
-    full = np.full(20, None, object)
-    full[chosen] = np.asarray(y)
-    classifier = GCNClassifier(max_iter=60, n_restarts=1, random_state=0).fit(X, full)
-    expected = np.repeat(np.unique(np.asarray(y)), 10)
-    np.testing.assert_array_equal(classifier.transduction_, expected)
-    np.testing.assert_array_equal(classifier.predict(X), expected)
-    assert classifier.score(X, expected) == 1.0
+    )
+    for y in kinds:
+        full = np.full(20, None, object)
+        full[[0, 9, 10, 19]] = np.asarray(y)
+        classifier = GCNClassifier(**QUICK).fit(X, full)
+        expected = np.repeat(np.unique(np.asarray(y)), 10)
+        np.testing.assert_array_equal(classifier.transduction_, expected)
+        np.testing.assert_array_equal(classifier.predict(X), expected)
+        assert classifier.score(X, expected) == 1.0
 
 
 def test_the_order_of_categories_is_the_order_of_classes() -> None:
     X = np.concatenate([np.linspace(0, 1, 10), np.linspace(9, 10, 10)])[:, None]
     y = pd.Series(pd.Categorical([None] * 20, ["low", "high"], ordered=True))
     y.iloc[[0, 9]], y.iloc[[10, 19]] = "low", "high"
-    classifier = GCNClassifier(max_iter=60, n_restarts=1, random_state=0).fit(X, y)
+    classifier = GCNClassifier(**QUICK).fit(X, y)
     assert classifier.classes_.tolist() == ["low", "high"]
     assert classifier.predict(X[[0, 19]]).tolist() == ["low", "high"]

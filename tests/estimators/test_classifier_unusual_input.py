@@ -1,4 +1,4 @@
-"""Unusual input that works, in silence."""
+"""Unusual input that works without a warning."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ WORKING: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", WORKING)
+@pytest.mark.parametrize("part", [0, 1, 2])
 @pytest.mark.filterwarnings("ignore::lowrankgcn.DegenerateCutWarning")
-def test_unusual_input_that_works_in_silence(name: str) -> None:
-    X, options = WORKING[name]
-    classifier = quick(**options).fit(X, LABELS)
-    for shares in (classifier.label_distributions_, classifier.predict_proba(X)):
-        assert shares.shape == (N, 2)
-        assert np.isfinite(shares).all()
-        np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
+def test_unusual_input_works_without_a_warning(part: int) -> None:
+    for name, (X, options) in list(WORKING.items())[part::3]:
+        classifier = quick(**options).fit(X, LABELS)
+        for shares in (classifier.label_distributions_, classifier.predict_proba(X)):
+            assert shares.shape == (N, 2), name
+            assert np.isfinite(shares).all(), name
+            np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12, err_msg=name)
 
 
 def test_two_rows_are_enough() -> None:

@@ -43,7 +43,7 @@ def test_same_as_hiding_labels_by_hand(spiral: tuple[np.ndarray, np.ndarray]) ->
     assert not hasattr(classifier, "classes_")
 
 
-def test_what_it_holds(spiral: tuple[np.ndarray, np.ndarray]) -> None:
+def test_accuracy_interval_and_recalls(spiral: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = spiral
     validation = estimate_accuracy(quick(), X, y)
     assert validation.n_folds == 10
@@ -75,35 +75,29 @@ def test_nothing_to_hide() -> None:
         estimate_accuracy(quick(), X, y)
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [({"n_folds": 1}, "n_folds"), ({"n_repeats": 0}, "n_repeats")],
-)
-def test_wrong_options(
-    spiral: tuple[np.ndarray, np.ndarray], options: dict[str, int], said: str
-) -> None:
-    with pytest.raises(ValueError, match=said):
-        estimate_accuracy(quick(), *spiral, **options)
-
-
-def test_wrong_arguments(spiral: tuple[np.ndarray, np.ndarray]) -> None:
+def test_malformed_calls(spiral: tuple[np.ndarray, np.ndarray]) -> None:
+    with pytest.raises(ValueError, match="n_folds"):
+        estimate_accuracy(quick(), *spiral, n_folds=1)
+    with pytest.raises(ValueError, match="n_repeats"):
+        estimate_accuracy(quick(), *spiral, n_repeats=0)
     with pytest.raises(ValueError, match="classifier: expected a GCNClassifier"):
         estimate_accuracy("auto", *spiral)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="y: expected 300 labels"):
         estimate_accuracy(quick(), spiral[0], spiral[1][:100])
 
 
-@pytest.mark.parametrize(("right", "count"), [(0, 10), (7, 10), (10, 10), (450, 500), (1, 2)])
-def test_wilson_interval(right: int, count: int) -> None:
-    expected = stats.binomtest(right, count).proportion_ci(0.95, method="wilson")
-    assert wilson_interval(right / count, count) == pytest.approx((expected.low, expected.high))
+def test_wilson_interval() -> None:
+    for right, count in ((0, 10), (7, 10), (10, 10), (450, 500), (1, 2)):
+        expected = stats.binomtest(right, count).proportion_ci(0.95, method="wilson")
+        found = wilson_interval(right / count, count)
+        assert found == pytest.approx((expected.low, expected.high))
 
 
-def test_steps_are_told(spiral: tuple[np.ndarray, np.ndarray]) -> None:
-    told: list[tuple[str, int, int]] = []
-    with listening(lambda *step: told.append(step)):
+def test_progress_of_a_fit(spiral: tuple[np.ndarray, np.ndarray]) -> None:
+    reported: list[tuple[str, int, int]] = []
+    with listening(lambda *step: reported.append(step)):
         quick().fit(*spiral)
-    names = list(dict.fromkeys(step for step, _, _ in told))
+    names = list(dict.fromkeys(step for step, _, _ in reported))
     assert names == [
         "building the graph",
         "computing eigenpairs",
@@ -111,12 +105,12 @@ def test_steps_are_told(spiral: tuple[np.ndarray, np.ndarray]) -> None:
         "training",
         "predicting",
     ]
-    assert all(0 <= done <= total or not total for _, done, total in told)
-    assert [done == total for step, done, total in told if step == "training"][-1]
+    assert all(0 <= done <= total or not total for _, done, total in reported)
+    assert [done == total for step, done, total in reported if step == "training"][-1]
 
 
-def test_folds_are_told_and_nothing_else(spiral: tuple[np.ndarray, np.ndarray]) -> None:
-    told: list[tuple[str, int, int]] = []
-    with listening(lambda *step: told.append(step)):
+def test_progress_of_cross_validation(spiral: tuple[np.ndarray, np.ndarray]) -> None:
+    reported: list[tuple[str, int, int]] = []
+    with listening(lambda *step: reported.append(step)):
         estimate_accuracy(quick(architecture="reduced", filter="constant"), *spiral, n_repeats=1)
-    assert told == [("cross-validation", done, 5) for done in range(6)]
+    assert reported == [("cross-validation", done, 5) for done in range(6)]

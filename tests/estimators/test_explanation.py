@@ -80,7 +80,7 @@ def test_labelled_rows_pull_to_their_own_class(spiral: Any) -> None:
 # --- handling ---------------------------------------------------------------------------------
 
 
-def test_unknown_and_missing_values_are_told(cars: Any) -> None:
+def test_unknown_and_missing_values_are_named(cars: Any) -> None:
     classifier, rows = cars
     row = rows.iloc[[5]].astype(object)
     row["buying"], row["safety"] = "priceless", None
@@ -175,7 +175,7 @@ def test_prints_and_frames(cars: Any) -> None:
     ("first", "said"),
     [("2024-05-01", "2024-05-01 in "), ("2024-05-01 06:30", "2024-05-01 06:30:00")],
 )
-def test_days_are_told_without_a_time(first: str, said: str) -> None:
+def test_days_are_shown_without_a_time(first: str, said: str) -> None:
     days = pd.date_range(first, periods=40)
     frame = pd.DataFrame({"seen": days, "colour": ["red"] * 20 + ["blue"] * 20})
     classifier = lg.GCNClassifier(architecture="reduced", filter="linear", random_state=0)

@@ -72,21 +72,22 @@ def _shown(rows: pd.DataFrame) -> list[str]:
     return [name.replace("=", "_", 1) for name in lg.Hypergraph.from_table(rows).hyperedge_names]
 
 
-OPTIONS: list[dict[str, Any]] = [
-    {},
-    {"preset": "paper", "rank": 15},
-    {"architecture": "full", "filter": "linear", "hidden_widths": (8,)},
-    {"architecture": "full", "filter": ["linear", "quadratic"], "hidden_widths": (8, 5)},
-    {"architecture": "low-rank", "filter": ["constant", "pseudoinverse"], "hidden_widths": (6, 4)},
-    {"architecture": "reduced", "filter": "pseudoinverse", "hidden_widths": ()},
-    {"bias": False, "dropout": 0.2, "class_weight": "balanced", "restarts": "best"},
-    {"smoother": 0.5, "architecture": "low-rank"},
+OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("table", {}),
+    ("points", {}),
+    ("points", {"preset": "paper", "rank": 15}),
+    ("points", {"architecture": "full", "filter": "linear", "hidden_widths": (8, 5)}),
+    (
+        "table",
+        {"architecture": "low-rank", "filter": ["constant", "heat"], "hidden_widths": (6, 4)},
+    ),
+    ("table", {"architecture": "reduced", "filter": "pseudoinverse", "hidden_widths": ()}),
+    ("table", {"bias": False, "dropout": 0.2, "restarts": "best", "architecture": "low-rank"}),
 ]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kind", ["table", "points"])
+@pytest.mark.parametrize(("kind", "options"), OPTIONS, ids=str)
 def test_parts_add_up_to_the_margin_of_the_prediction(kind: str, options: dict[str, Any]) -> None:
     if kind == "table":
         rows, y = labelled_cars("acceptability")
@@ -103,8 +104,8 @@ def test_parts_add_up_to_the_margin_of_the_prediction(kind: str, options: dict[s
         for i, row in enumerate(explanation):
             assert row.row == i
             assert row.predicted == classifier.predict(new)[i]
-            assert row.probability == shares[i].max()
-            assert row.runner_up_probability == np.sort(shares[i])[-2]
+            assert row.probability == pytest.approx(shares[i].max(), rel=1e-12)
+            assert row.runner_up_probability == pytest.approx(np.sort(shares[i])[-2], rel=1e-12)
             assert parts(row) == pytest.approx(row.margin, abs=1e-9)
             assert row.margin == pytest.approx(_margin(classifier, new, i, row), abs=1e-9)
             if by == "values":
@@ -152,7 +153,7 @@ def _single(network: ExtendedNetwork, t: int) -> ExtendedNetwork:
     return ExtendedNetwork(tuple(layers), network.activation, network.feature_scale, 1.0)
 
 
-@pytest.mark.parametrize("activation", ["relu", "leaky-relu", "elu", "tanh", "sigmoid", "softplus"])
+@pytest.mark.parametrize("activation", ["relu", "tanh", "softplus"])
 def test_any_activation_is_attributed_exactly(activation: str) -> None:
     generator = np.random.default_rng(0)
     layers = (
@@ -196,7 +197,7 @@ def test_nasty_tables(case: strategies.TableCase, data: st.DataObject) -> None:
         explanation = classifier.explain(frame, by=by)
         assert str(explanation).startswith("row 0: ")
         for i, row in enumerate(explanation):
-            assert row.probability == shares[i].max()
+            assert row.probability == pytest.approx(shares[i].max(), rel=1e-12)
             assert parts(row) == pytest.approx(row.margin, abs=1e-8)
             assert row.placed or (row.contributions == () and row.margin == 0)
     frame_of = explanation.to_frame()
@@ -214,19 +215,16 @@ def given_kinds() -> dict[str, tuple[Any, dict[str, Any], Any]]:
     incidence = sp.csr_array(pd.get_dummies(table.astype(str)).to_numpy(float))
     return {
         "weights": (weights, {"graph": "precomputed"}, weights[:4]),
-        "graph of weights": (lg.AdjacencyGraph(weights - np.eye(200)), {}, weights[:4]),
         "incidence": (incidence, {"graph": "hypergraph"}, incidence[:4]),
-        "graph of incidences": (lg.Hypergraph(incidence), {}, incidence[:4]),
         "graph of a table": (lg.Hypergraph.from_table(table), {}, table.iloc[:4]),
         "graph of points": (lg.GaussianGraph(spiral, 3.5), {}, spiral[:4]),
         "graph of neighbours": (lg.AdjacencyGraph.knn(spiral, 8), {}, spiral[:4]),
-        "points beside their graph": (spiral, {"graph": lg.GaussianGraph(spiral, 3.5)}, spiral[:4]),
     }
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", given_kinds())
-def test_whatever_the_graph_is_made_of(name: str, tmp_path: Path) -> None:
+def test_explanations_of_every_kind_of_graph(name: str, tmp_path: Path) -> None:
     X, options, later = given_kinds()[name]
     n = X.n_nodes if hasattr(X, "n_nodes") else X.shape[0]
     y = np.where(np.arange(n) % 8 == 0, np.arange(n) * 3 // n, -1)
@@ -251,13 +249,10 @@ def test_whatever_the_graph_is_made_of(name: str, tmp_path: Path) -> None:
         assert "in hyperedge " in str(classifier.explain(later))
 
 
-def test_a_graph_of_other_rows_explains_nothing() -> None:
+def test_a_graph_of_other_rows_cannot_explain() -> None:
     generator = np.random.default_rng(0)
     graph = lg.GaussianGraph(generator.normal(size=(60, 2)), 1.0)
     y = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
     classifier = lg.GCNClassifier(graph=graph, **QUICK).fit(generator.normal(size=(60, 3)), y)
     with pytest.raises(ValueError, match="a graph that new rows can join"):
         classifier.explain(np.zeros((1, 3)))
-
-
-# --- meaning ----------------------------------------------------------------------------------

@@ -97,8 +97,10 @@ def test_features_as_a_candidate_sees_them() -> None:
     assert seen.square_sum() == pytest.approx(4 * float((X**2).sum()))
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("kind", ["low-rank", "reduced", "identity", "full"])
+@pytest.mark.parametrize(
+    ("kind", "depth"),
+    [("low-rank", 1), ("low-rank", 3), ("reduced", 2), ("identity", 3), ("full", 2)],
+)
 def test_training_takes_features_for_the_matrix(kind: str, depth: int) -> None:
     rows = table().drop(columns="group")
     features, dense = features_of(rows, raw=False)
@@ -132,11 +134,8 @@ def test_training_takes_features_for_the_matrix(kind: str, depth: int) -> None:
     [
         {},
         {"architecture": "low-rank", "filter": ["heat", "constant"], "rank": 12},
-        {"architecture": "low-rank", "filter": "heat", "rank": 12, "hidden_widths": (6, 5)},
-        {"architecture": "low-rank", "filter": "heat", "rank": 12, "hidden_widths": ()},
         {"architecture": "reduced", "filter": "heat", "rank": 12, "hidden_widths": (6, 5)},
         {"architecture": "full", "filter": "linear"},
-        {"preset": "paper", "rank": 12, "max_iter": 30},
     ],
     ids=str,
 )
@@ -150,7 +149,7 @@ def test_a_fit_by_codes_is_the_fit_of_the_matrix(
 
     class Stored:
         @staticmethod
-        def of(inputs: TableInputs, X: Any, graph: lg.Hypergraph) -> Features:
+        def from_table(inputs: TableInputs, X: Any, graph: lg.Hypergraph) -> Features:
             return TensorFeatures(torch.from_numpy(inputs.features(X)))
 
     monkeypatch.setattr(fitting, "TableFeatures", Stored)

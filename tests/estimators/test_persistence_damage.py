@@ -121,7 +121,7 @@ OTHERS = st.sampled_from(
 
 
 @given(NECESSARY, OTHERS, st.data())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_changed_arrays(folder: Path, name: str, change: Any, data: st.DataObject) -> None:
     path = saved(folder, name)
     arrays, document = parts_of(path)
@@ -151,7 +151,7 @@ JSON_VALUES = st.sampled_from(
 
 
 @given(NECESSARY, JSON_VALUES, st.data())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_changed_values(folder: Path, name: str, other: Any, data: st.DataObject) -> None:
     path = saved(folder, name)
     arrays, document = parts_of(path)
@@ -195,7 +195,7 @@ def loads_or_refuses(path: Path, name: str, *, same: bool = False) -> None:
 
 
 @given(st.sampled_from(["default", "table"]), st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_damaged_bytes(folder: Path, name: str, data: st.DataObject) -> None:
     path = saved(folder, name)
     content = bytearray(path.read_bytes())
@@ -208,6 +208,7 @@ def test_damaged_bytes(folder: Path, name: str, data: st.DataObject) -> None:
 
 
 @given(st.sampled_from(["default", "table"]), st.floats(0, 1, exclude_max=True))
+@settings(max_examples=20)
 def test_truncated_files_are_refused(folder: Path, name: str, part: float) -> None:
     path = saved(folder, name)
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-r"""How much each input of a network adds to the margin between two classes, exactly.
+r"""Exact contribution of each network input to the margin between two classes.
 
 A layer is affine in its input and in the extended vectors v(x), and an activation is
 
@@ -9,7 +9,7 @@ z_c(x) − z_{c'}(x) of two logits is therefore *equal* to
 
 .. math:: \text{constant} + \sum_j f_j(x)\, F_j + \sum_k v_k(x)\, V_k
 
-with the features f(x): one pass backwards through the layers finds the coefficients F and V. They
+with the features f(x). One backward pass through the layers gives the coefficients F and V. They
 add up over restarts and networks, and v(x) = a(x)ᵀB splits further into the hyperedges of the row.
 
 >>> import numpy as np
@@ -44,14 +44,14 @@ _ZERO = 1e-300  # where z is no larger, the secant s(z) does not matter
 @final
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """What makes up the margins of q rows, averaged over the networks with their shares.
+    """Parts of the margins of q rows, averaged over the networks with their shares.
 
     Attributes
     ----------
     margin : (q,) array
-        As the networks compute it.
+        Margins as computed by the networks.
     constant : (q,) array
-        Biases.
+        Contribution of the biases.
     features : (q, N_0) array
         Coefficients F of the features.
     vectors : (q, R) array
@@ -70,7 +70,7 @@ def attribute(
     features: FloatArray,
     direction: FloatArray,
 ) -> Attribution:
-    """Coefficients of all inputs in Σ_n w_n mean_t direction · z^{(n,t)}, t being the restarts.
+    """Compute the coefficients of all inputs in Σ_n w_n mean_t direction · z^{(n,t)}.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def attribute(
         Values v(x) of the extended vectors.
     features : (q, N_0) array
     direction : (q, C) array
-        1 at the class and −1 at the other one, or any other combination of logits.
+        1 at the class and −1 at the other class, or any combination of logits.
 
     Notes
     -----
@@ -113,7 +113,7 @@ def attribute(
 def forward(
     network: ExtendedNetwork, extended: FloatArray, features: FloatArray
 ) -> list[NDArray[Any]]:
-    """What every layer puts out before its activation, each of shape (s, q, N_l)."""
+    """Compute the outputs of all layers before activation, each of shape (s, q, N_l)."""
     outputs: list[NDArray[Any]] = []
     H: NDArray[Any] = (features * network.feature_scale)[None]
     for number, layer in enumerate(network.layers):
@@ -124,13 +124,13 @@ def forward(
 
 
 def activated(network: ExtendedNetwork, Z: NDArray[Any]) -> NDArray[Any]:
-    """The network's activation of Z."""
+    """Apply the activation of the network."""
     after: NDArray[Any] = ACTIVATIONS[network.activation]()(torch.from_numpy(Z)).numpy()
     return after
 
 
 def _secant(network: ExtendedNetwork, Z: NDArray[Any], at_zero: float) -> NDArray[Any]:
-    """(σ(Z) − σ(0))/Z, zero where Z is."""
+    """Compute (σ(Z) − σ(0))/Z, zero where Z is zero."""
     rise = activated(network, Z) - at_zero
     secant: NDArray[Any] = np.zeros_like(Z)
     np.divide(rise, Z, out=secant, where=np.abs(Z) > _ZERO)

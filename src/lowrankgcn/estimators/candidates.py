@@ -1,8 +1,8 @@
-"""Networks that may be trained on one decomposition, and how each of them is set up.
+"""Candidate networks on one decomposition, and their scaling.
 
 A candidate is an architecture with filters, a rank and hidden widths. Kernels are scaled so that
-‖𝒦‖²_F = n, and features so that what enters the first layer has unit mean square: then one step
-size suits every n, every unit and every bandwidth.
+‖𝒦‖²_F = n, and features so that the input of the first layer has unit mean square. One step size
+then suits every n, unit and bandwidth.
 
 >>> import lowrankgcn as lg
 >>> print(Candidate("low-rank", (lg.filters.Heat(time=4.0),), (32,), rank=20))
@@ -43,26 +43,26 @@ __all__ = [
 
 Architecture = Literal["full", "low-rank", "reduced"]
 
-# Of the largest overlap of an eigenvector with the features: less is none.
+# Overlaps with the features below this share of the largest count as zero.
 _COMMON = 1e-8
 
 
 @final
 @dataclass(frozen=True)
 class Candidate:
-    """A network that may be trained.
+    """A network to compare.
 
     Attributes
     ----------
     architecture : {"full", "low-rank", "reduced"}
     filters : tuple of Filter
-        Basis functions φ_k, bound to the spectrum. None at all: the identity alone, a network that
-        sees the features and not the graph.
+        Basis functions φ_k, bound to the spectrum. Empty for a network that ignores the graph (its
+        kernel is the identity).
     hidden_widths : tuple of int
     rank : int or None
         Number of eigenpairs; None at full rank.
     prior : float
-        Odds before any label has been seen.
+        Prior odds.
     """
 
     architecture: Architecture
@@ -78,7 +78,7 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """What it is, without numbers."""
+        """Name of the architecture."""
         if self.ignores_graph:
             return "perceptron" if self.hidden_widths else "linear model"
         return {"full": "full GCN", "low-rank": "low-rank GCN", "reduced": "reduced GCN"}[
@@ -87,7 +87,7 @@ class Candidate:
 
     @property
     def filter_name(self) -> str:
-        """The filters as text."""
+        """Names of the filters."""
         return " & ".join(map(str, self.filters)) or "identity"
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class Candidate:
 @final
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A candidate with its kernels, ready to be trained.
+    """A candidate with scaled kernels.
 
     Attributes
     ----------
@@ -112,9 +112,9 @@ class Prepared:
     feature_scale : float
         Factor for the features.
     pairs : Eigenpairs or None
-        Of kernels of given rank.
+        Eigenpairs of the kernels, None at full rank.
     inner : (r, N_0) array or None
-        UᵀX of these, before scaling.
+        UᵀX before scaling.
     """
 
     candidate: Candidate
@@ -124,13 +124,13 @@ class Prepared:
     inner: FloatArray | None = None
 
     def scale_features(self, features: Features, like: Tensor) -> ScaledFeatures:
-        """Features as this candidate's network sees them, in the type and place of `like`."""
+        """Return the scaled features, in the dtype and device of `like`."""
         return ScaledFeatures(features, self.feature_scale, self.inner, like)
 
     def network(
         self, n_features: int, n_classes: int, *, bias: bool, dropout: float, dtype: torch.dtype
     ) -> Network:
-        """The network with random weights."""
+        """Build the network with random weights."""
         reduced = self.candidate.architecture == "reduced"
         kind: Callable[..., Network] = ReducedOrderGCN if reduced else GCN
         widths = (n_features, *self.candidate.hidden_widths, n_classes)
@@ -148,7 +148,7 @@ def prepare(
     n_rows: int | None = None,
     square_sum: float | None = None,
 ) -> Prepared:
-    """Build the kernels' scaling and the features' scaling of a candidate.
+    """Scale kernels and features of a candidate.
 
     Parameters
     ----------
@@ -156,20 +156,20 @@ def prepare(
     laplacian : Laplacian
     features : Features
     kernels : sequence of Kernel
-        Those of its filters; empty for the identity.
+        Kernels of the filters; empty for the identity.
     inner : (R, N_0) array, optional
-        UᵀX of all eigenvectors, of which kernels of given rank have the first.
+        UᵀX of all eigenvectors; low-rank kernels use the first of them.
     scaled : bool
         False leaves kernels and features as they are, as in the paper.
     n_rows, square_sum : int and float, optional
-        Number of rows and sum of the squares of their features, if `features` and the eigenvectors
-        of `kernels` stand for more rows than they have.
+        Number of rows and sum of squares of their features, if `features` and `kernels` represent
+        more rows than they hold.
     """
     n = laplacian.n if n_rows is None else n_rows
     if candidate.ignores_graph:
         total = features.square_sum() if square_sum is None else square_sum
         scale = _inverse_rms(total, n * features.shape[1])
-        # Without a hidden layer the model is convex and its penalty is one on standardised columns.
+        # A linear model is convex, and its penalty applies to standardised columns.
         keep = not scaled or not candidate.hidden_widths
         return Prepared(candidate, (IdentityOperator(features.shape[0]),), 1.0 if keep else scale)
     pairs = kernels[0].eigenpairs
@@ -194,10 +194,10 @@ def prepare(
 
 
 def orient(pairs: Eigenpairs, inner: FloatArray) -> FloatArray:
-    """Sign eigenvectors, in place, by what they have in common with the features; UᵀX thereafter.
+    """Flip eigenvectors, in place, by the sign of their overlap with the features; return UᵀX.
 
-    Reduced networks depend on signs. Those of :func:`lowrankgcn.eigenpairs` hang on the largest
-    entry of each vector, which a few more rows may change; a sum over all rows hardly changes.
+    Reduced-order networks depend on the signs. Those of :func:`lowrankgcn.eigenpairs` depend on the
+    largest entry of each vector, which a few more rows may change; a sum over all rows is stable.
     """
     signs = overlap_signs(inner)
     turn(pairs.eigenvectors, signs)
@@ -205,7 +205,7 @@ def orient(pairs: Eigenpairs, inner: FloatArray) -> FloatArray:
 
 
 def _oriented(pairs: Eigenpairs, inner: FloatArray) -> tuple[Eigenpairs, FloatArray]:
-    """The same for a copy, unless they have these signs already."""
+    """Do the same for a copy, unless the signs are right already."""
     signs = overlap_signs(inner)
     if (signs > 0).all():
         return pairs, inner
@@ -214,7 +214,7 @@ def _oriented(pairs: Eigenpairs, inner: FloatArray) -> tuple[Eigenpairs, FloatAr
 
 
 def overlap_signs(inner: FloatArray) -> FloatArray:
-    """Signs that make a fixed mixture of the columns of UᵀX (r, N_0) positive, shape (r,)."""
+    """Return signs (r,) that make a fixed mixture of the columns of UᵀX (r, N_0) positive."""
     mixed = inner @ np.random.default_rng(0).normal(size=inner.shape[1])
     negligible = _COMMON * float(np.abs(mixed).max(initial=0.0))  # rounding must not decide
     return np.where(mixed < -negligible, -1.0, 1.0)

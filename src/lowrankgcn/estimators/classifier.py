@@ -1,4 +1,4 @@
-"""The scikit-learn classifier: twenty labels in, everybody's class out.
+"""The semi-supervised scikit-learn classifier.
 
 >>> import numpy as np, lowrankgcn as lg
 >>> spiral = lg.datasets.load_spiral(200, random_state=0)
@@ -43,56 +43,56 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
     Parameters
     ----------
     graph : {"auto", "gaussian", "hypergraph", "knn", "precomputed"} or Graph
-        How rows are joined. "auto": the hypergraph of a table with categories (numbers binned); of
-        numbers, the Gaussian graph where fast sums can carry it, else ten nearest neighbours.
-        "precomputed": X is the matrix of weights. A graph object has X for features only.
-        Without features the networks see the eigenvectors.
+        Graph of the rows. "auto": a hypergraph for tables with categories (numbers are binned); for
+        numbers, the Gaussian graph where fast sums are cheap, else ten nearest neighbours.
+        "precomputed": X is the matrix of weights. With a graph object, X holds the features only.
+        Without features the networks use the eigenvectors.
     architecture : {"auto", "full", "low-rank", "reduced"}
         GCN with kernels of full rank, of rank r (L-GCN), or with the activation in spectral space
-        (R-GCN). "auto" compares, see `selection`.
+        (R-GCN). "auto" compares candidates, see `selection`.
     filter : "auto", name, Filter, callable or list
-        φ; a list gives K > 1 basis functions. "auto": 1/(λ + ε), compared with other filters if the
-        architecture is given.
+        Filter φ; a list gives K > 1 basis functions. "auto": 1/(λ + ε), compared with other filters
+        if the architecture is given.
     rank : int or "auto"
-        Number of eigenpairs. "auto": 30, beside the number before an eigengap if one stands out.
+        Number of eigenpairs. "auto": 30, and the number before an eigengap if there is a clear one.
     bandwidth : float or "auto"
-        Of Gaussian graphs, in the units of X. "auto" scales the columns to comparable ranges and
-        takes twice the median distance to the tenth neighbour.
+        Bandwidth of Gaussian graphs, in the units of X. "auto" scales the columns to comparable
+        ranges and uses twice the median distance to the tenth neighbour.
     smoother : None, "none", "identity", "hypergraph", "combined", float or array
-        Loops of the Laplacian, see :class:`Laplacian`; None takes the graph's own.
+        Loops of the Laplacian, see :class:`Laplacian`; None uses the graph's own.
     hidden_widths : tuple of int or "auto"
-        Widths of hidden layers; (32,).
+        Widths of hidden layers; "auto": (32,).
     n_restarts : int or "auto"
-        Random initialisations trained in one batch; 3.
+        Random initialisations trained in one batch; "auto": 3.
     optimizer : {"auto", "gd", "adam", "lbfgs"}
     learning_rate : float or "auto"
-        0.02 for Adam, 0.2 for gradient descent.
+        "auto": 0.02 for Adam, 0.2 for gradient descent.
     max_iter : int or "auto"
-        200.
+        Maximum number of iterations; "auto": 200.
     l2_penalty : float or "auto"
-        ρ; 0.4 over the number of labelled rows, on the weights of all layers.
+        Penalty ρ on the weights of all layers; "auto": 0.4 over the number of labelled rows.
     bias : bool or "auto"
-        Whether layers have biases; True.
+        Whether layers have biases; "auto": True.
     dropout : float
-        Share of hidden units left out at random in training.
+        Share of hidden units dropped at random in training.
     early_stopping : bool
-        Whether a restart stops when its loss no longer falls.
+        Whether to stop a restart when its loss no longer decreases.
     class_weight : None, "balanced" or mapping
         Weights of the classes in the loss.
     restarts : {"ensemble", "best"}
-        Average the distributions of all restarts, or take the one of lowest loss.
+        Average the distributions of all restarts, or use the restart of lowest loss.
     selection : {"average", "best"}
-        Average the candidates' distributions, weighted by cross-validation on the labelled rows, or
-        take the best one.
+        Average the candidates' distributions with weights from cross-validation on the labelled
+        rows, or use the best candidate.
     preset : {"default", "paper"}
-        What "auto" means. "paper": L-GCN of rank 20 with the pseudoinverse, raw features, 16 hidden
+        Meaning of "auto". "paper": L-GCN of rank 20 with the pseudoinverse, raw features, 16 hidden
         units without bias, 1000 steps of 0.2, ρ = 0.0005 on the first layer.
     tol : float
         Accuracy of fast sums and eigenpairs.
     dtype : {"float32", "float64"}
-        Of training; set-up is float64.
+        Type of the network weights; set-up is always float64.
     device : str
-        Of torch.
+        Torch device.
     random_state : None, int or RandomState
     verbose : bool
         Whether to show progress.
@@ -103,25 +103,24 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
     label_distributions_ : (n, C) array
         Class distributions of the rows given to fit.
     transduction_ : (n,) array
-        Their classes.
+        Predicted classes of the rows given to fit.
     graph_ : Graph
-        The graph that was taken.
     eigenpairs_ : Eigenpairs or None
-        Of its Laplacian, None for full rank only. Each vector has the sign of its overlap with the
-        features; with ``preset="paper"``, that of :func:`lowrankgcn.eigenpairs`.
+        Eigenpairs of the Laplacian, None at full rank. Each vector has the sign of its overlap with
+        the features; with ``preset="paper"``, that of :func:`lowrankgcn.eigenpairs`.
     laplacian_ : Laplacian
     selection_ : Selection
         Candidates with cross-validated accuracy, loss and share; prints as a table.
     networks_ : list of torch modules
         Trained networks, largest share first.
     loss_curve_ : (T, s) array
-        Losses of all restarts of the first of them.
+        Losses of all restarts of the first network.
     n_iter_ : int
-        Iterations of the longest training.
+        Number of iterations of the longest training run.
     timings_ : dict
         Seconds for set-up, selection, training and prediction.
     unplaced_ : (n,) bool array
-        Rows in components of the graph that have no label; their distribution is uniform.
+        Rows in graph components without a label; their distribution is uniform.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -131,11 +130,11 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
     R-GCN is independent of n, an L-GCN O(n r N) per iteration. Memory is O(n (r + p)) for p
     columns: the indicators of a table's categories are not stored, except at full rank.
 
-    Of Dask collections (:mod:`lowrankgcn.distributed`) what concerns each row is a lazy Dask array,
-    and the graph is known without its rows.
+    For Dask collections (:mod:`lowrankgcn.distributed`) the attributes with one entry per row are
+    lazy Dask arrays, and the graph does not hold its rows.
 
-    New rows are placed by the Nyström formula through the cross-kernel (points), the hyperedges
-    (tables) or the weights that they come with, each row independently of the others.
+    The Nyström formula extends the eigenvectors to new rows through the cross-kernel (points), the
+    hyperedges (tables) or the given weights, independently for each row.
 
     Examples
     --------
@@ -204,13 +203,13 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from the labelled rows and classify all of them.
+        """Train on the labelled rows and classify all rows.
 
         Parameters
         ----------
         X : array, DataFrame, sparse array or Graph
             All rows, labelled or not. A Dask DataFrame or array is read block by block, see
-            :mod:`lowrankgcn.distributed`; what concerns its rows is then lazy.
+            :mod:`lowrankgcn.distributed`; results per row are then lazy.
         y : (n,) array
             Labels; −1, None, NaN and "" mark unlabelled rows.
         sample_weight : (n,) array, optional
@@ -224,12 +223,12 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         Raises
         ------
         ValueError
-            If an argument is wrong, no row is labelled, or all labels are of one class.
+            If an argument is invalid, no row is labelled, or all labels are of one class.
 
         Warns
         -----
         UnlabelledComponentWarning
-            If a part of the graph has no label; its rows get a uniform distribution.
+            If a graph component has no label; its rows get a uniform distribution.
         ConvergenceWarning
             If training did not converge.
         """
@@ -271,7 +270,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         n_unplaced: int,
         evidence: Evidence | None,
     ) -> None:
-        """Take over what fitting found out."""
+        """Set the fitted attributes."""
         self.classes_ = labels.classes
         self.label_distributions_ = fitted.distributions
         self.transduction_ = transduction
@@ -289,26 +288,26 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         if n_unplaced:
             warn_caller(
                 f"{n_unplaced} of {labels.n_rows} rows belong to parts of the graph without any "
-                "label; their class distribution is uniform",
+                "label; their class distribution is uniform. Label a row of each part.",
                 UnlabelledComponentWarning,
             )
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class distributions of any rows, shape (q, C), in the order of ``classes_``.
+        """Predict class distributions, shape (q, C), in the order of ``classes_``.
 
         Parameters
         ----------
         X : array, DataFrame or sparse array
             Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
             rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
-            X, rows of whatever the graph was made of. Of a Dask collection the result is a lazy
+            X, rows like those the graph was made of. For a Dask collection the result is a lazy
             Dask array.
 
         Raises
         ------
         ValueError
-            If the rows are not like those at fitting, or a graph object was given beside X that was
-            not made of the same X: nothing says how it would join them.
+            If the rows are not like those at fitting, or a graph object was given that was not made
+            of X: it cannot be extended to new rows.
         """
         check_is_fitted(self)
         if (lazy := distributed_module(X)) is not None:
@@ -328,7 +327,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Classes of any rows, shape (q,)."""
+        """Predict classes, shape (q,)."""
         if (lazy := distributed_module(X)) is not None:
             check_is_fitted(self)
             lazily: NDArray[Any] = lazy.predict(self, X)
@@ -338,14 +337,14 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         return classes
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on the labelled rows of X; unlabelled ones do not count.
+        """Return the accuracy on the labelled rows of X.
 
         Parameters
         ----------
         X : array or DataFrame
             Rows like those given to fit.
         y : (q,) array
-            Their classes; rows marked as unlabelled are left out.
+            True classes; unlabelled rows are ignored.
         sample_weight : (q,) array, optional
         """
         if (lazy := distributed_module(X, y, sample_weight)) is not None:
@@ -363,7 +362,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         return float(accuracy_score(values, predicted[index], sample_weight=sample_weight))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Logarithms of the class probabilities, (q, C); of their ratio, (q,), for two classes."""
+        """Return log-probabilities (q, C), or the log-odds (q,) of two classes."""
         logs = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
         if len(self.classes_) == 2:
             ratio: NDArray[np.float64] = logs[:, 1] - logs[:, 0]
@@ -371,7 +370,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         return logs
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn's tools may expect."""
+        """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.pairwise = isinstance(self.graph, str) and self.graph == "precomputed"

@@ -1,4 +1,4 @@
-"""Which rows to label first, while there are no labels of two classes to learn from.
+"""Choice of the rows to label first, before there are labels of two classes.
 
 >>> import lowrankgcn as lg
 >>> spiral = lg.datasets.load_spiral(100, random_state=0)
@@ -34,7 +34,7 @@ def first_rows(
     random_state: int = 0,
     **parameters: Any,
 ) -> NDArray[np.intp]:
-    """Rows to label first, the most useful first: spread over the spectral embedding.
+    """Return the rows to label first, spread over the spectral embedding.
 
     Parameters
     ----------
@@ -43,13 +43,13 @@ def first_rows(
     k : int
         Number of rows.
     labelled : int array or (n,) mask, optional
-        Rows that have a label already, all of one class or unused classes.
+        Rows that have a label already.
     among : int array or (n,) mask, optional
         Rows to choose from.
     random_state : int
-        Of the graph's choice of its bandwidth.
+        Seed of the sample that determines the bandwidth.
     **parameters
-        Of :class:`GCNClassifier`, as far as they concern the graph: `graph`, `bandwidth`,
+        Parameters of :class:`GCNClassifier` that concern the graph: `graph`, `bandwidth`,
         `smoother`, `preset`, `tol`.
 
     Returns
@@ -59,12 +59,12 @@ def first_rows(
     Raises
     ------
     ValueError
-        If there are fewer than `k` rows to choose from, or X or a parameter is wrong.
+        If there are fewer than `k` rows to choose from, or X or a parameter is invalid.
 
     Notes
     -----
-    The same rule as :meth:`GCNClassifier.suggest`, with every row as uncertain as any other.
-    O(n r (r + k)) beside the graph's eigenpairs.
+    Same rule as :meth:`GCNClassifier.suggest`, with equal uncertainty of all rows. O(n r (r + k))
+    beside the eigenpairs.
     """
     seed = positive_int(random_state, "random_state", minimum=0)
     estimator = GCNClassifier(random_state=seed, **parameters)

@@ -1,4 +1,4 @@
-"""What pulls rows to a class: the values they have, or labelled rows.
+"""Contributions of values and of labelled rows to the margin of a prediction.
 
 The formulas are in :mod:`lowrankgcn.estimators.explaining`.
 """
@@ -35,13 +35,13 @@ _RIDGE = 0.03
 @final
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What pulls q rows.
+    """Contributions to the margins of q rows.
 
     Attributes
     ----------
     baseline : (q,) array
     of_row : callable
-        From the position of a row to its contributions, the largest first.
+        Function from the position of a row to its contributions, largest first.
     """
 
     baseline: FloatArray
@@ -55,7 +55,7 @@ def _sorted(parts: list[Contribution]) -> tuple[Contribution, ...]:
 def value_contributions(
     model: Model, evidence: Evidence, X: Any, features: FloatArray, found: Attribution
 ) -> Contributions:
-    """Amounts of the columns of a table.
+    """Compute the contributions of the columns of a table.
 
     Notes
     -----
@@ -67,16 +67,16 @@ def value_contributions(
     column_of = np.repeat(np.arange(len(encoder.columns)), np.diff(encoder.offsets))
     vectors = _of_vectors(model, found)
     amounts = np.zeros((len(vectors), len(encoder.columns)))
-    # Hyperedges of the row ...
+    # Hyperedges of the row,
     rows = sp.coo_array(cross.rows(inputs.rows(X)))
     through = np.einsum("ir,ir->i", model.basis[rows.col], vectors[rows.row])
     np.add.at(amounts, (rows.row, column_of[rows.col]), rows.data * through)
-    # ... beside those of an average row, ...
+    # relative to those of an average row,
     reference = np.zeros((len(encoder.columns), model.basis.shape[1]))
     np.add.at(reference, column_of, evidence.average[:, None] * model.basis)
     usual = vectors @ reference.T
     amounts -= usual
-    # ... and what the network sees of the row itself.
+    # and the features of the row.
     if isinstance(inputs, TableInputs) and model.width is not None:
         places = {column.name: j for j, column in enumerate(encoder.columns)}
         owners = [*column_of[inputs.shown], *(places[name] for name in inputs.numbers)]
@@ -97,7 +97,7 @@ def value_contributions(
 def hyperedge_contributions(
     model: Model, evidence: Evidence, X: Any, found: Attribution
 ) -> Contributions:
-    """Amounts of the hyperedges that rows are in, and of all others together.
+    """Compute the contributions of the hyperedges of a row, and of all others together.
 
     Notes
     -----
@@ -125,7 +125,7 @@ def hyperedge_contributions(
 
 
 def _of_vectors(model: Model, found: Attribution) -> FloatArray:
-    """Coefficients of the extended vectors, also where these are the features."""
+    """Return the coefficients of the extended vectors, including those used as features."""
     vectors = found.vectors
     if isinstance(model.inputs, GivenInputs) and model.width is not None:
         vectors = vectors.copy()
@@ -134,7 +134,7 @@ def _of_vectors(model: Model, found: Attribution) -> FloatArray:
 
 
 def _cell_texts(encoder: TableEncoder, X: Any) -> Callable[[int, int], str]:
-    """What to call the value of a row in a column."""
+    """Return a function that describes the value of a row in a column."""
     table = read_table(X)
     columns = (
         table.columns
@@ -151,7 +151,7 @@ def _cell_texts(encoder: TableEncoder, X: Any) -> Callable[[int, int], str]:
         if bool(pd.isna(cell)):
             return "missing"
         if isinstance(cell, pd.Timestamp) and cell == cell.normalize():
-            cell = cell.date()  # midnight is how a day without a time is stored
+            cell = cell.date()  # days without a time are stored as midnight
         if code == encoder.n_hyperedges:
             return f"{cell} (not seen at fitting)"
         label = encoding.labels[code - encoder.offsets[column]]
@@ -168,7 +168,7 @@ def row_contributions(
     direction: FloatArray,
     classes: NDArray[Any],
 ) -> Contributions:
-    """Amounts of the labelled rows.
+    """Compute the contributions of the labelled rows.
 
     Notes
     -----
@@ -212,7 +212,7 @@ def _coordinates(
     extended: FloatArray,
     features: FloatArray,
 ) -> NDArray[Any]:
-    """Vectors whose inner products are the kernel, shape (1, q, r), or (s, q, N) without one."""
+    """Return vectors whose inner products are the kernel, (1, q, r), or (s, q, N) without one."""
     last = network.layers[-1]
     if response is not None:
         place = slice(last.first, last.first + len(response))

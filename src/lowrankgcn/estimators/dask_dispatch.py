@@ -1,7 +1,7 @@
-"""Where rows that do not lie in memory go: to the module that reads them block by block.
+"""Dispatch of Dask collections to :mod:`lowrankgcn.distributed`.
 
-Dask is an optional dependency and `lowrankgcn.distributed` an outer room that imports this package.
-Only a collection of Dask itself, which nobody has without Dask, leads there.
+Dask is an optional dependency, and `lowrankgcn.distributed` imports this package. The module is
+therefore imported only when an argument is a Dask collection.
 
 >>> import numpy as np
 >>> print(distributed_module(np.zeros((3, 2)), None))
@@ -19,7 +19,7 @@ _MODULE = "lowrankgcn.distributed"
 
 
 def distributed_module(*values: Any) -> Any:
-    """The module with ``fit``, ``predict`` and so on for lazy collections; None without any."""
+    """Return the module that handles lazy collections, None if no argument is one."""
     if not any(_is_lazy(value) for value in values):
         return None
     return import_module(_MODULE)

@@ -1,4 +1,4 @@
-"""What explanations need beside the model: an average row, and the labelled rows.
+"""Data of explanations: an average row and the labelled rows.
 
 >>> import numpy as np
 >>> spread_over(np.array([0, 0, 0, 0, 1, 1]), 4)  # classes keep their shares
@@ -33,7 +33,7 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-#: Labelled rows kept at most: nobody reads more of them.
+#: Maximum number of labelled rows kept for explanations.
 MOST_ROWS = 1000
 
 
@@ -41,14 +41,14 @@ MOST_ROWS = 1000
 @final
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Labelled rows as the model sees them.
+    """Labelled rows as inputs of the model.
 
     Attributes
     ----------
     index : (p,) int array
-        Which of the fitted rows they are.
+        Positions among the fitted rows.
     codes : (p,) int array
-        Their classes.
+        Classes.
     extended : (p, R) array
         Values of the extended vectors.
     features : (p, N_0) array
@@ -72,7 +72,7 @@ class LabelledRows:
 @final
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What explanations compare a row with.
+    """Reference data of explanations.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class Evidence:
     labelled: LabelledRows | None
 
     def check(self, model: Model) -> None:
-        """Refuse evidence that does not belong to the model."""
+        """Raise ValueError if the evidence does not fit the model."""
         if len(self.responses) != len(model.networks):
             raise invalid("responses", f"{len(model.networks)}", len(self.responses))
         for response, network in zip(self.responses, model.networks, strict=True):
@@ -114,13 +114,13 @@ class Evidence:
 def collect_evidence(
     model: Model, networks: Sequence[TrainedNetwork], graph: Graph, X: Any, labels: Labels
 ) -> Evidence:
-    """Collect, from the fitted rows, what explanations will need.
+    """Collect the data of explanations from the fitted rows.
 
     Parameters
     ----------
     model : Model
     networks : sequence of TrainedNetwork
-        Those that its networks were made of.
+        Trained networks of the model.
     graph : Graph
     X : array, DataFrame, sparse array or Graph
         The fitted rows.
@@ -141,7 +141,7 @@ def collect_evidence(
 def _placed(
     model: Model, graph: Graph, X: Any, index: NDArray[np.intp]
 ) -> tuple[FloatArray, FloatArray]:
-    """Extended vectors and features of some of the fitted rows."""
+    """Return extended vectors and features of some of the fitted rows."""
     if not isinstance(X, Graph):
         return model.place(X.iloc[index] if hasattr(X, "iloc") else X[index])
     extended = graph.fitted_product(model.cross, index, model.basis)
@@ -151,7 +151,7 @@ def _placed(
 
 
 def spread_over(codes: NDArray[Any], most: int) -> NDArray[np.intp]:
-    """At most `most` positions, evenly over classes and rows, ascending."""
+    """Return at most `most` positions, spread evenly over classes and rows, ascending."""
     if len(codes) <= most:
         return np.arange(len(codes))
     by_class = np.argsort(codes, kind="stable")
@@ -160,7 +160,7 @@ def spread_over(codes: NDArray[Any], most: int) -> NDArray[np.intp]:
 
 
 def response_of(trained: TrainedNetwork) -> FloatArray | None:
-    """Σ_k |φ_k(Λ)| of a network's kernels; None without eigenvectors."""
+    """Return Σ_k |φ_k(Λ)| of the kernels of a network, None without eigenvectors."""
     if trained.prepared.pairs is None:
         return None
     kernels = [k for k in trained.prepared.kernels if isinstance(k, Kernel)]

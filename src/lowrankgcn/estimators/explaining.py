@@ -1,33 +1,33 @@
-r"""Which values of a row, or which labelled rows, pull it to its class.
+r"""Explanations of predictions by values or by labelled rows.
 
-Prediction averages the softmax of several networks. What is split is the margin
+Explanations split the margin
 
 .. math:: m(x) = \sum_n \omega_n \frac{1}{s_n} \sum_t
           \big( z^{(n,t)}_c(x) - z^{(n,t)}_{c'}(x) \big),
 
 between the logits of the predicted class c and the runner-up c', averaged over networks n with
-their shares ω and restarts t: a mean of log-odds. Its parts add up to it, to rounding.
+their shares ω and restarts t, a mean of log-odds. The parts add up to the margin.
 
-*By values.* A row reaches the networks through its hyperedges and its features alone. The extended
+*By values.* The networks depend on a row through its hyperedges and features only. The extended
 vectors are v(x) = Σ_j a_j(x) B_j over the hyperedges j of the row, every network is affine in v(x)
 and the features once its activations are held (:mod:`lowrankgcn.estimators.attribution`), so that
 
 .. math:: m(x) = \text{baseline} + \sum_{\text{columns } p}\Big( \sum_{j \in p}
           (a_j(x) - \bar a_j)\, B_j^T V + \sum_{k \in p} f_k(x) F_k \Big).
 
-Networks of a graph without features see √n u(x) in their place, which is linear in v(x) too. ā is
-the mean over the fitted rows and features have mean zero: amounts tell how the row's values
-differ from those of an average row, for which the baseline stands.
+Networks of a graph without features use √n u(x) instead, which is linear in v(x), too. ā is the
+mean over the fitted rows and features have mean zero, so contributions measure how the values of
+the row differ from an average row, and the baseline belongs to the average row.
 
-*By rows.* A network that reads eigenvectors has the kernel 𝒦(x, i) = u(x)ᵀ abs φ(Λ) u_i between x
-and a labelled row i; for others h(x)ᵀh_i takes its place, h being the input of the last layer. With
-the logits Z − b of the labelled rows,
+*By rows.* A network on eigenvectors has the kernel 𝒦(x, i) = u(x)ᵀ abs φ(Λ) u_i between x and a
+labelled row i; for others the kernel is h(x)ᵀh_i with the input h of the last layer. With the
+logits Z − b of the labelled rows,
 
 .. math:: z(x) = b + \sum_i \mathcal{K}(x, i)\, \alpha_i + \text{remainder}(x), \qquad
           \alpha = (\mathcal{K}_{II} + \tau I)^{-1} (Z_I - 1 b^T):
 
-what the kernel hands on from the labelled rows. τ, 3 % of the mean 𝒦(i, i), keeps rows that are
-nearly alike from large opposite amounts; the remainder is what the network knows beyond that.
+kernel ridge regression from the labelled rows. τ, 3 % of the mean 𝒦(i, i), prevents large opposite
+contributions of nearly equal rows; the remainder is the part that this regression does not explain.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def explain(
         q rows, checked.
     classes : (C,) array
     by : {"auto", "values", "rows"}
-        "auto" takes values where there are hyperedges, labelled rows otherwise.
+        "auto": values if the graph has hyperedges, labelled rows otherwise.
     """
     chosen = _by(model, evidence, by)
     rows: list[ExplainedRow] = []

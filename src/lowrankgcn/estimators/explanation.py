@@ -1,4 +1,4 @@
-"""Explanations of predictions as people read them.
+"""Explanations of predictions, as text and as tables.
 
 >>> pulls = (Contribution("value", "colour", "red", 1.5), Contribution("value", "size", "XL", -0.2))
 >>> row = ExplainedRow(0, "apple", 0.9, "pear", 0.1, True, 1.4, 0.1, pulls, 0.0)
@@ -27,7 +27,7 @@ _SHOWN = 10
 @final
 @dataclass(frozen=True)
 class Contribution:
-    """One reason for a class.
+    """One contribution to the margin of a prediction.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Contribution:
     value : object
         The row's value in this column, as text; or the label of the labelled row.
     amount : float
-        What it adds to the margin: positive pulls to the predicted class, negative to the other.
+        Contribution to the margin; positive values favour the predicted class.
     """
 
     kind: Literal["value", "hyperedge", "row"]
@@ -49,26 +49,26 @@ class Contribution:
 @final
 @dataclass(frozen=True)
 class ExplainedRow:
-    """Why a row got its class.
+    """Explanation of the prediction of one row.
 
     Attributes
     ----------
     row : int
-        Its position among the rows that were asked about.
+        Position among the explained rows.
     predicted : object
-        Its class.
+        Predicted class.
     probability : float
     runner_up : object
         The second most probable class.
     runner_up_probability : float
     placed : bool
-        False if nothing joins the row to a labelled part of the graph: there is no reason then.
+        False if the row has no affinity to a labelled component; there are no contributions then.
     margin : float
         Logit of the class minus logit of the runner-up, averaged over the networks.
     baseline : float
-        The part that does not depend on the row's values, or on labelled rows.
+        The part that does not depend on the values of the row, or on labelled rows.
     contributions : tuple of Contribution
-        Largest amount first, whatever its sign.
+        Sorted by absolute amount, largest first.
     remainder : float
         margin − baseline − sum of the amounts.
     """
@@ -85,7 +85,7 @@ class ExplainedRow:
     remainder: float
 
     def lines(self, by: By, top: int | None = _SHOWN, first: int = 0) -> list[str]:
-        """As text: what was predicted, and the `top` contributions, rows counted from `first`."""
+        """Return the prediction and the `top` contributions as text, counting rows from `first`."""
         number = self.row + first
         if not self.placed:
             return [f"row {number}: no affinity to any labelled part of the graph, no class"]
@@ -126,7 +126,7 @@ class Explanation(Sequence[ExplainedRow]):
     ----------
     rows : tuple of ExplainedRow
     by : {"values", "rows"}
-        What the contributions belong to: values of the row, or labelled rows.
+        Whether contributions belong to values of the row or to labelled rows.
     """
 
     rows: tuple[ExplainedRow, ...]
@@ -137,15 +137,15 @@ class Explanation(Sequence[ExplainedRow]):
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> Any:
-        """The explanation of a row, or of several."""
+        """Explanation of a row, or of several."""
         return self.rows[index]
 
     def __iter__(self) -> Iterator[ExplainedRow]:
-        """Rows in the order in which they were asked about."""
+        """Iterate over the rows."""
         return iter(self.rows)
 
     def to_frame(self) -> pd.DataFrame:
-        """One line for each part of each margin; the amounts of a row add up to its margin.
+        """Return one line for each part of each margin; the amounts of a row add up to its margin.
 
         Kinds are those of :class:`Contribution`, and "baseline" and "remainder".
         """
@@ -160,5 +160,5 @@ class Explanation(Sequence[ExplainedRow]):
         return pd.DataFrame(lines, columns=[*names, "kind", "name", "value", "amount"])
 
     def __str__(self) -> str:
-        """The ten largest contributions of each row."""
+        """Show the ten largest contributions of each row."""
         return "\n".join(line for one in self.rows for line in one.lines(self.by))

@@ -1,6 +1,6 @@
-"""Trained networks as rows that were not there at fitting need them.
+"""Trained networks for new rows.
 
-A layer of a GCN, at such a row x, is
+At a new row x a layer of a GCN is
 
     z(x) = Σ_k φ_k(1) h(x) Θ_k + u(x)ᵀ C + b,
 
@@ -35,16 +35,16 @@ _SOFTMAX_ROWS = 8192  # in the cache
 @final
 @dataclass(frozen=True, eq=False)
 class ExtendedLayer:
-    """One layer for new rows; s restarts lie side by side.
+    """One layer for new rows, for s restarts.
 
     Attributes
     ----------
     own : (s, N_in, N_out) array or None
-        What the row's own input contributes.
+        Weights of the row's own input.
     readout : (R, s·N_out) array or None
-        What its place in the graph contributes: coefficients of the extended vectors.
+        Coefficients of the extended vectors.
     first : int
-        Which column of the extended vectors the readout begins with.
+        First column of the extended vectors that the readout uses.
     bias : (s, N_out) array or None
     n_restarts : int
         s.
@@ -85,14 +85,14 @@ class ExtendedLayer:
         return {part.dtype for part in (self.own, self.readout, self.bias) if part is not None}
 
     def output(self, extended: FloatArray, own: NDArray[Any] | None) -> NDArray[Any]:
-        """What the layer gives before its activation, shape (s, q, N_out).
+        """Compute the output before activation, shape (s, q, N_out).
 
         Parameters
         ----------
         extended : (q, R) array
             Values of the extended vectors.
         own : (s, q, N_out) array or None
-            The row's own input times `own`.
+            Product of the row's own input and `own`.
         """
         Z: Any = 0.0 if own is None else own
         if self.readout is not None:
@@ -103,7 +103,7 @@ class ExtendedLayer:
         return np.ascontiguousarray(Z)
 
     def by_restart(self, flat: NDArray[Any]) -> NDArray[Any]:
-        """From (q, s·N_out) to (s, q, N_out)."""
+        """Reshape (q, s·N_out) to (s, q, N_out)."""
         return flat.reshape(len(flat), self.n_restarts, -1).transpose(1, 0, 2)
 
 
@@ -111,7 +111,7 @@ class ExtendedLayer:
 @final
 @dataclass(frozen=True, eq=False)
 class ExtendedNetwork:
-    """A trained candidate for rows that were not there at fitting.
+    """A trained network for new rows.
 
     Attributes
     ----------
@@ -140,18 +140,17 @@ class ExtendedNetwork:
             raise invalid("layers", "arrays of one dtype", "several")
 
     def distributions(self, extended: FloatArray, first: FloatArray) -> FloatArray:
-        """Class distributions, shape (q, C).
+        """Compute class distributions, shape (q, C).
 
         Parameters
         ----------
         extended : (q, R) array
             Values of the extended vectors.
         first : (q, s·N_1) array
-            Features times :attr:`first_weights`; of no column without these.
+            Product of features and :attr:`first_weights`; without columns if there are none.
         """
         activation = ACTIVATIONS[self.activation]()
-        # In double precision, whatever the weights: products in single precision would let a row's
-        # last digits depend on how many others come with it.
+        # In double precision, so that rounding does not depend on the number of rows noticeably.
         H: Any = None
         for number, layer in enumerate(self.layers):
             own = None
@@ -170,7 +169,7 @@ class ExtendedNetwork:
 
     @property
     def first_weights(self) -> FloatArray | None:
-        """What features are multiplied by in the first layer, shape (N_0, s·N_1)."""
+        """Scaled weights of the first layer, shape (N_0, s·N_1), None without features."""
         own = self.layers[0].own
         if own is None:
             return None
@@ -179,33 +178,33 @@ class ExtendedNetwork:
 
     @property
     def reads_only(self) -> bool:
-        """Whether logits are linear in the extended vectors: a reduced-order network."""
+        """Whether logits are linear in the extended vectors, as in reduced-order networks."""
         return len(self.layers) == 1 and self.layers[0].own is None
 
     @property
     def n_logits(self) -> int:
-        """Number of logits of a row that :meth:`folded` gives, of all restarts together."""
+        """Number of logits per row, over all restarts."""
         readout = self.layers[0].readout
         return 0 if readout is None else int(readout.shape[1])
 
     def folded(self, basis: FloatArray) -> FloatArray:
-        """Logits as vectors over the columns of the cross-affinity, shape (m, s·C)."""
+        """Compute coefficients of the logits over the columns of the cross-affinity, (m, s·C)."""
         layer = self.layers[0]
         assert layer.readout is not None
         place = slice(layer.first, layer.first + len(layer.readout))
         return np.asarray(basis[:, place] @ layer.readout, np.float64)
 
     def from_logits(self, logits: FloatArray) -> FloatArray:
-        """Class distributions (q, C) from logits (q, s·C), which have no bias yet."""
+        """Compute class distributions (q, C) from logits (q, s·C) without bias."""
         layer = self.layers[0]
         by_restart = logits.T.reshape(layer.n_restarts, -1, len(logits))
         return mean_softmax(by_restart, layer.bias)
 
 
 def mean_softmax(logits: NDArray[Any], bias: NDArray[Any] | None = None) -> FloatArray:
-    """Class distributions (q, C), averaged over restarts, from logits (s, C, q) and biases (s, C).
+    """Average the softmax over restarts: (q, C) from logits (s, C, q) and biases (s, C).
 
-    Few classes make short rows, along which reductions are slow: classes come before rows.
+    The class axis comes before the rows, because reductions along short rows are slow.
 
     >>> mean_softmax(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).tolist()
     [[0.375, 0.625]]

@@ -35,15 +35,15 @@ FloatArray = NDArray[np.float64]
 
 @final
 class ExtendedVectors:
-    """Vectors that are extended to new rows, over the columns of a cross-affinity.
+    """Vectors extended to new rows, over the columns of a cross-affinity.
 
-    Networks on the same eigenvectors, or on the first of them, share these.
+    Networks on the same eigenvectors, or on the first of them, share vectors.
 
     Parameters
     ----------
     cross : CrossAffinity
     root : (m, 1) array
-        What extends √degree, the first of them.
+        Extension of √degree, the first vector.
     """
 
     def __init__(self, cross: CrossAffinity, root: FloatArray) -> None:
@@ -53,26 +53,26 @@ class ExtendedVectors:
 
     @property
     def pairs(self) -> tuple[Eigenpairs, ...]:
-        """Those whose eigenvectors are among them, in their order."""
+        """Eigenpairs whose vectors were added, in order."""
         return tuple(pairs for pairs, _ in self._places)
 
     @property
     def count(self) -> int:
-        """Number of vectors so far."""
+        """Number of vectors."""
         return sum(part.shape[1] for part in self._parts)
 
     def basis(self) -> FloatArray:
-        """All of them, shape (m, count)."""
+        """Return all vectors, shape (m, count)."""
         return np.hstack(self._parts)
 
     def compressed(self, vectors: FloatArray) -> int:
-        """Add vectors of the fitted rows, shape (n, k); the place of the first."""
+        """Add vectors of the fitted rows, shape (n, k); return the column of the first."""
         place = self.count
         self._parts.append(np.asarray(self.cross.compress(vectors)))
         return place
 
     def eigenvectors(self, pairs: Eigenpairs) -> int:
-        """Add eigenvectors unless they are there; the place of the first."""
+        """Add eigenvectors unless they were added before; return the column of the first."""
         for known, place in self._places:
             if _begins_with(known, pairs):
                 return place
@@ -82,7 +82,7 @@ class ExtendedVectors:
 
 
 def _begins_with(known: Eigenpairs, pairs: Eigenpairs) -> bool:
-    """Whether `pairs` are the first of `known`, in the same memory."""
+    """Return whether `pairs` are the first of `known`, in the same memory."""
     whole, part = np.asarray(known.eigenvectors), np.asarray(pairs.eigenvectors)
     if part.shape[1] > whole.shape[1] or part.strides != whole.strides:
         return False
@@ -119,16 +119,16 @@ def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
 def extend(
     trained: TrainedNetwork, laplacian: Laplacian, features: Features, vectors: ExtendedVectors
 ) -> ExtendedNetwork:
-    """Compute, from the fitted rows, what a trained network needs for new ones.
+    """Extend a trained network to new rows.
 
     Parameters
     ----------
     trained : TrainedNetwork
     laplacian : Laplacian
     features : Features
-        Of the fitted rows.
+        Features of the fitted rows.
     vectors : ExtendedVectors
-        Those that it needs are added.
+        The vectors that the network uses are added.
     """
     prepared = trained.prepared
     if prepared.candidate.ignores_graph:
@@ -145,7 +145,7 @@ def extend(
 
 
 class _Builder(ABC):
-    """Goes through the layers at the fitted rows and notes what new rows need of them."""
+    """Extension layer by layer from the fitted rows."""
 
     def __init__(self, trained: TrainedNetwork) -> None:
         self.trained = trained
@@ -157,22 +157,22 @@ class _Builder(ABC):
 
     @abstractmethod
     def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
-        """Walk through the network."""
+        """Return the extended layers."""
 
     def activated(self, Z: Tensor, layer: int, restart: int) -> Tensor:
-        """What a hidden layer puts out, from the product with its kernels; Z is overwritten."""
+        """Apply bias and activation to Z, which is overwritten."""
         if self.biases:
             Z += self.biases[layer][restart]
         result: Tensor = self.trained.network.activation(Z)
         return result
 
     def bias(self, layer: int) -> NDArray[Any] | None:
-        """Biases of a layer, shape (s, N)."""
+        """Return the biases of a layer, shape (s, N)."""
         return self.biases[layer].cpu().numpy() if self.biases else None
 
 
 class _SpectralBuilder(_Builder):
-    """Kernels U φ Uᵀ: u(x) are the eigenvectors, extended."""
+    """Extension of kernels U φ Uᵀ."""
 
     def __init__(self, trained: TrainedNetwork, vectors: ExtendedVectors) -> None:
         super().__init__(trained)
@@ -187,9 +187,9 @@ class _SpectralBuilder(_Builder):
         ]
 
     def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
-        """From U^T H to U^T H of the next layer; a reduced network meets the rows at its end only.
+        """Propagate UᵀH from layer to layer; 𝒦H = U φ(Λ) UᵀH needs no more of H.
 
-        𝒦H = U φ(Λ) UᵀH: what a layer's input has beside U is never needed.
+        A reduced-order network uses the rows in its last layer only.
         """
         reduced = self.trained.prepared.candidate.architecture == "reduced"
         nodes = X.nodes or StoredNodes(self.U.cpu().numpy())
@@ -216,7 +216,7 @@ class _SpectralBuilder(_Builder):
         return torch.stack(terms).sum(dim=0)
 
     def _summed(self, nodes: Nodes, layer: int, parts: list[Tensor]) -> list[Tensor]:
-        """UᵀH of a hidden layer of all nodes, from its coefficients."""
+        """Compute UᵀH of a hidden layer from its coefficients."""
         bias = self.bias(layer)
         hidden = SpectralLayer(
             torch.cat(parts, dim=1).cpu().numpy(),
@@ -232,7 +232,7 @@ class _SpectralBuilder(_Builder):
 
 
 class _FullBuilder(_Builder):
-    """Any kernel: 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
+    """Extension of any kernel 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
 
     def __init__(
         self, trained: TrainedNetwork, vectors: ExtendedVectors, laplacian: Laplacian
@@ -259,7 +259,7 @@ class _FullBuilder(_Builder):
         return self.activated(torch.stack(terms).sum(dim=0), layer, restart)
 
     def _note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
-        """What a layer with inputs H, one for each restart, needs."""
+        """Extend a layer with inputs H, one for each restart."""
         products, owns = [], []
         for j in range(self.s):
             weights = self.weights[layer][j].double().cpu().numpy()
@@ -276,14 +276,14 @@ class _FullBuilder(_Builder):
 
 
 def kernel_of(laplacian: Laplacian, phi: Filter) -> Kernel:
-    """The full-rank kernel of one filter."""
+    """Return the full-rank kernel of one filter."""
     made = kernel(laplacian, phi)
     assert isinstance(made, Kernel)
     return made
 
 
 def divided_difference(phi: Filter) -> Filter:
-    """ψ(λ) = (φ(λ) − φ(1))/(1 − λ), which is −φ′(1) at λ = 1; a polynomial if φ is one.
+    """Return ψ(λ) = (φ(λ) − φ(1))/(1 − λ), −φ′(1) at λ = 1; a polynomial if φ is one.
 
     Examples
     --------

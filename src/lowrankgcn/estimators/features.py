@@ -1,4 +1,4 @@
-"""What networks see of the fitted rows, without storing it: a table stays codes and few numbers.
+"""Features of the fitted rows, computed from table codes without storing indicator columns.
 
 A table with a thousand categories has a thousand indicator columns. Training wants some of their
 rows and products with narrow matrices, and these follow from the codes: gathering and adding rows
@@ -35,7 +35,7 @@ from lowrankgcn.training import Features, Nodes
 
 __all__ = ["ScaledFeatures", "TableFeatures"]
 
-# Rows that are brought to double precision at a time.
+# Rows converted to double precision at a time.
 _ROWS = 65536
 
 
@@ -47,13 +47,13 @@ class TableFeatures(Features):
     Attributes
     ----------
     incidence : CodeFactor
-        H, the table in codes.
+        Incidence H, stored as codes.
     shown : (N,) int array
-        Columns of H that are features.
+        Columns of H with an indicator feature.
     means : (N,) array
-        Subtracted from them.
+        Means of the indicators.
     numbers : (n, k) array
-        The other features.
+        Standardised numeric columns.
 
     Notes
     -----
@@ -68,7 +68,7 @@ class TableFeatures(Features):
 
     @classmethod
     def from_table(cls, inputs: TableInputs, X: Any, graph: Hypergraph) -> TableFeatures:
-        """Features of the table X, of which `graph` was made."""
+        """Build the features of the table X that `graph` was made of."""
         assert isinstance(graph.incidence, CodeFactor)
         numbers = inputs.standardised(X, graph.n_nodes)
         return cls(graph.incidence, inputs.shown, inputs.means, numbers)
@@ -134,17 +134,17 @@ class TableFeatures(Features):
 @final
 @dataclass(frozen=True, eq=False)
 class ScaledFeatures(Features):
-    """Features as one candidate sees them: scaled, in its type, with UᵀX known beforehand.
+    """Features of one candidate: scaled, in its dtype, with precomputed UᵀX.
 
     Attributes
     ----------
     base : Features
-        In double precision.
+        Features in double precision.
     scale : float
     known : (r, N_0) array or None
-        UᵀX of the only U that will be asked for, before scaling.
+        Precomputed UᵀX before scaling, for the eigenvectors U of the candidate.
     like : Tensor
-        Whose type and device the results have.
+        Tensor with the dtype and device of the results.
     """
 
     base: Features
@@ -182,5 +182,5 @@ class ScaledFeatures(Features):
 
     @property
     def nodes(self) -> Nodes | None:
-        """The rows that X stands for."""
+        """Nodes of rows in blocks, if X stands for them."""
         return self.base.nodes

@@ -49,9 +49,9 @@ _ORTHOGONAL = 1e-8
 @final
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """All that fitting finds out.
+    """Result of a fit.
 
-    Of rows in blocks, the graph is known without its rows, and what concerns each row is lazy.
+    For rows in blocks the graph does not hold its rows, and arrays per row are lazy.
     """
 
     graph: Any
@@ -68,7 +68,7 @@ class Fitted:
 @final
 @dataclass(frozen=True, eq=False)
 class SetUp:
-    """What depends on the rows alone and not on which of them are labelled, nor how."""
+    """The part of a fit that does not depend on the labels."""
 
     rows: Rows
     inputs: Inputs
@@ -81,7 +81,7 @@ class SetUp:
 def fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
-    """Fit networks to the labelled rows; small problems on one thread, which is faster."""
+    """Fit networks to the labelled rows; small problems use one thread, which is faster."""
     with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         clock = Clock()
         report_progress("building the graph")
@@ -91,7 +91,7 @@ def fit(
 
 
 def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
-    """Rows → graph → Laplacian → eigenpairs → candidates; of labels only the number of classes."""
+    """Build graph, Laplacian, eigenpairs and candidates; of the labels only C is used."""
     inputs, features, graph = read(rows, settings, seed)
     if graph.n_nodes != labels.n_rows:
         raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
@@ -119,12 +119,12 @@ def predict_without(
     sample_weight: FloatArray | None,
     seed: int,
 ) -> NDArray[np.intp]:
-    """Classes, as positions, of labelled rows that training does not know the labels of.
+    """Predict the classes, as positions, of labelled rows that are held out of training.
 
     Parameters
     ----------
     held_out : (p,) bool array
-        Which of the labelled rows; each class has to keep one.
+        Labelled rows to hold out; each class keeps at least one.
     """
     known = Labels(labels.classes, labels.index[~held_out], labels.codes[~held_out], labels.n_rows)
     with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
@@ -179,33 +179,33 @@ def _fit(
 def _distributions(
     graph: Graph, labels: Labels, networks: tuple[TrainedNetwork, ...], features: Features
 ) -> FloatArray:
-    """Class distributions of all rows, shape (n, C)."""
+    """Compute class distributions of all rows, shape (n, C)."""
     distributions = np.zeros((labels.n_rows, labels.n_classes))
     for trained in networks:
         trained.add_to(distributions, features)
     distributions[_unplaced(graph, labels)] = 1.0 / labels.n_classes
-    alone = graph.isolated[labels.index]  # nobody but its own label knows anything of such a row
+    alone = graph.isolated[labels.index]  # isolated rows keep their own label
     distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
     distributions /= distributions.sum(axis=1, keepdims=True)
     return distributions
 
 
 class Clock:
-    """Seconds that each step took."""
+    """Stopwatch for the steps of a fit."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def note(self, step: str) -> None:
-        """The step ends now."""
+        """Record the end of a step."""
         now = time.perf_counter()
         self.seconds[step] = now - self._last
         self._last = now
 
 
 def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Features | None, Graph]:
-    """How rows are read, what networks see of them, and the graph; rows may be a graph alone."""
+    """Return inputs, features and graph; inputs and features are None for rows without features."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
     if kind == "graph":
@@ -223,7 +223,7 @@ def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Feat
             TableFeatures.from_table(encoded, data, table),
             table if given is None else given,
         )
-    named = settings.bandwidth != "auto"  # a bandwidth is in the units of the columns
+    named = settings.bandwidth != "auto"  # a given bandwidth is in the units of the columns
     as_given = given is not None or named or raw
     inputs = PointInputs.fit(data, raw_features=raw, raw_points=as_given)
     features = TensorFeatures(torch.from_numpy(np.ascontiguousarray(inputs.features(data))))
@@ -236,7 +236,7 @@ def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Feat
 
 
 def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs, Features]:
-    """The eigenvectors as features, √n U."""
+    """Use the eigenvectors √n U as features."""
     pairs = proposals.pairs
     if pairs is None:
         raise invalid("X", "features for architecture='full'", "a graph alone")
@@ -246,22 +246,22 @@ def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs
 
 
 def _inner(features: Features, pairs: Eigenpairs) -> FloatArray:
-    """UᵀX, once for all candidates."""
+    """Compute UᵀX, shared by all candidates."""
     inner: FloatArray = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
     return without_rounding(inner, features.square_sum())
 
 
 def without_rounding(inner: FloatArray, square_sum: float) -> FloatArray:
-    """UᵀX with zeros in place of rounding errors, for features of the given sum of squares.
+    """Set rounding errors in UᵀX to zero, for features of the given sum of squares.
 
-    Nothing else may decide on which side of its kink an activation begins.
+    Otherwise rounding would decide on which side of its kink an activation starts.
     """
     length = math.sqrt(square_sum / inner.shape[1])  # of a column, about
     return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
 
 
 def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
-    """Rows of components without a label."""
+    """Return a mask of the rows in components without a label."""
     reached = np.zeros(graph.n_components, bool)
     reached[graph.components[labels.index]] = True
     return ~reached[graph.components]

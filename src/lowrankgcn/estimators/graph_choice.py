@@ -1,4 +1,4 @@
-"""Which graph joins the rows: a hypergraph of a table, a Gaussian graph or nearest neighbours.
+"""Choice of the graph of points: Gaussian or nearest neighbours.
 
 >>> import numpy as np
 >>> points = np.random.default_rng(0).normal(size=(300, 2))
@@ -35,22 +35,22 @@ NEIGHBOURS = 10
 
 _SAMPLE = 2000
 _BANDWIDTHS = 2.0
-# Work that a Gaussian graph may cost before nearest neighbours are the better bargain.
+# Beyond these sizes of a fast sum, nearest neighbours are cheaper.
 _MODES = 2**20
 _LANDMARKS = 500
-_SEARCHED = 20_000  # points whose neighbours are found soon in any dimension
+_SEARCHED = 20_000  # exact neighbour search is fast up to here in any dimension
 _ACCURACY = 1e-2
 
 
 def point_graph(
     kind: str, points: NDArray[np.float64], bandwidth: Any, *, random_state: int
 ) -> Graph:
-    """The graph of points: "gaussian", "knn", or what "auto" decides.
+    """Build the graph of points: "gaussian", "knn" or "auto".
 
-    "auto" takes the Gaussian graph if fast sums can carry it: in up to three dimensions through
-    FINUFFT, and for more than 20 000 points in more dimensions through few landmarks. Otherwise
-    every point is joined with its ten nearest neighbours, by weights that adapt to how far away
-    those are: in many dimensions these tell classes apart better, as long as they can be searched.
+    "auto" chooses the Gaussian graph if fast sums are cheap: with FINUFFT in up to three
+    dimensions, and with few landmarks for more than 20 000 points in more dimensions. Otherwise it
+    chooses ten nearest neighbours with self-tuning weights, which separate classes better in many
+    dimensions.
     """
     if kind == "knn":
         return AdjacencyGraph.knn(points, NEIGHBOURS)
@@ -62,10 +62,10 @@ def point_graph(
 
 
 def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
-    """Twice the median distance to the tenth neighbour, among at most 2000 of the points.
+    """Return twice the median distance to the tenth neighbour, in a sample of at most 2000 points.
 
-    So narrow a kernel tells neighbouring clusters apart, which half the median distance of all
-    points does not; and it does not shrink with the number of points.
+    This bandwidth separates neighbouring clusters, unlike half the median distance of all points,
+    and it does not shrink with the number of points.
 
     Examples
     --------
@@ -77,14 +77,14 @@ def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
 
 
 def bandwidth_rows(n: int, random_state: int) -> NDArray[np.intp]:
-    """Rows among which neighbours are looked for: at most 2000, ascending."""
+    """Return the rows of the sample, at most 2000, ascending."""
     if n <= _SAMPLE:
         return np.arange(n)
     return np.sort(np.random.default_rng(random_state).choice(n, _SAMPLE, replace=False))
 
 
 def bandwidth_of(sample: NDArray[np.float64]) -> float:
-    """Twice the median distance to the tenth neighbour, of all the points given."""
+    """Return twice the median distance to the tenth neighbour."""
     count = min(NEIGHBOURS, len(sample) - 1)
     if count < 1:
         return 1.0
@@ -97,7 +97,7 @@ def bandwidth_of(sample: NDArray[np.float64]) -> float:
 
 
 def fast_sum_is_cheaper(cloud: PointSource, random_state: int) -> bool:
-    """Whether fast sums are a better bargain than nearest neighbours."""
+    """Return whether fast Gaussian sums are cheaper than nearest neighbours."""
     if cloud.dimension <= 3:
         _, half = fourier_modes(cloud.extent, _ACCURACY)
         return bool(math.prod((2 * half + 1).tolist()) <= _MODES)

@@ -1,8 +1,8 @@
-"""Rows as people have them, and what the graph and the network see of them.
+"""Conversion of rows into features of the network and coordinates of the graph.
 
-The network sees numbers: numeric columns in units of their standard deviation, categories as
-centred indicator columns. The graph sees points whose columns have comparable ranges, or the table
-itself. Neither depends on the units that the columns come in.
+Features are numeric columns in units of their standard deviation, and centred indicator columns of
+categories. The graph uses points whose columns have comparable ranges, or the table itself. Neither
+depends on the units of the columns.
 
 >>> import numpy as np
 >>> X = np.array([[0.0, 1e6], [1.0, 1e6 + 2], [2.0, 1e6 + 4]])
@@ -40,18 +40,18 @@ __all__ = [
 
 FloatArray = NDArray[np.float64]
 
-# Columns vary if their spread is more than rounding of their size.
+# Relative spread up to which a column is constant.
 _CONSTANT = 1e-12
-# Distances that are equal stay equal when columns come in other units, if coordinates are rounded
-# to a grid that is coarse beside rounding errors and fine beside the data.
+# Coordinates are rounded to this grid, coarser than rounding errors and finer than the data, so
+# that equal distances stay equal in other units.
 _GRID = 2.0**20
-# A few outliers do not set the unit of a column.
+# Outliers beyond this many interquartile ranges do not affect the unit of a column.
 _QUARTILE_RANGES = 10.0
 _NOTHING = np.zeros((0, 0))  # vectors for inputs that need none
 
 
 class Inputs(ABC):
-    """How rows are read; fitted once, applied to further rows."""
+    """Fitted conversion of rows."""
 
     @property
     @abstractmethod
@@ -65,22 +65,22 @@ class Inputs(ABC):
 
     @abstractmethod
     def features(self, X: Any, extended: FloatArray) -> FloatArray:
-        """What the network sees, shape (q, N₀).
+        """Compute the features, shape (q, N₀).
 
         Parameters
         ----------
         X : rows
         extended : (q, 1 + R) array
-            Values at these rows of the vectors that a :class:`Model` extends.
+            Values of the extended vectors of a :class:`Model` at these rows.
         """
 
     def product(self, X: Any, weights: FloatArray, extended: FloatArray = _NOTHING) -> FloatArray:
-        """Features times weights (N_0, k), shape (q, k)."""
+        """Compute features times weights (N_0, k), shape (q, k)."""
         return self.features(X, extended) @ weights
 
     @abstractmethod
     def rows(self, X: Any) -> Any:
-        """What the graph sees."""
+        """Return the rows as the graph uses them."""
 
 
 @saved
@@ -92,11 +92,10 @@ class PointInputs(Inputs):
     Attributes
     ----------
     centre, scale : (d,) arrays
-        Mean and standard deviation, infinite for a constant column, which the network then sees as
-        zero; 0 and 1 for columns left as they are.
+        Mean and standard deviation; infinite for constant columns, whose feature is then zero; 0
+        and 1 without scaling.
     origin, unit : (d,) arrays or None
-        Median and range (or ten interquartile ranges, if less) for the graph; None leaves points as
-        they are.
+        Median and range (at most ten interquartile ranges) for the graph; None without scaling.
     """
 
     centre: FloatArray
@@ -127,7 +126,7 @@ class PointInputs(Inputs):
     def fit(
         cls, X: FloatArray, *, raw_features: bool = False, raw_points: bool = False
     ) -> PointInputs:
-        """Look at the columns of X, shape (n, d)."""
+        """Fit to the columns of X, shape (n, d)."""
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if not raw_features:
             centre, scale = standard_units(X)
@@ -137,12 +136,12 @@ class PointInputs(Inputs):
         return cls(centre, scale, *point_units(quartiles, X.min(axis=0), X.max(axis=0)))
 
     def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
-        """Columns minus mean, over standard deviation."""
+        """Standardise the columns."""
         scaled: FloatArray = (X - self.centre) / self.scale
         return scaled
 
     def rows(self, X: Any) -> Any:
-        """Points in units of the columns' ranges, on a fine grid."""
+        """Scale the points to the ranges of the columns, on a fine grid."""
         if self.origin is None or self.unit is None:
             return X
         return np.round((X - self.origin) / self.unit * _GRID) / _GRID
@@ -151,7 +150,7 @@ class PointInputs(Inputs):
 def point_units(
     quartiles: FloatArray, smallest: FloatArray, largest: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Origin and unit of columns for the graph, from their quartiles (3, d) and ranges.
+    """Return origin and unit of the columns for the graph, from quartiles (3, d) and ranges.
 
     >>> quartiles = np.array([[1.0], [2.0], [3.0]])
     >>> point_units(quartiles, np.array([0.0]), np.array([1e9]))
@@ -168,20 +167,20 @@ def point_units(
 @final
 @dataclass(frozen=True, eq=False)
 class TableInputs(Inputs):
-    """A table with categories: indicator columns of the categories, and the numeric columns.
+    """Tables: indicator columns of the categories, and the numeric columns.
 
     Attributes
     ----------
     encoder : TableEncoder
-        Which value is which hyperedge.
+        Encoder of the hypergraph.
     shown : (N,) int array
-        Hyperedges that are indicator columns: categories, not bins, that more than one row has.
+        Hyperedges with an indicator column: categories (not bins) of more than one row.
     means : (N,) array
-        Share of rows in them, subtracted; zero if indicators are left as they are.
+        Means of the indicators, subtracted; zero without scaling.
     numbers : tuple of column names
-        Numeric columns shown as numbers.
+        Numeric columns.
     centre, scale : arrays
-        Their means and standard deviations.
+        Means and standard deviations of the numeric columns.
     """
 
     encoder: TableEncoder
@@ -216,7 +215,7 @@ class TableInputs(Inputs):
 
     @classmethod
     def fit(cls, X: Any, graph: Hypergraph, *, raw_features: bool = False) -> TableInputs:
-        """Look at the columns of the table that `graph` was made from."""
+        """Fit to the table that `graph` was made from."""
         encoder = graph.encoder
         assert encoder is not None
         if not encoder.n_hyperedges:
@@ -232,14 +231,14 @@ class TableInputs(Inputs):
             column.name for column, flag in zip(encoder.columns, binned, strict=True) if flag
         )
         sizes_of = graph.incidence.transpose_product(np.ones(graph.n_nodes))
-        # What one row alone has tells nothing of others, and an identifier would be n columns.
+        # Values of a single row do not generalise, and an identifier would give n columns.
         shared = shown[sizes_of[shown] > 1]
         shown = shared if len(shared) or numbers else shown[:1]
         centre, scale = standard_units(_numeric_columns(X, numbers, encoder))
         return cls(encoder, shown, sizes_of[shown] / graph.n_nodes, numbers, centre, scale)
 
     def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
-        """Indicators minus their means, then numbers in standard units; missing cells are zero."""
+        """Compute centred indicators, then standardised numbers; missing cells are zero."""
         codes = self.encoder.transform(X)
         result = indicator_rows(codes, self.shown, self.encoder.n_hyperedges, len(self.numbers))
         result[:, : len(self.shown)] -= self.means
@@ -247,7 +246,7 @@ class TableInputs(Inputs):
         return result
 
     def product(self, X: Any, weights: FloatArray, extended: FloatArray = _NOTHING) -> FloatArray:
-        """Features times weights, by gathering: indicators are never formed."""
+        """Compute features times weights from the codes, without forming the indicators."""
         count = len(self.shown)
         table = np.zeros((self.encoder.n_hyperedges, weights.shape[1]))
         table[self.shown] = weights[:count]
@@ -258,7 +257,7 @@ class TableInputs(Inputs):
         return result
 
     def standardised(self, X: Any, n_rows: int) -> FloatArray:
-        """Numeric columns in standard units, zero where cells are missing, shape (q, k)."""
+        """Standardise the numeric columns, with zero for missing cells, shape (q, k)."""
         if not self.numbers:
             return np.zeros((n_rows, 0))
         numbers = _numeric_columns(X, self.numbers, self.encoder)
@@ -266,7 +265,7 @@ class TableInputs(Inputs):
         return np.where(np.isnan(numbers), 0.0, numbers)
 
     def rows(self, X: Any) -> Any:
-        """The table itself."""
+        """Return the table itself."""
         return X
 
 
@@ -274,14 +273,14 @@ class TableInputs(Inputs):
 @final
 @dataclass(frozen=True, eq=False)
 class GivenInputs(Inputs):
-    """A graph without features: the network sees the eigenvectors, scaled to unit mean square.
+    """Graphs without features: the eigenvectors, scaled to unit mean square, are the features.
 
     Attributes
     ----------
     rank : int
         Number r of eigenvectors.
     scale : float
-        √n: a row has the features √n u(x).
+        √n; the features of a row are √n u(x).
     """
 
     rank: int
@@ -297,11 +296,11 @@ class GivenInputs(Inputs):
         return self.rank
 
     def features(self, X: Any, extended: FloatArray) -> FloatArray:
-        """The eigenvectors, which a model extends next after its first vector."""
+        """Return the scaled eigenvectors, which follow the first extended vector."""
         return self.scale * extended[:, 1 : 1 + self.rank]
 
     def rows(self, X: Any) -> Any:
-        """Affinities as they are given."""
+        """Return the affinities."""
         return X
 
 
@@ -335,7 +334,7 @@ def _check_scales(scale: FloatArray, name: str, count: int) -> None:
 def indicator_rows(
     codes: NDArray[Any], shown: NDArray[np.intp], n_hyperedges: int, room: int = 0
 ) -> FloatArray:
-    """Indicators of the shown hyperedges from codes (q, p), shape (q, N + room), the room zero.
+    """Return indicators of the shown hyperedges from codes (q, p), and `room` columns of zeros.
 
     Examples
     --------
@@ -353,18 +352,18 @@ def indicator_rows(
 
 
 def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of each column, missing cells left out; infinite if constant."""
+    """Return mean and standard deviation of each column, ignoring NaN; infinite if constant."""
     if not X.size:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
     present = ~np.isnan(X)
     count = np.maximum(present.sum(axis=0), 1)
     centre = np.where(present, X, 0.0).sum(axis=0) / count
     offsets = np.where(present, X - centre, 0.0)
-    # Once more: a mean far from zero has lost digits that the offsets have.
+    # A second pass corrects the rounding error of a mean far from zero.
     correction = offsets.sum(axis=0) / count
     centre = centre + correction
     offsets = np.where(present, X - centre, 0.0)
-    # Squares of very large or small numbers are not numbers: a power of two is set aside.
+    # A power of two is factored out, so that squares neither overflow nor vanish.
     exponent = np.frexp(np.abs(offsets).max(axis=0))[1]
     mean_square = np.square(np.ldexp(offsets, -exponent)).sum(axis=0) / count
     scale = np.ldexp(np.sqrt(mean_square), exponent)

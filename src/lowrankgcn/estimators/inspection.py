@@ -1,4 +1,4 @@
-"""What one may ask a fitted classifier: why a row got its class, and which rows to label next."""
+"""Explanations and labelling suggestions of a fitted classifier."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["InspectionMixin"]
 
 
 class InspectionMixin:
-    """Questions to a fitted :class:`GCNClassifier`."""
+    """The methods ``explain`` and ``suggest`` of :class:`GCNClassifier`."""
 
     classes_: NDArray[Any]
     label_distributions_: NDArray[np.float64]
@@ -35,20 +35,19 @@ class InspectionMixin:
     _evidence: Evidence | None
 
     def explain(self, X: Any, *, by: str = "auto") -> Explanation:
-        r"""Say what pulls rows to their classes, exactly.
+        r"""Explain predictions by an exact sum of contributions.
 
-        The margin between the logits of the predicted class and of the runner-up, averaged over
-        the networks with their shares in the prediction, is split into a sum.
+        The sum is the margin between the logits of the predicted class and the runner-up, averaged
+        over the networks with their shares in the prediction.
 
         Parameters
         ----------
         X : array or DataFrame
-            Rows like those given to fit, as for :meth:`predict`: what it says of them is explained.
+            Rows to explain, as for :meth:`predict`.
         by : {"auto", "values", "rows"}
-            "values": the row's values in the columns of a table, each beside what an average row
-            has. "rows": the labelled rows, by what the kernel hands on from them; at most 1000 of
-            them, with a remainder that they do not explain. "auto": values for tables with
-            categories, rows otherwise.
+            "values": one contribution per column of a table, relative to an average row. "rows":
+            one contribution per labelled row (at most 1000) through the kernel, and a remainder.
+            "auto": values for tables with categories, rows otherwise.
 
         Returns
         -------
@@ -58,20 +57,20 @@ class InspectionMixin:
         Raises
         ------
         ValueError
-            If X is not like the fitted rows, `by` does not suit the graph, or the graph has no
-            place for further rows.
+            If X is not like the fitted rows, `by` is not available for the graph, or the graph
+            cannot be extended to new rows.
 
         Notes
         -----
         margin = baseline + Σ amounts + remainder holds to rounding. A network's margin is its
         log-odds; the probabilities beside it are those of the average of all softmaxes, which is
-        not the softmax of the average: where networks disagree, a margin may be small or negative
-        although the class is the most probable one. The mathematics is in
-        :mod:`lowrankgcn.estimators.explaining`.
+        not the softmax of the average: where networks disagree, the margin may be small or negative
+        although the class is the most probable one. :mod:`lowrankgcn.estimators.explaining` gives
+        the formulas.
 
-        Values that were not seen at fitting, and missing ones, belong to no hyperedge: their
-        amount is what the row lacks beside an average one. Rows that nothing joins to a labelled
-        part of the graph have no reasons, and ``placed`` is False.
+        Missing values, and values that were not seen at fitting, belong to no hyperedge: their
+        contribution is what the row lacks compared with an average row. Rows without affinity to a
+        labelled component have no contributions, and ``placed`` is False.
 
         Examples
         --------
@@ -95,12 +94,11 @@ class InspectionMixin:
         return explain(self._model, self._evidence, data, self.classes_, by)
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
-        """Rows given to fit that should be labelled next, the most useful first.
+        """Return the rows to label next, the most useful first.
 
-        Taken one after the other are rows whose label would tell most about all the rows that the
-        classifier is uncertain of: uncertain ones, spread over the spectral embedding, and no
-        outliers (:mod:`lowrankgcn.estimators.suggestion`). Parts of the graph that have no label
-        at all come first.
+        A greedy rule chooses uncertain rows that are spread over the spectral embedding and are not
+        outliers (:mod:`lowrankgcn.estimators.suggestion`). Graph components without a label come
+        first.
 
         Parameters
         ----------
@@ -117,13 +115,13 @@ class InspectionMixin:
         Raises
         ------
         ValueError
-            If fewer than `k` rows have no label, the classifier was loaded from a file, which
-            does not keep the graph, or the rows given to fit were a Dask collection.
+            If fewer than `k` rows have no label, the classifier was loaded from a file (files do
+            not keep the graph), or the rows given to fit were a Dask collection.
 
         Notes
         -----
-        O(n r (r + k)) for r eigenpairs. Not random at all. Before there are labels of two classes,
-        :func:`lowrankgcn.estimators.first_rows` tells where to begin.
+        O(n r (r + k)) for r eigenpairs; deterministic. Use
+        :func:`lowrankgcn.estimators.first_rows` before there are labels of two classes.
 
         Examples
         --------
@@ -135,7 +133,7 @@ class InspectionMixin:
         >>> rows = classifier.suggest(10)
         >>> rows.shape, bool((y[rows] == -1).all())
         ((10,), True)
-        >>> y[rows] = spiral.target[rows]  # somebody looks at them, and so on
+        >>> y[rows] = spiral.target[rows]  # label them and fit again
         """
         check_is_fitted(self)
         if not hasattr(self, "laplacian_"):

@@ -1,4 +1,4 @@
-"""Labels as people write them: −1, None, NaN or "" mark a row whose class is to be found.
+"""Validation of labels; −1, None, NaN and "" mark unlabelled rows.
 
 >>> labels = read_labels(["red", None, "blue", "", "red"])
 >>> labels.classes.tolist(), labels.index.tolist(), labels.codes.tolist()
@@ -25,7 +25,7 @@ __all__ = ["Labels", "known_labels", "labelled_cells", "read_labels"]
 @final
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Which rows are labelled, and how.
+    """Labelled rows and their classes.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Labels:
     index : (p,) int array
         Labelled rows, ascending.
     codes : (p,) int array
-        Their classes, as positions in `classes`.
+        Classes of the labelled rows, as positions in `classes`.
     n_rows : int
         Number of rows, labelled or not.
     """
@@ -51,13 +51,13 @@ class Labels:
 
 
 def read_labels(y: Any) -> Labels:
-    """Read a column of labels.
+    """Validate a column of labels.
 
     Parameters
     ----------
     y : (n,) array, Series, list or Categorical
         Integers, texts, booleans, floats that are whole numbers, or objects of one such kind. −1,
-        None, NaN, NA and the empty text mean "unlabelled"; of booleans every one is a label.
+        None, NaN, NA and the empty text mark unlabelled rows; every boolean is a label.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def read_labels(y: Any) -> Labels:
     Raises
     ------
     ValueError
-        If no row is labelled, all labels are of one class, or the labels are no classes.
+        If no row is labelled, all labels are of one class, or the labels are not classes.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def read_labels(y: Any) -> Labels:
 
 
 def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
-    """Which rows are labelled, their labels, and how many rows there are; one class will do.
+    """Return the labelled rows, their labels and the number of rows; one class is enough.
 
     >>> known_labels([2, -1, 2])
     (array([0, 2]), array([2, 2]), 3)
@@ -112,7 +112,7 @@ def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
 
 
 def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Which rows of a part of a column are labelled, and the labels; there may be none.
+    """Return the labelled rows of a part of a column and their labels, possibly none.
 
     >>> labelled_cells(["", "red"])
     (array([1]), array(['red'], dtype=object))
@@ -137,7 +137,7 @@ def _column(y: Any) -> NDArray[Any]:
     except ValueError:
         raise invalid("y", "a column of labels", "a ragged list") from None
     if array.dtype.kind == "U" and not isinstance(y, np.ndarray):
-        # np.asarray turns [1, "a"] and ["a", None] into texts; look at the entries themselves.
+        # np.asarray turns [1, "a"] and ["a", None] into texts; keep the entries.
         array = np.array(y, dtype=object)
     if array.dtype.kind not in "biufUO":
         raise invalid("y", "integers, texts or objects", f"dtype {array.dtype}")
@@ -171,14 +171,14 @@ def _is_mark(value: Any) -> bool:
 
 
 def _check_marks(chosen: NDArray[Any]) -> None:
-    """Refuse "-1" among words: −1 written into an array of texts becomes one of them."""
+    """Raise for "-1" among words, which results from writing −1 into an array of texts."""
     texts = {str(label) for label in chosen} if chosen.dtype.kind == "U" else set()
     if "-1" in texts and not any(text[-1].isdigit() for text in texts - {"-1"}):
         raise invalid("y", "'' or None to mark unlabelled rows among texts", "'-1'")
 
 
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels checked to be classes; objects that are all numbers or truth values as an array."""
+    """Validate classes; convert objects that are all numbers or all booleans."""
     if labels.dtype.kind == "O":
         texts = sum(isinstance(label, str) for label in labels)
         if 0 < texts < len(labels):
@@ -192,7 +192,7 @@ def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
 
 
 def _numbers(labels: NDArray[Any]) -> NDArray[Any]:
-    """An array of booleans, integers or floats."""
+    """Convert objects to booleans, integers or floats."""
     truths = sum(isinstance(label, (bool, np.bool_)) for label in labels)
     if truths == len(labels):
         return labels.astype(bool)

@@ -1,7 +1,7 @@
-"""The fitted classifier as far as new rows need it: what is saved, and all that predicts.
+"""The part of a fitted classifier that predicts new rows; this part is saved.
 
-Rows become features and affinities; one product with a small matrix extends everything the
-networks know of the graph; each network is then evaluated row by row.
+Rows become features and affinities. One product with a small matrix extends all vectors that the
+networks use; each network is then evaluated row by row.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ __all__ = ["Model"]
 
 _ROWS = 65536
 _CACHED_ROWS = 4096
-_ENTRIES = 2**22  # of the features of a chunk
+_ENTRIES = 2**22  # feature entries per chunk
 
 
 @saved
 @final
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Networks with the means to place new rows.
+    """Networks and the vectors extended to new rows.
 
     Attributes
     ----------
     inputs : Inputs
     cross : CrossAffinity
     basis : (m, 1 + R) array
-        Vectors over the columns of the cross affinity. The first extends √degree on the components
-        that have a label; it vanishes at a row that none of them is joined to. After it come those
-        that a graph without features has for features.
+        Vectors over the columns of the cross-affinity. The first extends √degree on the components
+        with a label; it is zero at rows without affinity to any of them. The features of a graph
+        without features come next.
     networks : tuple of ExtendedNetwork
     n_classes : int
     """
@@ -73,14 +73,14 @@ class Model:
 
     @cached_property
     def width(self) -> int | None:
-        """Number of features, None if no network looks at them."""
+        """Number of features, None if no network uses them."""
         owns = (network.layers[0].own for network in self.networks)
         return next((own.shape[1] for own in owns if own is not None), None)
 
     def distributions(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Class distributions (q, C), and which rows could not be placed and have a uniform one.
+        """Compute class distributions (q, C), and a mask of the rows without affinity (uniform).
 
-        Rows are handled independently of each other, in chunks: memory is O(q C) beside X.
+        Rows are independent of each other and processed in chunks: memory is O(q C) beside X.
         """
         count = len(X) if not hasattr(X, "shape") else X.shape[0]
         shares = np.empty((count, self.n_classes))
@@ -95,9 +95,9 @@ class Model:
         return shares, lost
 
     def place(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        """Values of the extended vectors (q, 1 + R), and features (q, N_0) if any network has them.
+        """Compute the extended vectors (q, 1 + R) and features (q, N_0) of rows.
 
-        Networks that see the graph alone get features of no column.
+        The features have no columns if no network uses them.
         """
         extended = self.cross.product(self.inputs.rows(X), self.basis)
         if self.width is None:
@@ -118,9 +118,9 @@ class Model:
         return total / total.sum(axis=1, keepdims=True), lost
 
     def _mixed(self, extended: FloatArray, first: FloatArray) -> FloatArray:
-        """Distributions of all networks, weighted and added."""
+        """Average the distributions of all networks with their weights."""
         total = np.zeros((len(extended), self.n_classes))
-        read, seen = 1, 0  # columns of `extended` and of `first` that networks had
+        read, seen = 1, 0  # columns of `extended` and of `first` used so far
         for network in self.networks:
             if self._folded is not None and network.reads_only:
                 shares = network.from_logits(extended[:, read : read + network.n_logits])
@@ -133,7 +133,7 @@ class Model:
 
     @cached_property
     def _first_weights(self) -> FloatArray | None:
-        """First-layer weights of all networks that see features side by side, shape (N_0, k)."""
+        """First-layer weights of all networks with features, side by side, shape (N_0, k)."""
         weights = [network.first_weights for network in self.networks]
         seeing = [weight for weight in weights if weight is not None]
         return np.hstack(seeing) if seeing else None
@@ -142,8 +142,7 @@ class Model:
     def _folded(self) -> FloatArray | None:
         """The first vector of the basis, then logits that are linear in the basis.
 
-        None if others read vectors of the basis, too. Logits are about as many columns as the basis
-        has, and no product with a readout follows.
+        None if other networks use the basis as well. This saves the product with the readout.
         """
         others = [network for network in self.networks if not network.reads_only]
         reading = any(layer.readout is not None for network in others for layer in network.layers)

@@ -1,4 +1,4 @@
-"""Fitted classifiers in files: safetensors with a JSON description, no pickle.
+"""Saving and loading of fitted classifiers: safetensors with a JSON document, no pickle.
 
 >>> import tempfile, pathlib
 >>> import lowrankgcn as lg, numpy as np
@@ -166,31 +166,31 @@ def save(
     classifier : GCNClassifier
         Fitted.
     path : str or path
-        File to write; one that is there is replaced, in one step and only when all is written.
+        File to write. An existing file is replaced atomically.
     fitted_rows : bool
-        Whether to keep what concerns the rows given to fit: ``label_distributions_``,
-        ``transduction_`` and ``unplaced_``, and the labelled rows that explanations name.
+        Whether to save the results of the rows given to fit: ``label_distributions_``,
+        ``transduction_``, ``unplaced_``, and the labelled rows for explanations.
     description : mapping, optional
-        Texts, numbers, lists and mappings to keep beside it, such as where the rows came from; they
-        come back as ``description_``. By default that of a loaded classifier, if it has one.
+        JSON values to save with the classifier, such as the source of the rows; loaded as
+        ``description_``. The default is the description of a loaded classifier.
 
     Raises
     ------
     ValueError
-        If it is no classifier, is not fitted, has classes that are neither numbers nor texts,
-        nothing would be left of it without the fitted rows, or JSON cannot hold the description.
+        If `classifier` is not a fitted GCNClassifier, has classes other than numbers and texts, or
+        cannot predict new rows and `fitted_rows` is False; or if `description` is not JSON.
     OSError
-        If the file cannot be written; one that was there stays as it was.
+        If the file cannot be written; an existing file is left unchanged.
 
     Notes
     -----
-    The file holds what new rows need, O(m R) numbers for m hyperedges or landmarks and R extended
-    vectors. Graphs of neighbours and Gaussian graphs without landmarks need all fitted points,
-    which are then in the file, with or without `fitted_rows`.
+    The file holds O(m R) numbers for m hyperedges or landmarks and R extended vectors. Graphs of
+    neighbours and Gaussian graphs without landmarks need all fitted points, which are then in the
+    file even without `fitted_rows`.
 
-    Graph, Laplacian, eigenpairs and torch modules are not kept. Parameters are, except for graph
-    objects, functions and random generators: these come back as ``NotSaved`` with their printed
-    form, which :meth:`GCNClassifier.fit` refuses.
+    Graph, Laplacian, eigenpairs and torch modules are not saved. Parameters are saved, except for
+    graph objects, functions and random generators; these are loaded as ``NotSaved`` with their
+    printed form, which :meth:`GCNClassifier.fit` rejects.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def save(
 
 
 def load(path: str | os.PathLike[str]) -> GCNClassifier:
-    """Read a classifier that :func:`save` wrote; runs no code from the file.
+    """Load a classifier written by :func:`save`, without running code from the file.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Which candidates are worth a look, on one decomposition of the Laplacian.
+"""Candidate networks on one decomposition of the Laplacian.
 
-Left to itself the estimator compares a linear model and a perceptron of the features, which do not
-look at the graph, with the paper's low-rank and reduced-order networks under the filter
-φ(λ) = 1/(λ + ε), where ε is the C-th positive eigenvalue for C classes: eigenvectors up to there
-tell the classes apart, and their weights lie within a factor of two.
+By default the estimator compares a linear model and a perceptron of the features, which ignore the
+graph, with the low-rank and reduced-order networks of the paper with the filter φ(λ) = 1/(λ + ε).
+ε is the C-th positive eigenvalue for C classes: eigenvectors up to there separate the classes, and
+their responses lie within a factor of two.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ __all__ = [
 
 DEFAULT_RANK = 30
 
-# Odds before any label is seen: the graph is there because it is believed to matter.
+# Prior odds; the graph is assumed to be informative.
 _PRIORS = {"full": 10.0, "low-rank": 10.0, "reduced": 3.0}
-#: Beyond so many rows a low-rank network, whose training touches all of them, is not tried unasked.
+#: Low-rank networks, whose training costs O(n), are not default candidates beyond this many rows.
 MANY_ROWS = 50_000
 _STORED_SINGLE = 200_000
 
@@ -73,7 +73,7 @@ class Proposals:
 
 
 def propose(laplacian: Laplacian, settings: Settings, n_classes: int, seed: int) -> Proposals:
-    """Decompose the Laplacian and list what may be trained on it."""
+    """Decompose the Laplacian and list the candidates."""
     rank = rank_for(laplacian.n, laplacian.graph.max_rank, settings)
     if settings.architecture == "full":
         return _full(laplacian, settings)
@@ -97,7 +97,7 @@ Choices = list[tuple[Eigenpairs, tuple[Filter, ...]]]
 
 
 def filter_choices(pairs: Eigenpairs, settings: Settings, n_classes: int) -> Choices:
-    """Filters worth comparing on the pairs, and on those before an eigengap."""
+    """Return the filters to compare, on all pairs and on those before an eigengap."""
     choices = [(pairs, filters) for filters in _filters(pairs, settings, n_classes)]
     gap = eigengap(pairs.eigenvalues, n_classes)
     if settings.rank is None and gap is not None:
@@ -108,7 +108,7 @@ def filter_choices(pairs: Eigenpairs, settings: Settings, n_classes: int) -> Cho
 def list_candidates(
     laplacian: Laplacian, settings: Settings, pairs: Eigenpairs, choices: Choices, n_rows: int
 ) -> Proposals:
-    """The networks that may be trained on chosen pairs and filters, for so many rows."""
+    """List the candidates for given pairs and filters."""
     found: list[tuple[Candidate, tuple[Kernel, ...]]] = []
     if settings.architecture == "auto" and settings.filters is None:
         found += [(candidate, ()) for candidate in _without_graph(settings)]
@@ -127,10 +127,10 @@ def list_candidates(
 
 
 def eigengap(eigenvalues: Any, n_classes: int) -> int | None:
-    """The number of eigenvalues before the widest relative gap, or None if none stands out.
+    """Return the number of eigenvalues before the widest relative gap, None without a clear one.
 
-    Looked for between the number of classes and three quarters of the eigenvalues given; it stands
-    out if λ rises there by half.
+    The gap lies between the number of classes and three quarters of the eigenvalues; it is clear if
+    λ increases by half.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def eigengap(eigenvalues: Any, n_classes: int) -> int | None:
 
 
 def rank_for(n_rows: int, n_hyperedges: int | None, settings: Settings) -> int:
-    """Number of eigenpairs: as given, or 30 if there are so many rows and hyperedges."""
+    """Return the number of eigenpairs: as given, or 30, at most the rows and hyperedges."""
     if settings.rank is not None:
         if settings.rank > n_rows:
             raise invalid("rank", f"at most {n_rows}, the number of rows", settings.rank)
@@ -167,7 +167,7 @@ def _filters(pairs: Eigenpairs, settings: Settings, n_classes: int) -> list[tupl
     inverse = RegularizedInverse(epsilon)
     if settings.architecture == "auto":
         return [(inverse,)]
-    # The architecture is settled: there is time to compare filters.
+    # With a given architecture, filters are compared.
     others: list[tuple[Filter, ...]] = [(Constant(),)]
     if len(positive):
         others.append((Pseudoinverse(float(positive[0])),))
@@ -202,7 +202,7 @@ def _full(laplacian: Laplacian, settings: Settings) -> Proposals:
 
 @contextmanager
 def suppress_rank_warnings(settings: Settings) -> Iterator[None]:
-    """Several components are no news here, nor is the cut of a rank that nobody asked for."""
+    """Ignore warnings about several components, and about the cut of a default rank."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
         if settings.rank is None:

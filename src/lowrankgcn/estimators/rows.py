@@ -1,4 +1,4 @@
-"""X as people hand it over: what kind of data it is, checked as scikit-learn checks it."""
+"""Validation of X: kind of data, columns, and the checks of scikit-learn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lowrankgcn.graphs.cells import column_kind
 
 __all__ = ["Rows", "check_new_rows", "check_size", "read_rows"]
 
-# Sums and differences of a column's numbers have to be finite as well.
+# Sums and differences within a column must not overflow.
 _LARGEST = 1e295
 
 Kind = Literal["points", "table", "incidence", "affinities", "graph"]
@@ -31,12 +31,12 @@ class Rows:
     Attributes
     ----------
     kind : {"points", "table", "incidence", "affinities", "graph"}
-        Numbers; a table with categories; hyperedges as columns; weights to the fitted rows; a graph
-        and no features at all.
+        Numbers; a table with categories; incidence rows; weights to the fitted rows; a graph
+        without features.
     data : array, DataFrame, sparse array or Graph
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
-        The kind of rows that may come later: the same, or what the graph was made of.
+        Kind of the rows that `predict` accepts: the same, or what the graph was made of.
     """
 
     kind: Kind
@@ -46,7 +46,7 @@ class Rows:
 
 
 def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
-    """Find out what X is, check it, and note its columns in the estimator."""
+    """Validate X, determine its kind, and set the column attributes of the estimator."""
     if X is None:
         raise invalid("X", "rows", "None")
     if isinstance(X, Graph):
@@ -59,7 +59,7 @@ def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
 
 
 def check_new_rows(estimator: Any, X: Any, kind: Kind) -> Any:
-    """Check rows for prediction against those at fitting."""
+    """Validate rows for prediction."""
     return _validated(estimator, X, kind, reset=False)
 
 
@@ -74,8 +74,8 @@ def _kind(X: Any, graph: str | Graph) -> Kind:
 
 
 def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
-    """What the graph was made of, and its columns noted in the estimator."""
-    if hasattr(estimator, "feature_names_in_"):  # of an earlier fit
+    """Return the kind of rows of a graph, and set the column attributes of the estimator."""
+    if hasattr(estimator, "feature_names_in_"):  # from an earlier fit
         del estimator.feature_names_in_
     columns = graph.row_columns
     estimator.n_features_in_ = len(columns)
@@ -85,14 +85,14 @@ def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
 
 
 def has_categories(X: Any) -> bool:
-    """Whether X has a column of texts, categories or truth values."""
+    """Return whether X has a column of texts, categories or booleans."""
     if isinstance(X, pd.DataFrame):
         return any(column_kind(dtype) != "number" for dtype in X.dtypes)
     if sp.issparse(X) or not hasattr(X, "__len__"):
         return False
     try:
         array = np.asarray(X)
-    except ValueError:  # ragged: the check that follows says so
+    except ValueError:  # ragged; the validation below raises
         return False
     if array.dtype.kind in "USb":
         return True
@@ -113,11 +113,11 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
         raise invalid("X", "columns of different names", f"several named {name!r}")
     if kind == "points":
         if has_categories(X):
-            expected = "numbers only (graph='hypergraph' takes categories)"
+            expected = "numbers only (graph='hypergraph' supports categories)"
             raise invalid("X", expected, _first_category(X))
         X = _without_sparse_columns(X)
         _check_present(X)
-        # In one order of memory: sums of the columns of a frame would round otherwise.
+        # C order, so that sums do not depend on the memory order of a frame.
         points: NDArray[np.float64] = validate_data(
             estimator, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=fewest
         )
@@ -145,7 +145,7 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
 
 
 def check_size(points: NDArray[np.float64]) -> None:
-    """Refuse numbers whose differences might not be finite."""
+    """Raise if differences of the numbers might overflow."""
     largest = float(np.abs(points).max())
     if largest > _LARGEST:
         raise invalid("X", f"numbers up to {_LARGEST:g}", f"{largest:g}")
@@ -161,7 +161,7 @@ def _without_sparse_columns(X: Any) -> Any:
 
 
 def _check_present(X: Any) -> None:
-    """Say what takes missing numbers, which scikit-learn's message cannot know."""
+    """Raise for missing numbers, with the graph that supports them."""
     if isinstance(X, pd.DataFrame):
         missing = X.isna().any()
         where = f" in column {missing.idxmax()!r}" if missing.any() else ""
@@ -169,7 +169,7 @@ def _check_present(X: Any) -> None:
         array = X if isinstance(X, np.ndarray) and X.dtype.kind == "f" else None
         where = " in some" if array is not None and np.isnan(array).any() else ""
     if where:
-        expected = "numbers in all cells (graph='hypergraph' takes missing ones)"
+        expected = "numbers in all cells (graph='hypergraph' supports missing cells)"
         raise invalid("X", expected, f"NaN{where}")
 
 

@@ -1,13 +1,12 @@
-r"""Which network, by cross-validation on the labelled rows.
+r"""Comparison of candidate networks by cross-validation on the labelled rows.
 
-Every candidate is trained without some of the labels and asked for their classes. Its share in the
-prediction is
+The share of a candidate in the prediction is
 
 .. math:: w_c \propto \pi_c \exp(-\beta\, m\, \ell_c)
 
-with prior odds π, the number m of labels that were held out, and the mean cross-entropy ℓ of their
-classes: with few labels the prior decides, with many the data do. Labels of unequal weight count
-in ℓ by their weight, and m = (Σ w)² / Σ w².
+with prior odds π, the number m of held-out labels and their mean cross-entropy ℓ. With few labels
+the prior dominates, with many the data. With sample weights w, ℓ is the weighted mean and
+m = (Σ w)² / Σ w².
 
 >>> import numpy as np
 >>> folds = stratified_folds(np.array([0, 0, 0, 1, 1, 2]), np.random.default_rng(0))
@@ -32,7 +31,7 @@ __all__ = ["Score", "Selection", "share_out", "stratified_folds"]
 FOLDS = 5
 REPEATS = 2
 
-_TEMPER = 0.3  # β: cross-validated losses of the same few rows are far from independent
+_TEMPER = 0.3  # β < 1: cross-validated losses of the same few rows are correlated
 _SMALLEST_SHARE = 0.01
 _SMALLEST_PROBABILITY = 1e-6
 
@@ -45,10 +44,10 @@ def stratified_folds(
     n_folds: int = FOLDS,
     n_repeats: int = REPEATS,
 ) -> NDArray[np.bool_]:
-    """Which labelled rows each fold holds out, shape (F, p); no fold if nothing can be held out.
+    """Return masks (F, p) of the labelled rows that each fold holds out; F may be 0.
 
-    The classes are dealt to the folds one after the other. The only label of a class stays, and so
-    do labels of weight zero, which say nothing.
+    Folds are stratified by class. The only label of a class and labels of weight zero are never
+    held out.
     """
     if weights is not None and not weights.all():
         counted = np.flatnonzero(weights)
@@ -74,7 +73,7 @@ def stratified_folds(
 
 
 def _leave_every_class(folds: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Give back a label to a fold that would hold out all labels of a class."""
+    """Keep one label of each class in training."""
     for fold in folds:
         for label in np.unique(codes[fold]):
             members = np.flatnonzero(codes == label)
@@ -86,16 +85,16 @@ def _leave_every_class(folds: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDA
 @final
 @dataclass(frozen=True, eq=False)
 class Score:
-    """How well a candidate predicted labels that it had not seen.
+    """Cross-validated score of a candidate.
 
     Attributes
     ----------
     loss : float
         Mean cross-entropy; NaN without cross-validation.
     accuracy, deviation : float
-        Share of right classes, and its standard deviation over the folds.
+        Mean accuracy and its standard deviation over the folds.
     count : float
-        Number of labels held out, fewer if their weights are unequal.
+        Effective number of held-out labels.
     """
 
     loss: float
@@ -111,7 +110,7 @@ class Score:
         codes: NDArray[np.intp],
         weights: NDArray[np.float64] | None = None,
     ) -> Score:
-        """From distributions (F, p, C) of the labelled rows, and weights (p,) of these.
+        """Compute the score from distributions (F, p, C) and weights (p,) of the labelled rows.
 
         Examples
         --------
@@ -135,14 +134,14 @@ class Score:
 
     @classmethod
     def unknown(cls) -> Score:
-        """Without labels to hold out."""
+        """Return the score without cross-validation."""
         return cls(np.nan, np.nan, np.nan, 0.0)
 
 
 def share_out(
     candidates: Sequence[Candidate], scores: Sequence[Score], *, best: bool
 ) -> NDArray[np.float64]:
-    """Shares of the candidates in the prediction, of sum one; below one per cent none."""
+    """Return the shares of the candidates, of sum one; shares below one per cent become zero."""
     logs = np.log([candidate.prior for candidate in candidates])
     evidence = [score.count * score.loss if score.count else 0.0 for score in scores]
     logs = logs - _TEMPER * np.array(evidence)
@@ -157,7 +156,7 @@ def share_out(
 
 @final
 class Selection(Sequence[dict[str, Any]]):
-    """The candidates with their scores, best first; prints as a table.
+    """Candidates with their scores, best first; prints as a table.
 
     Each entry is a mapping with "architecture", "filter", "rank", "hidden_widths", "cv_loss",
     "cv_accuracy", "cv_deviation" and "share".
@@ -173,7 +172,7 @@ class Selection(Sequence[dict[str, Any]]):
         scores: Sequence[Score],
         shares: NDArray[np.float64],
     ) -> Selection:
-        """One row for each candidate."""
+        """Build one row for each candidate."""
         return cls(
             [
                 {
@@ -208,7 +207,7 @@ class Selection(Sequence[dict[str, Any]]):
         return self._rows[0]
 
     def to_frame(self) -> pd.DataFrame:
-        """As a table."""
+        """Return the candidates as a DataFrame."""
         return pd.DataFrame(self._rows)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What "auto" means: the presets of the estimator, and checks of its parameters.
+"""Presets of the estimator, and validation of its parameters.
 
 >>> resolve("paper", "learning_rate", "auto"), resolve("paper", "learning_rate", 0.1)
 (0.2, 0.1)
@@ -23,7 +23,7 @@ Restarts = Literal["ensemble", "best"]
 Choice = Literal["average", "best"]
 DType = Literal["float32", "float64"]
 
-#: What "auto" stands for. The paper's settings are those of its appendix A4.3.
+#: Values of "auto". The settings of the paper are those of its appendix A4.3.
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
         "architecture": "auto",
@@ -56,12 +56,12 @@ _GRAPHS = ("auto", "gaussian", "hypergraph", "knn", "precomputed")
 _ARCHITECTURES = ("auto", "full", "low-rank", "reduced")
 _OPTIMIZERS = ("gd", "adam", "lbfgs")
 _STEPS = {"gd": 0.2, "adam": 0.02, "lbfgs": None}
-#: Penalty per labelled row, when it is not given: it fades as labels come in.
+#: Default penalty times the number of labelled rows.
 PENALTY = 0.4
 
 
 def resolve(preset: str, name: str, value: Any) -> Any:
-    """A parameter as given, or what its "auto" means in a preset."""
+    """Return a parameter, with "auto" replaced by the value of a preset."""
     if isinstance(value, str) and value == "auto":
         return PRESETS[preset].get(name, "auto")
     return value
@@ -70,7 +70,7 @@ def resolve(preset: str, name: str, value: Any) -> Any:
 @final
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Parameters of the estimator, checked and with every "auto" that a preset decides resolved."""
+    """Validated parameters of the estimator, with "auto" replaced by the values of the preset."""
 
     graph: str | Graph
     architecture: str
@@ -96,16 +96,16 @@ class Settings:
     device: str
     verbose: bool
     penalise: Literal["first", "all"]
-    chosen_optimizer: bool  # whether the user named it
+    chosen_optimizer: bool  # whether the user set the optimizer
 
 
 def read_settings(parameters: Mapping[str, Any]) -> Settings:
-    """Check all parameters of the estimator.
+    """Validate all parameters of the estimator.
 
     Raises
     ------
     ValueError
-        Naming the first parameter that is wrong, what was expected and what came.
+        If a parameter is invalid.
     """
     given = dict(parameters)
     preset = choice(given["preset"], "preset", PRESETS)

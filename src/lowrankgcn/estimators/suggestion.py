@@ -1,22 +1,22 @@
-r"""Which rows to label next: those whose labels would tell most about the uncertain ones.
+r"""Choice of the rows to label next by expected reduction of variance.
 
-Logits are taken for a Gaussian process over the rows with the covariance of the low-rank kernel,
-𝒦 = ΦΦᵀ, Φ = U φ(Λ)^{1/2} with φ(λ) = 1/(λ + ε). Labels I with noise σ² leave the covariance ΦΣΦᵀ,
-Σ = (I + Φ_IᵀΦ_I/σ²)^{-1}. One more label, of row i, lowers the variances by
+Logits are modelled by a Gaussian process over the rows with the covariance 𝒦 = ΦΦᵀ,
+Φ = U φ(Λ)^{1/2}, φ(λ) = 1/(λ + ε). Given labels I with noise σ², the covariance is ΦΣΦᵀ with
+Σ = (I + Φ_IᵀΦ_I/σ²)^{-1}. A label of row i reduces the variance of row j by
 (φ_jᵀΣφ_i)²/(σ² + φ_iᵀΣφ_i). The row with the largest
 
 .. math:: u_i \, \frac{\sum_j u_j (\varphi_j^T \Sigma \varphi_i)^2}{\sigma^2 + \varphi_i^T \Sigma
           \varphi_i} = u_i \, \frac{\varphi_i^T \Sigma M \Sigma \varphi_i}
           {\sigma^2 + \varphi_i^T \Sigma \varphi_i}, \qquad M = \sum_j u_j \varphi_j \varphi_j^T,
 
-is next. Then Σ is updated and so on. u is the uncertainty of each row,
+is chosen, Σ is updated, and so on. u is the uncertainty of each row,
 
 .. math:: u_j = 1 - (p_{(1)} - p_{(2)}) \Big(1 - \frac34 \frac{\varphi_j^T \Sigma \varphi_j}
           {\varphi_j^T \varphi_j} \Big)
 
-with its two largest probabilities p: a classifier may be sure of itself where no label is near, and
-there it is doubted, or classes that have no label yet would never be found. Rows near labelled or
-chosen ones are known (spread), and outliers tell nothing about others (representativeness).
+with its two largest probabilities p. The second factor distrusts confident predictions far from all
+labels; otherwise classes without a label would never be found. The rule spreads the rows, because
+the variance is low near labelled ones, and avoids outliers, which reduce no other variance.
 
 >>> import numpy as np
 >>> line = np.c_[np.ones(5), np.linspace(-1, 1, 5)]  # five rows along a line
@@ -45,13 +45,13 @@ FloatArray = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _RANK = 30
-# σ², where the mean of 𝒦(i, i) is one, and how far certainty is doubted where no label is near. On
-# cars, mushrooms and digits σ² = 0.01 to 0.1 and doubts of 0 to 1 gain much the same; without any
-# doubt unknown classes are not looked for, with all of it ten mushrooms are worse than random ones.
+# σ² (the mean of 𝒦(i, i) is one), and the distrust of confident predictions far from labels. On
+# cars, mushrooms and digits σ² = 0.01 to 0.1 and distrust 0 to 1 gain much the same; with 0 unknown
+# classes are not searched, with 1 ten mushrooms are worse than random ones.
 _NOISE = 0.03
 _DOUBT = 0.75
 _TINY = 1e-300
-# A part of the graph without a label comes first if it holds this share of the rows.
+# A component without a label comes first if it holds this share of the rows.
 _LEAST_PART = 0.01
 
 
@@ -65,23 +65,23 @@ def suggest(
     among: Any = None,
     n_classes: int = 2,
 ) -> Index:
-    """Rows to label next, the most useful first.
+    """Return the rows to label next, the most useful first.
 
     Parameters
     ----------
     laplacian : Laplacian
     pairs : Eigenpairs or None
-        Of the Laplacian; None to compute them.
+        Eigenpairs of the Laplacian; computed if None.
     labelled : (p,) int array
-        Rows that have a label, possibly none.
+        Labelled rows, possibly none.
     k : int
         Number of rows.
     distributions : (n, C) array, optional
-        Class distributions of all rows; without them all are equally uncertain.
+        Class distributions of all rows; all are equally uncertain when omitted.
     among : (t,) int array or (n,) mask, optional
-        Rows that may be suggested; all that have no label when omitted.
+        Rows to choose from; all unlabelled rows when omitted.
     n_classes : int
-        Number of classes, as far as known.
+        Number of known classes.
 
     Raises
     ------
@@ -90,9 +90,8 @@ def suggest(
 
     Notes
     -----
-    O(n r (r + k)). A part of the graph that has no label and holds one row in a hundred comes
-    first, the largest of several first of all. Rows that the graph cannot tell from labelled or
-    chosen ones come when no others are left.
+    O(n r (r + k)). Components without a label that hold at least one row in a hundred come first,
+    in order of size. Duplicates of labelled or chosen rows come last.
     """
     graph = laplacian.graph
     labelled = node_index(labelled, "labelled", graph.n_nodes)
@@ -106,7 +105,7 @@ def suggest(
 
 
 def uncertainty(distributions: FloatArray) -> FloatArray:
-    """One minus the difference of the two largest probabilities, shape (n,).
+    """Return one minus the difference of the two largest probabilities, shape (n,).
 
     >>> uncertainty(np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])).tolist()
     [0.0, 1.0]
@@ -116,7 +115,7 @@ def uncertainty(distributions: FloatArray) -> FloatArray:
 
 
 def embedding(pairs: Eigenpairs, n_classes: int) -> FloatArray:
-    """Φ = U (Λ + ε)^{-1/2}, ε being the C-th positive eigenvalue; rows of mean square one."""
+    """Compute Φ = U (Λ + ε)^{-1/2}, ε the C-th positive eigenvalue; rows of mean square one."""
     values = np.asarray(pairs.eigenvalues, np.float64)
     positive = values[values > 1e-9]
     epsilon = float(positive[min(n_classes, len(positive)) - 1]) if len(positive) else 1.0
@@ -135,7 +134,7 @@ def greedy_rows(
     parts: tuple[Index, ...] = (),
     keys: NDArray[Any] | None = None,
 ) -> Index:
-    """Choose `k` of the candidates one after the other.
+    """Choose `k` of the candidates greedily.
 
     Parameters
     ----------
@@ -145,9 +144,9 @@ def greedy_rows(
     labelled, candidates : int arrays
     k : int
     parts : tuple of int arrays
-        Sets of rows of which each is to have one chosen before all others.
+        Sets of rows; one row of each is chosen first.
     keys : (n,) array, optional
-        Equal where rows cannot be told apart.
+        Equal keys mark duplicate rows.
     """
     labelled = np.asarray(labelled, np.intp)
     keys = np.arange(len(Phi)) if keys is None else keys
@@ -174,7 +173,7 @@ def greedy_rows(
 
 
 class _Spread:
-    """ΦΣ, variances and what each label would tell, kept up to date at O(n r) for each label."""
+    """ΦΣ, variances and gains, updated in O(n r) for each label."""
 
     def __init__(self, Phi: FloatArray, uncertain: FloatArray, labelled: Index) -> None:
         rank = Phi.shape[1]
@@ -188,13 +187,13 @@ class _Spread:
         self._told = np.einsum("ij,ij->i", self._T @ self._M, self._T)
 
     def best(self, allowed: NDArray[np.bool_]) -> int:
-        """The row that tells most; of rows that tell the same, the first."""
+        """Return the first row of largest gain."""
         rows = np.flatnonzero(allowed)
         scores = self._weights[rows] * self._told[rows] / (_NOISE + self._variance[rows])
         return int(rows[scores.argmax()])
 
     def add(self, row: int) -> None:
-        """A label for `row`."""
+        """Add a label of `row`."""
         v = self._T[row].copy()
         shared = self._Phi @ v
         step = shared / (_NOISE + self._variance[row])
@@ -218,14 +217,14 @@ def _candidates(n: int, labelled: Index, among: Any, k: Any) -> Index:
 def _pairs(laplacian: Laplacian, pairs: Eigenpairs | None) -> Eigenpairs:
     if pairs is not None:
         return pairs
-    with warnings.catch_warnings():  # nobody asked for this rank
+    with warnings.catch_warnings():  # the user did not choose this rank
         for category in (RankWarning, DegenerateCutWarning, DisconnectedGraphWarning):
             warnings.simplefilter("ignore", category)
         return eigenpairs(laplacian, min(_RANK, laplacian.n), random_state=0)
 
 
 def _unlabelled_parts(graph: Graph, labelled: Index) -> tuple[Index, ...]:
-    """Components without a label that are worth one, the largest first."""
+    """Return the components without a label that are large enough, largest first."""
     sizes = np.bincount(graph.components, minlength=graph.n_components)
     worth = sizes >= max(2.0, _LEAST_PART * graph.n_nodes)
     worth[graph.components[labelled]] = False
@@ -234,12 +233,12 @@ def _unlabelled_parts(graph: Graph, labelled: Index) -> tuple[Index, ...]:
 
 
 def _keys(graph: Graph, Phi: FloatArray) -> NDArray[np.uint64]:
-    """Numbers that are equal for rows of the same hyperedges or points, or of the same place."""
+    """Return keys that are equal for rows with the same hyperedges, points or embedding."""
     rows: Any = Phi if graph.node_data is None else graph.node_data
     factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
     keys = np.zeros(len(rows), np.uint64)
     for column, factor in zip(rows.T, factors, strict=True):
-        # Sums modulo 2⁶⁴ of the bits; 0.0 is added because zero has two signs.
+        # Sums modulo 2⁶⁴ of the bits; adding 0.0 unifies the two zeros.
         whole = column.dtype.kind in "iu"
         bits = column.astype(np.uint64) if whole else (column + 0.0).astype(np.float64).view("u8")
         keys += (bits ^ (bits >> np.uint64(32))) * factor

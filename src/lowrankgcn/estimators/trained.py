@@ -1,4 +1,4 @@
-"""Trained networks, and the fitted rows as they classify them."""
+"""Trained networks, and their class distributions of the fitted rows."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _GATHERED_ROWS = 65536
 @final
 @dataclass(frozen=True, eq=False)
 class TrainedNetwork:
-    """A trained candidate.
+    """A trained network with its share in the prediction.
 
     Attributes
     ----------
     prepared : Prepared
     network : Network
-        With the weights of the best restart.
+        Module with the weights of the best restart.
     record : TrainingRecord
     weight : float
         Share in the prediction.
     restarts : (t,) int array
-        Those that count.
+        Restarts in use.
     """
 
     prepared: Prepared
@@ -48,7 +48,7 @@ class TrainedNetwork:
     restarts: NDArray[np.intp]
 
     def add_to(self, total: FloatArray, features: Features) -> None:
-        """Add the weighted distributions of the fitted rows with such features to (n, C) others."""
+        """Add the weighted distributions of the fitted rows to `total`, shape (n, C)."""
         if self.prepared.candidate.ignores_graph:
             self._add_from_features(total, features)
             return
@@ -61,7 +61,7 @@ class TrainedNetwork:
         total += self.weight * shares.mean(dim=0).double().cpu().numpy()
 
     def feature_layers(self) -> tuple[ExtendedLayer, ...]:
-        """The layers of a network that ignores the graph."""
+        """Return the layers of a network that ignores the graph."""
         chosen = torch.as_tensor(self.restarts)
         biases = [bias[chosen].cpu().numpy() for bias in self.record.biases]
         return tuple(
@@ -76,7 +76,7 @@ class TrainedNetwork:
         )
 
     def _add_from_features(self, total: FloatArray, features: Features) -> None:
-        """The same for a network that sees nothing else, in chunks of rows."""
+        """Do the same for a network that ignores the graph, in chunks of rows."""
         name, scale = str(self.network.activation_name), self.prepared.feature_scale
         network = ExtendedNetwork(self.feature_layers(), name, scale, self.weight)
         assert network.first_weights is not None
@@ -94,7 +94,7 @@ class TrainedNetwork:
     def _add_from_eigenvectors(
         self, total: FloatArray, network: ReducedOrderGCN, seen: Features
     ) -> None:
-        """The same for a reduced-order network, in chunks of rows."""
+        """Do the same for a reduced-order network, in chunks of rows."""
         G = self.record.coefficients(network, seen)[torch.as_tensor(self.restarts)]
         readout = G.permute(1, 0, 2).flatten(1).cpu().numpy()  # (r, s·C)
         biases = self.record.biases
@@ -109,7 +109,7 @@ class TrainedNetwork:
 
 
 def restarts_in_use(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:
-    """Restarts that count: the best one, or all that did not diverge."""
+    """Return the restarts in use: the best one, or all that did not diverge."""
     if restarts == "best" or record.diverged.all():
         return np.array([record.best])
     return np.flatnonzero(~record.diverged)

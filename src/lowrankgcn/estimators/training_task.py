@@ -1,4 +1,4 @@
-"""Comparing and training networks on the labelled rows, whatever the rows are stored as."""
+"""Comparison and training of networks on the labelled rows."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from lowrankgcn.training import Features, predict_held_out, train
 
 __all__ = ["TrainingTask"]
 
-# Rows on which the hidden layer of a low-rank network is evaluated to compare it with others.
+# Rows on which cross-validation evaluates the hidden layer of a low-rank network.
 _COMPARED_ROWS = 1024
 _CONVEX_STEPS = 50
-# Shares of the initial loss. On a dozen data sets the default settings end with a last tenth of
-# one per cent and a half at most, and with a loss below a half.
+# Relative to the initial loss. On a dozen data sets the default settings reduce the loss by at most
+# 1.5 % in the last tenth of the iterations, and to less than a half in total.
 _STILL_FALLING = 0.02
 _HARDLY_FALLEN = 0.9
 _AT_REST = 0.01
@@ -37,7 +37,7 @@ _FEW_ITERATIONS = 50
 
 @final
 class TrainingTask:
-    """The labelled rows, and how networks are trained on them."""
+    """Labelled rows and training options."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class TrainingTask:
         self.generator = np.random.default_rng(seed)
 
     def compare(self, prepared: Sequence[Prepared]) -> tuple[list[Score], NDArray[np.float64]]:
-        """Cross-validated scores and shares of the candidates."""
+        """Return cross-validated scores and shares of the candidates."""
         candidates = [one.candidate for one in prepared]
         if len(prepared) == 1:
             return [Score.unknown()], np.ones(1)
@@ -74,7 +74,7 @@ class TrainingTask:
     def train(
         self, prepared: Sequence[Prepared], shares: NDArray[np.float64]
     ) -> tuple[TrainedNetwork, ...]:
-        """Train every candidate that has a share."""
+        """Train every candidate with a positive share."""
         networks = []
         for one, share in zip(prepared, shares, strict=True):
             trained = self._train_one(one, float(share)) if share > 0 else None
@@ -118,7 +118,7 @@ class TrainingTask:
         )
 
     def _network(self, one: Prepared) -> Any:
-        with torch.random.fork_rng(devices=[]):  # the weights that it begins with are not used
+        with torch.random.fork_rng(devices=[]):  # the initial weights are not used
             network = one.network(
                 self.features.shape[1],
                 self.labels.n_classes,
@@ -129,7 +129,7 @@ class TrainingTask:
         return network.to(self.settings.device)
 
     def _convex(self, candidate: Candidate) -> bool:
-        """Whether training has a single solution, which L-BFGS finds."""
+        """Return whether training is convex; L-BFGS is used then."""
         return (
             candidate.ignores_graph
             and not candidate.hidden_widths
@@ -165,7 +165,7 @@ class TrainingTask:
 
 
 def _warn_if_not_converged(record: Any, candidate: Candidate) -> None:
-    """Warn when training went wrong."""
+    """Warn if training diverged or has not converged."""
     if record.diverged.any():
         warn_caller(
             f"training of the {candidate} diverged in {int(record.diverged.sum())} of "
@@ -174,11 +174,11 @@ def _warn_if_not_converged(record: Any, candidate: Candidate) -> None:
         )
         return
     curve = np.nanmean(record.loss_curve, axis=1)
-    if len(curve) < _FEW_ITERATIONS:  # nobody expects convergence then
+    if len(curve) < _FEW_ITERATIONS:  # too few to judge
         return
     last_tenth = curve[-len(curve) // 10 - 1] - curve[-1]
     fallen = curve[0] - curve[-1]
-    # Features that say nothing have a loss that falls little and comes to rest; small steps do not.
+    # With uninformative features the loss falls little and settles; with small steps it does not.
     settled = fallen > _NOTHING * curve[0] and abs(last_tenth) < _AT_REST * fallen
     hardly = curve[-1] > _HARDLY_FALLEN * curve[0] and not settled
     if last_tenth > _STILL_FALLING * curve[0] or hardly:

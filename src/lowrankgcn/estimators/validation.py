@@ -1,4 +1,4 @@
-r"""How often the classifier is right, by asking it for labels that it was not told.
+r"""Accuracy by cross-validation on the labelled rows.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> cars = lg.datasets.load_cars("buying", as_frame=True)
@@ -34,33 +34,33 @@ from lowrankgcn.estimators.settings import read_settings
 __all__ = ["Validation", "estimate_accuracy", "wilson_interval"]
 
 _FEW_LABELS = 200
-_NORMAL = 1.959963984540054  # between minus and plus this lie 95 % of a normal distribution
+_NORMAL = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
 
 @final
 @dataclass(frozen=True)
 class Validation:
-    """Accuracy on labels that were hidden.
+    """Cross-validated accuracy.
 
     Attributes
     ----------
     accuracy : float
-        Share of hidden labels that were found, each row counted once.
+        Share of held-out labels predicted correctly; each row counts once.
     low, high : float
         Ends of the 95 % interval, see :func:`wilson_interval`.
     n_rows : int
-        Labelled rows whose label was hidden at some time. The only label of a class never is.
+        Number of rows held out at least once. The only label of a class is never held out.
     n_labelled : int
-        Labelled rows.
+        Number of labelled rows.
     n_folds : int
-        Trainings: how often a part of the labels was hidden.
+        Number of training runs.
     largest_class : float
-        Accuracy of always naming the most frequent class.
+        Accuracy of always predicting the most frequent class.
     recalls : mapping from class to (float, int)
-        Share of its hidden labels that were found, and how many rows those are.
+        Recall of each class, and the number of its rows.
     confusions : tuple of (class, class, float)
-        Rows of the first class that were put into the second, which may be the same. A row whose
-        label was hidden several times counts one in all.
+        Number of rows of the first class that were predicted as the second. A row held out several
+        times counts once in total.
     seconds : float
     """
 
@@ -91,18 +91,18 @@ def estimate_accuracy(
     n_folds: int = FOLDS,
     n_repeats: int | None = None,
 ) -> Validation:
-    """Hide the labels of some rows, fit, compare; until every labelled row had its turn.
+    """Estimate the accuracy by stratified cross-validation on the labelled rows.
 
     Parameters
     ----------
     classifier : GCNClassifier
-        Its parameters are used; it is not changed.
+        Classifier whose parameters are used; it is not changed.
     X, y
         As for :meth:`GCNClassifier.fit`.
     n_folds : int
-        Parts that the labels are dealt into, class by class; one is hidden at a time.
+        Number of folds, stratified by class.
     n_repeats : int, optional
-        How often they are dealt anew; twice if there are at most 200, else once.
+        Number of random partitions; 2 for at most 200 labels, else 1.
 
     Returns
     -------
@@ -111,12 +111,12 @@ def estimate_accuracy(
     Raises
     ------
     ValueError
-        If an argument is wrong or no class has two labels, so that none can be hidden.
+        If an argument is invalid, or no class has two labels.
 
     Notes
     -----
-    All rows stay in the graph, as they do in use. It does not depend on labels, so that graph and
-    eigenpairs are computed once; each of the n_folds · n_repeats parts costs selection and
+    All rows stay in the graph, as in :meth:`GCNClassifier.fit`. Graph and eigenpairs do not depend
+    on labels and are computed once; each of the n_folds · n_repeats folds costs selection and
     training.
 
     Examples
@@ -146,15 +146,15 @@ def estimate_accuracy(
         n_repeats=positive_int(n_repeats, "n_repeats"),
     )
     if not len(folds):
-        raise invalid("y", "a class with two labels, of which one can be hidden", "none")
+        raise invalid("y", "a class with two labels, to hold one out", "none")
     found = np.full(folds.shape, -1)
-    with warnings.catch_warnings(), mute_progress() as told:
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fitting all labels tells of it
-        told("cross-validation", 0, len(folds))
+    with warnings.catch_warnings(), mute_progress() as report:
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the fit with all labels warns
+        report("cross-validation", 0, len(folds))
         ready = set_up(rows, labels, settings, seed)
         for number, fold in enumerate(folds):
             found[number, fold] = predict_without(ready, labels, fold, settings, None, seed)
-            told("cross-validation", number + 1, len(folds))
+            report("cross-validation", number + 1, len(folds))
     return _summary(labels, folds, found, time.perf_counter() - begin)
 
 
@@ -194,12 +194,12 @@ def _summary(
 
 
 def wilson_interval(share: float, count: int) -> tuple[float, float]:
-    r"""Where the true share lies with 95 % confidence, when `share` of `count` were right.
+    r"""Return the 95 % confidence interval of a proportion.
 
     .. math:: \frac{p + z^2/2m \pm z \sqrt{p(1-p)/m + z^2/4m^2}}{1 + z^2/m}
 
-    with z = 1.96: Wilson's interval, which stays within 0 and 1 and is of use for few rows and
-    shares near 1. The rows count as independent of each other, however often each was hidden.
+    with z = 1.96. Wilson's interval stays within 0 and 1 and is accurate for few rows and shares
+    near 1. Rows are assumed independent.
 
     Examples
     --------
