@@ -110,16 +110,32 @@ def test_incidence_rows(options: dict[str, Any]) -> None:
     assert_allclose(few, again[:3], rtol=0, atol=1e-12)
 
 
+def letters(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A table of eight columns that follow a hidden class, and the class.
+
+    Its eigenvalues are simple. Those of the cars are not: a network on the eigenvectors alone
+    depends there on the basis of an eigenspace, which rounding chooses.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=n)
+    table = np.empty((n, 8), object)
+    for j in range(8):
+        noise = rng.random(n) < 0.4
+        table[:, j] = np.where(noise, rng.integers(4, size=n), (truth * (j + 1) + j) % 4)
+    return table.astype(str), truth
+
+
 def test_incidence_rows_beside_a_refit() -> None:
-    incidence = lg.Hypergraph.from_table(CARS.data).incidence.to_sparse()
-    truth = CARS.target.to_numpy()
-    order = np.random.default_rng(0).permutation(len(truth))
-    new, old = np.sort(order[:300]), np.sort(order[300:])
-    labels = np.full(len(truth), -1)
-    labels[old] = ten_labels_per_class(truth[old], 0)
-    early = lg.GCNClassifier(graph="hypergraph", random_state=0).fit(incidence[old], labels[old])
-    late = lg.GCNClassifier(graph="hypergraph", random_state=0).fit(incidence, labels)
-    assert (early.predict(incidence[new]) == late.transduction_[new]).mean() >= 0.97
+    """Measured over three draws: 97 to 100 % of the classes are those of a fit with the rows."""
+    table, truth = letters(600, 0)
+    incidence = lg.Hypergraph.from_table(table).incidence.to_sparse()
+    labels = np.full(600, -1)
+    labels[:500] = ten_labels_per_class(truth[:500], 0)
+    options: dict[str, Any] = {"graph": "hypergraph", "random_state": 0, "n_restarts": 1}
+    early = lg.GCNClassifier(**options).fit(incidence[:500], labels[:500])
+    late = lg.GCNClassifier(**options).fit(incidence, labels)
+    assert np.diff(late.eigenpairs_.eigenvalues).min() > 1e-3
+    assert (early.predict(incidence[500:]) == late.transduction_[500:]).mean() >= 0.95
 
 
 @pytest.mark.parametrize(

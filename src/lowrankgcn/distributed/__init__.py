@@ -1,14 +1,13 @@
-"""Tables and points of any size in Dask collections, on one machine or on a cluster.
+"""Classification of Dask collections, on one machine or on a cluster.
 
-``GCNClassifier.fit`` comes here when it is given a Dask DataFrame or array. Rows stay in their
-blocks; what is known of all of them are counts and sums over blocks, small matrices that do not
-grow with n. Training then sees a few rows that stand for all, and every block is classified by
-itself.
+``GCNClassifier.fit`` calls this package for Dask DataFrames and arrays. Rows stay in their blocks.
+Passes over the blocks compute counts and sums: small matrices that do not grow with n. Training
+uses a few rows that represent all of them, and blocks are classified independently.
 
 =============== ==================================================================================
-module          what it does
+module          contents
 =============== ==================================================================================
-blocks          one task per block and pass, results joined in a tree
+blocks          passes over blocks with tree reduction
 fixed_point     sums that do not depend on the order of rows
 selection       exact order statistics
 survey          mean, standard deviation and order statistics of columns
@@ -17,25 +16,25 @@ encoding        the table encoder of all blocks
 counts          pair counts of hyperedges by degree, sums of numbers
 spectrum        eigenpairs through the graph of hyperedges
 vectors         rows of the eigenvectors, from a block and a small value
-cloud           units and bandwidth of points, a few of them in memory
-voxels          connected components of points
+cloud           units, bandwidth and sample of points
+components      connected components of points (point_components)
 kernel_rows     rows of a Gaussian kernel through landmarks or Fourier modes
 kernel_passes   column sums, Gram matrices, products of vectors over all points
-ritz            eigenpairs from these
-point_spectrum  the passes over a kernel, until its measured error fits
+ritz            eigenpairs from these sums
+point_spectrum  eigenpairs of points, refined until the measured error is small enough
 point_vectors   rows of the eigenvectors of points
-graph           graphs as far as they are known without their rows
-known           what set-up knows of all rows, be they a table or points
+graph           graphs without their rows
+known           result of the set-up of a table or of points
 nodes           hidden layers of low-rank networks as sums over kept rows of U
-standin         rows that stand for all in training
+standin         rows that represent all rows in training
 signs           the sign rule over blocks
-setup           the passes over a table in their order, models of its rows
-points          the same for points
-model           what models say of a block's rows
+setup           set-up and models of tables
+points          set-up and models of points
+model           predictions of a block, data of explanations
 labels          labels and weights in blocks
 prediction      lazy results
-parquet         folders of files, complete or not there
-fitting         all of it
+parquet         folders of Parquet files, written atomically
+fitting         calls all steps
 =============== ==================================================================================
 
 >>> import dask.dataframe as dd, numpy as np

@@ -1,4 +1,4 @@
-"""Row blocks of Dask collections: one task per block and pass, small results added up in a tree.
+"""Row blocks of Dask collections: one task per block and pass, with tree reduction.
 
 Every step of the package over many rows has one form: a pure function of one block of rows gives a
 small result, and results are joined two by two. Tasks hold no state, so a scheduler may repeat any

@@ -1,4 +1,4 @@
-"""Points in many blocks: what networks see of them, the bandwidth, and a few of them to look at.
+"""Points in blocks: features, bandwidth and a sample in memory.
 
 Everything here is exact and the same as in memory: extremes, order statistics, sums of integers,
 and rows drawn by their numbers. None of it depends on how the rows are cut into blocks.
@@ -42,7 +42,7 @@ class PointReader:
     Attributes
     ----------
     estimator : GCNClassifier
-        That knows number and names of the columns.
+        Estimator with number and names of the columns.
     """
 
     estimator: GCNClassifier

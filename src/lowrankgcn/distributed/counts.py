@@ -1,4 +1,4 @@
-r"""The pass that sees all rows: which hyperedges share how many, by the number of cells a row has.
+r"""Counts of rows shared by pairs of hyperedges, by the number of cells of a row.
 
 A row with l cells that are not missing has degree l (all weights are one), so that with the pair
 counts C_l = H_lᵀH_l of the rows of each level l

@@ -1,4 +1,4 @@
-"""A table encoder fitted to a table in many blocks: the one that a single table would get.
+"""Table encoder of a table in blocks, equal to that of the table in memory.
 
 >>> import dask.dataframe as dd, pandas as pd
 >>> from lowrankgcn.distributed.blocks import Blocks

@@ -1,4 +1,4 @@
-"""Fitting a classifier to a Dask collection: passes over blocks, then training on a few rows.
+"""Fit of a classifier to a Dask collection: passes over blocks, then training on a few rows.
 
 =============== ============================= ===================================================
 step            passes over the rows          what travels
@@ -10,7 +10,7 @@ units           two to ten, of points         counts in 4096 parts, a few thousa
 kernel          three, of points              arrays over landmarks or Fourier modes
 training        none; with low-rank networks  r·c numbers to and from each block, twice in an
                 one for U, two an iteration   iteration, for c hidden columns of all restarts
-prediction      one, when asked for           the model to the workers, results to nobody
+prediction      one, when computed            the model to the workers
 =============== ============================= ===================================================
 """
 

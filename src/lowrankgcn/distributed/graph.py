@@ -1,4 +1,4 @@
-"""Graphs of rows in blocks, as far as they are known without the rows."""
+"""Graphs of rows in blocks, without their rows."""
 
 from __future__ import annotations
 

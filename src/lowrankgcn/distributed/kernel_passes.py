@@ -1,4 +1,4 @@
-"""Passes over points in blocks: column sums, Gram matrices, and all that eigenvectors need of rows.
+"""Passes over points in blocks: column sums, Gram matrices and products with vectors.
 
 Each pass is a pure function of a block and small values; results are added up in the order of the
 blocks. Sums of floating-point numbers depend on the cut into blocks by rounding.

@@ -1,4 +1,4 @@
-"""What is known of all rows, whatever they are: the common ground of tables and points.
+"""Result of the set-up, with one interface for tables and points.
 
 Set-up ends with a value of this kind, and training, prediction and explanations begin with it.
 """
@@ -110,7 +110,7 @@ class Known(ABC):
 
     @property
     def units(self) -> Mapping[int, int]:
-        """Eigenvectors that are unit vectors of rows which `vectors` cannot tell, by row."""
+        """Eigenvectors that are unit vectors, by row; `vectors` does not contain them."""
         return {}
 
     @property

@@ -1,4 +1,4 @@
-"""Labels of rows in blocks: only the labelled ones travel.
+"""Labels of rows in blocks; only labelled rows are transferred.
 
 >>> import dask.array as da, numpy as np
 >>> y = da.from_array(np.array([-1, 3, -1, 5, 3]), chunks=2)

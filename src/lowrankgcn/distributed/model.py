@@ -1,4 +1,4 @@
-"""What small models say of the rows of a block, and what explanations compare it with."""
+"""Predictions of the rows of a block, and data of explanations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def evidence(
     labelled: Any,
     labels: Labels,
 ) -> Evidence:
-    """What explanations compare a row with: an average row, and labelled ones."""
+    """Collect the data of explanations: an average row and the labelled rows."""
     chosen = spread_over(labels.codes, MOST_ROWS)
     rows = labelled.iloc[chosen] if hasattr(labelled, "iloc") else labelled[chosen]
     index, codes = (array[chosen].astype(np.int64) for array in (labels.index, labels.codes))
@@ -63,8 +63,8 @@ def fitted_rows(
 ) -> FittedRows:
     """Classify the rows of a block given to fit, as `read` gives them.
 
-    `own_labels` are labelled rows of the block that stand alone, and their classes: nobody but its
-    own label knows anything of such a row.
+    `own_labels` are isolated labelled rows of the block and their classes; isolated rows keep their
+    own label.
     """
     if not len(block):
         return FittedRows(np.zeros((0, model.n_classes)), np.zeros(0, bool))

@@ -1,4 +1,4 @@
-r"""Low-rank networks on rows in blocks: every iteration passes twice over kept rows of U.
+r"""Low-rank networks on rows in blocks, with two passes over the rows of U per iteration.
 
 Training needs of all rows the sums of :mod:`lowrankgcn.training.nodes`, UᵀH forth and ∂A back.
 Each is a pure function of some rows of U and of small matrices. The rows of U are computed once and

@@ -1,4 +1,4 @@
-"""Connected components of points in many blocks, exactly, by way of the boxes they lie in.
+"""Exact connected components of points in blocks, computed from a grid of boxes.
 
 Two points are joined if they are less than 27.3 bandwidths apart. Space is cut into cubes so small
 that the points of one are all joined; every block lists its cubes with the box that their points

@@ -104,7 +104,7 @@ class PointSpectrum:
         return max(self.pair_error, self.residual)
 
     def within(self, tol: float) -> bool:
-        """Whether pairs are as accurate as asked for, or as the sums are."""
+        """Return whether the pairs reach the tolerance or the accuracy of the sums."""
         return self.residual <= tol and self.pair_error <= max(tol, self.error)
 
 
@@ -270,7 +270,7 @@ class _Solver:
 @final
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """Points whose exact kernel rows tell the error of the sums.
+    """Sample points whose exact kernel rows give the error of the sums.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-r"""Eigenvectors of a Gaussian graph at any of its points, from the point alone.
+r"""Eigenvectors of a Gaussian graph as functions of the point.
 
 .. math:: u(x) = \sum_\kappa \frac{t(x)}{1 + \kappa\delta(x)}\, f(x)^T C_\kappa
           - \nu(x)\, o_{c(x)}

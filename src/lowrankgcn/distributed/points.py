@@ -1,4 +1,4 @@
-"""Set-up of points in blocks: everything that training and prediction need, in a few passes.
+"""Set-up of points in blocks.
 
 >>> import dask.array as da, numpy as np
 >>> import lowrankgcn as lg
@@ -240,7 +240,7 @@ def set_up_points(
     dimension = components.n_components
     zeros = min(dimension, rank)
     available = cloud.n - dimension
-    # One pair more than needed tells whether the cut goes through a multiple eigenvalue.
+    # One extra pair shows whether the cut splits a multiple eigenvalue.
     wanted = rank - zeros if settings.filters is None else rank
     with suppress_rank_warnings(settings):
         found = solve(

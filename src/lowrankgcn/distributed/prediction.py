@@ -1,4 +1,4 @@
-"""Lazy results: distributions and classes of rows, block by block.
+"""Lazy class distributions and classes, block by block.
 
 A block's rows are independent of all others, so that every task needs one block and the small
 model. Nothing is computed before somebody asks for it.

@@ -1,4 +1,4 @@
-"""Set-up of a table in blocks: everything that training and prediction need, in a few passes.
+"""Set-up of a table in blocks.
 
 >>> import dask.dataframe as dd
 >>> import lowrankgcn as lg

@@ -1,4 +1,4 @@
-r"""From counts to eigenpairs: the Laplacian of all rows, seen through its hyperedges.
+r"""Eigenpairs of the Laplacian of a table from counts of its hyperedges.
 
 With U = D^{-1/2} H Q every eigenvector is a combination Q of hyperedges (section A3.1), and all
 that training and prediction need of n rows are products of small matrices:

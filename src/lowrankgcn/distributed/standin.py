@@ -1,4 +1,4 @@
-r"""A few rows that stand for all of them in training.
+r"""Few rows that represent all rows in training.
 
 A reduced-order network meets the n rows only in :math:`U^T X` and in the labelled rows of U; a
 model of the features only in labelled rows of X. The labelled rows together with r further ones,

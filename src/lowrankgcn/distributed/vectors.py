@@ -1,4 +1,4 @@
-"""Rows of the eigenvectors: what a block of the collection is to every network on the graph.
+"""Rows of the eigenvectors of a table, computed from a block.
 
 Eigenvectors of n rows are nowhere stored. A small value that travels to the blocks gives each of
 them its own rows of U, whatever the graph is made of.
@@ -38,7 +38,7 @@ __all__ = ["EigenvectorRows", "TableVectors", "vector_blocks"]
 
 
 class EigenvectorRows(Protocol):
-    """A small value, to be sent to workers, that knows the eigenvectors of any rows.
+    """Small value from which workers compute the eigenvectors of any rows.
 
     Attributes
     ----------

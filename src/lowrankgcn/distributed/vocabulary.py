@@ -1,4 +1,4 @@
-"""What the columns of a table hold, block by block: the values, or how numbers are spread.
+"""Values and number statistics of the columns of a table, block by block.
 
 One pass notes the values of every column, with their numbers of rows. Columns of many numbers take
 a few more passes for the edges of their bins, which are the same order statistics that
