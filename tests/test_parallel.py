@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_info
+from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
 from lowrankgcn._parallel import (
     SharedLimit,
@@ -24,6 +24,18 @@ from lowrankgcn._parallel import (
 
 def blas_threads():
     return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+
+@pytest.fixture
+def two_blas_threads():
+    """Two threads of the BLAS, whatever the environment says, that any thread may limit."""
+    release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+    limiter = threadpool_limits(limits=2, user_api="blas")
+    release(force=True)
+    yield
+    release(force=True)
+    limiter.restore_original_limits()
+    release(force=True)
 
 
 @given(n=st.integers(0, 200), size=st.integers(1, 60))
@@ -96,7 +108,8 @@ def test_error_state_reaches_the_threads():
         assert map_chunks(divide, 4, 1, n_threads=2) == [np.inf] * 4
 
 
-def test_blas_is_held_to_one_thread_and_restored():
+@pytest.mark.usefixtures("two_blas_threads")
+def test_blas_is_limited_to_one_thread_and_restored():
     before = blas_threads()
     assert set(map_chunks(lambda a, b: max(blas_threads()), 2, 1, n_threads=2)) == {1}
     assert blas_threads() == before
@@ -105,9 +118,11 @@ def test_blas_is_held_to_one_thread_and_restored():
     assert blas_threads() == before
 
 
+@pytest.mark.usefixtures("two_blas_threads")
 def test_overlapping_limits_of_two_threads_restore_the_first_setting():
     """The first thread leaves before the second, and the limit holds until the second leaves."""
     before = blas_threads()
+    assert set(before) == {2}
     first_inside, second_inside, first_left = (threading.Event() for _ in range(3))
     during = []
 

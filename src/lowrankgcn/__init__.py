@@ -1,6 +1,6 @@
 """Semi-supervised classification of dense data with low-rank graph convolutional networks.
 
-The way data takes, and the modules in reading order:
+The modules in the order of the data flow:
 
 ``graphs`` (points, tables, given weights) → ``Laplacian`` → ``eigenpairs`` → ``filters`` →
 ``kernel`` → ``nn`` (networks)
@@ -65,7 +65,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # Pictures bring matplotlib and networks torch: each takes longer than all the rest to import.
+    # Imported on demand: matplotlib and torch load more slowly than everything else together.
     if name in ("nn", "plotting", "training"):
         return import_module(f"lowrankgcn.{name}")
     if name in _ESTIMATORS:

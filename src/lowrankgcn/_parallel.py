@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from typing import TypeVar, final
+from typing import Any, TypeVar, final
 
 # Imported for its side effect: SciPy carries a BLAS of its own, which must be loaded before the
 # controller below searches for libraries.
 import scipy.linalg  # noqa: F401
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from lowrankgcn._validation import invalid, positive_int
 
@@ -181,7 +181,8 @@ def _run(
     if threads == 1:
         work()
     else:
-        with ThreadPoolExecutor(threads - 1, initializer=_enter_worker) as executor:
+        own = (_blas_libraries()[1],)  # the setting of a thread ends with it
+        with ThreadPoolExecutor(threads - 1, initializer=_limit, initargs=own) as executor:
             for _ in range(threads - 1):
                 # A copied context carries settings such as np.errstate into the thread.
                 executor.submit(contextvars.copy_context().run, work)
@@ -243,20 +244,54 @@ class SharedLimit:
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _blas_libraries() -> tuple[list[Any], list[Any]]:
+    """Return the BLAS libraries with one setting per process, and those with one per thread."""
     # Searching the loaded libraries takes milliseconds, setting a limit microseconds.
-    return ThreadpoolController()
+    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+    # An OpenBLAS on top of OpenMP keeps its setting per thread.
+    shared: list[Any] = []
+    own: list[Any] = []
+    for library in libraries:
+        layer = getattr(library, "threading_layer", None)
+        per_thread = library.internal_api == "openblas" and layer == "openmp"
+        (own if per_thread else shared).append(library)
+    return shared, own
 
 
-def _limit_blas() -> Callable[[], None]:
-    limiter = _controller().limit(limits=1, user_api="blas")
-    return lambda: limiter.restore_original_limits()
+def _limit(libraries: list[Any]) -> Callable[[], None]:
+    """Limit libraries to one thread; return a function that undoes it."""
+    before = [(lib, lib.get_num_threads()) for lib in libraries]
+    changed = [(lib, threads) for lib, threads in before if threads is not None and threads > 1]
+    for lib, _ in changed:
+        lib.set_num_threads(1)
+
+    def undo() -> None:
+        for lib, threads in changed:
+            lib.set_num_threads(threads)
+
+    return undo
 
 
-_BLAS_LIMIT = SharedLimit(_limit_blas)
+def _limit_shared_blas() -> Callable[[], None]:
+    limiting_thread = threading.current_thread()
+    undo = _limit(_blas_libraries()[0])
+
+    def undo_in_any_thread() -> None:
+        # In recent versions of threadpoolctl only the thread that limited OpenBLAS can change the
+        # limit. The last thread to leave may be another one, so it takes over control first.
+        release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+        release(force=threading.current_thread() is not limiting_thread)
+        undo()
+        release(force=False)
+
+    return undo_in_any_thread
 
 
-def single_threaded_blas() -> AbstractContextManager[None]:
+_SHARED_BLAS_LIMIT = SharedLimit(_limit_shared_blas)
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
     """Limit the BLAS to one thread inside a ``with`` block, then restore its setting.
 
     Examples
@@ -264,7 +299,12 @@ def single_threaded_blas() -> AbstractContextManager[None]:
     >>> with single_threaded_blas():
     ...     pass  # many small products
     """
-    return _BLAS_LIMIT.hold()
+    undo = _limit(_blas_libraries()[1])
+    try:
+        with _SHARED_BLAS_LIMIT.hold():
+            yield
+    finally:
+        undo()
 
 
 def single_threaded_blas_if_small(n: int) -> AbstractContextManager[None]:
@@ -278,9 +318,3 @@ def single_threaded_blas_if_small(n: int) -> AbstractContextManager[None]:
     ...     pass
     """
     return single_threaded_blas() if n <= _SMALL_PROBLEM else nullcontext()
-
-
-def _enter_worker() -> None:
-    # An OpenBLAS on top of OpenMP keeps its setting per thread; it ends with the thread.
-    openblas = _controller().select(internal_api="openblas")
-    openblas.select(threading_layer="openmp").limit(limits=1)

@@ -67,25 +67,23 @@ class ColumnGroup:
         return np.unique(self.hyperedges)
 
     @cached_property
-    def _indicator(self) -> FloatArray:
-        """Matrix (own, cells): number of columns of a cell with an own hyperedge."""
-        indicator = np.zeros((len(self.own), self.cells))
-        for ids in np.searchsorted(self.own, self.hyperedges):
-            indicator[ids, np.arange(self.cells)] += 1
-        return indicator
+    def _indicator(self) -> sp.csr_array:
+        """Sparse matrix (own, cells): number of columns of a cell with an own hyperedge."""
+        rows = np.searchsorted(self.own, self.hyperedges).ravel()
+        cells = np.tile(np.arange(self.cells), len(self.columns))
+        shape = (len(self.own), self.cells)
+        return sp.coo_array((np.ones(len(rows)), (rows, cells)), shape=shape).tocsr()
 
-    def add_cells(self, values: NDArray[Any]) -> NDArray[Any]:
+    def add_cells(self, values: NDArray[Any]) -> FloatArray:
         """Sum (cells, ...) over the cells of every own hyperedge, shape (own, ...)."""
-        # The cells of a single column, possibly many, are its own hyperedges.
-        return values if len(self.columns) == 1 else self._indicator @ values
+        sums: FloatArray = self._indicator @ values
+        return sums
 
-    def add_cell_pairs(self, values: NDArray[Any]) -> NDArray[Any]:
+    def add_cell_pairs(self, values: NDArray[Any]) -> FloatArray:
         """Sum (cells,) over the cells that two own hyperedges share, shape (own, own)."""
-        if len(self.columns) == 1:
-            return np.diag(values)
-        sums: FloatArray = (self._indicator * values) @ self._indicator.T
-        symmetric: FloatArray = (sums + sums.T) / 2
-        return symmetric
+        weights = sp.diags_array(values.astype(np.float64))
+        sums: FloatArray = (self._indicator @ weights @ self._indicator.T).toarray()
+        return sums
 
 
 def join_columns(
