@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.graphs.cross.points import PointCross
+from lowrankgcn.graphs.cross.gaussian import PointCross
 from lowrankgcn.spectral.extension import cross_affinity, extend_eigenvectors
 from tests.cross_problems import (
     KINDS,

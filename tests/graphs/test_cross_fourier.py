@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.graphs import gaussian
-from lowrankgcn.graphs.cross.fourier import FourierCross
+from lowrankgcn.graphs.cross.gaussian import FourierCross
 from lowrankgcn.spectral.extension import (
     compress_eigenvectors,
     cross_affinity,

@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn._codec import decode, encode
-from lowrankgcn.graphs.cross.fourier import FourierCross
+from lowrankgcn.graphs.cross.gaussian import FourierCross
 from lowrankgcn.operators.modes import ModeGrid
 from lowrankgcn.spectral.extension import CrossAffinity, cross_affinity
 from tests.cross_problems import KINDS, crossed, data, dense, new_rows

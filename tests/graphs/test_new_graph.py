@@ -52,9 +52,6 @@ class CauchyGraph(Graph):
         columns = diagonal_factor(degrees)
         return CauchyCross(loop_weight=loop_weight, columns=columns, points=self.points)
 
-    def fitted_product(self, cross: CrossAffinity, index: Any, Q: Any) -> Any:
-        return cross.product(self.points[index], Q)
-
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
         return "Cauchy graph", "All rows are joined.", {"columns": self.points.shape[1]}
 

@@ -21,7 +21,7 @@ from lowrankgcn.estimators.inputs import PointInputs, point_units
 from lowrankgcn.estimators.rows import check_new_rows, check_size
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs.cells import Name
-from lowrankgcn.graphs.cross.points import misfit_rows
+from lowrankgcn.graphs.cross.gaussian import misfit_rows
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import random_test_rows
 from lowrankgcn.operators.fastsum import RANDOM_LANDMARKS

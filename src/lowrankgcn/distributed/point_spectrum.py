@@ -37,7 +37,7 @@ from lowrankgcn.distributed.kernel_rows import KernelRows, LandmarkRows, ModeRow
 from lowrankgcn.distributed.point_components import Components
 from lowrankgcn.distributed.ritz import Ritz, Trial, rayleigh_ritz, trial_basis
 from lowrankgcn.exceptions import AccuracyWarning, warn_caller
-from lowrankgcn.graphs.cross.fourier import wide_grid
+from lowrankgcn.graphs.cross.gaussian import wide_grid
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import (
     LOWEST_DEGREES,

@@ -52,8 +52,7 @@ from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.exceptions import RankWarning, warn_caller
 from lowrankgcn.graphs import GaussianGraph
-from lowrankgcn.graphs.cross.fourier import FourierCross
-from lowrankgcn.graphs.cross.points import LandmarkCross, misfit_of, misfit_rows
+from lowrankgcn.graphs.cross.gaussian import FourierCross, LandmarkCross, misfit_of, misfit_rows
 from lowrankgcn.operators import DenseFactor, FloatArray
 from lowrankgcn.spectral.decompose import look_at_cut
 from lowrankgcn.spectral.eigenpairs import choose_smallest

@@ -30,11 +30,11 @@ from lowrankgcn._validation import (
     positive_float,
     positive_int,
 )
-from lowrankgcn.graphs.base import Graph, RowKind, read_only
+from lowrankgcn.graphs.base import Graph, Index, RowKind, read_only
 from lowrankgcn.graphs.components import matrix_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.cross.sparse import NeighbourCross, WeightCross
-from lowrankgcn.graphs.matrices import csr_copy
+from lowrankgcn.graphs.matrices import csr_copy, weight_array
 from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours, NeighbourWeights
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
 from lowrankgcn.operators.affinity import Affinity
@@ -124,13 +124,7 @@ class AdjacencyGraph(Graph):
         n = smallest
         if n_nodes is not None:
             n = positive_int(n_nodes, "n_nodes", minimum=smallest, maximum=MOST_NODES)
-        values = np.ones(index.shape[1])
-        if weights is not None:
-            values = finite_array(weights, "weights", ndim=1)
-            if len(values) != index.shape[1]:
-                raise invalid("weights", f"{index.shape[1]} entries", len(values))
-            if values.min(initial=0.0) < 0:
-                raise invalid("weights", "weights >= 0", float(values.min()))
+        values = weight_array(weights, index.shape[1], zero=True)
         pattern = sp.coo_array((np.ones(len(values)), (index[0], index[1])), shape=(n, n)).tocsr()
         if pattern.nnz != len(values):
             raise invalid("edge_index", "every pair once", f"{len(values) - pattern.nnz} repeated")
@@ -257,9 +251,7 @@ class AdjacencyGraph(Graph):
             return WeightCross(loop_weight=loop_weight, columns=columns, n_nodes=self.n_nodes)
         return NeighbourCross(loop_weight=loop_weight, columns=columns, neighbours=self.neighbours)
 
-    def fitted_product(
-        self, cross: CrossAffinity, index: NDArray[np.intp], Q: FloatArray
-    ) -> FloatArray:
+    def fitted_product(self, cross: CrossAffinity, index: Index, Q: FloatArray) -> FloatArray:
         """Return ``cross.product`` for the points or weights of some nodes."""
         rows = self.adjacency if self.node_data is None else self.node_data
         return cross.product(rows[index], Q)

@@ -32,8 +32,7 @@ from lowrankgcn._validation import (
 from lowrankgcn.graphs.base import Graph, RowKind, magnitude, read_only
 from lowrankgcn.graphs.components import point_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
-from lowrankgcn.graphs.cross.fourier import FourierCross
-from lowrankgcn.graphs.cross.points import LandmarkCross, PointCross
+from lowrankgcn.graphs.cross.gaussian import FourierCross, LandmarkCross, PointCross
 from lowrankgcn.operators import DiagonalPlusLowRank, FloatArray
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
@@ -158,12 +157,6 @@ class GaussianGraph(Graph):
             bandwidth=cloud.bandwidth,
             coordinates=np.ascontiguousarray(cloud.coordinates),
         )
-
-    def fitted_product(
-        self, cross: CrossAffinity, index: NDArray[np.intp], Q: FloatArray
-    ) -> FloatArray:
-        """Return ``cross.product`` for some of the points."""
-        return cross.product(self.points[index], Q)
 
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
         meaning = (

@@ -26,18 +26,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import (
-    MOST_NODES,
-    choice,
-    invalid,
-    pair_index,
-    positive_int,
-)
-from lowrankgcn.graphs.base import Graph, RowKind, read_only
+from lowrankgcn._validation import MOST_NODES, choice, invalid, pair_index, positive_int
+from lowrankgcn.graphs.base import Graph, Index, RowKind, read_only
 from lowrankgcn.graphs.components import incidence_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale, row_scale
 from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
-from lowrankgcn.graphs.matrices import binary_matrix, node_set, positive_weights
+from lowrankgcn.graphs.matrices import binary_matrix, node_set, weight_array
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
 from lowrankgcn.operators.affinity import Affinity
@@ -107,13 +101,13 @@ class Hypergraph(Graph):
     encoder: TableEncoder | None
 
     def __init__(self, incidence: Any, weights: Any = None, *, singletons: Singletons = "keep"):
-        choice(singletons, "singletons", ("keep", "drop"))
+        least = _least_size(singletons)
         matrix = binary_matrix(incidence, "incidence")
         if matrix.shape[0] < 1:
             raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
-        edge_weights = positive_weights(weights, matrix.shape[1])
+        edge_weights = weight_array(weights, matrix.shape[1])
         sizes = np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
-        kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
+        kept = np.flatnonzero(sizes >= least)
         self._store(SparseFactor(matrix[:, kept].tocsr()), edge_weights, sizes, kept)
 
     def _store(
@@ -176,14 +170,9 @@ class Hypergraph(Graph):
         >>> Hypergraph.from_table(table, bins=2).hyperedge_sizes.tolist()
         [2, 2, 2, 1]
         """
-        choice(singletons, "singletons", ("keep", "drop"))
-        least = positive_int(min_count, "min_count")
+        least = max(_least_size(singletons), positive_int(min_count, "min_count"))
         encoder, codes = TableEncoder.fit_transform(
-            frame,
-            bins=bins,
-            binning=binning,
-            missing=missing,
-            min_count=max(least, 2) if singletons == "drop" else least,
+            frame, bins=bins, binning=binning, missing=missing, min_count=least
         )
         factor = CodeFactor(codes, encoder.n_hyperedges)
         sizes = factor.counts().astype(np.int64)
@@ -216,13 +205,13 @@ class Hypergraph(Graph):
         >>> Hypergraph.from_codes([[0, 3], [1, 3], [1, 4]], 5).hyperedge_names
         ('0', '1', '3', '4')
         """
-        choice(singletons, "singletons", ("keep", "drop"))
+        least = _least_size(singletons)
         factor = CodeFactor(codes, n_hyperedges)
         if factor.shape[0] < 1:
             raise invalid("codes", "at least one row", f"shape {factor.codes.shape}")
-        edge_weights = positive_weights(weights, factor.n_hyperedges)
+        edge_weights = weight_array(weights, factor.n_hyperedges)
         sizes = factor.counts().astype(np.int64)
-        kept = np.flatnonzero(sizes > (1 if singletons == "drop" else 0))
+        kept = np.flatnonzero(sizes >= least)
         if len(kept) < len(sizes):
             lookup = np.full(len(sizes) + 1, len(kept))
             lookup[kept] = np.arange(len(kept))
@@ -344,19 +333,14 @@ class Hypergraph(Graph):
     ) -> CrossAffinity:
         """Return the weights of new rows through common hyperedges."""
         scale = self.hyperedge_weights / self.hyperedge_sizes
-        fields: dict[str, Any] = {
-            "loop_weight": loop_weight,
-            "columns": ScaledFactor(self.incidence, node_scale(degrees), scale),
-            "weights": self.hyperedge_weights,
-        }
+        columns = ScaledFactor(self.incidence, node_scale(degrees), scale)
+        common: Any = {"loop_weight": loop_weight, "weights": self.hyperedge_weights}
         if self.encoder is not None:
-            return TableCross(encoder=self.encoder, **fields)
+            return TableCross(columns=columns, encoder=self.encoder, **common)
         numbers = self.hyperedge_numbers.astype(np.int64)
-        return IncidenceCross(numbers=numbers, n_given=self.n_given, **fields)
+        return IncidenceCross(columns=columns, numbers=numbers, n_given=self.n_given, **common)
 
-    def fitted_product(
-        self, cross: CrossAffinity, index: NDArray[np.intp], Q: FloatArray
-    ) -> FloatArray:
+    def fitted_product(self, cross: CrossAffinity, index: Index, Q: FloatArray) -> FloatArray:
         """Return ``cross.product`` for the rows of some nodes."""
         scale = self._row_factors(cross)[index, None]
         product = np.empty((len(index), Q.shape[1]))
@@ -405,3 +389,8 @@ class Hypergraph(Graph):
 
     def _find_components(self) -> NDArray[np.intp]:
         return incidence_components(self.incidence)
+
+
+def _least_size(singletons: Singletons) -> int:
+    """Return the number of nodes from which on hyperedges are kept."""
+    return 2 if choice(singletons, "singletons", ("keep", "drop")) == "drop" else 1

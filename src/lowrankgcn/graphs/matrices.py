@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import finite_array, finite_total, invalid, sparse_matrix
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["binary_matrix", "csr_copy", "node_set", "positive_weights"]
+__all__ = ["binary_matrix", "csr_copy", "node_set", "weight_array"]
 
 
 def csr_copy(matrix: Any, name: str) -> sp.csr_array:
@@ -53,14 +53,17 @@ def node_set(nodes: Any, name: str) -> NDArray[np.int64]:
     return np.unique(array).astype(np.int64)
 
 
-def positive_weights(weights: Any, count: int) -> FloatArray:
-    """Return the weights of `count` hyperedges; ones if None."""
+def weight_array(
+    weights: Any, count: int, name: str = "weights", *, zero: bool = False
+) -> FloatArray:
+    """Return `count` weights > 0 (>= 0 with `zero`) of a finite sum; ones if None."""
     if weights is None:
         return np.ones(count)
-    values = finite_array(weights, "weights", ndim=1)
+    values = finite_array(weights, name, ndim=1)
     if len(values) != count:
-        raise invalid("weights", f"{count} entries, one per hyperedge", len(values))
-    if count and values.min() <= 0:
-        raise invalid("weights", "weights > 0", float(values.min()))
-    finite_total(values, "weights")
+        raise invalid(name, f"{count} weights", len(values))
+    least = float(values.min(initial=1.0))
+    if least < 0 or (least == 0 and not zero):
+        raise invalid(name, "weights >= 0" if zero else "weights > 0", least)
+    finite_total(values, name)
     return values

@@ -1,6 +1,6 @@
-"""Tables as hypergraphs: every value of every column is the set of rows that have it.
+"""Encoding of tables as hypergraphs: every value of every column is a hyperedge.
 
-The encoder remembers which values of a table became hyperedges, so that later rows find theirs:
+The encoder stores which values are hyperedges, so that new rows can be encoded:
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"colour": ["red", "blue", "red"], "length": [1.5, 7.0, None]})
@@ -17,7 +17,7 @@ array([[4, 3]], dtype=uint8)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -29,41 +29,42 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn._validation import choice, finite_array, finite_total, invalid, positive_int
+from lowrankgcn._validation import choice, invalid, positive_int
 from lowrankgcn.graphs.cells import Name, plain_name, read_cells, read_table
 from lowrankgcn.graphs.columns import Binning, ColumnEncoding, fit_column
+from lowrankgcn.graphs.matrices import weight_array
 
 __all__ = ["DEFAULT_BINS", "TableEncoder"]
 
 Missing = Literal["ignore", "edge", "drop-column"]
 
-#: Bins of a column of numbers.
+#: Number of bins of a numeric column.
 DEFAULT_BINS = 5
-_MOST_UNIFORM_BINS = 2**20  # their edges are listed, however few hold a row
+_MOST_UNIFORM_BINS = 2**20  # the edges of all uniform bins are stored, also of empty ones
 
 
 @saved
 @final
 @dataclass(frozen=True)
 class TableEncoder:
-    """A table's fitted hyperedges: which value or bin of which column is which hyperedge.
+    """The hyperedges of a table: values or bins of its columns.
 
-    Made by :meth:`fit` or :meth:`fit_transform`. The hyperedges of a column have consecutive ids,
-    in the order of the columns; ``n_hyperedges`` stands for "no hyperedge".
+    Use :meth:`fit` or :meth:`fit_transform` to create one. The hyperedges of a column have
+    consecutive ids, in the order of the columns; ``n_hyperedges`` means "no hyperedge".
 
     Attributes
     ----------
     names : tuple of str or int
-        All columns at fitting; positions for arrays. Names that are neither text nor integers are
-        turned into text.
+        All columns of the fitted table; positions for arrays. Names that are neither strings nor
+        integers are converted to strings.
     columns : tuple of ColumnEncoding
-        The columns in use, in the order of the table: all of `names` unless left out by
+        The columns in use, in the order of the table: all of `names` except those excluded by
         ``missing="drop-column"``.
 
     Notes
     -----
-    Cost is one pass over the table, and a partial sort of each binned column when fitting. No
-    Python object is made per row.
+    Fitting costs one pass over the table and a partial sort of each binned column. No Python
+    objects are created per row.
 
     Examples
     --------
@@ -93,26 +94,25 @@ class TableEncoder:
         missing: Missing = "ignore",
         min_count: int = 1,
     ) -> TableEncoder:
-        """Choose the hyperedges of a table.
+        """Fit the hyperedges of a table.
 
         Parameters
         ----------
         frame : DataFrame, ndarray of shape (n, p), structured array, or what pandas makes one from
-            Text, objects, categoricals and booleans give one hyperedge per value: in the order of
-            the categories, else sorted, numbers before texts. Numbers, dates and time differences
-            are binned, also where they come as objects; integers with at most `bins` distinct
-            values keep them as categories, and so few other numbers get a quantile bin each. None,
-            NaN, NaT and NA are missing, an empty text is a value.
+            Strings, objects, categoricals and booleans give one hyperedge per value, in the order
+            of the categories or sorted, numbers before strings. Numbers, dates and time differences
+            are binned, also in columns of objects. Integers with at most `bins` distinct values
+            are categories; other numbers with so few distinct values get one bin each. None, NaN,
+            NaT and NA are missing; an empty string is a value.
         bins : int, mapping from column to int or None, or None
-            Number of bins; columns that the mapping leaves out get 5. None makes every distinct
-            number a category: this is how integer codes are given.
+            Number of bins; 5 for columns missing in the mapping. None makes every distinct number
+            a category; use it for integer codes.
         binning : {"quantile", "uniform"}
-            Bins of equally many rows, as far as equal numbers allow, or of equal width. Bins
-            include their upper edge, the outermost ones everything beyond; an empty bin is no
-            hyperedge.
+            Bins with equal numbers of rows, as far as ties allow, or of equal width. Bins include
+            their upper edge; the outermost bins are unbounded. Empty bins give no hyperedge.
         missing : {"ignore", "edge", "drop-column"}
-            A missing cell is in no hyperedge; or all missing cells of a column form one; or columns
-            with missing cells are left out (as for the paper's mushrooms).
+            Whether missing cells belong to no hyperedge, form one hyperedge per column, or exclude
+            their column (as the paper does for mushrooms).
         min_count : int
             Values, bins and missing cells with fewer rows give no hyperedge.
 
@@ -140,7 +140,7 @@ class TableEncoder:
         missing: Missing = "ignore",
         min_count: int = 1,
     ) -> tuple[TableEncoder, NDArray[Any]]:
-        """Choose the hyperedges of a table and return them with its codes, as :meth:`transform`."""
+        """Fit the hyperedges of a table; return the encoder and the codes of the table."""
         choice(binning, "binning", ("quantile", "uniform"))
         choice(missing, "missing", ("ignore", "edge", "drop-column"))
         positive_int(min_count, "min_count")
@@ -148,10 +148,9 @@ class TableEncoder:
         if not table.n_rows or not table.columns:
             shape = (table.n_rows, len(table.columns))
             raise invalid("frame", "at least one row and one column", f"shape {shape}")
-        most = _MOST_UNIFORM_BINS if binning == "uniform" else None
-        bins_of = _bins_of_columns(bins, table.columns, most)
-
         names = tuple(table.columns)
+        most = _MOST_UNIFORM_BINS if binning == "uniform" else None
+        bins_of = _bins_of_columns(bins, names, most)
 
         def fit_one(start: int, stop: int) -> tuple[ColumnEncoding, NDArray[Any]] | None:
             name = names[start]
@@ -172,14 +171,14 @@ class TableEncoder:
         return encoder, encoder._number([local for _, local in fitted], table.n_rows)
 
     def transform(self, frame: Any) -> NDArray[Any]:
-        """Return the hyperedges of the rows of a table, which may be new ones.
+        """Return the hyperedges of the rows of a table.
 
         Parameters
         ----------
         frame : as for :meth:`fit`
             A DataFrame (or structured array) is matched by column names in any order, an array
-            without names by position. Unknown values are in no hyperedge; numbers beyond those seen
-            at fitting fall into the outermost bins.
+            without names by position. Unknown values belong to no hyperedge; numbers beyond the
+            fitted range belong to the outermost bins.
 
         Returns
         -------
@@ -211,7 +210,7 @@ class TableEncoder:
         return self._number(map_chunks(encode, len(self.columns), 1), table.n_rows)
 
     def _number(self, local: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
-        """Turn numbers within columns into ids of the whole table."""
+        """Convert hyperedge numbers within columns to ids of the whole table."""
         total = self.n_hyperedges
         dtype = np.min_scalar_type(total)
         codes = np.empty((n_rows, len(local)), dtype=dtype, order="F")
@@ -225,7 +224,7 @@ class TableEncoder:
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """Id of the first hyperedge of every column in use, and ``n_hyperedges`` at the end."""
+        """Id of the first hyperedge of every column in use, followed by ``n_hyperedges``."""
         return tuple(np.cumsum([0, *(column.n_hyperedges for column in self.columns)]).tolist())
 
     @property
@@ -235,18 +234,18 @@ class TableEncoder:
 
     @cached_property
     def levels(self) -> dict[int, NDArray[np.intp]]:
-        """What a row may have in each column in use: its hyperedges, or ``n_hyperedges``."""
+        """Possible codes of each column in use: its hyperedges and ``n_hyperedges``."""
         ends = pairwise(self.offsets)
         return {j: np.append(np.arange(*pair), self.n_hyperedges) for j, pair in enumerate(ends)}
 
     @cached_property
     def hyperedge_names(self) -> tuple[str, ...]:
-        """The texts "column=value" of all hyperedges, by id."""
+        """Names "column=value" of all hyperedges, by id."""
         return tuple(f"{column.name}={label}" for column in self.columns for label in column.labels)
 
     @property
     def dropped(self) -> tuple[Name, ...]:
-        """Columns that were left out because of missing cells."""
+        """Columns excluded because of missing cells."""
         used = {column.name for column in self.columns}
         return tuple(name for name in self.names if name not in used)
 
@@ -256,8 +255,8 @@ class TableEncoder:
         Parameters
         ----------
         column_weights : mapping from column to float, sequence of floats, or None
-            A mapping, or a Series labelled by columns, gives the weight of some columns, a sequence
-            that of all columns of the table at fitting; the weight is 1 where not given.
+            A mapping or labelled Series with weights of some columns (1 for the others), or a
+            sequence with the weights of all columns of the fitted table.
 
         Raises
         ------
@@ -278,37 +277,34 @@ class TableEncoder:
         ):
             column_weights = column_weights.to_dict()  # labelled, maybe in another order
         if isinstance(column_weights, Mapping):
-            given = {plain_name(name): weight for name, weight in column_weights.items()}
-            _check_known(given, self.names, "column_weights")
-            column_weights = [given.get(name, 1.0) for name in self.names]
-        weights = finite_array(column_weights, "column_weights", ndim=1)
-        if len(weights) != len(self.names):
-            raise invalid("column_weights", f"{len(self.names)} weights", len(weights))
-        if weights.min() <= 0:
-            raise invalid("column_weights", "weights > 0", weights.min())
-        finite_total(weights, "column_weights")
+            chosen = _by_column(column_weights, self.names, "column_weights", default=1.0)
+            column_weights = list(chosen.values())
+        weights = weight_array(column_weights, len(self.names), "column_weights")
         weight_of = dict(zip(self.names, weights.tolist(), strict=True))
         used = np.array([weight_of[column.name] for column in self.columns])
         return np.repeat(used, [column.n_hyperedges for column in self.columns])
 
 
-def _bins_of_columns(bins: Any, names: Iterable[Name], most: int | None) -> dict[Name, int | None]:
-    names = tuple(names)
-    if isinstance(bins, Mapping):
-        given = {plain_name(name): number for name, number in bins.items()}
-        _check_known(given, names, "bins")
-    else:
-        given = dict.fromkeys(names, bins)
-    chosen = {name: given.get(name, DEFAULT_BINS) for name in names}
+def _bins_of_columns(
+    bins: Any, names: tuple[Name, ...], most: int | None
+) -> dict[Name, int | None]:
+    if not isinstance(bins, Mapping):
+        return dict.fromkeys(
+            names, None if bins is None else positive_int(bins, "bins", maximum=most)
+        )
+    chosen = _by_column(bins, names, "bins", default=DEFAULT_BINS)
     for name, number in chosen.items():
         if number is not None:
-            argument = f"bins[{name!r}]" if isinstance(bins, Mapping) else "bins"
-            positive_int(number, argument, maximum=most)
+            positive_int(number, f"bins[{name!r}]", maximum=most)
     return chosen
 
 
-def _check_known(given: Iterable[Name], names: Iterable[Name], argument: str) -> None:
-    known = set(names)
+def _by_column(
+    values: Mapping[Any, Any], names: tuple[Name, ...], argument: str, *, default: Any
+) -> dict[Name, Any]:
+    """Return the value of every column, `default` if it is not given."""
+    given = {plain_name(name): value for name, value in values.items()}
     for name in given:
-        if name not in known:
+        if name not in names:
             raise invalid(argument, f"columns among {list(names)!r}", repr(name))
+    return {name: given.get(name, default) for name in names}
