@@ -103,7 +103,9 @@ def reproduce(
 def _prepare(out: Path, markdown: Path | None) -> None:
     """Check before the work that everything can be written."""
     if markdown is not None and not (out.exists() and not out.is_dir()):
-        taken = {f"{out / name}": out / name for name in ("", _STATE, _PAGE, _ROWS)}
+        taken = {
+            f"{out / name}, which --out writes": out / name for name in ("", _STATE, _PAGE, _ROWS)
+        }
         check_distinct({"--markdown": markdown}, taken)
         inside = os.path.realpath(markdown.absolute().parent) == os.path.realpath(out)
         if out.exists() or not inside or str(markdown) == "-":  # else the folder is made below
