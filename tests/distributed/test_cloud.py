@@ -53,7 +53,7 @@ def test_components_are_those_of_the_graph(
     blocks, cloud = cloud_of(X, cuts)
     found = find_components(blocks, cloud.cloud)
     graph = lg.GaussianGraph(X, 1.0)
-    assert_array_equal(found.of(cloud.cloud.place(X)), graph.components)
+    assert_array_equal(found.at(cloud.cloud.place(X)), graph.components)
     assert_array_equal(found.sizes, np.bincount(graph.components))
 
 
@@ -67,7 +67,7 @@ def test_a_doubt_between_boxes_is_settled_by_the_points() -> None:
         graph = lg.GaussianGraph(X, 1.0)
         found = find_components(blocks, cloud.cloud)
         assert found.n_components == graph.n_components == count
-        assert_array_equal(found.of(cloud.cloud.place(X)), graph.components)
+        assert_array_equal(found.at(cloud.cloud.place(X)), graph.components)
 
 
 def test_too_many_places_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
