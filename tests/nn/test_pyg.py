@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+import torch_geometric.nn as peer
 from numpy.testing import assert_allclose, assert_array_equal
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.data.hypergraph_data import HyperGraphData
+from torch_geometric.utils import to_undirected
 
 import lowrankgcn as lg
 from lowrankgcn.nn import GCN, SpectralConv, from_pyg
 from tests import nn_problems as cases
 from tests import reference
 from tests.problems import calm_blas  # noqa: F401
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # importing it calls deprecated functions of torch
-    import torch_geometric.nn as peer
-    from torch_geometric.data import Data, HeteroData
-    from torch_geometric.data.hypergraph_data import HyperGraphData
-    from torch_geometric.utils import to_undirected
 
 # A triangle with a tail; node 5 has no neighbour.
 EDGES = torch.tensor([[0, 0, 1, 2, 3], [1, 2, 2, 3, 4]])
