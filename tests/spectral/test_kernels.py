@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.operators import DenseOperator, DiagonalPlusLowRank, PolynomialOperator
+from lowrankgcn.spectral.truncation import TruncationError
 from tests import reference, strategies
 from tests.kernel_problems import TOLERANCE, agree, drawn, tolerance
 from tests.operator_contract import check_operator, close
@@ -36,7 +37,7 @@ def test_automatic_form_of_every_graph_smoother_and_filter(kind: str, data: st.D
     agree(K, expected, tolerance(spectrum))
     assert K.eigenpairs is None
     assert not K.filter.needs
-    assert K.truncation_error() == lg.truncation.TruncationError(0.0, 0.0)
+    assert K.truncation_error() == TruncationError(0.0, 0.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,7 +12,10 @@ from sklearn.datasets import load_wine
 import lowrankgcn as lg
 from tests.few_labels import ten_labels_per_class
 
-_HELD_OUT = 1000
+# Up to three per cent of 500 rows differ between two fits. The standard deviation of that share is
+# 0.008 for one split of the rows.
+_HELD_OUT = 500
+_SAMPLING = 0.025
 
 
 def take(rows: Any, index: np.ndarray) -> Any:
@@ -20,44 +23,53 @@ def take(rows: Any, index: np.ndarray) -> Any:
 
 
 def agreement_with_a_refit(
-    rows: Any, classes: np.ndarray, held_out: int, *, splits: int = 3, **options: Any
-) -> float:
-    """Share of the rows held out that a classifier fitted with them gives the same class."""
-    same = []
+    rows: Any, classes: np.ndarray, *, splits: int = 2, **options: Any
+) -> tuple[float, float]:
+    """Share of rows to which two classifiers, fitted without and with the rows held out, agree.
+
+    The first share is that of the rows held out, the second that of the rows in both fits.
+    """
+    shares = []
     for seed in range(splits):
         order = np.random.default_rng(seed).permutation(len(classes))
-        new, old = np.sort(order[:held_out]), np.sort(order[held_out:])
+        new, old = np.sort(order[:_HELD_OUT]), np.sort(order[_HELD_OUT:])
         labels = np.full(len(classes), -1)
         labels[old] = ten_labels_per_class(classes[old], seed)
         early = lg.GCNClassifier(random_state=0, **options).fit(take(rows, old), labels[old])
         late = lg.GCNClassifier(random_state=0, **options).fit(rows, labels)
-        same.append((early.predict(take(rows, new)) == late.transduction_[new]).mean())
-    return float(np.mean(same))
+        same_new = early.predict(take(rows, new)) == late.transduction_[new]
+        same_old = early.transduction_ == late.transduction_[old]
+        shares.append((same_new.mean(), same_old.mean()))
+    new_share, old_share = np.mean(shares, axis=0)
+    return float(new_share), float(old_share)
 
 
 _LOW_RANK: dict[str, Any] = {"architecture": "low-rank", "filter": "pseudoinverse"}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 10, "bandwidth": 3.5}, {}])
+@pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 10, "bandwidth": 3.5}, {"splits": 1}])
 def test_points_beside_a_refit(options: dict[str, Any]) -> None:
-    spiral = lg.datasets.load_spiral(2000)
-    same = agreement_with_a_refit(spiral.data, spiral.target, _HELD_OUT, **options)
-    assert same >= 0.99
+    spiral = lg.datasets.load_spiral(500)
+    new, old = agreement_with_a_refit(spiral.data, spiral.target, **options)
+    assert new >= old - _SAMPLING
+    assert new >= 0.95
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 20}, {}])
 def test_mushrooms_beside_a_refit(mushroom_rows: list[list[str]], options: dict[str, Any]) -> None:
-    raw = pd.DataFrame(mushroom_rows)
+    raw = pd.DataFrame(mushroom_rows).sample(2500, random_state=0)
     table = raw.drop(columns=[0, 11]).rename(columns=str)
     classes = (raw[0] == "p").to_numpy().astype(int)
-    assert agreement_with_a_refit(table, classes, _HELD_OUT, splits=6, **options) >= 0.99
+    new, old = agreement_with_a_refit(table, classes, **options)
+    assert new >= old - _SAMPLING
+    assert new >= 0.95
 
 
 def test_cars_beside_a_refit() -> None:
     cars = lg.datasets.load_cars(as_frame=True)
-    assert agreement_with_a_refit(cars.data, cars.target.to_numpy(), 300) >= 0.98
+    new, old = agreement_with_a_refit(cars.data, cars.target.to_numpy())
+    assert new >= old - _SAMPLING
+    assert new >= 0.95
 
 
 @pytest.fixture(scope="module", params=["points", "table", "neighbours"])
