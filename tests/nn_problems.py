@@ -74,7 +74,7 @@ _CASES: dict[str, tuple[Callable[[], lg.Kernel], str]] = {
         lambda: lg.kernel(points("low-rank", "identity"), "quadratic"),
         "LowRankPropagation",
     ),
-    "dense": (lambda: lg.kernel(points(), "heat"), "DensePropagation"),
+    "dense": (lambda: lg.kernel(points(), "heat"), "MatrixPropagation"),
     "polynomial, dense": (lambda: lg.kernel(given(False), "quadratic"), "PolynomialPropagation"),
     "polynomial, sparse": (
         lambda: lg.kernel(given(True), filters.Polynomial((0.5, -1.0, 0.25, 0.1))),
@@ -89,36 +89,36 @@ _CASES: dict[str, tuple[Callable[[], lg.Kernel], str]] = {
         "PolynomialPropagation",
     ),
     "constant": (lambda: lg.kernel(given(True), filters.Constant(2.0)), "PolynomialPropagation"),
-    "polynomial, blocks": (lambda: lg.kernel(points("blocks"), "quadratic"), "OperatorPropagation"),
+    "polynomial, blocks": (lambda: lg.kernel(points("blocks"), "quadratic"), "MatrixPropagation"),
 }
 FORMS = tuple(_CASES)
 
 
 @cache
 def kernel(form: str) -> lg.Kernel:
-    """A kernel of the form, always the same."""
+    """Return a kernel of the form, always the same one."""
     return _CASES[form][0]()
 
 
 def module_name(form: str) -> str:
-    """Class of its propagation."""
+    """Return the class of its propagation."""
     return _CASES[form][1]
 
 
 def features(
     n: int, width: int, *, seed: int = 0, dtype: torch.dtype = torch.float64
 ) -> torch.Tensor:
-    """A block (n, width) of normally distributed numbers."""
+    """Return normally distributed numbers, shape (n, width)."""
     return torch.tensor(np.random.default_rng(seed).normal(size=(n, width))).to(dtype)
 
 
 def generator(seed: int = 0) -> torch.Generator:
-    """A source of weights."""
+    """Return a generator of weights."""
     return torch.Generator().manual_seed(seed)
 
 
 def built(kind: type[Any], kernels: Any, widths: Sequence[int] = (3, 4, 2), **options: Any) -> Any:
-    """A network in double precision, its biases not zero."""
+    """Return a network in double precision with random biases."""
     network = kind(kernels, widths, dtype=DOUBLE, generator=generator(), **options)
     with torch.no_grad():
         for conv in network.convs:
@@ -128,7 +128,7 @@ def built(kind: type[Any], kernels: Any, widths: Sequence[int] = (3, 4, 2), **op
 
 
 def arrays(network: Any) -> tuple[list[list[np.ndarray]], list[np.ndarray] | None]:
-    """Weights and biases as the oracle takes them."""
+    """Return weights and biases in the form of the oracle."""
     weights = [list(conv.weight.detach().numpy()) for conv in network.convs]
     if network.convs[0].bias is None:
         return weights, None
@@ -136,13 +136,13 @@ def arrays(network: Any) -> tuple[list[list[np.ndarray]], list[np.ndarray] | Non
 
 
 def logits(network: Any, X: torch.Tensor, rows: Any = None) -> np.ndarray:
-    """Output of a network as an array."""
+    """Return the output of a network as an array."""
     result: np.ndarray = network(X, rows).detach().numpy()
     return result
 
 
 def expected_logits(network: Any, X: torch.Tensor) -> np.ndarray:
-    """The same by the oracle."""
+    """Compute the logits by the oracle."""
     weights, biases = arrays(network)
     sigma = NUMPY_ACTIVATIONS[network.activation_name]
     if isinstance(network, ReducedOrderGCN):
@@ -154,5 +154,5 @@ def expected_logits(network: Any, X: torch.Tensor) -> np.ndarray:
 
 
 def low_rank(filter: Any = "pseudoinverse", rank: int = 4) -> Any:
-    """A kernel with a rank, or several for a list of filters."""
+    """Return a kernel with a rank, or several for a list of filters."""
     return lg.kernel(points(), filter, rank=rank)

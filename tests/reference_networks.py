@@ -1,7 +1,7 @@
 """The oracle of the networks: sections 2.2, 2.4 and A4.1 of the paper, written out densely.
 
-As in ``tests.reference``, every function is a naive transcription of one formula and nothing of the
-package is imported. Weights come as one list per layer with one matrix per kernel.
+As in ``tests.reference``, every function transcribes one formula and imports nothing from the
+package. Weights are one list per layer with one matrix per kernel.
 """
 
 from __future__ import annotations

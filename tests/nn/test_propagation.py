@@ -1,4 +1,4 @@
-"""Kernels in torch: products, selected rows and gradients of every form."""
+"""Kernels as torch modules: products, selected rows and gradients of every form."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
-from lowrankgcn.nn import Propagation, SpectralPropagation, as_propagation, as_propagations
-from lowrankgcn.nn import factors as tall
+from lowrankgcn.nn import (
+    Propagation,
+    SpectralPropagation,
+    as_propagation,
+    as_propagations,
+    matrices,
+    to_torch,
+)
 from lowrankgcn.nn.linear_map import linear_map
 from lowrankgcn.operators import DenseFactor, ScaledFactor, SparseOperator
 from lowrankgcn.spectral import filters
@@ -42,8 +48,8 @@ def test_products_and_rows_are_the_kernels(form: str) -> None:
     index = torch.tensor([K.n - 1, 0, 0])
     dense = K.to_dense()
     assert_allclose(as_numpy(module(X)), dense @ as_numpy(X), rtol=0, atol=1e-12)
-    assert_allclose(as_numpy(module.rows(index, X)), (dense @ as_numpy(X))[index], atol=1e-12)
-    assert module.rows(index[:0], X).shape == (0, 3)
+    assert_allclose(as_numpy(module(X, index)), (dense @ as_numpy(X))[index], atol=1e-12)
+    assert module(X, index[:0]).shape == (0, 3)
     assert module(X[:, :0]).shape == (K.n, 0)
 
 
@@ -62,7 +68,7 @@ def test_every_graph_smoother_and_filter(kind: str, data: st.DataObject) -> None
     scale = max(1.0, float(np.abs(expected).max()))
     assert_allclose(as_numpy(module(X)), expected, rtol=0, atol=1e-11 * scale)
     rows = data.draw(st.lists(st.integers(0, problem.n - 1), max_size=4))
-    selected = module.rows(torch.tensor(rows, dtype=torch.long), X)
+    selected = module(X, torch.tensor(rows, dtype=torch.long))
     assert_allclose(as_numpy(selected), expected[rows], rtol=0, atol=1e-11 * scale)
 
 
@@ -72,11 +78,11 @@ def test_gradients_of_every_form(form: str) -> None:
     X = cases.features(module.n, 2).requires_grad_()
     index = torch.tensor([1, 0, 1])
     assert torch.autograd.gradcheck(module, X)
-    assert torch.autograd.gradcheck(lambda X: module.rows(index, X), X)
+    assert torch.autograd.gradcheck(lambda X: module(X, index), X)
     assert torch.autograd.gradgradcheck(lambda X: module(X) ** 2, X)
 
 
-@pytest.mark.parametrize("form", cases.FORMS)
+@pytest.mark.parametrize("form", ["low rank", "affine, incidence", "dense", "polynomial, blocks"])
 def test_single_precision_and_conversion(form: str) -> None:
     K = cases.kernel(form)
     X = cases.features(K.n, 2)
@@ -107,7 +113,7 @@ def test_spectral_propagation_is_a_diagonal() -> None:
     X = cases.features(3, 2).requires_grad_()
     expected = np.diag([1.0, 0.5, -2.0]) @ as_numpy(X)
     assert_allclose(as_numpy(module(X)), expected)
-    assert_allclose(as_numpy(module.rows(torch.tensor([2, 2]), X)), expected[[2, 2]])
+    assert_allclose(as_numpy(module(X, torch.tensor([2, 2]))), expected[[2, 2]])
     assert torch.autograd.gradcheck(module, X)
 
 
@@ -135,38 +141,38 @@ def test_buffers_are_copies_of_set_up_arrays() -> None:
     assert_allclose(K.eigenpairs.eigenvectors, before)
 
 
-def test_factors_too_large_to_store_stay_with_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpy_multiplies_factors_too_large_to_store(monkeypatch: pytest.MonkeyPatch) -> None:
     K = cases.kernel("structured landmarks")
     X = cases.features(K.n, 2).requires_grad_()
     stored = as_propagation(K, dtype=torch.float64)
-    monkeypatch.setattr(tall, "_STORED_ENTRIES", 10)
+    monkeypatch.setattr(to_torch, "_STORED_ENTRIES", 10)
     evaluated: Any = as_propagation(K, dtype=torch.float64)
-    assert type(evaluated.factor).__name__ == "EvaluatedTall"
+    assert type(evaluated.factor).__name__ == "NumpyMatrix"
     index = torch.tensor([3, 1])
     assert_allclose(as_numpy(evaluated(X)), as_numpy(stored(X)), atol=1e-12)
-    assert_allclose(as_numpy(evaluated.rows(index, X)), as_numpy(stored(X))[index], atol=1e-12)
+    assert_allclose(as_numpy(evaluated(X, index)), as_numpy(stored(X))[index], atol=1e-12)
     assert torch.autograd.gradcheck(evaluated, X)
-    assert torch.autograd.gradcheck(lambda X: evaluated.rows(index, X), X)
+    assert torch.autograd.gradcheck(lambda X: evaluated(X, index), X)
 
 
 def test_scaled_dense_factors() -> None:
     generator = np.random.default_rng(0)
     matrix, rows, columns = (generator.normal(size=shape) for shape in ((5, 2), (5,), (2,)))
-    factor = tall.tall_factor(ScaledFactor(DenseFactor(matrix), rows, columns), torch.float64)
+    factor = to_torch.as_matrix(ScaledFactor(DenseFactor(matrix), rows, columns), torch.float64)
     V = cases.features(2, 3)
     assert_allclose(as_numpy(factor(V)), rows[:, None] * matrix * columns @ as_numpy(V))
 
 
-def test_products_outside_torch_answer_nan_with_nan() -> None:
+def test_products_by_numpy_propagate_nan() -> None:
     module = as_propagation(cases.kernel("polynomial, blocks"))
     X = torch.ones(module.n, 2)
     X[0, 0] = torch.inf
     assert module(X).isnan().all()
-    assert module.rows(torch.tensor([1]), X).isnan().all()
+    assert module(X, torch.tensor([1])).isnan().all()
 
 
 def test_sparse_products_do_not_warn() -> None:
-    tall._accept_beta_state.cache_clear()
+    matrices._suppress_beta_warning.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         module = as_propagation(cases.kernel("affine, codes"))
@@ -184,16 +190,13 @@ def test_linear_map_differentiates_twice() -> None:
 # --- malformed calls --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernels", [None, np.eye(3), "linear", [], [None], 3, torch.eye(3)])
-def test_malformed_kernels(kernels: Any) -> None:
-    with pytest.raises(ValueError, match=r"^kernels: expected"):
-        as_propagations(kernels)
-
-
-@pytest.mark.parametrize("dtype", [None, "float32", float, torch.int64, torch.float16, np.float32])
-def test_malformed_dtype(dtype: Any) -> None:
-    with pytest.raises(ValueError, match=r"^dtype: expected torch.float32 or torch.float64, got"):
-        as_propagation(cases.kernel("dense"), dtype=dtype)
+def test_malformed_kernels_and_dtypes() -> None:
+    for kernels in (None, np.eye(3), "linear", [], [None], 3, torch.eye(3)):
+        with pytest.raises(ValueError, match=r"^kernels: expected"):
+            as_propagations(kernels)  # type: ignore[arg-type]
+    for dtype in (None, "float32", float, torch.int64, torch.float16, np.float32):
+        with pytest.raises(ValueError, match=r"^dtype: expected torch.float32 or torch.float64"):
+            as_propagation(cases.kernel("dense"), dtype=dtype)  # type: ignore[arg-type]
 
 
 def test_kernels_of_different_graphs() -> None:

@@ -1,7 +1,7 @@
 """Networks: spectral convolutions, graph convolutional networks and their reduced-order form.
 
-Plain torch modules, to be trained by anyone's loop. Kernels are buffers that move with
-``.to(device)`` and stay out of ``state_dict``.
+All are torch modules that any training loop can use. Kernels are buffers that move with
+``.to(device)`` and are not part of the ``state_dict``.
 
 >>> import lowrankgcn as lg
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
@@ -10,7 +10,7 @@ GCN(
   (propagations): ModuleList(
     (0): LowRankPropagation(
       n=3
-      (factor): DenseTall(3×2)
+      (factor): DenseMatrix(3×2)
     )
   )
   (convs): ModuleList(
@@ -23,11 +23,11 @@ GCN(
 """
 
 from lowrankgcn.nn.activations import ACTIVATIONS
-from lowrankgcn.nn.border import as_propagation, as_propagations
 from lowrankgcn.nn.layers import SpectralConv
 from lowrankgcn.nn.networks import GCN, Network, ReducedOrderGCN
 from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
 from lowrankgcn.nn.pyg import PygTask, from_pyg
+from lowrankgcn.nn.to_torch import as_propagation, as_propagations
 
 __all__ = [
     "ACTIVATIONS",

@@ -1,4 +1,4 @@
-"""Activations σ of hidden layers: by name, as a module, or as any differentiable function.
+"""Activations σ of hidden layers: a name, a module, or any differentiable function.
 
 >>> import torch
 >>> as_activation("relu")(torch.tensor([-1.0, 2.0])).tolist()
@@ -20,7 +20,7 @@ __all__ = ["ACTIVATIONS", "Activation", "as_activation"]
 
 Activation = str | nn.Module | Callable[[Tensor], Tensor]
 
-#: Activations that have a name.
+#: Named activations.
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
     "leaky-relu": nn.LeakyReLU,
@@ -48,7 +48,7 @@ class _Function(nn.Module):
 
 
 def as_activation(activation: Any) -> nn.Module:
-    """Turn a name of :data:`ACTIVATIONS`, a module or a function into a module."""
+    """Convert a name of :data:`ACTIVATIONS`, a module or a function to a module."""
     if isinstance(activation, str):
         return ACTIVATIONS[choice(activation, "activation", ACTIVATIONS)]()
     if isinstance(activation, nn.Module):

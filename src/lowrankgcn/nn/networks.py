@@ -23,56 +23,59 @@ from torch import Tensor, nn
 
 from lowrankgcn._validation import invalid, positive_float, positive_int
 from lowrankgcn.nn.activations import Activation, as_activation
-from lowrankgcn.nn.border import as_operators, as_propagations
-from lowrankgcn.nn.layers import SpectralConv
-from lowrankgcn.nn.linear_map import Shared, as_index, as_tensor, checked_block, checked_dtype
-from lowrankgcn.nn.propagation import SpectralPropagation
+from lowrankgcn.nn.layers import SpectralConv, convolve
+from lowrankgcn.nn.linear_map import Shared, as_index, as_tensor, check_block, check_dtype
+from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
+from lowrankgcn.nn.to_torch import as_operators, as_propagations
 from lowrankgcn.operators import SymmetricOperator
 from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["GCN", "Network", "ReducedOrderGCN"]
 
 
 class Network(nn.Module, ABC):
-    """What both networks have: kernels, convolutions, activation, dropout.
+    """Base class of both networks.
 
     Attributes
     ----------
     kernels : tuple of Kernel
-        What the network was built from; shared by its copies.
+        The kernels of the network; copies of the network share them.
     widths : tuple of int
         (N_0, …, N_L).
     convs : ModuleList of SpectralConv
         The layers; all share `propagations`.
     propagations : ModuleList of Propagation
-        The kernels in torch, as the hidden layers apply them.
+        The kernels as modules.
     activation : Module
     activation_name : str or None
-        The name it was given by.
+        The name by which the activation was chosen.
     dropout : Dropout
-        Acts on the output of hidden layers; never on the input, so that 𝒦X⁰ stays fixed.
+        Applied to the output of hidden layers, not to the input, so that 𝒦X⁰ is constant.
     """
 
-    convs: nn.ModuleList
-    propagations: nn.ModuleList
+    convs: Sequence[SpectralConv]
+    propagations: Sequence[Propagation]
     activation: nn.Module
 
     def __init__(
         self,
-        kernels: tuple[SymmetricOperator, ...],
-        shared: nn.ModuleList,
+        kernels: SymmetricOperator | Sequence[SymmetricOperator],
         widths: Sequence[int],
-        activation: Activation,
-        bias: bool,
-        dropout: float,
-        dtype: torch.dtype,
-        generator: torch.Generator | None,
+        *,
+        activation: Activation = "relu",
+        bias: bool = False,
+        dropout: float = 0.0,
+        dtype: torch.dtype = torch.float32,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self._kernels = Shared(kernels)
+        check_dtype(dtype)
+        self._kernels = Shared(as_operators(kernels))
         self.widths = _checked_widths(widths)
-        self.propagations = shared
-        self.convs = nn.ModuleList(
+        shared = self._convert_kernels(dtype)
+        self.propagations = shared  # type: ignore[assignment]
+        self.convs = nn.ModuleList(  # type: ignore[assignment]
             SpectralConv(shared, before, after, bias=bias, dtype=dtype, generator=generator)
             for before, after in pairwise(self.widths)
         )
@@ -82,7 +85,7 @@ class Network(nn.Module, ABC):
 
     @property
     def kernels(self) -> tuple[SymmetricOperator, ...]:
-        """What the network was built from."""
+        """The kernels of the network."""
         return self._kernels.value
 
     @property
@@ -97,29 +100,27 @@ class Network(nn.Module, ABC):
 
     @property
     def dtype(self) -> torch.dtype:
-        """Type of the weights, which the input must have."""
-        return self._last().weight.dtype
+        """Type of weights and input."""
+        return self.convs[0].weight.dtype
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw all weights anew, layer by layer from one generator, and zero the biases."""
+        """Draw new weights for all layers from one generator and set the biases to zero."""
         for conv in self.convs:
-            assert isinstance(conv, SpectralConv)
             conv.reset_parameters(generator)
 
     @abstractmethod
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:
-        """Logits of all nodes, or of selected ones."""
+        """Compute the logits of all nodes or of selected ones."""
+
+    @abstractmethod
+    def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
+        """Return the kernels as modules."""
 
     def _hidden(self, X: Tensor) -> Tensor:
-        """X^(L−1) from X^(0), in the space where the convolutions live."""
+        """Compute X^(L−1) from X^(0)."""
         for conv in self.convs[:-1]:
             X = self.dropout(self.activation(conv(X)))
         return X
-
-    def _last(self) -> SpectralConv:
-        last = self.convs[-1]
-        assert isinstance(last, SpectralConv)
-        return last
 
 
 @final
@@ -129,7 +130,7 @@ class GCN(Network):
     .. math:: X^{(l)} = \sigma\Big(\sum_{k=1}^K \mathcal{K}^{(k)} X^{(l-1)} \Theta^{(k,l)}
               + \mathbf{1} b_l^T\Big), \qquad l = 1, \dots, L
 
-    (equation 2 and section A4.1), without the activation in the last layer: the result are logits,
+    (equation 2 and section A4.1), without the activation in the last layer: the results are logits,
     whose softmax is the prediction.
 
     Parameters
@@ -142,7 +143,7 @@ class GCN(Network):
         σ: "relu" as in the paper, "leaky-relu", "elu", "tanh", "sigmoid", "softplus", "identity",
         or any differentiable function.
     bias : bool
-        Whether layers have a bias; the paper's have none.
+        Whether layers have a bias; those of the paper do not.
     dropout : float
         Probability in [0, 1) of dropping an entry of a hidden layer's output while training.
     dtype : torch.float32 or torch.float64
@@ -157,8 +158,9 @@ class GCN(Network):
 
     Notes
     -----
-    One evaluation costs, per layer and kernel, a product with min(N_l, N_{l+1}) columns. With
-    ``rows`` the last layer computes these rows only. ``state_dict`` holds weights and biases alone.
+    An evaluation costs one product with min(N_l, N_{l+1}) columns per layer and kernel. With
+    ``rows`` the last layer computes only these rows. ``state_dict`` contains only weights and
+    biases.
 
     Examples
     --------
@@ -173,23 +175,8 @@ class GCN(Network):
     ['convs.0.weight', 'convs.1.weight']
     """
 
-    def __init__(
-        self,
-        kernels: SymmetricOperator | Sequence[SymmetricOperator],
-        widths: Sequence[int],
-        *,
-        activation: Activation = "relu",
-        bias: bool = False,
-        dropout: float = 0.0,
-        dtype: torch.dtype = torch.float32,
-        generator: torch.Generator | None = None,
-    ) -> None:
-        given = as_operators(kernels)
-        shared = as_propagations(given, dtype=dtype)
-        super().__init__(given, shared, widths, activation, bias, dropout, dtype, generator)
-
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:
-        """Logits of all nodes, or of selected ones.
+        """Compute the logits of all nodes or of selected ones.
 
         Parameters
         ----------
@@ -200,8 +187,11 @@ class GCN(Network):
         -------
         (n, N_L) or (p, N_L) Tensor
         """
-        logits: Tensor = self._last()(self._hidden(X), rows)
+        logits: Tensor = self.convs[-1](self._hidden(X), rows)
         return logits
+
+    def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
+        return as_propagations(self.kernels, dtype=dtype)
 
 
 @final
@@ -218,13 +208,13 @@ class ReducedOrderGCN(Network):
     Parameters
     ----------
     kernels : Kernel or sequence of Kernel
-        Kernels with a rank, all of the same eigenpairs (``lowrankgcn.kernel`` with a list of
-        filters gives such).
+        Kernels with a rank and the same eigenpairs, such as those of ``lowrankgcn.kernel`` with a
+        list of filters.
     widths, activation, dropout, dtype, generator
         As for :class:`GCN`.
     bias : bool
-        Biases of hidden layers are added to spectral coefficients, that of the last layer after the
-        projection, to every node alike.
+        Biases of hidden layers are added to spectral coefficients, the bias of the last layer to
+        every node after the projection.
 
     Attributes
     ----------
@@ -234,13 +224,14 @@ class ReducedOrderGCN(Network):
     Raises
     ------
     ValueError
-        If an argument has the wrong type or size, or kernels have no or different eigenpairs.
+        If an argument has the wrong type or size, or if kernels have no or different eigenpairs.
 
     Notes
     -----
-    Reduction and projection cost O(n r (N_0 + N_L)), the layers nothing that grows with n. **The
-    result depends on the signs of the eigenvectors**, and on the basis of a multiple eigenvalue:
-    σ(−x) ≠ −σ(x). Signs are fixed by one rule, see :mod:`lowrankgcn.spectral.spectrum`.
+    Reduction and projection cost O(n r (N_0 + N_L)); the cost of the layers does not depend on n.
+    **The result depends on the signs of the eigenvectors** and on the basis of a multiple
+    eigenvalue, because σ(−x) ≠ −σ(x). Signs are fixed by one rule, see
+    :mod:`lowrankgcn.spectral.spectrum`.
 
     Examples
     --------
@@ -255,46 +246,26 @@ class ReducedOrderGCN(Network):
 
     eigenvectors: Tensor  # (n, r)
 
-    def __init__(
-        self,
-        kernels: Kernel | Sequence[Kernel],
-        widths: Sequence[int],
-        *,
-        activation: Activation = "relu",
-        bias: bool = False,
-        dropout: float = 0.0,
-        dtype: torch.dtype = torch.float32,
-        generator: torch.Generator | None = None,
-    ) -> None:
-        checked_dtype(dtype)
-        given = as_operators(kernels)
-        vectors = _common_eigenvectors(given)
-        shared = nn.ModuleList(SpectralPropagation(_response(k), dtype) for k in given)
-        super().__init__(given, shared, widths, activation, bias, dropout, dtype, generator)
-        # No network writes to them, and copies would be most of the memory it takes.
-        shared_vectors = as_tensor(vectors, dtype, share=True)
-        self.register_buffer("eigenvectors", shared_vectors, persistent=False)
-
     @property
     def rank(self) -> int:
         """Number of eigenpairs r."""
         return int(self.eigenvectors.shape[1])
 
     def reduce(self, X: Tensor) -> Tensor:
-        """U_rᵀ X, shape (r, k) for X of shape (n, k)."""
-        checked_block(X, self.n_nodes, None, self.dtype)
+        """Compute U_rᵀ X, shape (r, k), for X of shape (n, k)."""
+        check_block(X, self.n_nodes, None, self.dtype)
         return self.eigenvectors.T @ X
 
     def project(self, coefficients: Tensor, rows: Any = None) -> Tensor:
-        """U_r X̂, or its selected rows, for coefficients of shape (r, k)."""
-        checked_block(coefficients, self.rank, None, self.dtype, "coefficients")
+        """Compute U_r X̂, or selected rows of it, for coefficients of shape (r, k)."""
+        check_block(coefficients, self.rank, None, self.dtype, "coefficients")
         if rows is None:
             return self.eigenvectors @ coefficients
         index = as_index(rows, self.n_nodes, coefficients.device)
         return self.eigenvectors[index] @ coefficients
 
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:
-        """Logits of all nodes, or of selected ones.
+        """Compute the logits of all nodes or of selected ones.
 
         Parameters
         ----------
@@ -305,14 +276,27 @@ class ReducedOrderGCN(Network):
         -------
         (n, N_L) or (p, N_L) Tensor
         """
-        checked_block(X, self.n_nodes, self.widths[0], self.dtype)
+        check_block(X, self.n_nodes, self.widths[0], self.dtype)
         return self.decode(self.reduce(X), rows)
 
     def decode(self, coefficients: Tensor, rows: Any = None) -> Tensor:
-        """Logits from the reduced input U_rᵀX, shape (r, N_0): what is repeated in training."""
-        last = self._last()
-        logits = self.project(last.convolve(self._hidden(coefficients)), rows)
+        """Compute the logits from the reduced input U_rᵀX, shape (r, N_0)."""
+        check_block(coefficients, self.rank, self.widths[0], self.dtype, "coefficients")
+        last = self.convs[-1]
+        spectral = convolve(self.propagations, self._hidden(coefficients), last.weight)
+        logits = self.project(spectral, rows)
         return logits if last.bias is None else logits + last.bias
+
+    def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
+        kernels = [_with_rank(kernel) for kernel in self.kernels]
+        vectors = [pairs.eigenvectors for _, pairs in kernels]
+        if any(other is not vectors[0] for other in vectors):
+            got = "different ones; give lowrankgcn.kernel the filters as one list"
+            raise invalid("kernels", "kernels of the same eigenpairs", got)
+        # Nothing writes to the buffer, and a copy would be most of the memory of the network.
+        buffer = as_tensor(vectors[0], dtype, share=True)
+        self.register_buffer("eigenvectors", buffer, persistent=False)
+        return nn.ModuleList(SpectralPropagation(kernel.response, dtype) for kernel, _ in kernels)
 
 
 def _checked_widths(widths: Any) -> tuple[int, ...]:
@@ -320,24 +304,13 @@ def _checked_widths(widths: Any) -> tuple[int, ...]:
         raise invalid("widths", "a sequence of integers", type(widths).__name__)
     checked = tuple(positive_int(width, "widths") for width in widths)
     if len(checked) < 2:
-        raise invalid("widths", "at least two: of the input and of the output", list(checked))
+        raise invalid("widths", "at least the widths of input and output", list(checked))
     return checked
 
 
-def _response(operator: SymmetricOperator) -> Any:
-    assert isinstance(operator, Kernel)
-    return operator.response
-
-
-def _common_eigenvectors(kernels: Sequence[SymmetricOperator]) -> Any:
-    vectors: Any = None
-    for kernel in kernels:
-        pairs = kernel.eigenpairs if isinstance(kernel, Kernel) else None
-        if pairs is None:
-            form = kernel.form if isinstance(kernel, Kernel) else type(kernel).__name__
-            raise invalid("kernels", "kernels with a rank", f"form {form!r}")
-        if vectors is not None and pairs.eigenvectors is not vectors:
-            got = "different ones; give lowrankgcn.kernel the filters as one list"
-            raise invalid("kernels", "kernels of the same eigenpairs", got)
-        vectors = pairs.eigenvectors
-    return vectors
+def _with_rank(operator: SymmetricOperator) -> tuple[Kernel, Eigenpairs]:
+    """Return a kernel with a rank and its eigenpairs."""
+    if not isinstance(operator, Kernel) or operator.eigenpairs is None:
+        form = operator.form if isinstance(operator, Kernel) else type(operator).__name__
+        raise invalid("kernels", "kernels with a rank", f"form {form!r}")
+    return operator, operator.eigenpairs

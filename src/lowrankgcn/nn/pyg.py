@@ -1,6 +1,6 @@
 """Data objects of PyTorch Geometric as graphs of this package.
 
-Nothing of that library is imported: an object is read by the names of its attributes.
+The library is not imported: attributes of the data objects are read by name.
 
 >>> import torch
 >>> from types import SimpleNamespace
@@ -34,7 +34,7 @@ __all__ = ["PygTask", "from_pyg"]
 @final
 @dataclass(frozen=True, eq=False)
 class PygTask:
-    """What a data object says: a graph, and arrays over its nodes where it has them.
+    """The graph of a data object and its node arrays, None if missing.
 
     Attributes
     ----------
@@ -68,13 +68,14 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     Parameters
     ----------
     data : Data, HyperGraphData, HeteroData or alike
-        With ``hyperedge_index`` (or of a class named ``HyperGraphData``, whose ``edge_index`` means
-        the same) it is a hypergraph with optional ``hyperedge_weight``, with ``edge_index`` a graph
-        with optional ``edge_weight``. Edges given in one direction are taken for both.
+        An object with ``hyperedge_index`` is a hypergraph with optional ``hyperedge_weight``. So is
+        one of a class named ``HyperGraphData``, with its ``edge_index``. Any other object with
+        ``edge_index`` is a graph with optional ``edge_weight``; edges given in one direction count
+        for both.
     node_type : str, optional
-        The type of the nodes to classify in heterogeneous data. Where edges lead from this type to
-        itself they are the graph; otherwise every node of another type that they lead to is a
-        hyperedge of the nodes joined with it, like a value in a column of a table.
+        The type of the nodes to classify in heterogeneous data. Edges within this type are the
+        graph. Without such edges, every adjacent node of another type is a hyperedge of its
+        neighbours, like a value in a column of a table.
 
     Returns
     -------
@@ -83,15 +84,15 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     Raises
     ------
     ValueError
-        If there are no edges to read, repeated or directed weighted ones, or if ``x``, ``y`` or a
-        mask does not have one row per node.
+        If edges are missing, repeated, or directed with weights, or if ``x``, ``y`` or a mask does
+        not have one row per node.
 
     Notes
     -----
     ``GCNConv`` is the linear filter with ``smoother="identity"``. ``HypergraphConv`` normalises by
-    rows, D⁻¹HD_E⁻¹Hᵀ, where this package is symmetric: the two agree where all nodes have the same
-    degree, and are similar matrices elsewhere. Hyperedge weights are compared with nothing there:
-    its version 2.8 counts them in D but leaves W_E out of the product (its issue 6918).
+    rows, D⁻¹HD_E⁻¹Hᵀ; this package normalises symmetrically. The two matrices are similar. They are
+    equal if all nodes have the same degree. They differ for hyperedge weights: version 2.8 of
+    torch-geometric includes the weights in D but not in the product (its issue 6918).
 
     Examples
     --------
@@ -103,44 +104,37 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     if isinstance(data, type) or data is None:
         raise invalid("data", "a data object of PyTorch Geometric", repr(data))
     if hasattr(data, "node_types") and hasattr(data, "edge_types"):
-        return _heterogeneous(data, node_type)
+        return _from_heterogeneous(data, node_type)
     if node_type is not None:
         raise invalid("node_type", "None for data with one type of nodes", repr(node_type))
-    edges, hyperedges = _get(data, "edge_index"), _get(data, "hyperedge_index")
+    hyperedges = _get(data, "hyperedge_index")
     if hyperedges is None and type(data).__name__ == "HyperGraphData":
-        edges, hyperedges = None, edges
+        hyperedges = _get(data, "edge_index")
     n = _count_nodes(data)
-    graph: AdjacencyGraph | Hypergraph
-    if hyperedges is not None:
-        weights = _get(data, "hyperedge_weight")
-        count = None if weights is None else len(weights)
-        graph = Hypergraph.from_hyperedge_index(
-            hyperedges, n_nodes=n, n_hyperedges=count, weights=weights
-        )
-    elif edges is not None:
-        graph = AdjacencyGraph.from_edge_index(edges, _get(data, "edge_weight"), n_nodes=n)
-    else:
-        raise invalid(
-            "data", "an edge_index or a hyperedge_index", f"{type(data).__name__} without"
-        )
-    return _task(graph, data)
+    if hyperedges is None:
+        if _get(data, "edge_index") is None:
+            raise invalid("data", "an edge_index or a hyperedge_index", type(data).__name__)
+        return _with_arrays(_adjacency_graph(data, n), data)
+    weights = _get(data, "hyperedge_weight")
+    count = None if weights is None else len(weights)
+    graph = Hypergraph.from_hyperedge_index(
+        hyperedges, n_nodes=n, n_hyperedges=count, weights=weights
+    )
+    return _with_arrays(graph, data)
 
 
-def _heterogeneous(data: Any, node_type: str | None) -> PygTask:
-    kinds = list(data.node_types)
-    if node_type not in kinds:
-        raise invalid("node_type", f"one of {kinds}", repr(node_type))
+def _from_heterogeneous(data: Any, node_type: str | None) -> PygTask:
+    if node_type not in data.node_types:
+        raise invalid("node_type", f"one of {list(data.node_types)}", repr(node_type))
     types = [tuple(kind) for kind in data.edge_types]
     own = [kind for kind in types if kind[0] == kind[2] == node_type]
-    # A relation is often stored a second time in reverse.
+    # A relation is often stored in both directions; only one is used.
     leaving = [kind for kind in types if kind[0] == node_type != kind[2]]
     entering = [kind for kind in types if kind[2] == node_type != kind[0]]
     nodes = data[node_type]
     n = _count_nodes(nodes)
     if len(own) == 1:
-        store = data[own[0]]
-        edges, weights = _get(store, "edge_index"), _get(store, "edge_weight")
-        return _task(AdjacencyGraph.from_edge_index(edges, weights, n_nodes=n), nodes)
+        return _with_arrays(_adjacency_graph(data[own[0]], n), nodes)
     if own or not (leaving or entering):
         raise invalid("data", f"one type of edges among {node_type!r} nodes, or to others", types)
     index, offset = [], 0
@@ -150,10 +144,15 @@ def _heterogeneous(data: Any, node_type: str | None) -> PygTask:
         index.append(pairs + np.array([[0], [offset]]))
         offset += _count_nodes(data[kind[2 if leaving else 0]]) or int(pairs[1].max(initial=-1)) + 1
     joined = np.concatenate(index, axis=1)
-    return _task(Hypergraph.from_hyperedge_index(joined, n_nodes=n), nodes)
+    return _with_arrays(Hypergraph.from_hyperedge_index(joined, n_nodes=n), nodes)
 
 
-def _task(graph: AdjacencyGraph | Hypergraph, data: Any) -> PygTask:
+def _adjacency_graph(data: Any, n: int | None) -> AdjacencyGraph:
+    edges, weights = _get(data, "edge_index"), _get(data, "edge_weight")
+    return AdjacencyGraph.from_edge_index(edges, weights, n_nodes=n)
+
+
+def _with_arrays(graph: AdjacencyGraph | Hypergraph, data: Any) -> PygTask:
     n = graph.n_nodes
     features = _get(data, "x")
     if features is not None and (features.ndim != 2 or len(features) != n):
@@ -163,16 +162,16 @@ def _task(graph: AdjacencyGraph | Hypergraph, data: Any) -> PygTask:
         labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
         if labels.shape != (n,):
             raise invalid("y", f"one label per node, shape ({n},)", f"shape {labels.shape}")
-    masks = [_get(data, name) for name in ("train_mask", "val_mask", "test_mask")]
-    for name, mask in zip(("train_mask", "val_mask", "test_mask"), masks, strict=True):
+    masks = {name: _get(data, name) for name in ("train_mask", "val_mask", "test_mask")}
+    for name, mask in masks.items():
         if mask is not None and (mask.dtype != np.bool_ or mask.shape != (n,)):
             got = f"{mask.dtype} of shape {mask.shape}"
             raise invalid(name, f"a mask of shape ({n},)", got)
-    return PygTask(graph, features, labels, *masks)
+    return PygTask(graph, features, labels, **masks)
 
 
 def _get(data: Any, name: str) -> NDArray[Any] | None:
-    """An attribute as an array, None where it is absent."""
+    """Return an attribute as an array, None if it is missing."""
     value = getattr(data, name, None)
     if isinstance(value, Tensor):
         return value.detach().cpu().to_dense().numpy()
@@ -180,8 +179,8 @@ def _get(data: Any, name: str) -> NDArray[Any] | None:
 
 
 def _count_nodes(data: Any) -> int | None:
-    """Number of nodes, None where only the edges tell."""
-    # Arrays first: the count that hypergraph data objects infer can be that of the hyperedges.
+    """Return the number of nodes, None if only the edges determine it."""
+    # Arrays first: hypergraph data objects may infer the number of hyperedges instead.
     for name in ("x", "pos", "train_mask", "val_mask", "test_mask"):
         array = _get(data, name)
         if array is not None and array.ndim:
@@ -189,6 +188,6 @@ def _count_nodes(data: Any) -> int | None:
     if type(data).__name__ == "HyperGraphData":
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the count was inferred from the edges
+        warnings.simplefilter("ignore")  # PyG warns if it infers the count from the edges
         count = getattr(data, "num_nodes", None)
     return None if count is None else int(count)

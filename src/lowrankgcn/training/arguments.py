@@ -19,7 +19,7 @@ from lowrankgcn._validation import (
     positive_int,
 )
 from lowrankgcn.nn import Network
-from lowrankgcn.nn.linear_map import checked_block
+from lowrankgcn.nn.linear_map import check_block
 from lowrankgcn.training.batch import Settings
 from lowrankgcn.training.features import Features, TensorFeatures
 from lowrankgcn.training.lbfgs import LBFGS
@@ -40,7 +40,9 @@ def as_features(X: Any, network: Network) -> Features:
         X = torch.from_numpy(np.ascontiguousarray(finite_array(X, "X", ndim=2)))
     elif not bool(torch.isfinite(X.sum())) and not bool(torch.isfinite(X).all()):
         raise invalid("X", "finite entries", "NaN or infinity")
-    return TensorFeatures(checked_block(X.detach().to(weight), network.n_nodes, network.widths[0]))
+    X = X.detach().to(weight)
+    check_block(X, network.n_nodes, network.widths[0], weight.dtype)
+    return TensorFeatures(X)
 
 
 def as_index(index: Any, network: Network) -> Tensor:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN, SpectralConv
+from lowrankgcn.nn import Network, ReducedOrderGCN, SpectralConv
 from lowrankgcn.nn.linear_map import as_index
 from lowrankgcn.training.features import Features, TensorFeatures
 from lowrankgcn.training.problem import Product
@@ -191,9 +191,8 @@ class TrainingRecord:
     ) -> Tensor:
         parts = []
         for module, weight in zip(network.propagations, self.weights[layer][restart], strict=True):
-            assert isinstance(module, Propagation)
             inner = H @ weight
-            parts.append(module(inner) if index is None else module.rows(index, inner))
+            parts.append(module(inner, index))
         return sum(parts[1:], parts[0])
 
     def _check(self, network: Any) -> None:

@@ -22,12 +22,11 @@ from torch import Tensor
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.nn import GCN, Network, Propagation, ReducedOrderGCN
-from lowrankgcn.nn.factors import DenseTall
+from lowrankgcn.nn.matrices import DenseMatrix, SparseMatrix
 from lowrankgcn.nn.propagation import (
-    DensePropagation,
     IdentityPropagation,
     LowRankPropagation,
-    OperatorPropagation,
+    MatrixPropagation,
 )
 from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.compression import (
@@ -173,7 +172,7 @@ def _eigenvectors(network: Network) -> _Eigenvectors | None:
     for module in modules:
         if not isinstance(module, LowRankPropagation) or module.offset is not None:
             return None
-        if not isinstance(module.factor, DenseTall) or factor not in (None, module.factor):
+        if not isinstance(module.factor, DenseMatrix) or factor not in (None, module.factor):
             return None
         factor = module.factor
         core = factor.matrix.new_ones(factor.shape[1]) if module.core is None else module.core
@@ -216,7 +215,7 @@ def _labelled_features(network: Network, X: Features, index: Tensor) -> Tensor:
     found = _eigenvectors(network)
     if found is None:
         whole = X.dense()
-        return _side_by_side([module.rows(index, whole) for module in _modules(network)])
+        return _side_by_side([module(whole, index) for module in _modules(network)])
     U, responses = found
     inner = X.inner(U)
     return U[index] @ _side_by_side([phi[:, None] * inner for phi in responses])
@@ -246,9 +245,11 @@ def _row_readout(
 ) -> MatrixReadout | OperatorReadout:
     n, rows = modules[0].n, len(modules) * len(index)
     # A product with a dense or matrix-free kernel is slower than one with any number of rows.
-    slow = any(isinstance(m, (DensePropagation, OperatorPropagation)) for m in modules)
+    slow = any(
+        isinstance(m, MatrixPropagation) and not isinstance(m.matrix, SparseMatrix) for m in modules
+    )
     if n * rows > _STORED_ENTRIES or (rows > _STORED_ROWS and not slow):
-        return OperatorReadout([partial(m.rows, index) for m in modules], modules, index, n)
+        return OperatorReadout([partial(m, rows=index) for m in modules], modules, index, n)
     units = like.new_zeros(n, len(index))
     units[index, torch.arange(len(index), device=index.device)] = 1.0
     return MatrixReadout(column_major(_side_by_side([module(units) for module in modules])))

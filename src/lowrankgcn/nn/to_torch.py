@@ -1,0 +1,210 @@
+"""Conversion of kernels from set-up (NumPy, float64) to networks (torch, any device).
+
+This is the only module in which dtype and device of set-up arrays change:
+
+======================== =========================================================
+operator                 propagation
+======================== =========================================================
+DiagonalPlusLowRank      :class:`LowRankPropagation`, diag(d) + Z M Zᵀ
+DenseOperator            :class:`MatrixPropagation` with a dense n×n matrix
+SparseOperator           :class:`MatrixPropagation` with a sparse matrix
+IdentityOperator         :class:`IdentityPropagation`
+Laplacian                one of the above, depending on its weights
+PolynomialOperator       :class:`PolynomialPropagation` of one of the above
+all others               :class:`MatrixPropagation` with products by NumPy
+======================== =========================================================
+
+>>> import lowrankgcn as lg, torch
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+>>> K = lg.kernel(L, "linear", rank=2)
+>>> P = lg.nn.as_propagation(K, dtype=torch.float64)
+>>> P
+LowRankPropagation(
+  n=3
+  (factor): DenseMatrix(3×2)
+)
+>>> X = torch.eye(3, dtype=torch.float64)
+>>> torch.allclose(P(X), torch.as_tensor(K.to_dense()))
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import nn
+
+from lowrankgcn import operators
+from lowrankgcn._validation import invalid
+from lowrankgcn.nn.linear_map import check_dtype
+from lowrankgcn.nn.matrices import DenseMatrix, Matrix, NumpyMatrix, SparseMatrix
+from lowrankgcn.nn.propagation import (
+    IdentityPropagation,
+    LowRankPropagation,
+    MatrixPropagation,
+    PolynomialPropagation,
+    Propagation,
+)
+from lowrankgcn.operators import Factor, SymmetricOperator
+from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.laplacian import Laplacian
+
+__all__ = ["as_operators", "as_propagation", "as_propagations"]
+
+# Entries up to which a factor that NumPy could evaluate is stored: 128 MB in single precision.
+_STORED_ENTRIES = 2**25
+
+# Converted factors by the id of their arrays, with the arrays, which keeps the ids valid.
+_Converted = dict[int, tuple[Any, Matrix]]
+
+
+def as_propagation(
+    operator: SymmetricOperator, *, dtype: torch.dtype = torch.float32
+) -> Propagation:
+    """Convert a kernel, or any symmetric operator, to a torch module.
+
+    Parameters
+    ----------
+    operator : Kernel or SymmetricOperator
+    dtype : torch.float32 or torch.float64
+        Type in which the matrices are stored. Converting a float32 module to float64 later does not
+        restore the digits that were dropped here.
+
+    Returns
+    -------
+    Propagation
+        See the table of :mod:`lowrankgcn.nn.to_torch`.
+
+    Raises
+    ------
+    ValueError
+        If `operator` is not an operator of this package or `dtype` is another type.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
+    >>> lg.nn.as_propagation(lg.kernel(lg.Laplacian(path), "quadratic"))
+    PolynomialPropagation(
+      n=3, degree=2
+      (inner): MatrixPropagation(
+        n=3
+        (matrix): SparseMatrix(
+          3×3
+          ...
+    """
+    (only,) = as_propagations(operator, dtype=dtype)
+    assert isinstance(only, Propagation)
+    return only
+
+
+def as_propagations(
+    kernels: SymmetricOperator | Sequence[SymmetricOperator],
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> nn.ModuleList:
+    """Convert kernels to modules; kernels with the same eigenvectors share one buffer."""
+    check_dtype(dtype)
+    converted: _Converted = {}
+    return nn.ModuleList(_convert(kernel, dtype, converted) for kernel in as_operators(kernels))
+
+
+def as_operators(kernels: Any) -> tuple[SymmetricOperator, ...]:
+    """Return a kernel or a sequence of kernels of one graph as a tuple."""
+    given = (kernels,) if isinstance(kernels, SymmetricOperator) else kernels
+    if not isinstance(given, (list, tuple)):
+        raise invalid("kernels", "a Kernel or a sequence of them", type(kernels).__name__)
+    if not given:
+        raise invalid("kernels", "at least one kernel", "none")
+    for operator in given:
+        if not isinstance(operator, SymmetricOperator):
+            raise invalid("kernels", "a Kernel or a sequence of them", type(operator).__name__)
+    expect_one_graph(given)
+    return tuple(given)
+
+
+def expect_one_graph(kernels: Sequence[SymmetricOperator] | Sequence[Propagation]) -> None:
+    """Reject kernels with different numbers of nodes."""
+    sizes = sorted({kernel.n for kernel in kernels})
+    if len(sizes) > 1:
+        raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
+
+
+def _convert(operator: SymmetricOperator, dtype: torch.dtype, converted: _Converted) -> Propagation:
+    if isinstance(operator, Kernel):
+        return _convert(operator.operator, dtype, converted)
+    if isinstance(operator, operators.IdentityOperator):
+        return IdentityPropagation(operator.n)
+    if isinstance(operator, operators.DenseOperator):
+        return MatrixPropagation(DenseMatrix(operator.matrix, dtype))
+    if isinstance(operator, operators.SparseOperator):
+        return MatrixPropagation(SparseMatrix(operator.matrix, dtype, symmetric=True))
+    if isinstance(operator, operators.DiagonalPlusLowRank):
+        factor = _convert_factor(operator.factor, dtype, converted)
+        return LowRankPropagation(operator.offset, factor, operator.core, dtype)
+    if isinstance(operator, Laplacian):
+        if operator.factor is not None:
+            factor = _convert_factor(operator.factor, dtype, converted)
+            core = np.full(factor.shape[1], -1.0)
+            return LowRankPropagation(operator.shift, factor, core, dtype)
+        return MatrixPropagation(_convert_laplacian(operator, dtype))
+    if isinstance(operator, operators.PolynomialOperator):
+        inner = _convert(operator.operator, dtype, converted)
+        # NumPy evaluates a polynomial of its operators itself, without a detour through torch.
+        if not isinstance(inner, MatrixPropagation) or not isinstance(inner.matrix, NumpyMatrix):
+            return PolynomialPropagation(inner, operator.coefficients)
+    return MatrixPropagation(NumpyMatrix(operator))
+
+
+def _convert_laplacian(laplacian: Laplacian, dtype: torch.dtype) -> Matrix:
+    """Convert a Laplacian diag(shift) − diag(scale) W diag(scale) of full rank."""
+    weights = laplacian.affinity.operator
+    if isinstance(weights, operators.SparseOperator):
+        scale = sp.diags_array(laplacian.scale)
+        sparse = sp.diags_array(laplacian.shift) - scale @ weights.matrix @ scale
+        return SparseMatrix(sp.csr_array(sparse), dtype, symmetric=True)
+    if isinstance(weights, operators.DenseOperator):
+        dense = laplacian.scale[:, None] * weights.matrix * -laplacian.scale
+        dense[np.diag_indices_from(dense)] += laplacian.shift
+        return DenseMatrix(dense, dtype)
+    return NumpyMatrix(laplacian)
+
+
+def _convert_factor(factor: Factor, dtype: torch.dtype, converted: _Converted) -> Matrix:
+    source = factor.matrix if isinstance(factor, operators.DenseFactor) else factor
+    if id(source) not in converted:
+        converted[id(source)] = (source, as_matrix(factor, dtype))
+    return converted[id(source)][1]
+
+
+def as_matrix(factor: Factor, dtype: torch.dtype) -> Matrix:
+    """Convert a factor to a dense or sparse matrix, or to products by NumPy if it is too large."""
+    sparse = _sparse_form(factor)
+    if sparse is not None:
+        return SparseMatrix(sparse, dtype, symmetric=False)
+    if isinstance(factor, operators.DenseFactor):
+        return DenseMatrix(factor.matrix, dtype)
+    if factor.shape[0] * factor.shape[1] <= _STORED_ENTRIES:
+        return DenseMatrix(factor.to_dense(), dtype)
+    return NumpyMatrix(factor)
+
+
+def _sparse_form(factor: Factor) -> sp.csr_array | None:
+    """Return the factor in compressed sparse rows, None if it is not sparse."""
+    if isinstance(factor, operators.SparseFactor):
+        return factor.matrix
+    if isinstance(factor, CodeFactor):
+        return factor.to_sparse()
+    if not isinstance(factor, operators.ScaledFactor):
+        return None
+    matrix = _sparse_form(factor.factor)
+    if matrix is not None and factor.row_scale is not None:
+        matrix = sp.diags_array(factor.row_scale) @ matrix
+    if matrix is not None and factor.column_scale is not None:
+        matrix = matrix @ sp.diags_array(factor.column_scale)
+    return matrix if matrix is None else sp.csr_array(matrix)
