@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.attribution import attribute
-from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork
+from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork, mean_softmax
 from tests import strategies
 from tests.explanation_problems import QUICK, labelled_cars, parts
 from tests.reference import spectrum
@@ -123,20 +123,11 @@ def _margin(classifier: Any, X: Any, i: int, row: Any) -> float:
     total = 0.0
     for network in model.networks:
         for t in range(network.layers[0].n_restarts):
-            shares = _distributions(_single(network, t), extended, features)[0]
+            shares = mean_softmax(_single(network, t).forward(extended, features)[-1])[0]
             total += (
                 network.weight / network.layers[0].n_restarts * np.log(shares[c] / shares[other])
             )
     return total
-
-
-def _distributions(
-    network: ExtendedNetwork, extended: np.ndarray, features: np.ndarray
-) -> np.ndarray:
-    """Class distributions of rows with such features."""
-    weights = network.first_weights
-    first = np.zeros((len(features), 0)) if weights is None else features @ weights
-    return network.distributions(extended, first)
 
 
 def _single(network: ExtendedNetwork, t: int) -> ExtendedNetwork:
@@ -173,7 +164,9 @@ def test_any_activation_is_attributed_exactly(activation: str) -> None:
     found = attribute((network,), extended, features, direction)
     total = found.constant + (found.features * features).sum(1) + (found.vectors * extended).sum(1)
     assert np.abs(total - found.margin).max() < 1e-12
-    logs = [np.log(_distributions(_single(network, t), extended, features)) for t in (0, 1)]
+    logs = [
+        np.log(mean_softmax(_single(network, t).forward(extended, features)[-1])) for t in (0, 1)
+    ]
     assert np.abs(found.margin - np.mean([z[:, 0] - z[:, 1] for z in logs], axis=0)).max() < 1e-12
 
 

@@ -201,7 +201,7 @@ def _fit_blocks(
     clock.note("training")
     seen = known.read(labelled)
     reach = known.reach(seen)
-    model, own = known.models(networks, rows.features, standing, reach)
+    model, own = known.models(networks, standing, reach)
     results = _fitted_rows(blocks, known, own, labels, reach.alone)
     clock.note("prediction")
     fitted = Fitted(

@@ -23,7 +23,6 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
-from lowrankgcn.training import Features
 
 __all__ = ["BlockPairs", "Known", "Reach", "itself"]
 
@@ -135,7 +134,6 @@ class Known(ABC):
     def models(
         self,
         networks: tuple[TrainedNetwork, ...],
-        features: Features,
         labels: Labels,
         reach: Reach,
     ) -> tuple[Model, Model]:
@@ -145,8 +143,6 @@ class Known(ABC):
         ----------
         networks : tuple of TrainedNetwork
             Trained on the rows that stand for all, of which the last r are the identity.
-        features : Features
-            Of those rows.
         labels : Labels
             Of those rows.
         reach : Reach

@@ -58,7 +58,6 @@ from lowrankgcn.spectral.decompose import look_at_cut
 from lowrankgcn.spectral.eigenpairs import choose_smallest
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import SMOOTHERS, Laplacian
-from lowrankgcn.training import Features
 
 __all__ = ["KnownPoints", "loop_of", "set_up_points"]
 
@@ -144,7 +143,6 @@ class KnownPoints(Known):
     def models(
         self,
         networks: tuple[TrainedNetwork, ...],
-        features: Features,
         labels: Labels,
         reach: Reach,
     ) -> tuple[Model, Model]:
@@ -155,9 +153,7 @@ class KnownPoints(Known):
         joined = self.spectrum.rows.components.joined
         root = self.spectrum.columns.components[:, reach.parts[joined]].sum(axis=1, keepdims=True)
         extended = ExtendedVectors(cross, root)
-        extended_networks = tuple(
-            extend(trained, self.laplacian, features, extended) for trained in networks
-        )
+        extended_networks = tuple(extend(trained, self.laplacian, extended) for trained in networks)
         later = replace(cross, columns=None)
         model = Model(self.inputs, later, extended.basis(), extended_networks, labels.n_classes)
         own = [np.asarray(used.eigenvectors[p:], np.float64) for used in extended.pairs]

@@ -49,7 +49,6 @@ from lowrankgcn.graphs.cross.sparse import TableCross
 from lowrankgcn.operators import DenseFactor, FloatArray
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.training import Features
 
 __all__ = ["SetUp", "set_up"]
 
@@ -123,7 +122,6 @@ class SetUp(Known):
     def models(
         self,
         networks: tuple[TrainedNetwork, ...],
-        features: Features,
         labels: Labels,
         reach: Reach,
     ) -> tuple[Model, Model]:
@@ -138,7 +136,7 @@ class SetUp(Known):
         cross = TableCross(loop_weight=0.0, columns=rows, encoder=encoder, weights=weights)
         root = reach.parts.astype(np.float64)[:, None]
         vectors = ExtendedVectors(cross, root)
-        extended = tuple(extend(trained, self.laplacian, features, vectors) for trained in networks)
+        extended = tuple(extend(trained, self.laplacian, vectors) for trained in networks)
         later = replace(cross, columns=None)
         model = Model(inputs, later, vectors.basis(), extended, labels.n_classes)
         # U itself, not its extension: Q with the signs that the networks use.

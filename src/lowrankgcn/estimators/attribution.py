@@ -28,15 +28,12 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from lowrankgcn.estimators.extended import ExtendedNetwork
-from lowrankgcn.nn import ACTIVATIONS
+from lowrankgcn.operators import FloatArray
 
-__all__ = ["Attribution", "activated", "attribute", "forward"]
-
-FloatArray = NDArray[np.float64]
+__all__ = ["Attribution", "attribute"]
 
 _ZERO = 1e-300  # where z is no larger, the secant s(z) does not matter
 
@@ -88,10 +85,10 @@ def attribute(
     margin, constant = np.zeros((2, len(features)))
     by_feature, by_vector = np.zeros(features.shape), np.zeros(extended.shape)
     for network in networks:
-        *hidden, logits = forward(network, extended, features)
+        *hidden, logits = network.forward(extended, features)
         toward: Any = np.broadcast_to(direction * (network.weight / len(logits)), logits.shape)
         margin += (toward * logits).sum(axis=(0, 2))
-        at_zero = activated(network, np.zeros(1))[0]
+        at_zero = network.activate(np.zeros(1))[0]
         for layer, Z in zip(reversed(network.layers), [*reversed(hidden), None], strict=True):
             if layer.bias is not None:
                 constant += np.einsum("sqc,sc->q", toward, layer.bias)
@@ -110,28 +107,9 @@ def attribute(
     return Attribution(margin, constant, by_feature, by_vector)
 
 
-def forward(
-    network: ExtendedNetwork, extended: FloatArray, features: FloatArray
-) -> list[NDArray[Any]]:
-    """Compute the outputs of all layers before activation, each of shape (s, q, N_l)."""
-    outputs: list[NDArray[Any]] = []
-    H: NDArray[Any] = (features * network.feature_scale)[None]
-    for number, layer in enumerate(network.layers):
-        if number:
-            H = activated(network, outputs[-1])
-        outputs.append(layer.output(extended, None if layer.own is None else H @ layer.own))
-    return outputs
-
-
-def activated(network: ExtendedNetwork, Z: NDArray[Any]) -> NDArray[Any]:
-    """Apply the activation of the network."""
-    after: NDArray[Any] = ACTIVATIONS[network.activation]()(torch.from_numpy(Z)).numpy()
-    return after
-
-
 def _secant(network: ExtendedNetwork, Z: NDArray[Any], at_zero: float) -> NDArray[Any]:
     """Compute (σ(Z) − σ(0))/Z, zero where Z is zero."""
-    rise = activated(network, Z) - at_zero
+    rise = network.activate(Z) - at_zero
     secant: NDArray[Any] = np.zeros_like(Z)
     np.divide(rise, Z, out=secant, where=np.abs(Z) > _ZERO)
     return secant

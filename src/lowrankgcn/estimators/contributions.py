@@ -14,7 +14,7 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn.estimators.attribution import Attribution, activated, forward
+from lowrankgcn.estimators.attribution import Attribution
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import Contribution
 from lowrankgcn.estimators.extended import ExtendedNetwork
@@ -182,7 +182,7 @@ def row_contributions(
         here = _coordinates(network, response, extended, features)  # (s or 1, q, r)
         there = _coordinates(network, response, labelled.extended, labelled.features)
         bias = network.layers[-1].bias
-        logits = forward(network, labelled.extended, labelled.features)[-1]
+        logits = network.forward(labelled.extended, labelled.features)[-1]
         if bias is not None:
             logits = logits - bias[:, None, :]
             baseline += network.weight * (direction @ bias.mean(axis=0))
@@ -220,7 +220,7 @@ def _coordinates(
     if len(network.layers) == 1:
         inputs = (features * network.feature_scale)[None]
         return np.broadcast_to(inputs, (last.n_restarts, *inputs.shape[1:]))
-    return activated(network, forward(network, extended, features)[-2])
+    return network.activate(network.forward(extended, features)[-2])
 
 
 def _interpolation(there: NDArray[Any], logits: NDArray[Any]) -> NDArray[Any]:

@@ -20,7 +20,6 @@ from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.graphs import Graph
-from lowrankgcn.spectral.kernel import Kernel
 
 __all__ = [
     "MOST_ROWS",
@@ -163,6 +162,5 @@ def response_of(trained: TrainedNetwork) -> FloatArray | None:
     """Return Σ_k |φ_k(Λ)| of the kernels of a network, None without eigenvectors."""
     if trained.prepared.pairs is None:
         return None
-    kernels = [k for k in trained.prepared.kernels if isinstance(k, Kernel)]
-    total: FloatArray = np.sum([np.abs(kernel.response) for kernel in kernels], axis=0)
+    total: FloatArray = np.sum([np.abs(kernel.response) for kernel in trained.kernels], axis=0)
     return total.astype(np.float64)

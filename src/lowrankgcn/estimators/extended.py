@@ -5,30 +5,33 @@ At a new row x a layer of a GCN is
     z(x) = Σ_k φ_k(1) h(x) Θ_k + u(x)ᵀ C + b,
 
 where h(x) is the layer's input, u(x) extends the eigenvectors to x, and C, computed once from the
-fitted rows, holds φ_k(Λ) Uᵀ H Θ_k.
+fitted rows, holds φ_k(Λ) Uᵀ H Θ_k. Kernels of low rank have no term in h(x), so their networks are
+the last layer alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import choice, expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.nn import ACTIVATIONS
+from lowrankgcn.operators import FloatArray
 
-__all__ = ["ExtendedLayer", "ExtendedNetwork", "mean_softmax"]
+__all__ = ["CACHED_ROWS", "ExtendedLayer", "ExtendedNetwork", "mean_softmax"]
 
-FloatArray = NDArray[np.float64]
 Weights = NDArray[np.floating[Any]]
 
-_SOFTMAX_ROWS = 8192  # in the cache
+CACHED_ROWS = 8192  # hidden layers of this many rows stay in the cache
 
 
 @saved
@@ -81,26 +84,8 @@ class ExtendedLayer:
 
     @property
     def dtypes(self) -> set[np.dtype[Any]]:
-        """Types of the arrays, which are to be one."""
+        """Dtypes of the arrays."""
         return {part.dtype for part in (self.own, self.readout, self.bias) if part is not None}
-
-    def output(self, extended: FloatArray, own: NDArray[Any] | None) -> NDArray[Any]:
-        """Compute the output before activation, shape (s, q, N_out).
-
-        Parameters
-        ----------
-        extended : (q, R) array
-            Values of the extended vectors.
-        own : (s, q, N_out) array or None
-            Product of the row's own input and `own`.
-        """
-        Z: Any = 0.0 if own is None else own
-        if self.readout is not None:
-            part = extended[:, self.first : self.first + len(self.readout)] @ self.readout
-            Z = Z + self.by_restart(part)
-        if self.bias is not None:
-            Z = Z + self.bias[:, None, :]
-        return np.ascontiguousarray(Z)
 
     def by_restart(self, flat: NDArray[Any]) -> NDArray[Any]:
         """Reshape (q, s·N_out) to (s, q, N_out)."""
@@ -139,35 +124,7 @@ class ExtendedNetwork:
         if len(set().union(*(layer.dtypes for layer in self.layers))) > 1:
             raise invalid("layers", "arrays of one dtype", "several")
 
-    def distributions(self, extended: FloatArray, first: FloatArray) -> FloatArray:
-        """Compute class distributions, shape (q, C).
-
-        Parameters
-        ----------
-        extended : (q, R) array
-            Values of the extended vectors.
-        first : (q, s·N_1) array
-            Product of features and :attr:`first_weights`; without columns if there are none.
-        """
-        activation = ACTIVATIONS[self.activation]()
-        # In double precision, so that rounding does not depend on the number of rows noticeably.
-        H: Any = None
-        for number, layer in enumerate(self.layers):
-            own = None
-            if layer.own is not None:
-                own = H @ layer.own if number else layer.by_restart(first)
-            H = layer.output(extended, own)
-            if number < len(self.layers) - 1:
-                H = activation(torch.from_numpy(H)).numpy()
-        return mean_softmax(H.transpose(0, 2, 1))
-
-    @property
-    def n_seen(self) -> int:
-        """Number of columns of :attr:`first_weights`."""
-        own = self.layers[0].own
-        return 0 if own is None else int(own.shape[0] * own.shape[2])
-
-    @property
+    @cached_property
     def first_weights(self) -> FloatArray | None:
         """Scaled weights of the first layer, shape (N_0, s·N_1), None without features."""
         own = self.layers[0].own
@@ -177,46 +134,70 @@ class ExtendedNetwork:
         return self.feature_scale * flat
 
     @property
-    def reads_only(self) -> bool:
-        """Whether logits are linear in the extended vectors, as in reduced-order networks."""
-        return len(self.layers) == 1 and self.layers[0].own is None
+    def n_seen(self) -> int:
+        """Number of columns of :attr:`first_weights`."""
+        return 0 if self.first_weights is None else self.first_weights.shape[1]
 
     @property
-    def n_logits(self) -> int:
-        """Number of logits per row, over all restarts."""
-        readout = self.layers[0].readout
-        return 0 if readout is None else int(readout.shape[1])
+    def n_read(self) -> int:
+        """Number of columns of :meth:`read_out`."""
+        return sum(layer.readout.shape[1] for layer in self.layers if layer.readout is not None)
 
-    def folded(self, basis: FloatArray) -> FloatArray:
-        """Compute coefficients of the logits over the columns of the cross-affinity, (m, s·C)."""
-        layer = self.layers[0]
-        assert layer.readout is not None
-        place = slice(layer.first, layer.first + len(layer.readout))
-        return np.asarray(basis[:, place] @ layer.readout, np.float64)
+    def read_out(self, vectors: NDArray[Any]) -> NDArray[Any]:
+        """Multiply vectors (q, R) by the readouts of all layers, side by side."""
+        parts = [
+            vectors[:, layer.first : layer.first + len(layer.readout)] @ layer.readout
+            for layer in self.layers
+            if layer.readout is not None
+        ]
+        return np.hstack(parts) if parts else np.zeros((len(vectors), 0))
 
-    def from_logits(self, logits: FloatArray) -> FloatArray:
-        """Compute class distributions (q, C) from logits (q, s·C) without bias."""
-        layer = self.layers[0]
-        by_restart = logits.T.reshape(layer.n_restarts, -1, len(logits))
-        return mean_softmax(by_restart, layer.bias)
+    def outputs(self, read: NDArray[Any], first: NDArray[Any]) -> list[NDArray[Any]]:
+        """Compute the outputs of all layers before activation, each of shape (s, q, N_l).
+
+        Parameters
+        ----------
+        read : (q, k) array
+            :meth:`read_out` of the extended vectors.
+        first : (q, s·N_1) array
+            Product of features and :attr:`first_weights`; without columns if there are none.
+        """
+        outputs: list[NDArray[Any]] = []
+        for layer in self.layers:
+            Z: Any = 0.0
+            if layer.own is not None:
+                Z = self.activate(outputs[-1]) @ layer.own if outputs else layer.by_restart(first)
+            if layer.readout is not None:
+                count = layer.readout.shape[1]
+                Z, read = Z + layer.by_restart(read[:, :count]), read[:, count:]
+            outputs.append(Z if layer.bias is None else Z + layer.bias[:, None, :])
+        return outputs
+
+    def forward(self, extended: FloatArray, features: FloatArray) -> list[NDArray[Any]]:
+        """Compute the outputs from extended vectors (q, R) and features (q, N_0)."""
+        weights = self.first_weights
+        first = features[:, :0] if weights is None else features @ weights
+        return self.outputs(self.read_out(extended), first)
+
+    def activate(self, Z: NDArray[Any]) -> NDArray[Any]:
+        """Apply the activation."""
+        H: Tensor = ACTIVATIONS[self.activation]()(torch.from_numpy(np.ascontiguousarray(Z)))
+        return H.numpy()
 
 
-def mean_softmax(logits: NDArray[Any], bias: NDArray[Any] | None = None) -> FloatArray:
-    """Average the softmax over restarts: (q, C) from logits (s, C, q) and biases (s, C).
+def mean_softmax(logits: NDArray[Any]) -> FloatArray:
+    """Average the softmax over restarts: (q, C) from logits (s, q, C).
 
-    The class axis comes before the rows, because reductions along short rows are slow.
-
-    >>> mean_softmax(np.log([[[1.0], [3.0]], [[1.0], [1.0]]])).tolist()
+    >>> mean_softmax(np.log([[[1.0, 3.0]], [[1.0, 1.0]]])).tolist()
     [[0.375, 0.625]]
     """
-    n_restarts, n_classes, count = logits.shape
+    n_restarts, count, n_classes = logits.shape
     shares = np.empty((count, n_classes))
-    for start, stop in chunks(count, _SOFTMAX_ROWS):
+    for start, stop in chunks(count, CACHED_ROWS):
         total = np.zeros((n_classes, stop - start))
-        for restart in range(n_restarts):
-            part = logits[restart, :, start:stop].copy(order="C")
-            if bias is not None:
-                part += bias[restart][:, None]
+        for restart in logits:
+            # The class axis comes first, because reductions along short rows are slow.
+            part = restart[start:stop].T.copy(order="C")
             part -= part.max(axis=0)
             np.exp(part, out=part)
             part /= part.sum(axis=0)

@@ -6,31 +6,28 @@ hyperedges, landmarks or Fourier modes.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any, final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork
 from lowrankgcn.estimators.inputs import GivenInputs, Inputs
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.graphs.cross.base import CrossAffinity
-from lowrankgcn.nn import Propagation
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.spectral.filters import Filter, Polynomial
 from lowrankgcn.spectral.filters.library import Custom
 from lowrankgcn.spectral.kernel import Kernel, kernel
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
-from lowrankgcn.training import Features, Nodes, SpectralLayer, StoredNodes
 
 __all__ = ["ExtendedVectors", "build_model", "divided_difference", "extend"]
-
-FloatArray = NDArray[np.float64]
 
 
 @final
@@ -94,7 +91,6 @@ def build_model(
     laplacian: Laplacian,
     pairs: Eigenpairs | None,
     networks: tuple[TrainedNetwork, ...],
-    features: Features,
     reached: NDArray[np.bool_],
 ) -> Model:
     """Build the model of new rows; `reached` marks the rows of components with a label."""
@@ -104,7 +100,7 @@ def build_model(
     spectral = any(trained.prepared.pairs is not None for trained in networks)
     if pairs is not None and (spectral or isinstance(inputs, GivenInputs)):
         vectors.eigenvectors(pairs)  # networks on fewer of them find theirs among these
-    extended = tuple(extend(trained, laplacian, features, vectors) for trained in networks)
+    extended = tuple(extend(trained, laplacian, vectors) for trained in networks)
     return Model(inputs, cross, vectors.basis(), extended, networks[0].network.widths[-1])
 
 
@@ -115,171 +111,50 @@ def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
     return max(0.0, float(np.mean(laplacian.loop_weights - laplacian.graph.loop_weights)))
 
 
-@torch.no_grad()
 def extend(
-    trained: TrainedNetwork, laplacian: Laplacian, features: Features, vectors: ExtendedVectors
+    trained: TrainedNetwork, laplacian: Laplacian, vectors: ExtendedVectors
 ) -> ExtendedNetwork:
-    """Extend a trained network to new rows.
-
-    Parameters
-    ----------
-    trained : TrainedNetwork
-    laplacian : Laplacian
-    features : Features
-        Features of the fitted rows.
-    vectors : ExtendedVectors
-        The vectors that the network uses are added.
-    """
-    prepared = trained.prepared
-    if prepared.candidate.ignores_graph:
-        layers = trained.feature_layers()
-    else:
-        builder: _Builder
-        if prepared.pairs is not None:
-            builder = _SpectralBuilder(trained, vectors)
-        else:
-            builder = _FullBuilder(trained, vectors, laplacian)
-        layers = builder.layers(prepared.scale_features(features, trained.record.weights[0]))
-    name = str(trained.network.activation_name)
-    return ExtendedNetwork(layers, name, prepared.feature_scale, trained.weight)
+    """Extend a trained network to new rows; the vectors that it uses are added to `vectors`."""
+    layers, pairs = trained.layers, trained.prepared.pairs
+    if layers is None:
+        layers = _full_rank_layers(trained, laplacian, vectors)
+    elif pairs is not None:
+        layers = (replace(layers[0], first=vectors.eigenvectors(pairs)),)
+    return trained.extended(layers)
 
 
-class _Builder(ABC):
-    """Extension layer by layer from the fitted rows."""
-
-    def __init__(self, trained: TrainedNetwork) -> None:
-        self.trained = trained
-        chosen = torch.as_tensor(trained.restarts)
-        self.weights = [weight[chosen] for weight in trained.record.weights]  # (s, K, in, out)
-        self.biases = [bias[chosen] for bias in trained.record.biases]
-        self.s = len(chosen)
-        self.last = len(self.weights) - 1
-
-    @abstractmethod
-    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
-        """Return the extended layers."""
-
-    def activated(self, Z: Tensor, layer: int, restart: int) -> Tensor:
-        """Apply bias and activation to Z, which is overwritten."""
-        if self.biases:
-            Z += self.biases[layer][restart]
-        result: Tensor = self.trained.network.activation(Z)
-        return result
-
-    def bias(self, layer: int) -> NDArray[Any] | None:
-        """Return the biases of a layer, shape (s, N)."""
-        return self.biases[layer].cpu().numpy() if self.biases else None
-
-
-class _SpectralBuilder(_Builder):
-    """Extension of kernels U φ Uᵀ."""
-
-    def __init__(self, trained: TrainedNetwork, vectors: ExtendedVectors) -> None:
-        super().__init__(trained)
-        pairs = trained.prepared.pairs
-        assert pairs is not None
-        self.first = vectors.eigenvectors(pairs)
-        dtype, device = self.weights[0].dtype, self.weights[0].device
-        self.U = torch.as_tensor(pairs.eigenvectors).to(dtype=dtype, device=device)
-        kernels = [k for k in trained.prepared.kernels if isinstance(k, Kernel)]
-        self.responses = [
-            torch.as_tensor(kernel.response).to(dtype=dtype, device=device) for kernel in kernels
-        ]
-
-    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
-        """Propagate UᵀH from layer to layer; 𝒦H = U φ(Λ) UᵀH needs no more of H.
-
-        A reduced-order network uses the rows in its last layer only.
-        """
-        reduced = self.trained.prepared.candidate.architecture == "reduced"
-        nodes = X.nodes or StoredNodes(self.U.cpu().numpy())
-        inner = [X.inner(self.U)] * self.s
-        notes = []
-        for layer in range(self.last + 1):
-            parts = [self._coefficients(layer, inner[j], j) for j in range(self.s)]
-            if layer == self.last or not reduced:
-                notes.append(self._layer(layer, parts))
-            if layer == self.last:
-                break
-            if reduced:
-                inner = [self.activated(part, layer, j) for j, part in enumerate(parts)]
-            else:  # one sum over the nodes for all restarts
-                inner = self._summed(nodes, layer, parts)
-        return tuple(notes)
-
-    def _coefficients(self, layer: int, inner: Tensor, restart: int) -> Tensor:
-        """Σ_k φ_k(Λ) UᵀH Θ_k, shape (r, N_out)."""
-        terms = [
-            phi[:, None] * (inner @ weight)
-            for phi, weight in zip(self.responses, self.weights[layer][restart], strict=True)
-        ]
-        return torch.stack(terms).sum(dim=0)
-
-    def _summed(self, nodes: Nodes, layer: int, parts: list[Tensor]) -> list[Tensor]:
-        """Compute UᵀH of a hidden layer from its coefficients."""
-        bias = self.bias(layer)
-        hidden = SpectralLayer(
-            torch.cat(parts, dim=1).cpu().numpy(),
-            None if bias is None else bias.ravel(),
-            str(self.trained.network.activation_name),
-        )
-        summed = torch.from_numpy(nodes.sums(hidden)).to(parts[0])
-        return list(summed.chunk(self.s, dim=1))
-
-    def _layer(self, layer: int, parts: list[Tensor]) -> ExtendedLayer:
-        readout = torch.cat(parts, dim=1).cpu().numpy()
-        return ExtendedLayer(None, readout, self.first, self.bias(layer), self.s)
-
-
-class _FullBuilder(_Builder):
-    """Extension of any kernel 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
-
-    def __init__(
-        self, trained: TrainedNetwork, vectors: ExtendedVectors, laplacian: Laplacian
-    ) -> None:
-        super().__init__(trained)
-        self.vectors = vectors
-        kernels = [k for k in trained.prepared.kernels if isinstance(k, Kernel)]
-        self.at_one = [float(kernel.filter(np.ones(1))[0]) for kernel in kernels]
-        self.divided = [kernel_of(laplacian, divided_difference(k.filter)) for k in kernels]
-        self.modules = [m for m in trained.network.propagations if isinstance(m, Propagation)]
-
-    def layers(self, X: Features) -> tuple[ExtendedLayer, ...]:
-        notes = []
-        H = [X.dense()] * self.s
-        for layer in range(self.last + 1):
-            notes.append(self._note(layer, H))
-            if layer < self.last:
-                H = [self._forward(layer, H[j], j) for j in range(self.s)]
-        return tuple(notes)
-
-    def _forward(self, layer: int, H: Tensor, restart: int) -> Tensor:
-        weights = self.weights[layer][restart]
-        terms = [module(H @ w) for module, w in zip(self.modules, weights, strict=True)]
-        return self.activated(torch.stack(terms).sum(dim=0), layer, restart)
-
-    def _note(self, layer: int, H: list[Tensor]) -> ExtendedLayer:
-        """Extend a layer with inputs H, one for each restart."""
-        products, owns = [], []
-        for j in range(self.s):
-            weights = self.weights[layer][j].double().cpu().numpy()
-            inner = H[j].double().cpu().numpy()
-            terms = [K @ (inner @ w) for K, w in zip(self.divided, weights, strict=True)]
-            products.append(np.sum(terms, axis=0))
-            owns.append(sum(a * w for a, w in zip(self.at_one, weights, strict=True)))
-        block = np.hstack(products)
-        first = self.vectors.compressed(block)
-        dtype = H[0].detach().cpu().numpy().dtype
+@torch.no_grad()
+def _full_rank_layers(
+    trained: TrainedNetwork, laplacian: Laplacian, vectors: ExtendedVectors
+) -> tuple[ExtendedLayer, ...]:
+    """Extend kernels 𝒦 = φ(1)I + (I − 𝓛)ψ(𝓛) with ψ(λ) = (φ(λ) − φ(1))/(1 − λ)."""
+    kernels, count = trained.kernels, len(trained.restarts)
+    at_one = np.array([float(own.filter(np.ones(1))[0]) for own in kernels])
+    divided = [kernel(laplacian, [divided_difference(own.filter)])[0] for own in kernels]
+    dtype = trained.weights[0].cpu().numpy().dtype
+    H = [trained.scaled_features.dense().double().cpu().numpy()] * count
+    layers: list[ExtendedLayer] = []
+    for tensor, bias in zip(trained.weights, trained.biases, strict=True):
+        weights = tensor.double().cpu().numpy()  # (t, K, N_in, N_out)
+        block = np.hstack(_propagate(divided, H, weights))
+        own = np.tensordot(weights, at_one, (1, 0)).astype(dtype)
         readout = np.eye(block.shape[1], dtype=dtype)
-        own = np.stack(owns).astype(dtype)
-        return ExtendedLayer(own, readout, first, self.bias(layer), self.s)
+        layers.append(ExtendedLayer(own, readout, vectors.compressed(block), bias, count))
+        if tensor is not trained.weights[-1]:
+            Z = np.stack(_propagate(kernels, H, weights))
+            Z = Z if bias is None else Z + bias[:, None, :]
+            H = list(trained.network.activation(torch.from_numpy(Z)).numpy())
+    return tuple(layers)
 
 
-def kernel_of(laplacian: Laplacian, phi: Filter) -> Kernel:
-    """Return the full-rank kernel of one filter."""
-    made = kernel(laplacian, phi)
-    assert isinstance(made, Kernel)
-    return made
+def _propagate(
+    kernels: Sequence[Kernel], H: list[FloatArray], weights: FloatArray
+) -> list[FloatArray]:
+    """Compute Σ_k 𝒦_k H Θ_k for every restart."""
+    return [
+        np.sum([K @ (h @ theta) for K, theta in zip(kernels, own, strict=True)], axis=0)
+        for h, own in zip(H, weights, strict=True)
+    ]
 
 
 def divided_difference(phi: Filter) -> Filter:

@@ -131,7 +131,7 @@ def predict_without(
         task = TrainingTask(known, settings, sample_weight, seed, ready.features)
         _, shares = task.compare(ready.prepared)
         networks = task.train(ready.prepared, shares)
-        distributions = _distributions(ready.laplacian.graph, known, networks, ready.features)
+        distributions = _distributions(ready.laplacian.graph, known, networks)
     found: NDArray[np.intp] = distributions[labels.index[held_out]].argmax(axis=1)
     return found
 
@@ -152,7 +152,7 @@ def _fit(
     networks = task.train(ready.prepared, shares)
     clock.note("training")
     report_progress("predicting")
-    distributions = _distributions(graph, labels, networks, ready.features)
+    distributions = _distributions(graph, labels, networks)
     model = None
     unplaced = _unplaced(graph, labels)
     rows = ready.rows
@@ -160,7 +160,7 @@ def _fit(
     if not isinstance(settings.graph, Graph) or (
         rows.kind == graph.row_kind and graph.is_built_from(rows.data)
     ):
-        model = build_model(inputs, laplacian, proposals.pairs, networks, ready.features, ~unplaced)
+        model = build_model(inputs, laplacian, proposals.pairs, networks, ~unplaced)
     clock.note("prediction")
     selection = Selection.from_scores(proposals.candidates, scores, shares)
     return Fitted(
@@ -177,12 +177,12 @@ def _fit(
 
 
 def _distributions(
-    graph: Graph, labels: Labels, networks: tuple[TrainedNetwork, ...], features: Features
+    graph: Graph, labels: Labels, networks: tuple[TrainedNetwork, ...]
 ) -> FloatArray:
     """Compute class distributions of all rows, shape (n, C)."""
     distributions = np.zeros((labels.n_rows, labels.n_classes))
     for trained in networks:
-        trained.add_to(distributions, features)
+        trained.add_to(distributions)
     distributions[_unplaced(graph, labels)] = 1.0 / labels.n_classes
     alone = graph.isolated[labels.index]  # isolated rows keep their own label
     distributions[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.estimators.extended import ExtendedNetwork
-from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs
+from lowrankgcn.estimators.extended import CACHED_ROWS, ExtendedNetwork, mean_softmax
+from lowrankgcn.estimators.inputs import GivenInputs, Inputs
 from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.operators import FloatArray
 
 __all__ = ["Model"]
 
 _ROWS = 65536
-_CACHED_ROWS = 4096
 _ENTRIES = 2**22  # feature entries per chunk
 
 
@@ -53,8 +53,7 @@ class Model:
 
     def __post_init__(self) -> None:
         expect_shape(self.basis, "basis", self.cross.n_columns, None)
-        count = self.basis.shape[1]
-        least = 1 + self.inputs.width if isinstance(self.inputs, GivenInputs) else 1
+        count, least = self.basis.shape[1], self._n_unfolded
         if count < least:
             raise invalid("basis", f"at least {least} columns", count)
         if not self.networks:
@@ -105,13 +104,12 @@ class Model:
         return extended, self.inputs.features(X, extended)
 
     def _chunk(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-        basis = self.basis if self._folded is None else self._folded
-        extended = self.cross.product(self.inputs.rows(X), basis)
+        extended = self.cross.product(self.inputs.rows(X), self._folded)
         first = np.zeros((len(extended), 0))
-        if self._first_weights is not None:
+        if self.width is not None:
             first = self.inputs.product(X, self._first_weights, extended)
         total = np.empty((len(extended), self.n_classes))
-        for start, stop in chunks(len(total), _CACHED_ROWS):  # hidden layers stay in the cache
+        for start, stop in chunks(len(total), CACHED_ROWS):
             total[start:stop] = self._mixed(extended[start:stop], first[start:stop])
         lost = extended[:, 0] == 0
         total[lost] = 1.0 / self.n_classes
@@ -120,33 +118,29 @@ class Model:
     def _mixed(self, extended: FloatArray, first: FloatArray) -> FloatArray:
         """Average the distributions of all networks with their weights."""
         total = np.zeros((len(extended), self.n_classes))
-        read, seen = 1, 0  # columns of `extended` and of `first` used so far
+        read, seen = self._n_unfolded, 0  # columns of `extended` and of `first` used so far
         for network in self.networks:
-            if self._folded is not None and network.reads_only:
-                shares = network.from_logits(extended[:, read : read + network.n_logits])
-                read += network.n_logits
-            else:
-                shares = network.distributions(extended, first[:, seen : seen + network.n_seen])
-                seen += network.n_seen
-            total += network.weight * shares
+            n_read, n_seen = network.n_read, network.n_seen
+            outputs = network.outputs(
+                extended[:, read : read + n_read], first[:, seen : seen + n_seen]
+            )
+            total += network.weight * mean_softmax(outputs[-1])
+            read, seen = read + n_read, seen + n_seen
         return total
 
     @cached_property
-    def _first_weights(self) -> FloatArray | None:
+    def _first_weights(self) -> FloatArray:
         """First-layer weights of all networks with features, side by side, shape (N_0, k)."""
         weights = [network.first_weights for network in self.networks]
-        seeing = [weight for weight in weights if weight is not None]
-        return np.hstack(seeing) if seeing else None
+        return np.hstack([weight for weight in weights if weight is not None])
+
+    @property
+    def _n_unfolded(self) -> int:
+        """Number of vectors in use beside the readouts: √degree, and those used as features."""
+        return 1 + (self.inputs.width if isinstance(self.inputs, GivenInputs) else 0)
 
     @cached_property
-    def _folded(self) -> FloatArray | None:
-        """The first vector of the basis, then logits that are linear in the basis.
-
-        None if other networks use the basis as well. This saves the product with the readout.
-        """
-        others = [network for network in self.networks if not network.reads_only]
-        reading = any(layer.readout is not None for network in others for layer in network.layers)
-        if reading or isinstance(self.inputs, GivenInputs):
-            return None
-        logits = [network.folded(self.basis) for network in self.networks if network.reads_only]
-        return np.hstack([self.basis[:, :1], *logits])
+    def _folded(self) -> FloatArray:
+        """The basis multiplied by all readouts, so that rows need one product only."""
+        parts = [network.read_out(self.basis) for network in self.networks]
+        return np.hstack([self.basis[:, : self._n_unfolded], *parts])

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, final
+from functools import cached_property
+from typing import Any, Literal, final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.estimators.candidates import Prepared
-from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork, mean_softmax
-from lowrankgcn.nn import Network, ReducedOrderGCN
-from lowrankgcn.training import Features, TrainingRecord
+from lowrankgcn.estimators.extended import (
+    CACHED_ROWS,
+    ExtendedLayer,
+    ExtendedNetwork,
+    mean_softmax,
+)
+from lowrankgcn.estimators.features import ScaledFeatures
+from lowrankgcn.nn import Network
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.training import Features, SpectralLayer, StoredNodes, TrainingRecord
 
 __all__ = ["TrainedNetwork", "restarts_in_use"]
 
 Restarts = Literal["ensemble", "best"]
-FloatArray = NDArray[np.float64]
 
-_CACHED_ROWS = 8192
-_GATHERED_ROWS = 65536
+# Rows per thread; gathering rows of features is faster in large chunks.
+_ROWS = 65536
 
 
 @final
@@ -35,6 +44,8 @@ class TrainedNetwork:
     network : Network
         Module with the weights of the best restart.
     record : TrainingRecord
+    features : Features
+        Features of the fitted rows, before scaling.
     weight : float
         Share in the prediction.
     restarts : (t,) int array
@@ -44,68 +55,108 @@ class TrainedNetwork:
     prepared: Prepared
     network: Network
     record: TrainingRecord
+    features: Features
     weight: float
     restarts: NDArray[np.intp]
 
-    def add_to(self, total: FloatArray, features: Features) -> None:
-        """Add the weighted distributions of the fitted rows to `total`, shape (n, C)."""
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """Kernels of the filters; none if the network ignores the graph."""
+        return tuple(kernel for kernel in self.prepared.kernels if isinstance(kernel, Kernel))
+
+    @cached_property
+    def weights(self) -> list[Tensor]:
+        """Weights of each layer, shape (t, K, N_in, N_out)."""
+        return [weight[torch.as_tensor(self.restarts)] for weight in self.record.weights]
+
+    @cached_property
+    def biases(self) -> list[NDArray[Any] | None]:
+        """Biases of each layer, shape (t, N_out)."""
+        if not self.record.biases:
+            return [None] * len(self.record.weights)
+        return [bias.cpu().numpy()[self.restarts] for bias in self.record.biases]
+
+    @property
+    def scaled_features(self) -> ScaledFeatures:
+        """Features as the network uses them."""
+        return self.prepared.scale_features(self.features, self.record.weights[0])
+
+    def extended(self, layers: tuple[ExtendedLayer, ...]) -> ExtendedNetwork:
+        """Return the network with the given layers for new rows."""
+        name = str(self.network.activation_name)
+        return ExtendedNetwork(layers, name, self.prepared.feature_scale, self.weight)
+
+    @cached_property
+    def layers(self) -> tuple[ExtendedLayer, ...] | None:
+        """Layers in terms of features and eigenvectors, None for kernels of full rank."""
+        count = len(self.restarts)
         if self.prepared.candidate.ignores_graph:
-            self._add_from_features(total, features)
-            return
-        seen = self.prepared.scale_features(features, self.record.weights[0])
-        if isinstance(self.network, ReducedOrderGCN):
-            self._add_from_eigenvectors(total, self.network, seen)
-            return
-        logits = self.record.logits(self.network, seen)
-        shares = torch.softmax(logits[torch.as_tensor(self.restarts)], dim=2)
-        total += self.weight * shares.mean(dim=0).double().cpu().numpy()
-
-    def feature_layers(self) -> tuple[ExtendedLayer, ...]:
-        """Return the layers of a network that ignores the graph."""
-        chosen = torch.as_tensor(self.restarts)
-        biases = [bias[chosen].cpu().numpy() for bias in self.record.biases]
-        return tuple(
-            ExtendedLayer(
-                weight[chosen][:, 0].cpu().numpy(),
-                None,
-                0,
-                biases[layer] if biases else None,
-                len(chosen),
+            return tuple(
+                ExtendedLayer(weight[:, 0].cpu().numpy(), None, 0, bias, count)
+                for weight, bias in zip(self.weights, self.biases, strict=True)
             )
-            for layer, weight in enumerate(self.record.weights)
-        )
+        if self.prepared.pairs is None:
+            return None
+        readout = _side_by_side(self._coefficients())
+        return (ExtendedLayer(None, readout, 0, self.biases[-1], count),)
 
-    def _add_from_features(self, total: FloatArray, features: Features) -> None:
-        """Do the same for a network that ignores the graph, in chunks of rows."""
-        name, scale = str(self.network.activation_name), self.prepared.feature_scale
-        network = ExtendedNetwork(self.feature_layers(), name, scale, self.weight)
-        assert network.first_weights is not None
-        weights = torch.from_numpy(network.first_weights).to(self.record.weights[0].dtype)
+    @torch.no_grad()
+    def _coefficients(self) -> Tensor:
+        """Compute Σ_k φ_k(Λ) UᵀH Θ_k of the last layer, shape (t, r, C).
+
+        UᵀH passes from layer to layer: 𝒦H = U φ(Λ) UᵀH depends on nothing else of H.
+        """
+        assert self.prepared.pairs is not None
+        like, X = self.weights[0], self.scaled_features
+        U = torch.as_tensor(self.prepared.pairs.eigenvectors).to(like)
+        responses = np.stack([kernel.response for kernel in self.kernels])
+        phi = torch.as_tensor(responses).to(like)[:, :, None]  # (K, r, 1)
+        nodes = X.nodes or StoredNodes(U.cpu().numpy())
+        inner = X.inner(U)[None]
+        for weight, bias in zip(self.weights, self.biases, strict=True):
+            A = (phi * (inner[:, None] @ weight)).sum(dim=1)
+            if weight is self.weights[-1]:
+                break
+            if self.prepared.candidate.architecture == "reduced":
+                inner = self.network.activation(A if bias is None else A + _like(bias, A)[:, None])
+            else:
+                flat = None if bias is None else bias.ravel()
+                hidden = SpectralLayer(_side_by_side(A), flat, str(self.network.activation_name))
+                sums = _like(nodes.sums(hidden), A)  # (r, t·N)
+                inner = sums.reshape(len(sums), len(A), -1).transpose(0, 1)
+        return A
+
+    def add_to(self, total: FloatArray) -> None:
+        """Add the weighted distributions of the fitted rows to `total`, shape (n, C)."""
+        if self.layers is None:
+            logits = self.record.logits(self.network, self.scaled_features)
+            total += self.weight * mean_softmax(logits.cpu().numpy()[self.restarts])
+            return
+        network, pairs = self.extended(self.layers), self.prepared.pairs
+        vectors = np.zeros((len(total), 0)) if pairs is None else pairs.eigenvectors
+        weights = network.first_weights
+        given = None if weights is None else _like(weights, self.weights[0]).cpu()
 
         def classify(start: int, stop: int) -> None:
-            first = features.part(start, stop).times(weights).numpy()
-            for a, b in chunks(len(first), _CACHED_ROWS):
+            first = np.zeros((stop - start, 0))
+            if given is not None:
+                first = self.features.part(start, stop).times(given).numpy()
+            for a, b in chunks(stop - start, CACHED_ROWS):
                 rows = slice(start + a, start + b)
-                shares = network.distributions(np.zeros((b - a, 0)), first[a:b])
-                total[rows] += self.weight * shares
+                outputs = network.outputs(network.read_out(vectors[rows]), first[a:b])
+                total[rows] += self.weight * mean_softmax(outputs[-1])
 
-        map_chunks(classify, len(total), _GATHERED_ROWS)
+        map_chunks(classify, len(total), _ROWS)
 
-    def _add_from_eigenvectors(
-        self, total: FloatArray, network: ReducedOrderGCN, seen: Features
-    ) -> None:
-        """Do the same for a reduced-order network, in chunks of rows."""
-        G = self.record.coefficients(network, seen)[torch.as_tensor(self.restarts)]
-        readout = G.permute(1, 0, 2).flatten(1).cpu().numpy()  # (r, s·C)
-        biases = self.record.biases
-        bias = biases[-1][torch.as_tensor(self.restarts)].cpu().numpy() if biases else None
-        U = network.eigenvectors.cpu().numpy()
 
-        def classify(start: int, stop: int) -> None:
-            logits = (U[start:stop] @ readout).T.reshape(len(G), -1, stop - start)
-            total[start:stop] += self.weight * mean_softmax(logits, bias)
+def _side_by_side(A: Tensor) -> NDArray[Any]:
+    """Reshape (t, r, N) to (r, t·N)."""
+    flat: NDArray[Any] = A.transpose(0, 1).flatten(1).cpu().numpy()
+    return flat
 
-        map_chunks(classify, len(U), _CACHED_ROWS)
+
+def _like(array: NDArray[Any], tensor: Tensor) -> Tensor:
+    return torch.as_tensor(array).to(tensor)
 
 
 def restarts_in_use(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:

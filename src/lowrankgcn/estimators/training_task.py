@@ -101,9 +101,8 @@ class TrainingTask:
         )
         _warn_if_not_converged(record, one.candidate)
         record.load_into(network)
-        return TrainedNetwork(
-            one, network, record, share, restarts_in_use(record, settings.restarts)
-        )
+        used = restarts_in_use(record, settings.restarts)
+        return TrainedNetwork(one, network, record, self.features, share, used)
 
     def _held_out(self, one: Prepared, folds: NDArray[np.bool_]) -> NDArray[np.float64]:
         return predict_held_out(
