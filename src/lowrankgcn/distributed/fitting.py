@@ -211,12 +211,13 @@ def _fit_blocks(
         networks,
         Selection.from_scores(proposals.candidates, scores, shares),
         results.distributions,
+        results.transduction,
         results.unplaced,
         model,
+        evidence(known, model, networks, seen, labels),
         clock.seconds,
     )
-    known_rows = evidence(known, model, networks, seen, labels)
-    classifier._keep(labels, fitted, results.transduction, known.kind, reach.n_unplaced, known_rows)
+    classifier._keep(labels, fitted, known.kind, reach.n_unplaced)
 
 
 def _nodes(blocks: Blocks, known: Known, settings: Settings) -> BlockNodes:

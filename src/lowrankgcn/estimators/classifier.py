@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.evidence import Evidence, collect_evidence
 from lowrankgcn.estimators.fitting import Fitted, fit
 from lowrankgcn.estimators.inspection import InspectionMixin
 from lowrankgcn.estimators.labels import Labels, known_labels, read_labels
@@ -251,29 +250,14 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
                 raise invalid("sample_weight", expected, "zero weights only")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fitted = fit(rows, labels, settings, weights, seed)
-        transduction = labels.classes[fitted.distributions.argmax(axis=1)]
-        evidence = None
-        if fitted.model is not None:
-            evidence = collect_evidence(
-                fitted.model, fitted.networks, fitted.graph, rows.data, labels
-            )
-        n_unplaced = int(fitted.unplaced.sum())
-        self._keep(labels, fitted, transduction, rows.later, n_unplaced, evidence)
+        self._keep(labels, fitted, rows.later, int(fitted.unplaced.sum()))
         return self
 
-    def _keep(
-        self,
-        labels: Labels,
-        fitted: Fitted,
-        transduction: Any,
-        kind: Kind,
-        n_unplaced: int,
-        evidence: Evidence | None,
-    ) -> None:
+    def _keep(self, labels: Labels, fitted: Fitted, kind: Kind, n_unplaced: int) -> None:
         """Set the fitted attributes."""
         self.classes_ = labels.classes
         self.label_distributions_ = fitted.distributions
-        self.transduction_ = transduction
+        self.transduction_ = fitted.transduction
         self.graph_, self.laplacian_ = fitted.graph, fitted.laplacian
         self.eigenpairs_ = fitted.pairs
         self.selection_ = fitted.selection
@@ -284,7 +268,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         self.timings_ = fitted.timings
         self.unplaced_ = fitted.unplaced
         self._kind, self._model = kind, fitted.model
-        self._labelled, self._evidence = labels.index, evidence
+        self._labelled, self._evidence = labels.index, fitted.evidence
         if n_unplaced:
             warn_caller(
                 f"{n_unplaced} of {labels.n_rows} rows belong to parts of the graph without any "

@@ -5,9 +5,7 @@ The formulas are in :mod:`lowrankgcn.estimators.explaining`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,38 +16,22 @@ from lowrankgcn.estimators.attribution import Attribution
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import Contribution
 from lowrankgcn.estimators.extended import ExtendedNetwork
-from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, TableInputs
+from lowrankgcn.estimators.inputs import GivenInputs, TableInputs
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.graphs import TableEncoder
-from lowrankgcn.graphs.cells import read_table
 from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
+from lowrankgcn.operators import FloatArray
 
-__all__ = ["Contributions", "hyperedge_contributions", "row_contributions", "value_contributions"]
+__all__ = ["hyperedge_contributions", "row_contributions", "value_contributions"]
 
 # Of the mean of 𝒦(i, i). On a spiral, digits and cars with 20 to 100 labels the absolute amounts
 # of a row are 1.5 to 3 times their sum, and the remainder is 1 to 13 % of the margin (medians).
 _RIDGE = 0.03
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Contributions:
-    """Contributions to the margins of q rows.
-
-    Attributes
-    ----------
-    baseline : (q,) array
-    of_row : callable
-        Function from the position of a row to its contributions, largest first.
-    """
-
-    baseline: FloatArray
-    of_row: Callable[[int], tuple[Contribution, ...]]
-
-
-def _sorted(parts: list[Contribution]) -> tuple[Contribution, ...]:
-    return tuple(sorted(parts, key=lambda one: -abs(one.amount)))
+# Baselines (q,) of the margins of q rows, and contributions of each row.
+Contributions = tuple[FloatArray, list[list[Contribution]]]
 
 
 def value_contributions(
@@ -81,17 +63,15 @@ def value_contributions(
         places = {column.name: j for j, column in enumerate(encoder.columns)}
         owners = [*column_of[inputs.shown], *(places[name] for name in inputs.numbers)]
         np.add.at(amounts.T, np.array(owners, np.intp), (features * found.features).T)
-    names, text = [column.name for column in encoder.columns], _cell_texts(encoder, X)
-
-    def contributions(row: int) -> tuple[Contribution, ...]:
-        return _sorted(
-            [
-                Contribution("value", name, text(row, j), float(amounts[row, j]))
-                for j, name in enumerate(names)
-            ]
-        )
-
-    return Contributions(found.constant + usual.sum(axis=1), contributions)
+    texts = _cell_texts(encoder, X)
+    parts = [
+        [
+            Contribution("value", column.name, text, amount)
+            for column, text, amount in zip(encoder.columns, of_row, own.tolist(), strict=True)
+        ]
+        for of_row, own in zip(texts, amounts, strict=True)
+    ]
+    return found.constant + usual.sum(axis=1), parts
 
 
 def hyperedge_contributions(
@@ -108,20 +88,18 @@ def hyperedge_contributions(
     assert isinstance(cross, IncidenceCross) and average is not None
     rows = sp.csr_array(cross.rows(X))
     usual = vectors @ (average @ model.basis)
-
-    def contributions(row: int) -> tuple[Contribution, ...]:
+    parts = []
+    for row, vector in enumerate(vectors):
         place = slice(rows.indptr[row], rows.indptr[row + 1])
         own = rows.indices[place]
-        through = model.basis[own] @ vectors[row]
+        through = model.basis[own] @ vector
         amounts = (rows.data[place] - average[own]) * through
-        parts = [
-            Contribution("hyperedge", int(number), "in", float(amount))
-            for number, amount in zip(cross.numbers[own], amounts, strict=True)
-        ]
-        absent = float(average[own] @ through - usual[row])
-        return _sorted([*parts, Contribution("hyperedge", "all others", "not in", absent)])
-
-    return Contributions(found.constant + usual, contributions)
+        absent = Contribution(
+            "hyperedge", "all others", "not in", float(average[own] @ through - usual[row])
+        )
+        named = zip(cross.numbers[own].tolist(), amounts.tolist(), strict=True)
+        parts.append([*(Contribution("hyperedge", j, "in", amount) for j, amount in named), absent])
+    return found.constant + usual, parts
 
 
 def _of_vectors(model: Model, found: Attribution) -> FloatArray:
@@ -133,31 +111,29 @@ def _of_vectors(model: Model, found: Attribution) -> FloatArray:
     return vectors
 
 
-def _cell_texts(encoder: TableEncoder, X: Any) -> Callable[[int, int], str]:
-    """Return a function that describes the value of a row in a column."""
-    table = read_table(X)
-    columns = (
-        table.columns
-        if table.named
-        else dict(zip(encoder.names, table.columns.values(), strict=True))
-    )
-    codes = encoder.transform(X)
+def _cell_texts(encoder: TableEncoder, X: Any) -> list[list[str]]:
+    """Describe the values of each row, column by column."""
+    table, codes = encoder.match(X), encoder.transform(X)
+    columns = [pd.Series(table.columns[column.name]) for column in encoder.columns]
+    return [
+        [
+            _cell_text(encoder, j, cell.iloc[row], int(codes[row, j]))
+            for j, cell in enumerate(columns)
+        ]
+        for row in range(table.n_rows)
+    ]
 
-    def text(row: int, column: int) -> str:
-        encoding = encoder.columns[column]
-        data = columns[encoding.name]
-        cell = data.iloc[row] if isinstance(data, pd.Series) else data[row]
-        code = int(codes[row, column])
-        if bool(pd.isna(cell)):
-            return "missing"
-        if isinstance(cell, pd.Timestamp) and cell == cell.normalize():
-            cell = cell.date()  # days without a time are stored as midnight
-        if code == encoder.n_hyperedges:
-            return f"{cell} (not seen at fitting)"
-        label = encoding.labels[code - encoder.offsets[column]]
-        return f"{cell} in {label}" if isinstance(encoding, BinnedColumn) else label
 
-    return text
+def _cell_text(encoder: TableEncoder, column: int, cell: Any, code: int) -> str:
+    if bool(pd.isna(cell)):
+        return "missing"
+    if isinstance(cell, pd.Timestamp) and cell == cell.normalize():
+        cell = cell.date()  # days without a time are stored as midnight
+    if code == encoder.n_hyperedges:
+        return f"{cell} (not seen at fitting)"
+    encoding = encoder.columns[column]
+    label = encoding.labels[code - encoder.offsets[column]]
+    return f"{cell} in {label}" if isinstance(encoding, BinnedColumn) else label
 
 
 def row_contributions(
@@ -192,18 +168,15 @@ def row_contributions(
         for left, right, strength in zip(here, there, alpha, strict=True):
             pull = (left @ right.T) * (direction @ strength.T)
             amounts += (network.weight / len(here)) * pull
-    labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
-    names, codes = labelled.index.tolist(), labelled.codes.tolist()
-
-    def contributions(row: int) -> tuple[Contribution, ...]:
-        return _sorted(
-            [
-                Contribution("row", name, labels[code], amount)
-                for name, code, amount in zip(names, codes, amounts[row].tolist(), strict=True)
-            ]
-        )
-
-    return Contributions(baseline, contributions)
+    labels, names = classes[labelled.codes].tolist(), labelled.index.tolist()
+    parts = [
+        [
+            Contribution("row", name, label, amount)
+            for name, label, amount in zip(names, labels, own.tolist(), strict=True)
+        ]
+        for own in amounts
+    ]
+    return baseline, parts
 
 
 def _coordinates(

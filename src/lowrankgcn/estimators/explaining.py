@@ -41,7 +41,6 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import choice, invalid
 from lowrankgcn.estimators.attribution import attribute
 from lowrankgcn.estimators.contributions import (
-    Contributions,
     hyperedge_contributions,
     row_contributions,
     value_contributions,
@@ -107,33 +106,29 @@ def _explained(
     direction[every, order[:, 0]], direction[every, order[:, 1]] = 1.0, -1.0
     extended, features = model.place(X)
     found = attribute(model.networks, extended, features, direction)
-    contributions: Contributions
     if by == "rows":
-        contributions = row_contributions(model, evidence, extended, features, direction, classes)
+        bases, parts = row_contributions(model, evidence, extended, features, direction, classes)
     elif isinstance(model.cross, TableCross):
-        contributions = value_contributions(model, evidence, X, features, found)
+        bases, parts = value_contributions(model, evidence, X, features, found)
     else:
-        contributions = hyperedge_contributions(model, evidence, X, found)
-    rows = []
+        bases, parts = hyperedge_contributions(model, evidence, X, found)
+    names, rows = classes.tolist(), []
     for i, (c, other) in enumerate(order.tolist()):
-        reasons = () if lost[i] else contributions.of_row(i)
-        margin, baseline = (0.0, 0.0) if lost[i] else (found.margin[i], contributions.baseline[i])
+        placed = not lost[i]
+        margin, baseline = (float(found.margin[i]), float(bases[i])) if placed else (0.0, 0.0)
+        reasons = sorted(parts[i], key=lambda one: -abs(one.amount)) if placed else []
         rows.append(
             ExplainedRow(
                 row=first + i,
-                predicted=_plain(classes[c]),
+                predicted=names[c],
                 probability=float(shares[i, c]),
-                runner_up=_plain(classes[other]),
+                runner_up=names[other],
                 runner_up_probability=float(shares[i, other]),
-                placed=not lost[i],
-                margin=float(margin),
-                baseline=float(baseline),
-                contributions=reasons,
-                remainder=float(margin - baseline - sum(one.amount for one in reasons)),
+                placed=placed,
+                margin=margin,
+                baseline=baseline,
+                contributions=tuple(reasons),
+                remainder=margin - baseline - sum(one.amount for one in reasons),
             )
         )
     return rows
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label

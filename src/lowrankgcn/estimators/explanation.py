@@ -11,7 +11,7 @@ row 0: apple (90.0 %) rather than pear (10.0 %), margin +1.40
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -139,10 +139,6 @@ class Explanation(Sequence[ExplainedRow]):
     def __getitem__(self, index: Any) -> Any:
         """Explanation of a row, or of several."""
         return self.rows[index]
-
-    def __iter__(self) -> Iterator[ExplainedRow]:
-        """Iterate over the rows."""
-        return iter(self.rows)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one line for each part of each margin; the amounts of a row add up to its margin.

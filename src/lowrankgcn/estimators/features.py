@@ -1,8 +1,8 @@
 """Features of the fitted rows, computed from table codes without storing indicator columns.
 
-A table with a thousand categories has a thousand indicator columns. Training wants some of their
-rows and products with narrow matrices, and these follow from the codes: gathering and adding rows
-for X W, restarts_in_use for UᵀX, one rank-one correction for the columns' means.
+A table with a thousand categories has a thousand indicator columns. Training needs some of their
+rows and products with narrow matrices. The codes give these: sums of gathered rows for X W, sums
+over the rows of each category for UᵀX, and a rank-one correction for the means of the columns.
 
 >>> import pandas as pd, torch
 >>> from lowrankgcn import Hypergraph
@@ -24,12 +24,12 @@ from typing import Any, final
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from lowrankgcn._parallel import chunks, map_chunks
-from lowrankgcn.estimators.inputs import FloatArray, TableInputs, indicator_rows
+from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.graphs import Hypergraph
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.training import Features, Nodes
 
@@ -46,12 +46,9 @@ class TableFeatures(Features):
 
     Attributes
     ----------
+    inputs : TableInputs
     incidence : CodeFactor
         Incidence H, stored as codes.
-    shown : (N,) int array
-        Columns of H with an indicator feature.
-    means : (N,) array
-        Means of the indicators.
     numbers : (n, k) array
         Standardised numeric columns.
 
@@ -61,31 +58,26 @@ class TableFeatures(Features):
     X W cost O(n g r) and O(n g k), whatever the number of categories is.
     """
 
+    inputs: TableInputs
     incidence: CodeFactor
-    shown: NDArray[np.intp]
-    means: FloatArray
     numbers: FloatArray
 
     @classmethod
     def from_table(cls, inputs: TableInputs, X: Any, graph: Hypergraph) -> TableFeatures:
         """Build the features of the table X that `graph` was made of."""
         assert isinstance(graph.incidence, CodeFactor)
-        numbers = inputs.standardised(X, graph.n_nodes)
-        return cls(graph.incidence, inputs.shown, inputs.means, numbers)
+        return cls(inputs, graph.incidence, inputs.standardised(X))
 
     @property
     def shape(self) -> tuple[int, int]:
         """The pair (n, N₀)."""
-        return self.incidence.shape[0], len(self.shown) + self.numbers.shape[1]
+        return self.incidence.shape[0], self.inputs.width
 
     def take(self, index: Tensor) -> Tensor:
         """Selected rows X[index], shape (p, N₀)."""
         rows = index.cpu().numpy()
-        codes, total = self.incidence.codes[rows], self.incidence.n_hyperedges
-        result = indicator_rows(codes, self.shown, total, self.numbers.shape[1])
-        result[:, : len(self.shown)] -= self.means
-        result[:, len(self.shown) :] = self.numbers[rows]
-        return torch.from_numpy(result)
+        features = self.inputs.features_from_codes(self.incidence.codes[rows], self.numbers[rows])
+        return torch.from_numpy(features)
 
     def inner(self, U: Tensor) -> Tensor:
         """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""
@@ -96,29 +88,24 @@ class TableFeatures(Features):
             return np.column_stack([part.sum(axis=0), part.T @ self.numbers[start:stop]])
 
         rest: FloatArray = np.sum(map_chunks(term, len(vectors), _ROWS), axis=0)
-        sums = self.incidence.transpose_product(vectors)[self.shown]
-        indicators = sums - np.outer(self.means, rest[:, 0])
+        sums = self.incidence.transpose_product(vectors)[self.inputs.shown]
+        indicators = sums - np.outer(self.inputs.means, rest[:, 0])
         return torch.from_numpy(np.column_stack([indicators.T, rest[:, 1:]]))
 
     def times(self, weight: Tensor) -> Tensor:
         """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
         given = weight.detach().cpu().numpy()
-        count = len(self.shown)
-        table = np.zeros((self.incidence.n_hyperedges, given.shape[1]))
-        table[self.shown] = given[:count]
+        table, rest = self.inputs.hyperedge_weights(given)
         product = self.incidence.matmul(table, dtype=given.dtype)
-        product -= (self.means @ given[:count]).astype(given.dtype)
-        if self.numbers.shape[1]:
-            for start, stop in chunks(len(product), _ROWS):
-                product[start:stop] += (self.numbers[start:stop] @ given[count:]).astype(
-                    given.dtype
-                )
+        product -= (self.inputs.means @ table[self.inputs.shown]).astype(given.dtype)
+        for start, stop in chunks(len(product), _ROWS) if len(rest) else ():
+            product[start:stop] += (self.numbers[start:stop] @ rest).astype(given.dtype)
         return torch.from_numpy(product).to(weight.device)
 
     def part(self, start: int, stop: int) -> TableFeatures:
         """The rows start…stop−1, in the same memory."""
         codes = CodeFactor(self.incidence.codes[start:stop], self.incidence.n_hyperedges)
-        return TableFeatures(codes, self.shown, self.means, self.numbers[start:stop])
+        return TableFeatures(self.inputs, codes, self.numbers[start:stop])
 
     def dense(self) -> Tensor:
         """All of X."""
@@ -126,8 +113,8 @@ class TableFeatures(Features):
 
     def square_sum(self) -> float:
         """Sum of the squares of all entries."""
-        counts = self.incidence.counts()[self.shown]
-        indicators = counts * (1 - 2 * self.means) + self.shape[0] * self.means**2
+        counts, means = self.incidence.counts()[self.inputs.shown], self.inputs.means
+        indicators = counts * (1 - 2 * means) + len(self.numbers) * means**2
         return float(indicators.sum() + np.vdot(self.numbers, self.numbers))
 
 

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Prepared, orient, prepare
+from lowrankgcn.estimators.evidence import Evidence, collect_evidence
 from lowrankgcn.estimators.extending import build_model
 from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
-from lowrankgcn.estimators.inputs import FloatArray, GivenInputs, Inputs, PointInputs, TableInputs
+from lowrankgcn.estimators.inputs import GivenInputs, Inputs, PointInputs, TableInputs
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.proposals import Proposals, propose
@@ -27,6 +28,7 @@ from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.estimators.training_task import TrainingTask
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import Features, TensorFeatures, limit_threads
@@ -60,8 +62,10 @@ class Fitted:
     networks: tuple[TrainedNetwork, ...]
     selection: Selection
     distributions: Any  # (n, C)
+    transduction: Any  # (n,)
     unplaced: Any  # (n,)
     model: Model | None
+    evidence: Evidence | None
     timings: dict[str, float]
 
 
@@ -153,7 +157,7 @@ def _fit(
     clock.note("training")
     report_progress("predicting")
     distributions = _distributions(graph, labels, networks)
-    model = None
+    model, evidence = None, None
     unplaced = _unplaced(graph, labels)
     rows = ready.rows
     # A graph that was given beside X accepts further rows of X only if it was made of X.
@@ -161,17 +165,19 @@ def _fit(
         rows.kind == graph.row_kind and graph.is_built_from(rows.data)
     ):
         model = build_model(inputs, laplacian, proposals.pairs, networks, ~unplaced)
+        evidence = collect_evidence(model, networks, graph, rows.data, labels)
     clock.note("prediction")
-    selection = Selection.from_scores(proposals.candidates, scores, shares)
     return Fitted(
         graph,
         laplacian,
         proposals.pairs,
         networks,
-        selection,
+        Selection.from_scores(proposals.candidates, scores, shares),
         distributions,
+        labels.classes[distributions.argmax(axis=1)],
         unplaced,
         model,
+        evidence,
         clock.seconds,
     )
 

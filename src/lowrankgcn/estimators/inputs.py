@@ -25,20 +25,12 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
 from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.graphs import Hypergraph, TableEncoder
-from lowrankgcn.graphs.cells import Name, Numbers, read_cells, read_table
+from lowrankgcn.graphs.cells import Name, Numbers, read_cells
 from lowrankgcn.graphs.columns import BinnedColumn
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.column_groups import product_of_rows
 
-__all__ = [
-    "GivenInputs",
-    "Inputs",
-    "PointInputs",
-    "TableInputs",
-    "indicator_rows",
-    "point_units",
-]
-
-FloatArray = NDArray[np.float64]
+__all__ = ["GivenInputs", "Inputs", "PointInputs", "TableInputs", "point_units", "standard_units"]
 
 # Relative spread up to which a column is constant.
 _CONSTANT = 1e-12
@@ -78,9 +70,9 @@ class Inputs(ABC):
         """Compute features times weights (N_0, k), shape (q, k)."""
         return self.features(X, extended) @ weights
 
-    @abstractmethod
     def rows(self, X: Any) -> Any:
-        """Return the rows as the graph uses them."""
+        """Return the rows as the graph uses them; they are not changed by default."""
+        return X
 
 
 @saved
@@ -239,34 +231,41 @@ class TableInputs(Inputs):
 
     def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
         """Compute centred indicators, then standardised numbers; missing cells are zero."""
-        codes = self.encoder.transform(X)
-        result = indicator_rows(codes, self.shown, self.encoder.n_hyperedges, len(self.numbers))
-        result[:, : len(self.shown)] -= self.means
-        result[:, len(self.shown) :] = self.standardised(X, len(codes))
+        return self.features_from_codes(self.encoder.transform(X), self.standardised(X))
+
+    def features_from_codes(self, codes: NDArray[Any], numbers: FloatArray) -> FloatArray:
+        """Compute the features from codes (q, p) and standardised numbers (q, k)."""
+        count = len(self.shown)
+        place = np.full(self.encoder.n_hyperedges + 1, -1)
+        place[self.shown] = np.arange(count)
+        found = place[codes]
+        rows, columns = np.nonzero(found >= 0)
+        result = np.zeros((len(codes), self.width))
+        result[rows, found[rows, columns]] = 1.0
+        result[:, :count] -= self.means
+        result[:, count:] = numbers
         return result
 
     def product(self, X: Any, weights: FloatArray, extended: FloatArray = _NOTHING) -> FloatArray:
         """Compute features times weights from the codes, without forming the indicators."""
-        count = len(self.shown)
-        table = np.zeros((self.encoder.n_hyperedges, weights.shape[1]))
-        table[self.shown] = weights[:count]
+        table, rest = self.hyperedge_weights(weights)
         result = product_of_rows(self.encoder.transform(X), self.encoder.levels, table)
-        result -= self.means @ weights[:count]
+        result -= self.means @ table[self.shown]
         if self.numbers:
-            result += self.standardised(X, len(result)) @ weights[count:]
+            result += self.standardised(X) @ rest
         return result
 
-    def standardised(self, X: Any, n_rows: int) -> FloatArray:
+    def hyperedge_weights(self, weights: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
+        """Split weights (N_0, k) into those of all hyperedges and those of the numbers."""
+        table = np.zeros((self.encoder.n_hyperedges, weights.shape[1]))
+        table[self.shown] = weights[: len(self.shown)]
+        return table, weights[len(self.shown) :]
+
+    def standardised(self, X: Any) -> FloatArray:
         """Standardise the numeric columns, with zero for missing cells, shape (q, k)."""
-        if not self.numbers:
-            return np.zeros((n_rows, 0))
         numbers = _numeric_columns(X, self.numbers, self.encoder)
         numbers = (numbers - self.centre) / self.scale
         return np.where(np.isnan(numbers), 0.0, numbers)
-
-    def rows(self, X: Any) -> Any:
-        """Return the table itself."""
-        return X
 
 
 @saved
@@ -299,29 +298,21 @@ class GivenInputs(Inputs):
         """Return the scaled eigenvectors, which follow the first extended vector."""
         return self.scale * extended[:, 1 : 1 + self.rank]
 
-    def rows(self, X: Any) -> Any:
-        """Return the affinities."""
-        return X
-
 
 def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -> FloatArray:
     """Return numeric columns as floats with NaN for missing cells, shape (q, len(numbers))."""
-    if not numbers:
-        return np.zeros((0, 0))
-    table = read_table(X)
-    parts = []
-    for name in numbers:
-        unnamed = not table.named and isinstance(name, str)
-        key = encoder.names.index(name) if unnamed else name
-        cells = read_cells(table.columns[key], name)
+    table = encoder.match(X)
+    result = np.full((table.n_rows, len(numbers)), np.nan)
+    for j, name in enumerate(numbers):
+        cells = read_cells(table.columns[name], name)
         if not cells.any_present():  # of whatever type
-            parts.append(np.full(table.n_rows, np.nan))
             continue
         if not isinstance(cells, Numbers):
             raise invalid(f"column {name!r}", "numbers as at fitting", "texts")
-        data = cells.data.astype(np.float64)
-        parts.append(data if cells.missing is None else np.where(cells.missing, np.nan, data))
-    return np.stack(parts, axis=1)
+        result[:, j] = cells.data
+        if cells.missing is not None:
+            result[cells.missing, j] = np.nan
+    return result
 
 
 def _check_scales(scale: FloatArray, name: str, count: int) -> None:
@@ -329,26 +320,6 @@ def _check_scales(scale: FloatArray, name: str, count: int) -> None:
     expect_shape(scale, name, count)
     if not (scale > 0).all():
         raise invalid(name, "numbers > 0", "others")
-
-
-def indicator_rows(
-    codes: NDArray[Any], shown: NDArray[np.intp], n_hyperedges: int, room: int = 0
-) -> FloatArray:
-    """Return indicators of the shown hyperedges from codes (q, p), and `room` columns of zeros.
-
-    Examples
-    --------
-    >>> indicator_rows(np.array([[0, 2], [1, 3]]), np.array([1, 2]), 3)
-    array([[0., 1.],
-           [1., 0.]])
-    """
-    place = np.full(n_hyperedges + 1, -1)
-    place[shown] = np.arange(len(shown))
-    found = place[codes]
-    rows, columns = np.nonzero(found >= 0)
-    result = np.zeros((len(codes), len(shown) + room))
-    result[rows, found[rows, columns]] = 1.0
-    return result
 
 
 def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:

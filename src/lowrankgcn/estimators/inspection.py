@@ -10,14 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explaining import explain
 from lowrankgcn.estimators.explanation import Explanation
-from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.rows import Kind, check_new_rows
+from lowrankgcn.estimators.rows import check_new_rows
 from lowrankgcn.estimators.suggestion import suggest
-from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["InspectionMixin"]
 
@@ -25,16 +21,7 @@ __all__ = ["InspectionMixin"]
 class InspectionMixin:
     """The methods ``explain`` and ``suggest`` of :class:`GCNClassifier`."""
 
-    classes_: NDArray[Any]
-    label_distributions_: NDArray[np.float64]
-    laplacian_: Laplacian
-    eigenpairs_: Eigenpairs | None
-    _kind: Kind
-    _labelled: NDArray[np.intp]
-    _model: Model | None
-    _evidence: Evidence | None
-
-    def explain(self, X: Any, *, by: str = "auto") -> Explanation:
+    def explain(self: Any, X: Any, *, by: str = "auto") -> Explanation:
         r"""Explain predictions by an exact sum of contributions.
 
         The sum is the margin between the logits of the predicted class and the runner-up, averaged
@@ -93,7 +80,7 @@ class InspectionMixin:
             raise invalid("classifier", expected, "one without")
         return explain(self._model, self._evidence, data, self.classes_, by)
 
-    def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
+    def suggest(self: Any, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
 
         A greedy rule chooses uncertain rows that are spread over the spectral embedding and are not

@@ -77,25 +77,22 @@ def read_labels(y: Any) -> Labels:
         raise ValueError(
             "y: expected labels, got None (requires y to be passed, but the target y is None)"
         )
-    categories = _categories(y)
-    values = _column(y)
-    known = ~_unlabelled(values)
-    index = np.flatnonzero(known)
+    index, labels = labelled_cells(y)
     if not len(index):
         raise invalid("y", "at least one labelled row of each of two classes", "no label at all")
-    chosen = values[index]
-    _check_marks(chosen)
-    if categories is None:
-        classes, codes = np.unique(_of_one_kind(chosen), return_inverse=True)
+    _check_marks(labels)
+    dtype = getattr(y, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype):
+        present = set(labels)
+        ordered = [category for category in dtype.categories if category in present]
+        classes = _of_one_kind(np.fromiter(ordered, object, len(ordered)))
+        codes = pd.Index(ordered, dtype=object).get_indexer(pd.Index(labels, dtype=object))
     else:
-        present = set(chosen)
-        ordered = [category for category in categories if category in present]
-        classes = _of_one_kind(np.array([*ordered, None], dtype=object)[:-1])
-        codes = pd.Index(ordered, dtype=object).get_indexer(pd.Index(chosen, dtype=object))
+        classes, codes = np.unique(_of_one_kind(labels), return_inverse=True)
     if len(classes) < 2:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
-    return Labels(classes, index, codes.astype(np.intp), len(values))
+    return Labels(classes, index, codes.astype(np.intp), len(y))
 
 
 def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
@@ -104,11 +101,10 @@ def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     >>> known_labels([2, -1, 2])
     (array([0, 2]), array([2, 2]), 3)
     """
-    values = _column(y)
-    index = np.flatnonzero(~_unlabelled(values))
+    index, labels = labelled_cells(y)
     if not len(index):
         raise invalid("y", "a labelled row", "no label at all")
-    return index, _of_one_kind(values[index]), len(values)
+    return index, _of_one_kind(labels), len(y)
 
 
 def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
@@ -120,11 +116,6 @@ def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
     values = _column(y)
     index = np.flatnonzero(~_unlabelled(values))
     return index, values[index]
-
-
-def _categories(y: Any) -> list[Any] | None:
-    dtype = getattr(y, "dtype", None)
-    return list(dtype.categories) if isinstance(dtype, pd.CategoricalDtype) else None
 
 
 def _column(y: Any) -> NDArray[Any]:
@@ -146,28 +137,13 @@ def _column(y: Any) -> NDArray[Any]:
 
 
 def _unlabelled(values: NDArray[Any]) -> NDArray[np.bool_]:
-    kind = values.dtype.kind
-    if kind in "bu":
-        return np.zeros(len(values), bool)
-    marked: NDArray[np.bool_]
-    if kind in "if":
-        marked = values == -1
-    elif kind == "U":
-        marked = values == ""
+    if values.dtype.kind == "O":
+        marks = (isinstance(v, (str, numbers.Real)) and v in ("", -1) for v in values)
+        marked = np.fromiter(marks, bool, len(values))
     else:
-        marked = np.fromiter((_is_mark(value) for value in values), bool, len(values))
-    marked |= pd.isna(values)
-    return marked
-
-
-def _is_mark(value: Any) -> bool:
-    if isinstance(value, str):
-        return value == ""
-    return (
-        isinstance(value, numbers.Real)
-        and not isinstance(value, (bool, np.bool_))
-        and bool(value == -1)
-    )
+        marked = values == ("" if values.dtype.kind == "U" else -1)
+    unlabelled: NDArray[np.bool_] = marked | pd.isna(values)
+    return unlabelled
 
 
 def _check_marks(chosen: NDArray[Any]) -> None:

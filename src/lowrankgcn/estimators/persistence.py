@@ -47,6 +47,16 @@ _KEY = "lowrankgcn"  # of the JSON document in the metadata of the safetensors f
 _DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
 _LONGEST_TEXT = 500
+# Fitted attributes (with an underscore at the end) that a file keeps as they are, if there are any.
+_ATTRIBUTES = (
+    "classes",
+    "n_features_in",
+    "loss_curve",
+    "n_iter",
+    "timings",
+    "label_distributions",
+    "unplaced",
+)
 
 
 @saved
@@ -213,8 +223,7 @@ def save(
     }
     text = json.dumps(document, allow_nan=False)
     if len(text) > _LONGEST_DOCUMENT:
-        expected = "a table with fewer distinct values"
-        raise invalid("classifier", expected, f"{len(text)} characters of them")
+        raise invalid("classifier", "fewer distinct values", f"{len(text)} characters of them")
     write_bytes(path, to_bytes(arrays, {_KEY: text}))
 
 
@@ -325,22 +334,19 @@ def _snapshot(
     except (TypeError, ValueError) as error:
         raise invalid("description", "what JSON can hold", error) from None
     names = getattr(classifier, "feature_names_in_", None)
-    with_rows = fitted_rows and hasattr(classifier, "label_distributions_")
+    attributes: dict[str, Any]
+    attributes = {name: getattr(classifier, f"{name}_", None) for name in _ATTRIBUTES}
+    if not fitted_rows:
+        attributes["label_distributions"] = attributes["unplaced"] = None
     return SavedClassifier(
         parameters=_savable(classifier.get_params(deep=False)),
-        classes=classifier.classes_,
         kind=classifier._kind,
-        n_features_in=int(classifier.n_features_in_),
         feature_names_in=None if names is None else tuple(map(str, names)),
         selection=tuple(SavedCandidate(**row) for row in classifier.selection_),
-        loss_curve=np.asarray(classifier.loss_curve_),
-        n_iter=int(classifier.n_iter_),
-        timings=dict(classifier.timings_),
         description=described,
         model=model,
-        evidence=evidence if model is not None else None,
-        label_distributions=classifier.label_distributions_ if with_rows else None,
-        unplaced=classifier.unplaced_ if with_rows else None,
+        evidence=evidence,
+        **attributes,
     )
 
 
@@ -375,18 +381,13 @@ def _restored(parts: SavedClassifier) -> GCNClassifier:
     classifier = GCNClassifier(**parts.parameters)
     if parts.feature_names_in is not None:
         classifier.feature_names_in_ = np.array(parts.feature_names_in, dtype=object)
-    classifier._kind = parts.kind
-    classifier.n_features_in_ = parts.n_features_in
-    classifier.classes_ = parts.classes
-    classifier.selection_ = Selection([vars(row) for row in parts.selection])
-    classifier.loss_curve_ = parts.loss_curve
-    classifier.n_iter_ = parts.n_iter
-    classifier.timings_ = parts.timings
-    classifier.description_ = parts.description
-    classifier._model, classifier._evidence = parts.model, parts.evidence
+    for name in _ATTRIBUTES:
+        if (value := getattr(parts, name)) is not None:
+            setattr(classifier, f"{name}_", value)
     if parts.label_distributions is not None:
-        classifier.label_distributions_ = parts.label_distributions
-        best = parts.label_distributions.argmax(axis=1)
-        classifier.transduction_ = parts.classes[best]
-        classifier.unplaced_ = parts.unplaced
+        classifier.transduction_ = parts.classes[parts.label_distributions.argmax(axis=1)]
+    classifier.selection_ = Selection([vars(row) for row in parts.selection])
+    classifier.description_ = parts.description
+    classifier._kind, classifier._model = parts.kind, parts.model
+    classifier._evidence = parts.evidence
     return classifier

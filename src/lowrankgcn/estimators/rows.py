@@ -68,9 +68,8 @@ def _kind(X: Any, graph: str | Graph) -> Kind:
         return "affinities"
     if graph == "hypergraph":
         return "incidence" if sp.issparse(X) else "table"
-    if isinstance(graph, Graph):
-        return "table" if has_categories(X) else "points"
-    return "table" if graph == "auto" and has_categories(X) else "points"
+    may_be_table = isinstance(graph, Graph) or graph == "auto"
+    return "table" if may_be_table and has_categories(X) else "points"
 
 
 def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
@@ -111,29 +110,26 @@ def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
     if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
         name = X.columns[X.columns.duplicated()][0]
         raise invalid("X", "columns of different names", f"several named {name!r}")
-    if kind == "points":
-        if has_categories(X):
-            expected = "numbers only (graph='hypergraph' supports categories)"
-            raise invalid("X", expected, _first_category(X))
-        X = _without_sparse_columns(X)
-        _check_present(X)
+    if kind != "table":
+        if kind == "points":
+            if has_categories(X):
+                expected = "numbers only (graph='hypergraph' supports categories)"
+                raise invalid("X", expected, _first_category(X))
+            X = _without_sparse_columns(X)
+            _check_present(X)
         # C order, so that sums do not depend on the memory order of a frame.
-        points: NDArray[np.float64] = validate_data(
-            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_min_samples=fewest
-        )
-        if reset:
-            check_size(points)
-        return points
-    if kind in ("incidence", "affinities"):
-        checked: NDArray[Any] | sp.csr_array = validate_data(
+        checked: NDArray[np.float64] | sp.csr_array = validate_data(
             estimator,
             X,
             reset=reset,
             dtype=np.float64,
-            accept_sparse="csr",
+            order="C",
+            accept_sparse=False if kind == "points" else "csr",
             ensure_min_samples=fewest,
         )
-        if kind == "affinities" and reset and checked.shape[0] != checked.shape[1]:
+        if reset and kind == "points":
+            check_size(checked)
+        if reset and kind == "affinities" and checked.shape[0] != checked.shape[1]:
             raise invalid("X", "a square matrix with graph='precomputed'", f"{checked.shape}")
         return checked
     table = _as_table(X)

@@ -23,17 +23,14 @@ Restarts = Literal["ensemble", "best"]
 Choice = Literal["average", "best"]
 DType = Literal["float32", "float64"]
 
-#: Values of "auto". The settings of the paper are those of its appendix A4.3.
+#: Values of "auto"; parameters that are not listed stay "auto". The settings of the paper are those
+#: of its appendix A4.3.
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
-        "architecture": "auto",
-        "filter": "auto",
-        "rank": "auto",
         "hidden_widths": (32,),
         "n_restarts": 3,
         "optimizer": "adam",
         "max_iter": 200,
-        "l2_penalty": "auto",
         "bias": True,
         "scaling": True,
     },
@@ -139,7 +136,7 @@ def read_settings(parameters: Mapping[str, Any]) -> Settings:
         tol=positive_float(given["tol"], "tol", maximum=0.1),
         dtype=cast(DType, choice(given["dtype"], "dtype", get_args(DType))),
         device=_device(given["device"]),
-        verbose=_verbose(given["verbose"]),
+        verbose=_flag(given["verbose"], "verbose"),
         penalise="all" if PRESETS[preset]["scaling"] else "first",
         chosen_optimizer=not _is_auto(given["optimizer"]),
     )
@@ -183,14 +180,10 @@ def _widths(widths: Any) -> tuple[int, ...]:
 
 
 def _flag(value: Any, name: str) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
+    # scikit-learn counts levels of `verbose`.
+    types = (bool, np.bool_, numbers.Integral) if name == "verbose" else (bool, np.bool_)
+    if not isinstance(value, types):
         raise invalid(name, "True or False", repr(value))
-    return bool(value)
-
-
-def _verbose(value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_, numbers.Integral)):  # other estimators count levels
-        raise invalid("verbose", "True or False", repr(value))
     return bool(value)
 
 

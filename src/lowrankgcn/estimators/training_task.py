@@ -13,12 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Candidate, Prepared
-from lowrankgcn.estimators.inputs import FloatArray
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.selection import Score, share_out, stratified_folds
 from lowrankgcn.estimators.settings import PENALTY, Settings
 from lowrankgcn.estimators.trained import TrainedNetwork, restarts_in_use
 from lowrankgcn.exceptions import warn_caller
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.training import Features, predict_held_out, train
 
 __all__ = ["TrainingTask"]
