@@ -1,13 +1,14 @@
 """The return value of every loader: samples, classes and training nodes.
 
->>> rows = np.array([["red"], ["blue"]])
->>> assemble(rows, np.array([0, 1]), ("colour",), ("no", "yes"), np.array([0]), "Two rows.")
-<Dataset: 2 rows, 1 features, 2 classes, 1 training nodes>
+>>> from lowrankgcn.datasets import load_cars
+>>> load_cars()
+<Dataset: 1728 rows, 6 features, 4 classes, 20 training nodes>
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, final
 
 import numpy as np
@@ -49,21 +50,22 @@ class Dataset:
 
 
 def assemble(
+    name: str,
     data: NDArray[Any],
     target: NDArray[Any],
     feature_names: tuple[str, ...],
     target_names: tuple[str, ...],
     training: NDArray[Any],
-    descr: str,
-    *,
-    frame_target: str | None = None,
+    frame_target: str | None,
 ) -> Dataset:
-    """Assemble arrays, or with `frame_target` (the target's name) a DataFrame and a Series."""
+    """Assemble arrays, or with `frame_target` (the target's name) a DataFrame and a Series.
+
+    The description is the file of the given `name` in the folder ``descriptions``.
+    """
     rows: Any = data
     classes: Any = target.astype(np.int64)
     if frame_target is not None:
         rows = pd.DataFrame(data, columns=list(feature_names))
         classes = pd.Series(classes, name=frame_target)
-    return Dataset(
-        rows, classes, feature_names, target_names, training.astype(np.intp), DESCR=descr
-    )
+    text = files("lowrankgcn.datasets").joinpath("descriptions", f"{name}.txt").read_text("utf-8")
+    return Dataset(rows, classes, feature_names, target_names, training.astype(np.intp), text)

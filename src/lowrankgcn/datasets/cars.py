@@ -50,19 +50,6 @@ _ACCEPTABILITY_TRAINING = (
     *(1348, 1405, 1468, 1582, 1583, 1592, 1631, 1664, 1669, 1696),
 )
 
-_CARS_DESCR = """\
-UCI Car Evaluation (Bohanec and Zupan, 1997; Alfke and Stoll, sections 4.2 and A4.5)
-
-All 1728 combinations of six properties of a car, last property fastest, generated from the decision
-tables behind the UCI file and identical to it row by row. Target "acceptability" is the real task:
-unacc 1210, acc 384, good 69, vgood 65 rows, with five training nodes per class, drawn once.
-
-Target "buying" reproduces the paper, whose published labels are the buying prices (432 rows each):
-the first of the six properties, so the class is also a feature. Its twenty training nodes hold
-five of each price, but 16 unacc, 3 acc, 1 good and no vgood. This task tests the reproduction,
-not the method.
-"""
-
 
 def load_cars(
     target: Literal["acceptability", "buying"] = "acceptability", *, as_frame: bool = False
@@ -105,12 +92,5 @@ def load_cars(
         tech = _TECH[_COMFORT[doors, persons, lug_boot], safety]
         classes, names = _CAR[_PRICE[buying, maint], tech], _CAR_CLASSES
         training = np.array(_ACCEPTABILITY_TRAINING)
-    return assemble(
-        data,
-        classes,
-        tuple(_CAR_VALUES),
-        names,
-        training,
-        _CARS_DESCR,
-        frame_target=target if as_frame else None,
-    )
+    frame_target = target if as_frame else None
+    return assemble("cars", data, classes, tuple(_CAR_VALUES), names, training, frame_target)

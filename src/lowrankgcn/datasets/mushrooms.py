@@ -37,15 +37,6 @@ _TRAINING = (
     *(4354, 4713, 5602, 5615, 5845, 6434, 6486, 6744, 7515, 7954),
 )
 
-_DESCR = """\
-UCI Mushroom (Schlimmer, 1987; Alfke and Stoll, sections 4.2 and A4.6)
-
-8124 descriptions of mushrooms of 23 species, in the order of the UCI file and in its letters:
-21 properties, which make 112 hyperedges. The 22nd, stalk-root, is left out as in the paper, because
-it is unknown for 2480 rows. Classes: 4208 edible, 3916 poisonous (which includes those of unknown
-edibility). Training nodes: the paper's twenty, ten per class.
-"""
-
 
 def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
     """Load UCI Mushroom from the data directory, downloading it on first use (section A4.6).
@@ -90,13 +81,13 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
         raise ValueError(f"{error}; remove {path} to download it again") from None
     cells = np.array([line.split(",") for line in content.decode("ascii").splitlines()])
     return assemble(
+        "mushrooms",
         np.delete(cells, [0, 1 + _COLUMNS.index("stalk-root")], axis=1),
         np.searchsorted(list(_CLASSES), cells[:, 0]),
         tuple(name for name in _COLUMNS if name != "stalk-root"),
         tuple(_CLASSES.values()),
         np.array(_TRAINING) - 1,
-        _DESCR,
-        frame_target="class" if as_frame else None,
+        "class" if as_frame else None,
     )
 
 

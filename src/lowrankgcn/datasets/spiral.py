@@ -19,24 +19,7 @@ from lowrankgcn.exceptions import DataUnavailableError
 
 __all__ = ["load_spiral"]
 
-_SPIRAL_DESCR = """\
-Spiral of five orbs (Alfke and Stoll, sections 4.1 and A4.4)
-
-Five centres, equidistant on a circle of radius 2 in x and y and equidistant between 0 and 10 in z;
-around each, {n_per_orb} normal points with identity covariance, stored orb by orb. The class of a
-point is the centre nearest to it, 0 to 4 (the paper counts 1 to 5), and not the orb that it was
-drawn for, because the orbs overlap. Training nodes: two per class, drawn from the same generator.
-The points are a new sample from the paper's distribution.
-"""
-
-
-_PAPER_DESCR = """\
-Spiral of five orbs: the paper's own points (Alfke and Stoll, sections 4.1 and A4.4)
-
-10,000 points around five centres, equidistant on a circle of radius 2 in x and y and equidistant
-between 0 and 10 in z, with identity covariance. The class of a point is the centre nearest to it,
-0 to 4 (the paper counts 1 to 5). Training nodes: the paper's ten, two per class.
-"""
+_Sample = tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]
 
 
 def load_spiral(
@@ -87,26 +70,16 @@ def load_spiral(
     """
     choice(source, "source", ("generated", "paper"))
     if source == "paper":
-        points, target, training = _paper_points(data_directory() / "spiral-paper.csv")
-        descr = _PAPER_DESCR
+        name, sample = "spiral-paper", _paper_points(data_directory() / "spiral-paper.csv")
     else:
         n_per_orb = positive_int(n_per_orb, "n_per_orb")
-        points, target, training = _sample(n_per_orb, random_generator(random_state))
-        descr = _SPIRAL_DESCR.format(n_per_orb=n_per_orb)
-    return assemble(
-        points,
-        target,
-        ("x", "y", "z"),
-        tuple(f"orb {k}" for k in range(5)),
-        training,
-        descr,
-        frame_target="orb" if as_frame else None,
-    )
+        name, sample = "spiral", _sample(n_per_orb, random_generator(random_state))
+    points, target, training = sample
+    orbs, frame_target = tuple(f"orb {k}" for k in range(5)), "orb" if as_frame else None
+    return assemble(name, points, target, ("x", "y", "z"), orbs, training, frame_target)
 
 
-def _sample(
-    n_per_orb: int, generator: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+def _sample(n_per_orb: int, generator: np.random.Generator) -> _Sample:
     """Draw points; return them with their nearest centres and two training nodes per class."""
     angle = 2 * np.pi * np.arange(5) / 5
     centres = np.column_stack([2 * np.cos(angle), 2 * np.sin(angle), np.linspace(0, 10, 5)])
@@ -124,9 +97,7 @@ def _sample(
     return points, target, np.sort(np.concatenate(chosen))
 
 
-def _paper_points(
-    path: Path,
-) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+def _paper_points(path: Path) -> _Sample:
     """Read columns x, y, z, label (1 to 5) and training (0 or 1) of 10,000 points."""
     if not path.is_file():
         raise DataUnavailableError(
