@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
+from lowrankgcn import _parallel
 from lowrankgcn._parallel import (
-    SharedLimit,
     available_threads,
     chunks,
     inline_chunks,
@@ -146,22 +146,22 @@ def test_overlapping_limits_of_two_threads_restore_the_first_setting():
     assert blas_threads() == before
 
 
-def test_a_limit_that_cannot_be_applied_is_not_held():
-    limited = []
+@pytest.mark.usefixtures("two_blas_threads")
+def test_a_limit_that_cannot_be_applied_is_not_held(monkeypatch):
+    before = blas_threads()
 
-    def apply():
-        if not limited:
-            limited.append("failed")
+    def fail(libraries):
+        if libraries:
             raise RuntimeError("no such library")
-        limited.append("applied")
-        return lambda: limited.append("undone")
+        return []
 
-    limit = SharedLimit(apply)
-    with pytest.raises(RuntimeError, match="no such library"), limit.hold():
-        pass
-    with limit.hold():
-        assert limited == ["failed", "applied"]
-    assert limited == ["failed", "applied", "undone"]
+    with monkeypatch.context() as patched:
+        patched.setattr(_parallel, "_limit", fail)
+        with pytest.raises(RuntimeError, match="no such library"), single_threaded_blas():
+            pass
+    with single_threaded_blas():
+        assert max(blas_threads()) == 1
+    assert blas_threads() == before
 
 
 def test_small_problems_and_small_work_use_one_thread(monkeypatch):

@@ -152,31 +152,11 @@ def test_points_array() -> None:
         check.points_array(np.zeros(3), "landmarks")
 
 
-def test_sparse_matrix() -> None:
-    matrix = sp.csr_array(np.eye(2))
-    assert check.sparse_matrix(matrix, "A") is matrix
-    broken = sp.csr_array(np.eye(2))
-    broken.indices[0] = 5
-    for value, expected in (
-        (sp.coo_array(np.ones(3)), "a matrix"),
-        (matrix * 1j, "a real numeric matrix"),
-        (broken, "a well-formed sparse matrix"),
-    ):
-        with rejected("A", expected):
-            check.sparse_matrix(value, "A")
-
-
 def test_expect_shape() -> None:
     check.expect_shape(np.ones((2, 3)), "A", 2, None)
     for shape, text in (((3, 3), "(3, 3)"), ((2,), "(2)"), ((None, 2), "(?, 2)")):
         with rejected("A", f"an array of shape {text}", "shape (2, 3)"):
             check.expect_shape(np.ones((2, 3)), "A", *shape)
-
-
-def test_finite_total() -> None:
-    check.finite_total(np.array([1e308]), "w")
-    with rejected("w", "weights of a finite sum", "weights up to 1e+308"):
-        check.finite_total(np.array([1e308, 1e308]), "w")
 
 
 # --- indices ----------------------------------------------------------------------------------

@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 
-__all__ = ["MAY_BE_INFINITE", "NOT_SAVED", "Arrays", "decode", "encode", "saved"]
-
 Arrays = dict[str, NDArray[Any]]
 Class = TypeVar("Class", bound=type)
 

@@ -14,12 +14,11 @@ The environment variable ``LOWRANKGCN_NUM_THREADS`` overrides the number of thre
 
 from __future__ import annotations
 
-import contextvars
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, TypeVar, final
 
@@ -30,24 +29,14 @@ from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from lowrankgcn._validation import invalid, positive_int
 
-__all__ = [
-    "SharedLimit",
-    "available_threads",
-    "chunks",
-    "inline_chunks",
-    "map_chunks",
-    "single_threaded_blas",
-    "single_threaded_blas_if_small",
-    "worthwhile_threads",
-]
-
 Result = TypeVar("Result")
+Settings = list[tuple[Any, int]]  # libraries and their numbers of threads
 
 # Measured: below these sizes starting threads (0.4 ms) costs more than they save.
 _SMALL_PROBLEM = 20_000  # rows
 _WORTH_A_THREAD = 4_000_000  # elementary steps, a few milliseconds
 _VARIABLE = "LOWRANKGCN_NUM_THREADS"
-_in_worker = threading.local()
+_INLINE: ContextVar[bool] = ContextVar("lowrankgcn-inline-chunks", default=False)
 
 
 def chunks(n: int, size: int) -> list[tuple[int, int]]:
@@ -72,10 +61,8 @@ def available_threads() -> int:
         if not text.isdecimal() or int(text) < 1:
             raise invalid(_VARIABLE, "an integer >= 1", repr(text))
         return int(text)
-    if hasattr(os, "process_cpu_count"):  # Python 3.13
-        return os.process_cpu_count() or 1
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
+        return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
@@ -91,11 +78,7 @@ def worthwhile_threads(work: int) -> int:
 
 
 def map_chunks(
-    function: Callable[[int, int], Result],
-    n: int,
-    size: int,
-    *,
-    n_threads: int | None = None,
+    function: Callable[[int, int], Result], n: int, size: int, *, n_threads: int | None = None
 ) -> list[Result]:
     """Call ``function(start, stop)`` for every row chunk and return the results in row order.
 
@@ -132,7 +115,7 @@ def map_chunks(
     """
     spans = chunks(n, size)
     threads = available_threads() if n_threads is None else positive_int(n_threads, "n_threads")
-    if len(spans) <= 1 or getattr(_in_worker, "active", False):
+    if len(spans) <= 1 or _INLINE.get():
         return [function(start, stop) for start, stop in spans]
     with single_threaded_blas():
         return _run(function, spans, min(threads, len(spans)))
@@ -148,99 +131,46 @@ def inline_chunks() -> Iterator[None]:
     ...     map_chunks(lambda start, stop: threading.current_thread().name, 2, 1)
     ['MainThread', 'MainThread']
     """
-    before = getattr(_in_worker, "active", False)
-    _in_worker.active = True
+    token = _INLINE.set(True)
     try:
         yield
     finally:
-        _in_worker.active = before
+        _INLINE.reset(token)
 
 
 def _run(
     function: Callable[[int, int], Result], spans: list[tuple[int, int]], threads: int
 ) -> list[Result]:
-    results: dict[int, Result] = {}
+    results: list[Any] = [None] * len(spans)
     errors: dict[int, BaseException] = {}
-    lock = threading.Lock()
     queue = iter(range(len(spans)))
 
     # Each thread draws the next chunk until none is left: cheaper than one future per chunk, and a
-    # slow thread delays no other.
+    # slow thread delays no other. Chunks are drawn in row order, so every chunk before a failed one
+    # has run: the first failure is the same for any number of threads.
     def work() -> None:
+        _limit(_blas_libraries()[1])  # the setting of a thread ends with it
         with inline_chunks():
-            while True:
-                with lock:
-                    i = None if errors else next(queue, None)
-                if i is None:
-                    return
+            for i in queue:
                 try:
                     results[i] = function(*spans[i])
                 except BaseException as error:
                     errors[i] = error
+                    for _ in queue:  # start no further chunk
+                        pass
 
-    if threads == 1:
-        work()
-    else:
-        own = (_blas_libraries()[1],)  # the setting of a thread ends with it
-        with ThreadPoolExecutor(threads - 1, initializer=_limit, initargs=own) as executor:
-            for _ in range(threads - 1):
-                # A copied context carries settings such as np.errstate into the thread.
-                executor.submit(contextvars.copy_context().run, work)
-            work()
+    # A copied context carries settings such as np.errstate into the thread.
+    helpers = [
+        threading.Thread(target=copy_context().run, args=(work,)) for _ in range(threads - 1)
+    ]
+    for helper in helpers:
+        helper.start()
+    work()
+    for helper in helpers:
+        helper.join()
     if errors:
-        # Chunks start in row order, so every chunk before a failed one has run: the first failure
-        # is the same for any number of threads.
         raise errors[min(errors)]
-    return [results[i] for i in range(len(spans))]
-
-
-@final
-class SharedLimit:
-    """A process-wide setting that overlapping ``with`` blocks of several threads share.
-
-    The first block to enter applies the setting and the last one to leave undoes it. If every block
-    saved and restored the setting itself, a block that entered second and left last would restore
-    the limited value for good.
-
-    Parameters
-    ----------
-    apply : callable
-        Applies the setting and returns a function that undoes it.
-
-    Examples
-    --------
-    >>> def apply():
-    ...     print("limited")
-    ...     return lambda: print("restored")
-    >>> limit = SharedLimit(apply)
-    >>> with limit.hold(), limit.hold():
-    ...     print("working")
-    limited
-    working
-    restored
-    """
-
-    def __init__(self, apply: Callable[[], Callable[[], None]]) -> None:
-        self._apply = apply
-        self._undo: Callable[[], None] | None = None
-        self._holders = 0
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Keep the setting applied inside a ``with`` block."""
-        with self._lock:
-            if self._undo is None:
-                self._undo = self._apply()
-            self._holders += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._holders -= 1
-                if not self._holders and self._undo is not None:
-                    undo, self._undo = self._undo, None
-                    undo()
+    return results
 
 
 @cache
@@ -249,45 +179,64 @@ def _blas_libraries() -> tuple[list[Any], list[Any]]:
     # Searching the loaded libraries takes milliseconds, setting a limit microseconds.
     libraries = ThreadpoolController().select(user_api="blas").lib_controllers
     # An OpenBLAS on top of OpenMP keeps its setting per thread.
-    shared: list[Any] = []
-    own: list[Any] = []
-    for library in libraries:
-        layer = getattr(library, "threading_layer", None)
-        per_thread = library.internal_api == "openblas" and layer == "openmp"
-        (own if per_thread else shared).append(library)
-    return shared, own
+    own = [
+        library
+        for library in libraries
+        if library.internal_api == "openblas" and library.threading_layer == "openmp"
+    ]
+    return [library for library in libraries if library not in own], own
 
 
-def _limit(libraries: list[Any]) -> Callable[[], None]:
-    """Limit libraries to one thread; return a function that undoes it."""
-    before = [(lib, lib.get_num_threads()) for lib in libraries]
-    changed = [(lib, threads) for lib, threads in before if threads is not None and threads > 1]
-    for lib, _ in changed:
-        lib.set_num_threads(1)
-
-    def undo() -> None:
-        for lib, threads in changed:
-            lib.set_num_threads(threads)
-
-    return undo
+def _limit(libraries: list[Any]) -> Settings:
+    """Limit libraries to one thread; return the libraries that had more, with their numbers."""
+    before = [(library, library.get_num_threads()) for library in libraries]
+    changed = [(library, threads) for library, threads in before if (threads or 1) > 1]
+    for library, _ in changed:
+        library.set_num_threads(1)
+    return changed
 
 
-def _limit_shared_blas() -> Callable[[], None]:
-    limiting_thread = threading.current_thread()
-    undo = _limit(_blas_libraries()[0])
-
-    def undo_in_any_thread() -> None:
-        # In recent versions of threadpoolctl only the thread that limited OpenBLAS can change the
-        # limit. The last thread to leave may be another one, so it takes over control first.
-        release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
-        release(force=threading.current_thread() is not limiting_thread)
-        undo()
-        release(force=False)
-
-    return undo_in_any_thread
+def _restore(settings: Settings) -> None:
+    for library, threads in settings:
+        library.set_num_threads(threads)
 
 
-_SHARED_BLAS_LIMIT = SharedLimit(_limit_shared_blas)
+@final
+class _SharedLimit:
+    """The limit of libraries with one setting per process, shared by overlapping blocks.
+
+    The first block to enter applies the limit and the last one to leave undoes it. If every block
+    saved and restored the setting itself, a block that entered second and left last would restore
+    the limited value for good.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._before: Settings = []
+        self._thread = threading.current_thread()
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._holders:
+                self._before = _limit(_blas_libraries()[0])
+                self._thread = threading.current_thread()
+            self._holders += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._holders -= 1
+            if self._holders:
+                return
+            # In recent versions of threadpoolctl only the thread that limited OpenBLAS can change
+            # the limit. The last thread to leave may be another one; it takes over control first.
+            release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
+            release(force=threading.current_thread() is not self._thread)
+            _restore(self._before)
+            release(force=False)
+
+
+_SHARED_LIMIT = _SharedLimit()
 
 
 @contextmanager
@@ -299,12 +248,13 @@ def single_threaded_blas() -> Iterator[None]:
     >>> with single_threaded_blas():
     ...     pass  # many small products
     """
-    undo = _limit(_blas_libraries()[1])
+    own = _limit(_blas_libraries()[1])
+    _SHARED_LIMIT.enter()
     try:
-        with _SHARED_BLAS_LIMIT.hold():
-            yield
+        yield
     finally:
-        undo()
+        _SHARED_LIMIT.leave()
+        _restore(own)
 
 
 def single_threaded_blas_if_small(n: int) -> AbstractContextManager[None]:

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-__all__ = ["Listener", "listener", "listening", "mute_progress", "report_progress"]
-
 #: Called with the name of a step, the amount done, and the total amount (0 if unknown).
 Listener = Callable[[str, int, int], None]
 

@@ -17,23 +17,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = [
-    "MOST_NODES",
-    "choice",
-    "expect_shape",
-    "finite_array",
-    "finite_total",
-    "integer_array",
-    "invalid",
-    "node_index",
-    "pair_index",
-    "points_array",
-    "positive_float",
-    "positive_int",
-    "random_generator",
-    "sparse_matrix",
-]
-
 MOST_NODES = 2**48  # beyond any memory, within SciPy's index types
 
 
@@ -62,12 +45,7 @@ def positive_int(value: Any, name: str, *, minimum: int = 1, maximum: int | None
 
 
 def positive_float(
-    value: Any,
-    name: str,
-    *,
-    zero: bool = False,
-    maximum: float = math.inf,
-    below: float = math.inf,
+    value: Any, name: str, *, zero: bool = False, maximum: float = math.inf, below: float = math.inf
 ) -> float:
     """Return `value` as a finite float > 0 (>= 0 with `zero`), <= `maximum` and < `below`."""
     expected = (
@@ -120,28 +98,6 @@ def finite_array(
             name, "finite entries", f"{array[place]} at index {place} ({len(bad)} such entries)"
         )
     return array
-
-
-def sparse_matrix(value: Any, name: str) -> Any:
-    """Return the SciPy sparse matrix `value` if it is two-dimensional, real and well formed."""
-    if value.ndim != 2:
-        raise invalid(name, "a matrix", f"a sparse array of shape {value.shape}")
-    if value.dtype.kind not in "biuf":
-        raise invalid(name, "a real numeric matrix", f"dtype {value.dtype}")
-    if value.format in ("csr", "csc", "bsr"):
-        try:
-            # Compiled code would read and write out of bounds.
-            value.check_format(full_check=True)
-        except ValueError as error:
-            raise invalid(name, "a well-formed sparse matrix", error) from None
-    return value
-
-
-def finite_total(weights: NDArray[np.float64], name: str) -> None:
-    """Reject weights >= 0 whose sum, a bound on every degree, overflows."""
-    with np.errstate(over="ignore"):
-        if not np.isfinite(weights.sum()):
-            raise invalid(name, "weights of a finite sum", f"weights up to {weights.max():g}")
 
 
 def points_array(value: Any, name: str = "points") -> NDArray[np.float64]:

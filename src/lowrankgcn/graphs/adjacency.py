@@ -23,7 +23,6 @@ from lowrankgcn._validation import (
     MOST_NODES,
     choice,
     finite_array,
-    finite_total,
     invalid,
     pair_index,
     points_array,
@@ -34,7 +33,7 @@ from lowrankgcn.graphs.base import Graph, Index, RowKind, read_only
 from lowrankgcn.graphs.components import matrix_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.cross.sparse import NeighbourCross, WeightCross
-from lowrankgcn.graphs.matrices import csr_copy, weight_array
+from lowrankgcn.graphs.matrices import check_weights, csr_copy, weight_array
 from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours, NeighbourWeights
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
 from lowrankgcn.operators.affinity import Affinity
@@ -120,10 +119,9 @@ class AdjacencyGraph(Graph):
         2
         """
         index = pair_index(edge_index, "edge_index")
-        smallest = int(index.max()) + 1 if index.size else 1
-        n = smallest
+        n = int(index.max(initial=0)) + 1
         if n_nodes is not None:
-            n = positive_int(n_nodes, "n_nodes", minimum=smallest, maximum=MOST_NODES)
+            n = positive_int(n_nodes, "n_nodes", minimum=n, maximum=MOST_NODES)
         values = weight_array(weights, index.shape[1], zero=True)
         pattern = sp.coo_array((np.ones(len(values)), (index[0], index[1])), shape=(n, n)).tocsr()
         if pattern.nnz != len(values):
@@ -134,8 +132,7 @@ class AdjacencyGraph(Graph):
         if difference > _SYMMETRY_TOL * values.max(initial=0.0):
             got = f"weights that differ by {difference:g}"
             raise invalid("weights", "the same weight in both directions of an edge", got)
-        missing = given.multiply(pattern - both).T  # reverse directions that were not listed
-        return cls(given + missing)
+        return cls(given.maximum(given.T))  # directions that were not listed are zero
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: str | None = "weight") -> AdjacencyGraph:
@@ -156,26 +153,17 @@ class AdjacencyGraph(Graph):
             raise invalid("graph", "an undirected graph", "a directed one; use to_undirected()")
         if not isinstance(weight, str | None):
             raise invalid("weight", "the name of an edge attribute or None", repr(weight))
-        position = {node: i for i, node in enumerate(graph.nodes)}
-        if not position:
+        if not len(graph.nodes):
             raise invalid("graph", "at least one node", "none")
-        rows, columns, values = [], [], []
-        for left, right, data in graph.edges(data=True):
-            given = 1.0 if weight is None else data.get(weight, 1.0)
-            values.append(positive_float(given, "weight", zero=True))
-            rows.append(position[left])
-            columns.append(position[right])
-        n = len(position)
-        once = sp.coo_array((np.asarray(values, float), (rows, columns)), shape=(n, n)).tocsr()
-        return cls(once + once.T - sp.diags_array(once.diagonal()))
+        for *_, attributes in graph.edges(data=True):
+            positive_float(attributes.get(weight, 1.0), "weight", zero=True)
+        from networkx import to_scipy_sparse_array  # here, because NetworkX is optional
+
+        return cls(to_scipy_sparse_array(graph, dtype=float, weight=weight))
 
     @classmethod
     def knn(
-        cls,
-        points: Any,
-        k: int = 10,
-        *,
-        weights: NeighbourWeights = "self-tuning",
+        cls, points: Any, k: int = 10, *, weights: NeighbourWeights = "self-tuning"
     ) -> AdjacencyGraph:
         """Join every point to its k nearest neighbours and to the points it is a neighbour of.
 
@@ -203,10 +191,10 @@ class AdjacencyGraph(Graph):
         array = points_array(points, "points")
         count = positive_int(k, "k")
         choice(weights, "weights", WEIGHTS)
-        n = len(array)
-        if n < 2:
-            raise invalid("points", "at least two rows", n)
-        near, directed = NearestNeighbours.from_points(array, min(count, n - 1), weights)
+        if len(array) < 2:
+            raise invalid("points", "at least two rows", len(array))
+        count = min(count, len(array) - 1)
+        near, directed = NearestNeighbours.from_points(array, count, weights)
         graph = cls(directed.maximum(directed.T))
         graph._set(neighbours=near)
         return graph
@@ -268,12 +256,9 @@ class AdjacencyGraph(Graph):
 
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
         """Return exact products with the given weights; `tol` and `method` have no effect."""
-        operator: SparseOperator | DenseOperator
-        if sp.issparse(self.adjacency):
-            operator = SparseOperator(self.adjacency)
-        else:
-            operator = DenseOperator(self.adjacency)
-        degrees = np.asarray(self.adjacency.sum(axis=1), np.float64).ravel()
+        sparse = sp.issparse(self.adjacency)
+        operator = SparseOperator(self.adjacency) if sparse else DenseOperator(self.adjacency)
+        degrees = self.adjacency.sum(axis=1)
         return Affinity(operator, np.zeros(self.n_nodes), degrees)
 
     def _find_components(self) -> NDArray[np.intp]:
@@ -291,9 +276,7 @@ def _symmetric_matrix(adjacency: Any) -> Any:
         matrix = values = finite_array(adjacency, "adjacency", ndim=2)
     if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 1:
         raise invalid("adjacency", "a square matrix with at least one row", f"shape {matrix.shape}")
-    if values.min(initial=0.0) < 0:
-        raise invalid("adjacency", "weights >= 0", float(values.min()))
-    finite_total(values, "adjacency")
+    check_weights(values, "adjacency")
     difference = float(abs(matrix - matrix.T).max())
     if difference > _SYMMETRY_TOL * values.max(initial=0.0):
         raise invalid("adjacency", "a symmetric matrix", f"entries that differ by {difference:g}")

@@ -22,13 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from lowrankgcn._validation import (
-    choice,
-    invalid,
-    points_array,
-    positive_float,
-    positive_int,
-)
+from lowrankgcn._validation import choice, invalid, points_array, positive_float, positive_int
 from lowrankgcn.graphs.base import Graph, RowKind, magnitude, read_only
 from lowrankgcn.graphs.components import point_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
@@ -90,11 +84,7 @@ class GaussianGraph(Graph):
     random_state: int
 
     def __init__(
-        self,
-        points: Any,
-        bandwidth: float | Literal["auto"] = "auto",
-        *,
-        random_state: int = 0,
+        self, points: Any, bandwidth: float | Literal["auto"] = "auto", *, random_state: int = 0
     ) -> None:
         array = points_array(points, "points")
         seed = positive_int(random_state, "random_state", minimum=0)

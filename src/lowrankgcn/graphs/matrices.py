@@ -13,23 +13,43 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import finite_array, finite_total, invalid, sparse_matrix
+from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["binary_matrix", "csr_copy", "node_set", "weight_array"]
+__all__ = ["binary_matrix", "check_weights", "csr_copy", "node_set", "weight_array"]
 
 
 def csr_copy(matrix: Any, name: str) -> sp.csr_array:
     """Return a dense or sparse matrix with finite entries as a new canonical csr array."""
     if not sp.issparse(matrix):
         return sp.csr_array(finite_array(matrix, name, ndim=2))
+    if matrix.ndim != 2:
+        raise invalid(name, "a matrix", f"a sparse array of shape {matrix.shape}")
+    if matrix.dtype.kind not in "biuf":
+        raise invalid(name, "a real numeric matrix", f"dtype {matrix.dtype}")
+    if matrix.format in ("csr", "csc", "bsr"):
+        try:
+            # Compiled code would read and write out of bounds.
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            raise invalid(name, "a well-formed sparse matrix", error) from None
     # A copy, because the canonical form rearranges the arrays of the given matrix.
-    copy = sp.csr_array(sparse_matrix(matrix, name), dtype=np.float64, copy=True)
+    copy = sp.csr_array(matrix, dtype=np.float64, copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
     if not np.isfinite(copy.data).all():
         raise invalid(name, "finite entries", "NaN or infinity")
     return copy
+
+
+def check_weights(weights: FloatArray, name: str, *, zero: bool = True) -> None:
+    """Reject weights < 0 (<= 0 without `zero`), and weights whose sum, a degree, overflows."""
+    least = float(weights.min(initial=1.0))
+    if least < 0 or (least == 0 and not zero):
+        raise invalid(name, "weights >= 0" if zero else "weights > 0", least)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weights.sum()):
+            raise invalid(name, "weights of a finite sum", f"weights up to {weights.max():g}")
 
 
 def binary_matrix(matrix: Any, name: str) -> sp.csr_array:
@@ -62,8 +82,5 @@ def weight_array(
     values = finite_array(weights, name, ndim=1)
     if len(values) != count:
         raise invalid(name, f"{count} weights", len(values))
-    least = float(values.min(initial=1.0))
-    if least < 0 or (least == 0 and not zero):
-        raise invalid(name, "weights >= 0" if zero else "weights > 0", least)
-    finite_total(values, name)
+    check_weights(values, name, zero=zero)
     return values

@@ -20,15 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import (
-    MOST_NODES,
-    expect_shape,
-    finite_array,
-    invalid,
-    positive_int,
-)
+from lowrankgcn._validation import MOST_NODES, expect_shape, finite_array, invalid, positive_int
 from lowrankgcn.graphs.cross.base import CrossAffinity, row_scale
-from lowrankgcn.graphs.matrices import binary_matrix, csr_copy
+from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
 from lowrankgcn.graphs.neighbours import NearestNeighbours
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import FloatArray
@@ -68,8 +62,7 @@ class _HyperedgeCross(_SparseCross):
     def __post_init__(self) -> None:
         super().__post_init__()
         expect_shape(self.weights, "weights", None)
-        if self.weights.min(initial=1.0) <= 0:
-            raise invalid("weights", "weights > 0", self.weights.min())
+        check_weights(self.weights, "weights", zero=False)
 
     @property
     def n_columns(self) -> int:
