@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
+from lowrankgcn._codec import decode
 from tests.cli.commands import call, installed, refused
 
 
@@ -71,7 +72,8 @@ def test_json_adds_up_and_is_what_python_says(
 def _typed(classifier: Any, frame: pd.DataFrame) -> pd.DataFrame:
     from lowrankgcn.files import Columns
 
-    return Columns.from_dict(classifier.description_["columns"]).features(frame)
+    columns = decode({}, classifier.description_["columns"], Columns)
+    return columns.features(frame)
 
 
 def test_labelled_rows_are_counted_from_one(

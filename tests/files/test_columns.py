@@ -13,6 +13,7 @@ import pytest
 
 from lowrankgcn.files import Columns, choose_columns
 from lowrankgcn.files.cells import Cells
+from tests.saved_examples import through_json
 
 
 def kind(*values: Any, decimal: str = ".") -> str:
@@ -167,7 +168,7 @@ class TestChoice:
 
     def test_as_json_and_back(self) -> None:
         columns = choose_columns(table(size=[i / 8 for i in range(10)], m=["m"] * 10), "kind")
-        again = Columns.from_dict(columns.to_dict())
+        again = through_json(columns, Columns)
         assert (again.target, again.used, again.left_out) == (
             columns.target,
             columns.used,
@@ -175,16 +176,16 @@ class TestChoice:
         )
 
     def test_malformed_json(self) -> None:
-        for data in (
-            None,
-            {},
-            {"target": 1, "used": [], "left_out": []},
-            {"target": "a", "used": 3},
-            {"target": "a", "used": [["b", []]], "left_out": []},
-            {"target": "a", "used": [], "left_out": [["b", {}]]},
+        for columns, message in (
+            (None, "value: expected finite Columns"),
+            (Columns(1, {}, {}), "target: expected finite str"),
+            (Columns("a", 3, {}), "used: expected"),
+            (Columns("a", {"b": "text"}, {}), "used: expected"),
+            (Columns("a", {}, {"b": "number"}), "left_out: expected"),
+            (Columns("a", {}, {1: "empty"}), "left_out: expected"),
         ):
-            with pytest.raises(ValueError, match="columns: expected"):
-                Columns.from_dict(data)
+            with pytest.raises(ValueError, match=message):
+                through_json(columns, Columns)
 
 
 class TestFeatures:

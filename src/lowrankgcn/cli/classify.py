@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from lowrankgcn._atomic import write_text
+from lowrankgcn._codec import encode
 from lowrankgcn._format import count, number, percent, plural
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import options
@@ -262,7 +263,7 @@ def _save_model(result: _Result, path: Path) -> None:
     from lowrankgcn.estimators import save
 
     described = {
-        "columns": result.data.columns.to_dict(),
+        "columns": encode(result.data.columns)[1],
         "type": result.predictions.type,
         "source": result.data.table.name,
     }

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from lowrankgcn._codec import decode
 from lowrankgcn.cli.errors import prefix_errors
 from lowrankgcn.estimators import GCNClassifier, load
 from lowrankgcn.estimators.inputs import TableInputs
@@ -34,7 +35,7 @@ def load_model(path: Path) -> tuple[GCNClassifier, Columns]:
     described = classifier.description_.get("columns")
     with prefix_errors(path):
         if described is not None:
-            return classifier, Columns.from_dict(described)
+            return classifier, decode({}, described, Columns)
         names = getattr(classifier, "feature_names_in_", None)
         if names is None:
             raise ValueError("the model has no column names; fit it to a table with column names")

@@ -77,7 +77,7 @@ class Cells:
             array = _finite(array.cast(pa.float64()))
         elif pa.types.is_timestamp(kind):
             array = _in_calendar(array)
-        elif not _is_text(kind) and not _is_plain(kind):
+        elif not (_is_text(kind) or _is_plain(kind)):
             try:
                 array = array.cast(pa.string())
             except pa.ArrowException:
@@ -95,17 +95,20 @@ class Cells:
         return int((self.codes >= 0).sum())
 
     @property
+    def _meanings(self) -> Any:
+        """Numbers or other values; different texts may have the same meaning."""
+        return self._numbers if self.kind == "number" else self.values
+
+    @property
     def n_distinct(self) -> int:
         """Number of distinct values; texts of the same number count once."""
-        values = self._numbers if self.kind == "number" else self.values
-        return int(pc.count_distinct(values).as_py())
+        return int(pc.count_distinct(self._meanings).as_py())
 
     @property
     def constant(self) -> bool:
         """Whether all values are present and equal."""
-        values = self._numbers if self.kind == "number" else self.values
-        limits = pc.min_max(values).as_py()
-        return not values.null_count and bool(limits["min"] == limits["max"])
+        limits = pc.min_max(self._meanings).as_py()
+        return not self._meanings.null_count and bool(limits["min"] == limits["max"])
 
     @cached_property
     def kind(self) -> ColumnKind:
@@ -129,6 +132,12 @@ class Cells:
         numbers = self._numbers
         return numbers is not None and pa.types.is_integer(numbers.type)
 
+    def as_kind(self, kind: ColumnKind) -> Any:
+        """Return all cells as numbers, dates or categories."""
+        if kind == "number":
+            return self.as_numbers()
+        return self.as_dates() if kind == "date" else self.as_categories()
+
     def as_numbers(self) -> NDArray[Any]:
         """Return all cells as int64 if all are integers, else as float64 with NaN where missing.
 
@@ -139,7 +148,8 @@ class Cells:
         """
         numbers = self._numbers
         if numbers is None:
-            raise ValueError(f"expected numbers, got {self._first_text()!r}")
+            wrong = next(value for value in self.values.to_pylist() if not self._is_number(value))
+            raise ValueError(f"expected numbers, got {wrong!r}")
         missing = bool(len(self.codes)) and self.codes.min() < 0
         if self.whole and not missing and not numbers.null_count:
             values: NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
@@ -195,13 +205,9 @@ class Cells:
                 continue
         return None
 
-    def _first_text(self) -> Any:
-        """Return the first value that is not a number."""
-        for value in self.values.to_pylist():
-            one = Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
-            if one._numbers is None:
-                return value
-        return self.values[0].as_py()
+    def _is_number(self, value: Any) -> bool:
+        one = Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
+        return one._numbers is not None
 
 
 def _is_text(kind: Any) -> bool:
@@ -209,8 +215,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _is_plain(kind: Any) -> bool:
-    tests = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_timestamp, pa.types.is_date)
-    return any(test(kind) for test in tests)
+    return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind))
 
 
 def _finite(numbers: Any) -> Any:

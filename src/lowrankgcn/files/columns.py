@@ -25,11 +25,12 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, final, get_args
+from typing import Any, Literal, final
 
 import numpy as np
 import pandas as pd
 
+from lowrankgcn._codec import saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.cells import Cells
 from lowrankgcn.graphs.cells import ColumnKind
@@ -39,13 +40,13 @@ __all__ = ["Columns", "Reason", "choose_columns", "read_target", "read_texts"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 
 _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values is an identifier
-_MAX_FLOAT_CLASSES = (
-    20  # distinct non-integer targets beyond this (and half the rows) are measurements
-)
-_MAX_RARE_CLASSES = 1000  # classes with one or two rows each; more would exhaust memory
+# More classes than this, and than half of the labelled rows, are measurements or identifiers.
+_MAX_FLOAT_CLASSES = 20  # numbers with a fraction
+_MAX_CLASSES = 1000  # other values; more would exhaust memory
 _LISTED = 8  # names in a message
 
 
+@saved
 @final
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -55,14 +56,14 @@ class Columns:
     ----------
     target : str
         Column of the classes.
-    used : mapping from column to {"number", "date", "category"}
+    used : dict from column to {"number", "date", "category"}
         In the order of the table.
-    left_out : mapping from column to {"identifier", "constant", "empty", "dropped"}
+    left_out : dict from column to {"identifier", "constant", "empty", "dropped"}
     """
 
     target: str
-    used: Mapping[str, ColumnKind]
-    left_out: Mapping[str, Reason]
+    used: dict[str, ColumnKind]
+    left_out: dict[str, Reason]
 
     def features(self, frame: pd.DataFrame, *, decimal: str = ".") -> pd.DataFrame:
         """Return the used columns as int64 or float64 numbers, dates and categories.
@@ -86,43 +87,12 @@ class Columns:
         typed = {}
         for name, meaning in self.used.items():
             with _naming(name):
-                typed[name] = _typed(Cells.from_column(frame[name], decimal), meaning)
+                typed[name] = Cells.from_column(frame[name], decimal).as_kind(meaning)
         return pd.DataFrame(typed, copy=False)
 
     def labels(self, frame: pd.DataFrame) -> Any:
         """Return the classes as texts, spelled as in the table; None in unlabelled rows."""
         return read_target(frame, self.target)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "target": self.target,
-            "used": [[name, meaning] for name, meaning in self.used.items()],
-            "left_out": [[name, reason] for name, reason in self.left_out.items()],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Columns:
-        """Restore the result of :meth:`to_dict`.
-
-        Raises
-        ------
-        ValueError
-            If `data` is malformed.
-        """
-        try:
-            target, used, left_out = data["target"], dict(data["used"]), dict(data["left_out"])
-        except (KeyError, TypeError, ValueError):
-            raise invalid("columns", "target, used and left_out", repr(data)[:100]) from None
-        right = (
-            isinstance(target, str)
-            and all(meaning in get_args(ColumnKind) for meaning in used.values())
-            and all(reason in get_args(Reason) for reason in left_out.values())
-            and all(isinstance(name, str) for name in (*used, *left_out))
-        )
-        if not right:
-            raise invalid("columns", "column names with their types", repr(data)[:100])
-        return cls(target, used, left_out)
 
 
 def choose_columns(
@@ -234,13 +204,11 @@ def read_target(frame: pd.DataFrame, target: str) -> Any:
         got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
         raise ValueError(f"column {target!r}: expected labels of at least two classes, got {got}")
     cells = Cells.from_column(frame[target])
-    if cells.kind == "number" and not cells.whole:
-        total = int(counts.sum())
-        if len(counts) > max(_MAX_FLOAT_CLASSES, total / 2):
-            got = f"{len(counts)} different numbers in {total} rows"
-            raise ValueError(f"column {target!r}: expected classes, got {got}")
-    if len(counts) > max(_MAX_RARE_CLASSES, counts.sum() / 2):
-        got = f"{len(counts)} different values in {counts.sum()} rows"
+    fractions = cells.kind == "number" and not cells.whole
+    most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
+    if len(counts) > max(most, counts.sum() / 2):
+        what = "numbers" if fractions else "values"
+        got = f"{len(counts)} different {what} in {counts.sum()} rows"
         raise ValueError(f"column {target!r}: expected classes, got {got}")
     return labels
 
@@ -252,12 +220,6 @@ def _naming(column: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise ValueError(f"column {column!r}: {error}") from None
-
-
-def _typed(cells: Cells, kind: ColumnKind) -> Any:
-    if kind == "number":
-        return cells.as_numbers()
-    return cells.as_dates() if kind == "date" else cells.as_categories()
 
 
 def _reason(cells: Cells) -> Reason | None:

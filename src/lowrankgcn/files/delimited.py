@@ -38,9 +38,8 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
             table = _texts(data, delimiter, table.column_names)
     except pa.ArrowInvalid as error:
         _locate(data, delimiter)
-        if (
-            data.count(b"\n") + data.count(b"\r") <= 1
-        ):  # Arrow requires the header to end with a newline
+        # Arrow requires the header to end with a newline.
+        if data.count(b"\n") + data.count(b"\r") <= 1:
             return pa.table({name: pa.array([], pa.string()) for name in names}), delimiter
         raise ValueError(f"not a valid table: {str(error).splitlines()[0]}") from None
     if _may_be_open(table, data):

@@ -10,10 +10,10 @@ r"""Atomic writing of tables.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -54,38 +54,24 @@ def write_file(
     -----
     Text is UTF-8 with plain newlines; cells are quoted where needed, and missing cells are empty.
     Parquet keeps the column types.
-
-    Examples
-    --------
-    >>> write_file(pd.DataFrame({"a": ["x;y"], "b": [1]}), "-", "csv", delimiter=";")
-    a;b
-    "x;y";1
     """
     choice(format, "format", ("csv", "tsv", "parquet"))
     delimiter = delimiter or ("\t" if format == "tsv" else ",")
-    if os.fspath(path) == "-":
-        _write_out(frame, format, delimiter)
+    if os.fspath(path) != "-":
+        with replacing(path) as beside:
+            _write(frame, beside, format, delimiter)
         return
-    with replacing(path) as beside:
-        _write(frame, beside, format, delimiter)
+    sink = io.BytesIO()
+    _write(frame, sink, format, delimiter)
+    sys.stdout.flush()
+    # Bytes: the terminal may have another encoding and other newlines.
+    sys.stdout.buffer.write(sink.getvalue())
+    sys.stdout.buffer.flush()
 
 
-def _write(frame: pd.DataFrame, target: Path | Any, format: Format, delimiter: str) -> None:
+def _write(frame: pd.DataFrame, target: Path | io.BytesIO, format: Format, delimiter: str) -> None:
     if format == "parquet":
         table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
         pq.write_table(table, target)
     else:
         frame.to_csv(target, index=False, sep=delimiter, lineterminator="\n", encoding="utf-8")
-
-
-def _write_out(frame: pd.DataFrame, format: Format, delimiter: str) -> None:
-    if format == "parquet":
-        sink = pa.BufferOutputStream()
-        _write(frame, sink, format, delimiter)
-        sys.stdout.buffer.write(sink.getvalue())
-        sys.stdout.buffer.flush()
-        return
-    sys.stdout.flush()
-    # Bytes: the terminal may have another encoding and other newlines.
-    _write(frame, getattr(sys.stdout, "buffer", sys.stdout), format, delimiter)
-    sys.stdout.flush()
