@@ -90,11 +90,6 @@ class Cells:
         return cls(codes, encoded.dictionary, decimal)
 
     @property
-    def n_present(self) -> int:
-        """Number of cells that are not empty."""
-        return int((self.codes >= 0).sum())
-
-    @property
     def _meanings(self) -> Any:
         """Numbers or other values; different texts may have the same meaning."""
         return self._numbers if self.kind == "number" else self.values
@@ -139,7 +134,7 @@ class Cells:
         return self.as_dates() if kind == "date" else self.as_categories()
 
     def as_numbers(self) -> NDArray[Any]:
-        """Return all cells as int64 if all are integers, else as float64 with NaN where missing.
+        """Return all cells as integers if all are, else as float64 with NaN where missing.
 
         Raises
         ------
@@ -150,14 +145,7 @@ class Cells:
         if numbers is None:
             wrong = next(value for value in self.values.to_pylist() if not self._is_number(value))
             raise ValueError(f"expected numbers, got {wrong!r}")
-        missing = bool(len(self.codes)) and self.codes.min() < 0
-        if self.whole and not missing and not numbers.null_count:
-            values: NDArray[Any] = numbers.to_numpy(zero_copy_only=False)
-        else:
-            values = numbers.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-            values = np.append(values, np.nan)  # read by code −1
-        result: NDArray[Any] = values[self.codes]
-        return result
+        return self._at_codes(numbers)
 
     def as_dates(self) -> NDArray[Any]:
         """Return all cells as UTC times, NaT where missing.
@@ -170,9 +158,13 @@ class Cells:
         times = _times(self.values)
         if times is None:
             raise ValueError(f"expected dates, got {self.values[0].as_py()!r}")
-        values = times.to_numpy(zero_copy_only=False).astype("datetime64[us]")
-        result: NDArray[Any] = np.append(values, np.datetime64("NaT", "us"))[self.codes]
-        return result
+        return self._at_codes(times)
+
+    def _at_codes(self, values: Any) -> NDArray[Any]:
+        """Return the value of every cell; NaN or NaT if it is missing."""
+        cells = values.take(pa.array(self.codes, mask=self.codes < 0))
+        array: NDArray[Any] = cells.to_numpy(zero_copy_only=False)
+        return array
 
     def as_categories(self) -> pd.Categorical:
         """Return all cells as categories, sorted by their text."""
@@ -182,8 +174,8 @@ class Cells:
     @cached_property
     def texts(self) -> NDArray[Any]:
         """Texts of `values`, object array, None for missing ones."""
-        texts = self.values.cast(pa.string()).to_pylist()
-        return np.array([*texts, None], dtype=object)[:-1]
+        texts: NDArray[Any] = self.values.cast(pa.string()).to_numpy(zero_copy_only=False)
+        return texts
 
     @cached_property
     def _numbers(self) -> Any:

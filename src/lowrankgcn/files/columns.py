@@ -224,7 +224,7 @@ def _naming(column: str) -> Iterator[None]:
 
 def _reason(cells: Cells) -> Reason | None:
     """Return why a column is left out, or None."""
-    present, total = cells.n_present, len(cells.codes)
+    present, total = int((cells.codes >= 0).sum()), len(cells.codes)
     if not present:
         return "empty"
     if present == total and cells.constant:

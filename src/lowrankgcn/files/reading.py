@@ -53,11 +53,9 @@ _OTHERS = {
     b"SQLite format 3": "a database; export the table as CSV",
     b"%PDF": "a PDF document",
 }
-_MARKS = {  # UTF-32 first: its mark begins like that of UTF-16
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+_BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins like that of UTF-16
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
 _CHUNK = 2**24
 _ARROW = "Could not open Parquet input source '<Buffer>': "  # not useful in a message
@@ -163,8 +161,8 @@ def _parse(data: bytes, format: Format | None, name: str, encoding: str | None) 
 
 def _utf8(data: bytes, encoding: str | None) -> bytes:
     """Decode and return the text in UTF-8, without a byte order mark."""
-    marked = next((name for mark, name in _MARKS.items() if data.startswith(mark)), None)
-    chosen = encoding or marked or "utf-8-sig"
+    marked = [name for name, marks in _BYTE_ORDER_MARKS.items() if data.startswith(marks)]
+    chosen = encoding or (marked[0] if marked else "utf-8-sig")
     try:
         codec = codecs.lookup(chosen)
         decoder = codec.incrementaldecoder()
