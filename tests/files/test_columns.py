@@ -207,6 +207,12 @@ class TestFeatures:
         with pytest.raises(ValueError, match="column 'size': expected numbers, got 'large'"):
             columns.features(pd.DataFrame({"size": ["1", "large"]}))
 
+    def test_other_values_where_dates_were(self) -> None:
+        columns = Columns("kind", {"day": "date"}, {})
+        for value in ("today", 1.5, 7):
+            with pytest.raises(ValueError, match=f"column 'day': expected dates, got {value!r}"):
+                columns.features(pd.DataFrame({"day": [value]}))
+
     def test_arrow_dictionaries(self) -> None:
         values = pa.array(["x", "y", None, "x"]).dictionary_encode()
         frame = pa.table({"a": values}).to_pandas(types_mapper=pd.ArrowDtype)

@@ -29,8 +29,6 @@ __all__ = ["MISSING_NUMBERS", "Cells"]
 #: Texts that mean a missing number in a column whose other cells are numbers.
 MISSING_NUMBERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
-_LONG = 2**31  # largest size in bytes of an Arrow array of (short) strings
-_YEAR_1, _YEAR_10000 = np.array(["0001", "10000"], "datetime64[us]").astype(np.int64).tolist()
 _CODE = r"^[+-]?0[0-9]"  # leading zeros: codes, not numbers
 
 
@@ -66,22 +64,20 @@ class Cells:
             array = pa.array(column, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError):
             raise ValueError("expected values of one type, got several types") from None
-        if isinstance(array, pa.ChunkedArray):
-            if pa.types.is_string(array.type) and array.nbytes >= _LONG:
-                array = array.cast(pa.large_string())
-            array = array.combine_chunks()
+        if pa.types.is_dictionary(array.type):
+            array = array.cast(array.type.value_type)
         kind = array.type
-        if pa.types.is_dictionary(kind):
-            array, kind = array.dictionary_decode(), kind.value_type
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             array = _finite(array.cast(pa.float64()))
         elif pa.types.is_timestamp(kind):
             array = _in_calendar(array)
-        elif not (_is_text(kind) or _is_plain(kind)):
+        elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind)):
             try:
-                array = array.cast(pa.string())
+                array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
             except pa.ArrowException:
                 raise ValueError(f"expected text or numbers, got {kind}") from None
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
         if pa.types.is_floating(array.type):  # mostly distinct: do not search for copies
             place = np.arange(len(array))
             return cls(np.where(array.is_valid(), place, -1), array, decimal)
@@ -112,9 +108,9 @@ class Cells:
         Texts are numbers if all of them parse as numbers, none with a leading zero, dates if all
         are in ISO 8601, and categories otherwise. An empty column holds categories.
         """
-        if pa.types.is_null(self.values.type) or not len(self.values):
+        if not len(self.values):
             return "category"
-        if not _is_text(self.values.type):
+        if not pa.types.is_large_string(self.values.type):
             return column_kind(pd.ArrowDtype(self.values.type))
         if self._numbers is not None and self._numbers.null_count < len(self.values):
             if not pc.any(pc.match_substring_regex(self.values, _CODE)).as_py():
@@ -181,38 +177,35 @@ class Cells:
     def _numbers(self) -> Any:
         """Distinct values as Arrow numbers, null where missing; None if some are not numbers."""
         values = self.values
-        if not _is_text(values.type):
-            if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
-                return None
+        if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
+            return None
+        if not pa.types.is_large_string(values.type):
             return values
         texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
         known = pc.is_in(texts, pa.array(MISSING_NUMBERS))
         texts = pc.if_else(known, pa.scalar(None, pa.string()), texts)
         if self.decimal == ",":
             texts = pc.replace_substring(texts, ",", ".")
-        for kind in (pa.int64(), pa.float64()):
-            try:
-                return _finite(pc.cast(texts, kind))
-            except pa.ArrowInvalid:
-                continue
-        return None
+        return _finite(_first_cast(texts, pa.int64(), pa.float64()))
 
     def _is_number(self, value: Any) -> bool:
         one = Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
         return one._numbers is not None
 
 
-def _is_text(kind: Any) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _is_plain(kind: Any) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind))
+def _first_cast(texts: Any, *kinds: Any) -> Any:
+    """Return the texts as the first of some types that fits all of them, or None."""
+    for kind in kinds:
+        try:
+            return pc.cast(texts, kind)
+        except pa.ArrowInvalid:
+            continue
+    return None
 
 
 def _finite(numbers: Any) -> Any:
     """Convert NaN to null; raise ValueError for infinite numbers."""
-    if not pa.types.is_floating(numbers.type):
+    if numbers is None or not pa.types.is_floating(numbers.type):
         return numbers
     infinite = pc.is_inf(numbers)
     if pc.any(infinite).as_py():
@@ -222,28 +215,19 @@ def _finite(numbers: Any) -> Any:
 
 def _in_calendar(times: Any) -> Any:
     """Convert timestamps to microseconds; raise ValueError outside the years 1 to 9999."""
-    zone = times.type.tz
     try:
-        exact = times.type.unit != "ns"
-        found = times.cast(pa.timestamp("us", zone), safe=exact)
-        limits = pc.min_max(found.cast(pa.int64())).as_py()
-        right = limits["min"] is None or (_YEAR_1 <= limits["min"] and limits["max"] < _YEAR_10000)
-    except pa.ArrowInvalid:
-        right = False
-    if not right:
+        found = times.cast(pa.timestamp("us", times.type.tz), safe=times.type.unit != "ns")
+        years = pc.min_max(pc.year(found.cast(pa.timestamp("us")))).as_py()
+    except pa.ArrowInvalid:  # not in 64 bits
+        years = {"min": 0, "max": 0}
+    if years["min"] is not None and not 1 <= years["min"] <= years["max"] <= 9999:
         raise ValueError("expected dates in the years 1 to 9999, got dates outside")
     return found
 
 
 def _times(values: Any) -> Any:
     """Parse as timestamps; None if some value is not a date."""
-    if not _is_text(values.type):
-        if not pa.types.is_temporal(values.type):
-            return None
-        return values.cast(pa.timestamp("us"), safe=False)
-    for kind in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
-        try:
-            return pc.cast(values, kind).cast(pa.timestamp("us"))
-        except pa.ArrowInvalid:
-            continue
-    return None
+    times = values if pa.types.is_temporal(values.type) else None
+    if pa.types.is_large_string(values.type):
+        times = _first_cast(values, pa.timestamp("us"), pa.timestamp("us", "UTC"))
+    return None if times is None else times.cast(pa.timestamp("us"), safe=False)

@@ -35,7 +35,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.files.cells import Cells
 from lowrankgcn.graphs.cells import ColumnKind
 
-__all__ = ["Columns", "Reason", "choose_columns", "read_target", "read_texts"]
+__all__ = ["Columns", "Reason", "choose_columns", "read_texts"]
 
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 
@@ -91,8 +91,32 @@ class Columns:
         return pd.DataFrame(typed, copy=False)
 
     def labels(self, frame: pd.DataFrame) -> Any:
-        """Return the classes as texts, spelled as in the table; None in unlabelled rows."""
-        return read_target(frame, self.target)
+        """Return the classes as texts, spelled as in the table; None in unlabelled rows.
+
+        "NA", "-1" and similar texts are classes; empty and blank cells are unlabelled.
+
+        Raises
+        ------
+        ValueError
+            If the column does not exist, fewer than two classes are labelled, or the values are
+            measurements or identifiers instead of classes.
+        """
+        if self.target not in frame.columns:
+            raise _unknown("target", self.target, frame.columns)
+        labels = read_texts(frame, self.target)
+        counts = labels.value_counts()
+        with _naming(self.target):
+            if len(counts) < 2:
+                got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
+                raise ValueError(f"expected labels of at least two classes, got {got}")
+            cells = Cells.from_column(frame[self.target])
+            fractions = cells.kind == "number" and not cells.whole
+            most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
+            if len(counts) > max(most, counts.sum() / 2):
+                what = "numbers" if fractions else "values"
+                got = f"{len(counts)} different {what} in {counts.sum()} rows"
+                raise ValueError(f"expected classes, got {got}")
+        return labels
 
 
 def choose_columns(
@@ -183,34 +207,6 @@ def read_texts(frame: pd.DataFrame, column: str) -> Any:
     texts = [text if text and text.strip() else None for text in cells.texts]
     values = np.array([*texts, None], dtype=object)[cells.codes]
     return pd.Series(values, index=frame.index, name=column, dtype=object)
-
-
-def read_target(frame: pd.DataFrame, target: str) -> Any:
-    """Return the labels of the target column as texts, None where cells are empty or blank.
-
-    "NA", "-1" and similar texts are classes.
-
-    Raises
-    ------
-    ValueError
-        If the column does not exist, fewer than two classes are labelled, or the values are
-        measurements or identifiers instead of classes.
-    """
-    if target not in frame.columns:
-        raise _unknown("target", target, frame.columns)
-    labels = read_texts(frame, target)
-    counts = labels.value_counts()
-    if len(counts) < 2:
-        got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
-        raise ValueError(f"column {target!r}: expected labels of at least two classes, got {got}")
-    cells = Cells.from_column(frame[target])
-    fractions = cells.kind == "number" and not cells.whole
-    most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
-    if len(counts) > max(most, counts.sum() / 2):
-        what = "numbers" if fractions else "values"
-        got = f"{len(counts)} different {what} in {counts.sum()} rows"
-        raise ValueError(f"column {target!r}: expected classes, got {got}")
-    return labels
 
 
 @contextmanager

@@ -14,13 +14,14 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from lowrankgcn._format import shorten
+
 __all__ = ["DELIMITERS", "parse_delimited"]
 
 DELIMITERS = (",", ";", "\t", "|")
 
 _BLOCK = 2**24  # Arrow requires a row to fit into one block
 _LONGEST_CELL = 2**27
-_SHOWN = 40  # characters of a row in a message
 
 
 def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
@@ -96,11 +97,9 @@ def _locate(data: bytes, delimiter: str) -> None:
         for record in records:
             expected = expected or len(record)
             if record and len(record) != expected:
-                shown = delimiter.join(record)
-                shown = shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
                 raise ValueError(
                     f"line {begin}: expected {expected} cells, as in the header, got "
-                    f"{len(record)}: {shown!r}"
+                    f"{len(record)}: {shorten(delimiter.join(record))!r}"
                 )
             begin = records.line_num + 1
     except csv.Error as error:
