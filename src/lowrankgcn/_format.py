@@ -8,6 +8,18 @@ from __future__ import annotations
 
 import unicodedata
 
+__all__ = [
+    "count",
+    "duration",
+    "number",
+    "percent",
+    "plural",
+    "rounded_percent",
+    "scientific",
+    "shorten",
+    "value_text",
+]
+
 
 def percent(share: float) -> str:
     """Format a share as a percentage with one decimal."""

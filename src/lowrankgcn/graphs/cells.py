@@ -138,20 +138,18 @@ def read_table(frame: Any) -> Table:
     ValueError
         If `frame` is not a table, or two columns have the same name.
     """
-    if isinstance(frame, np.ndarray) and not isinstance(frame, np.ma.MaskedArray):
-        named = frame.dtype.names is not None
-        if named and frame.ndim == 1:
-            return Table({name: frame[name] for name in frame.dtype.names}, len(frame), named=True)
-        if named or frame.ndim != 2:
-            raise invalid("frame", "a table (n, p)", f"an array of shape {frame.shape}")
-        return Table(dict(enumerate(frame.T)), len(frame), named=False)
     if sp.issparse(frame):
         raise invalid("frame", "a table (n, p)", f"a sparse {frame.format} matrix")
     if hasattr(frame, "to_pandas"):  # Arrow, Polars
         frame = frame.to_pandas()
     named = isinstance(frame, (pd.DataFrame, pd.Series, Mapping))
     if not named and hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
-        return read_table(np.asarray(frame))
+        frame = np.asarray(frame)
+        named = frame.dtype.names is not None
+        if frame.ndim != (1 if named else 2):
+            raise invalid("frame", "a table (n, p)", f"an array of shape {frame.shape}")
+        if not named:
+            return Table(dict(enumerate(frame.T)), len(frame), named=False)
     try:
         frame = frame.to_frame() if isinstance(frame, pd.Series) else pd.DataFrame(frame)
     except (TypeError, ValueError):

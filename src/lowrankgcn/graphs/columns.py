@@ -18,7 +18,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, final
 
@@ -27,7 +26,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs.cells import Categories, Numbers, Unit, Value
 
@@ -46,7 +44,6 @@ Binning = Literal["quantile", "uniform"]
 
 _FEW_EDGES = 25  # measured: up to here, comparing whole columns beats a binary search per row
 _SAMPLE = 4096  # rows that decide whether a column has few distinct numbers
-_CHUNK_ROWS = 2**18
 
 
 class ColumnEncoding(ABC):
@@ -62,8 +59,8 @@ class ColumnEncoding(ABC):
         """Label of every hyperedge except that of missing cells."""
 
     @abstractmethod
-    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], Sequence[int | None]]:
-        """Return each cell's position (-1 if missing) in a list of hyperedges or None."""
+    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], list[int]]:
+        """Return each cell's position in a list of hyperedges (-1 if missing), and the list."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -83,19 +80,11 @@ class ColumnEncoding(ABC):
                 f"{self.unit or 'plain'} values as at fitting",
                 f"{cells.unit or 'plain'} values",
             )
-        return self._pick(*self._locate(cells))
-
-    def _pick(self, positions: NDArray[Any], hyperedges: Sequence[int | None]) -> NDArray[Any]:
+        positions, hyperedges = self._locate(cells)
         none = self.n_hyperedges
-        # The last entry is that of missing cells, for position -1.
-        table = [*hyperedges, none - 1 if self.missing_edge else None]
-        dtype = np.min_scalar_type(none)
-        numbers = np.array([none if edge is None else edge for edge in table], dtype)
-        picked = np.empty(len(positions), dtype)
-        # In chunks: NumPy converts small integer indices to 64 bits.
-        for start, stop in chunks(len(positions), _CHUNK_ROWS):
-            picked[start:stop] = numbers[positions[start:stop]]
-        return picked
+        hyperedges.append(none - 1 if self.missing_edge else none)  # of missing cells, at -1
+        codes: NDArray[Any] = np.array(hyperedges, np.min_scalar_type(none))[positions]
+        return codes
 
 
 @saved
@@ -124,11 +113,11 @@ class CategoryColumn(ColumnEncoding):
     def _value_labels(self) -> tuple[str, ...]:
         return tuple(_label(value, self.unit) for value in self.values)
 
-    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], list[int | None]]:
+    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], list[int]]:
         if isinstance(cells, Numbers):
             cells = cells.as_categories()
         rank = {value: k for k, value in enumerate(self.values)}
-        return cells.codes, [rank.get(value) for value in cells.values]
+        return cells.codes, [rank.get(value, self.n_hyperedges) for value in cells.values]
 
 
 @saved
@@ -167,11 +156,11 @@ class BinnedColumn(ColumnEncoding):
         upper = [*(f"{text}]" for text in texts), "inf)"]
         return tuple(f"{lower[k]}, {upper[k]}" for k in self.kept)
 
-    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], list[int | None]]:
+    def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], list[int]]:
         if isinstance(cells, Categories):
             cells = _as_numbers(cells, self.name)
         rank = {number: k for k, number in enumerate(self.kept)}
-        hyperedges = [rank.get(k) for k in range(len(self.edges) + 1)]
+        hyperedges = [rank.get(k, self.n_hyperedges) for k in range(len(self.edges) + 1)]
         return _bin_numbers(cells, self.edges), hyperedges
 
 
@@ -215,35 +204,18 @@ def fit_column(
     else:
         cells = cells.as_categories() if isinstance(cells, Numbers) else cells
         positions, n_values = cells.codes, len(cells.values)
-    n_missing, *counts = _count(positions, n_values)
-    chosen = [k for k in range(n_values) if counts[k] >= min_count]
-    missing_edge = missing_edge and n_missing >= min_count
+    counts = np.bincount(positions[positions >= 0], minlength=n_values)
+    chosen = np.flatnonzero(counts >= min_count).tolist()
+    missing_edge = missing_edge and len(positions) - int(counts.sum()) >= min_count
     encoding: ColumnEncoding
     if isinstance(cells, Categories):
+        values = [cells.values[k] for k in chosen]
         if not cells.ordered:
-            chosen.sort(key=partial(_sort_key, cells.values))
-        values = tuple(cells.values[k] for k in chosen)
-        encoding = CategoryColumn(name, values, cells.unit, missing_edge)
+            values.sort(key=lambda value: (isinstance(value, str), value))  # numbers before texts
+        encoding = CategoryColumn(name, tuple(values), cells.unit, missing_edge)
     else:
         encoding = BinnedColumn(name, edges or (), tuple(chosen), cells.unit, missing_edge)
-    hyperedges: list[int | None] = [None] * n_values
-    for number, k in enumerate(chosen):
-        hyperedges[k] = number
-    return encoding, encoding._pick(positions, hyperedges)
-
-
-def _count(positions: NDArray[Any], n_values: int) -> list[int]:
-    """Count the missing cells, then the cells at every position."""
-    counts = np.zeros(n_values + 1, dtype=np.intp)
-    size = max(_CHUNK_ROWS, n_values)
-    for start, stop in chunks(len(positions), size):
-        shifted = positions[start:stop].astype(np.intp) + 1
-        counts += np.bincount(shifted, minlength=n_values + 1)
-    return counts.tolist()
-
-
-def _sort_key(values: Sequence[Value], k: int) -> tuple[bool, Value]:
-    return isinstance(values[k], str), values[k]  # numbers before texts
+    return encoding, encoding.encode(cells)
 
 
 def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...] | None:
@@ -265,9 +237,7 @@ def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...]
         edges = separating_edges(distinct)
     else:
         last = quantile_ranks(present.size, bins)
-        ranked = present.copy()
-        _place(ranked, last.tolist())
-        edges = ranked[last]
+        edges = np.partition(present, last)[last]
     return inner_edges(edges, present.min(), present.max())
 
 
@@ -292,17 +262,6 @@ def quantile_ranks(size: int, bins: int) -> NDArray[np.intp]:
 def inner_edges(edges: NDArray[Any], low: Any, high: Any) -> tuple[float, ...]:
     """Return the distinct edges in [low, high)."""
     return tuple(np.unique(edges[(edges >= low) & (edges < high)]).tolist())
-
-
-def _place(values: NDArray[Any], ranks: list[int]) -> None:
-    """Partition `values` in place at all the ascending `ranks`."""
-    # Recursively by halves: NumPy vectorises the selection of one rank, but not of several.
-    if ranks:
-        half = len(ranks) // 2
-        middle = ranks[half]
-        values.partition(middle)
-        _place(values[:middle], ranks[:half])
-        _place(values[middle + 1 :], [rank - middle - 1 for rank in ranks[half + 1 :]])
 
 
 def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:

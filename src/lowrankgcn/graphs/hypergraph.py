@@ -116,16 +116,15 @@ class Hypergraph(Graph):
         weights: FloatArray,
         sizes: NDArray[np.int64],
         kept: NDArray[np.intp],
-        encoder: TableEncoder | None = None,
     ) -> None:
         self._set(
             incidence=incidence,
             hyperedge_weights=read_only(weights[kept]),
             hyperedge_sizes=read_only(sizes[kept]),
-            hyperedge_names=tuple(map(str, kept)) if encoder is None else encoder.hyperedge_names,
+            hyperedge_names=tuple(map(str, kept)),
             hyperedge_numbers=read_only(kept),
             n_given=len(sizes),
-            encoder=encoder,
+            encoder=None,
         )
 
     @classmethod
@@ -174,11 +173,9 @@ class Hypergraph(Graph):
         encoder, codes = TableEncoder.fit_transform(
             frame, bins=bins, binning=binning, missing=missing, min_count=least
         )
-        factor = CodeFactor(codes, encoder.n_hyperedges)
-        sizes = factor.counts().astype(np.int64)
         weights = encoder.hyperedge_weights(column_weights)
-        graph = cls.__new__(cls)
-        graph._store(factor, weights, sizes, np.arange(len(sizes)), encoder)
+        graph = cls.from_codes(codes, encoder.n_hyperedges, weights=weights)
+        graph._set(encoder=encoder, hyperedge_names=encoder.hyperedge_names)
         return graph
 
     @classmethod

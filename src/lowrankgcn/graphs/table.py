@@ -85,7 +85,12 @@ class TableEncoder:
             raise invalid("columns", f"columns among {self.names!r}, in this order", repr(used))
 
     @classmethod
-    def fit(
+    def fit(cls, frame: Any, **options: Any) -> TableEncoder:
+        """Fit the hyperedges of a table; see :meth:`fit_transform` for the options."""
+        return cls.fit_transform(frame, **options)[0]
+
+    @classmethod
+    def fit_transform(
         cls,
         frame: Any,
         *,
@@ -93,8 +98,8 @@ class TableEncoder:
         binning: Binning = "quantile",
         missing: Missing = "ignore",
         min_count: int = 1,
-    ) -> TableEncoder:
-        """Fit the hyperedges of a table.
+    ) -> tuple[TableEncoder, NDArray[Any]]:
+        """Fit the hyperedges of a table, and encode the table.
 
         Parameters
         ----------
@@ -118,8 +123,10 @@ class TableEncoder:
 
         Returns
         -------
-        TableEncoder
+        encoder : TableEncoder
             The fitted encoder.
+        codes : ndarray
+            The result of :meth:`transform` for the table.
 
         Raises
         ------
@@ -127,20 +134,6 @@ class TableEncoder:
             If the table has no row or no column, two columns of one name, complex or infinite
             numbers, or if an option is none of the above.
         """
-        options: dict[str, Any] = {"binning": binning, "missing": missing, "min_count": min_count}
-        return cls.fit_transform(frame, bins=bins, **options)[0]
-
-    @classmethod
-    def fit_transform(
-        cls,
-        frame: Any,
-        *,
-        bins: int | Mapping[Any, int | None] | None = DEFAULT_BINS,
-        binning: Binning = "quantile",
-        missing: Missing = "ignore",
-        min_count: int = 1,
-    ) -> tuple[TableEncoder, NDArray[Any]]:
-        """Fit the hyperedges of a table; return the encoder and the codes of the table."""
         choice(binning, "binning", ("quantile", "uniform"))
         choice(missing, "missing", ("ignore", "edge", "drop-column"))
         positive_int(min_count, "min_count")
@@ -292,14 +285,15 @@ class TableEncoder:
 def _bins_of_columns(
     bins: Any, names: tuple[Name, ...], most: int | None
 ) -> dict[Name, int | None]:
-    if not isinstance(bins, Mapping):
-        return dict.fromkeys(
-            names, None if bins is None else positive_int(bins, "bins", maximum=most)
-        )
-    chosen = _by_column(bins, names, "bins", default=DEFAULT_BINS)
+    each = isinstance(bins, Mapping)
+    chosen = (
+        _by_column(bins, names, "bins", default=DEFAULT_BINS)
+        if each
+        else dict.fromkeys(names, bins)
+    )
     for name, number in chosen.items():
         if number is not None:
-            positive_int(number, f"bins[{name!r}]", maximum=most)
+            positive_int(number, f"bins[{name!r}]" if each else "bins", maximum=most)
     return chosen
 
 
