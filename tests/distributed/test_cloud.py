@@ -57,8 +57,8 @@ def test_components_are_those_of_the_graph(
     assert_array_equal(found.sizes, np.bincount(graph.components))
 
 
-def test_a_doubt_between_boxes_is_settled_by_the_points() -> None:
-    # Two clumps whose boxes come near enough, while their points do so or not.
+def test_close_boxes_are_compared_by_their_points() -> None:
+    # The boxes of two groups are close; their points are close in the first case only.
     step = np.array([[0.0, 0.0], [4.0, 4.0]])
     for gap, count in ((23.2, 1), (27.35, 2)):
         beside, near = np.array([4.0 + gap, -4.0]), np.array([1.0, 0.0])
@@ -70,7 +70,7 @@ def test_a_doubt_between_boxes_is_settled_by_the_points() -> None:
         assert_array_equal(found.at(cloud.cloud.place(X)), graph.components)
 
 
-def test_too_many_places_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_distant_points_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(point_components, "_MOST_CUBES", 10)
     blocks, cloud = cloud_of(np.arange(40.0)[:, None] * 30.0, [7])
     with pytest.raises(ValueError, match="bandwidth: expected a larger one"):
@@ -96,6 +96,6 @@ def test_units_and_sample_are_those_of_memory(
     assert_array_equal(its.origin, here.origin)
     assert_array_equal(its.unit, here.unit)
     whole = PointCloud.from_points(here.rows(X), cloud.cloud.bandwidth)
-    assert_array_equal(cloud.coordinates, whole.coordinates)
-    assert_array_equal(cloud.extent, whole.extent)
+    assert_allclose(cloud.coordinates, whole.coordinates, rtol=1e-12, atol=1e-300)
+    assert_allclose(cloud.extent, whole.extent, rtol=1e-12, atol=1e-300)
     assert cloud.squared_radius >= whole.squared_radius

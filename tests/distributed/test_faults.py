@@ -46,8 +46,12 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     options: dict[str, Any] = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
-    # A fork server starts workers, and restarts killed ones, without importing everything again.
-    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+    config = {
+        # A fork server starts workers, and restarts killed ones, without new imports.
+        "distributed.worker.multiprocessing-method": "forkserver",
+        "distributed.comm.timeouts.connect": "3s",  # for connections to a killed worker
+    }
+    with dask.config.set(config):
         get_mp_context().set_forkserver_preload(["distributed", "lowrankgcn.distributed"])
         with LocalCluster(**options, dashboard_address=None) as cluster, Client(cluster) as client:
             yield client

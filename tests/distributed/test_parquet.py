@@ -1,4 +1,4 @@
-"""Folders of Parquet files: whole or not at all."""
+"""Folders of Parquet files are written atomically."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def test_a_block_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+def test_existing_folders_are_not_changed(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(FileExistsError):
         write_folder([delayed(texts(10, 0)[0])], tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_files_that_are_none_are_named(tmp_path: Path) -> None:
+def test_missing_and_invalid_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"expected Parquet files \(\*\.parquet\), got none in"):
         read_folder(tmp_path)
     (tmp_path / "a.parquet").write_bytes(b"no Parquet at all")

@@ -33,13 +33,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def every_cloud_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A limit of a few rows: the way of many rows is taken by few, which memory can check."""
+    """Process few points in blocks, so that the results in memory are available."""
     monkeypatch.setattr(fitting, "MANY_ROWS", 20)
 
 
 def fitted(X: Any, y: Any, **parameters: Any) -> lg.GCNClassifier:
     options = {"architecture": "reduced", "dtype": "float64", "random_state": 0, "tol": 1e-8}
-    given = {"bandwidth": 3.0, "rank": 7, "max_iter": 40, **options, **parameters}
+    given = {"bandwidth": 3.0, "rank": 7, "max_iter": 20, **options, **parameters}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few iterations, residuals a little above 1e-8
         return lg.GCNClassifier(**given).fit(X, y)
@@ -63,7 +63,7 @@ def test_the_same_as_in_memory(parameters: dict[str, Any]) -> None:
     new = three_groups(50, 1)[0]
     lazy = there.predict(in_chunks(new, [3, 3]))
     assert isinstance(lazy, da.Array) and lazy.numblocks == (3,)
-    # New rows come through landmarks here, to all points in memory.
+    # New rows use landmarks in blocks, and all points in memory.
     assert (lazy.compute() == here.predict(new)).mean() > 0.97
     assert isinstance(there.graph_, BlockPoints)
     assert there.graph_.method == "low-rank" and there.graph_.error <= 1e-8
@@ -75,11 +75,11 @@ def test_bandwidth_and_units_are_those_of_memory() -> None:
     options = {"bandwidth": "auto", "graph": "gaussian", "tol": 1e-4}
     here = fitted(line, y, **options)
     there = fitted(in_chunks(line, [20, 90]), y, **options)
-    assert there.graph_.bandwidth == here.graph_.bandwidth
+    assert_allclose(there.graph_.bandwidth, here.graph_.bandwidth, rtol=1e-12)
     mine, its = here._model, there._model
     assert mine is not None and its is not None
-    assert_allclose(its.inputs.centre, mine.inputs.centre, rtol=1e-14)  # type: ignore[attr-defined]
-    assert_allclose(its.inputs.scale, mine.inputs.scale, rtol=1e-14)  # type: ignore[attr-defined]
+    assert_allclose(its.inputs.centre, mine.inputs.centre, rtol=1e-12)  # type: ignore[attr-defined]
+    assert_allclose(its.inputs.scale, mine.inputs.scale, rtol=1e-12)  # type: ignore[attr-defined]
     assert_array_equal(its.inputs.origin, mine.inputs.origin)  # type: ignore[attr-defined]
     assert_array_equal(its.inputs.unit, mine.inputs.unit)  # type: ignore[attr-defined]
     assert_allclose(there.eigenpairs_.eigenvalues, here.eigenpairs_.eigenvalues, atol=2e-4)
@@ -156,7 +156,7 @@ def test_duplicates_and_constant_columns() -> None:
     assert_array_equal(there.transduction_.compute(), here.transduction_)
 
 
-def test_numbers_that_are_not_finite_are_refused() -> None:
+def test_values_that_are_not_finite_are_refused() -> None:
     for cell, message in (
         (np.nan, r"X: expected numbers in all cells .* got NaN"),
         (np.inf, "X contains infinity"),
@@ -176,7 +176,7 @@ def test_one_pair_is_enough() -> None:
     assert there.eigenpairs_.eigenvalues.tolist() == [0.0]
 
 
-def test_what_memory_alone_can_do_is_refused_by_name() -> None:
+def test_options_that_need_memory_are_refused() -> None:
     with pytest.raises(ValueError, match="smoother: expected one of 'none'"):
         fitted(in_chunks(POINTS, [90]), LABELS, smoother="nope")
     X = in_chunks(POINTS, [100])
@@ -196,7 +196,7 @@ def test_what_memory_alone_can_do_is_refused_by_name() -> None:
         fitted(in_chunks(apart, [100]), y, bandwidth=1.0)
 
 
-def test_many_dimensions_go_through_random_landmarks() -> None:
+def test_many_dimensions_use_random_landmarks() -> None:
     X, group = three_groups(900, 2, dimension=6)
     y = some_labels(group, 40, 0)
     options = {"bandwidth": 6.0, "filter": "heat", "tol": 1e-3}
@@ -206,7 +206,7 @@ def test_many_dimensions_go_through_random_landmarks() -> None:
     assert (there.transduction_.compute() == here.transduction_).mean() > 0.98
 
 
-def test_narrow_kernels_go_through_fourier_modes(tmp_path: Any) -> None:
+def test_narrow_kernels_use_fourier_modes(tmp_path: Any) -> None:
     X, group = three_groups(3000, 4)
     y = some_labels(group, 60, 0)
     options = {"bandwidth": 0.8, "filter": "heat", "tol": 1e-5, "rank": 9}

@@ -48,14 +48,14 @@ def test_encoder_is_that_of_the_whole_table(seed: int, cuts: list[int], n: int) 
         assert_allclose([units.centre, units.scale], [centre[0], scale[0]], rtol=1e-12)
 
 
-def test_objects_that_are_numbers_in_one_block_and_texts_in_another() -> None:
+def test_columns_that_are_numeric_in_some_blocks_only() -> None:
     table = pd.DataFrame({"x": pd.Series([1.0, 2.5, None, "b", "a", 1], dtype=object)})
     fitted = fit_table(Blocks.from_collection(in_blocks(table, [3])))
     assert fitted.encoder == TableEncoder.fit(table)
     assert fitted.encoder.columns[0].labels == ("1", "2.5", "a", "b")
 
 
-def test_arrays_have_columns_by_position() -> None:
+def test_columns_of_arrays_are_numbered() -> None:
     da = pytest.importorskip("dask.array")
     table, _ = texts(40, 0)
     array = table.to_numpy()
@@ -92,7 +92,7 @@ def test_sums_do_not_depend_on_the_order(numbers: list[float], data: st.DataObje
     assert abs(whole.value() - float(np.sum(np.array(numbers, np.longdouble)))) <= slack
 
 
-@settings(max_examples=9, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6), cuts=CUTS, missing=st.sampled_from([0.0, 0.15, 0.7]))
 def test_eigenpairs_and_features_are_those_of_the_whole_table(
     seed: int, cuts: list[int], missing: float
@@ -120,9 +120,9 @@ def test_eigenpairs_and_features_are_those_of_the_whole_table(
     assert_allclose(here.square_sum, np.vdot(X, X), rtol=1e-12)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(cuts=CUTS, order=st.permutations(range(60)))
-def test_blocks_and_order_of_rows_change_no_bit(cuts: list[int], order: list[int]) -> None:
+def test_blocks_and_order_of_rows_change_nothing(cuts: list[int], order: list[int]) -> None:
     table = mixed_table(60, 3, missing=0.1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -135,7 +135,7 @@ def test_blocks_and_order_of_rows_change_no_bit(cuts: list[int], order: list[int
     assert_array_equal(one.inner, other.inner)
 
 
-def test_too_many_values_are_refused_by_name() -> None:
+def test_too_many_values_are_refused() -> None:
     table = pd.DataFrame({"id": np.arange(5000).astype(str), "x": ["a", "b"] * 2500})
     with pytest.raises(ValueError, match="column 'id': expected at most 4096 distinct values"):
         fit_table(Blocks.from_collection(in_blocks(table, [])))
