@@ -1,4 +1,4 @@
-"""The reference page lists every public name, in docstrings that reStructuredText can read."""
+"""The documentation agrees with the code: public names, file names, docstrings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 import lowrankgcn as lg
 
-REFERENCE = Path(__file__).parent.parent / "docs" / "reference.md"
+ROOT = Path(__file__).parent.parent
+REFERENCE = ROOT / "docs" / "reference.md"
 DIRECTIVES = r"^\.\. auto(\w+):: (lowrankgcn[\w.]*)$"
 
 
@@ -29,7 +30,7 @@ def public_docstrings() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.skipif(not REFERENCE.is_file(), reason="the documentation is not part of the package")
-def test_every_public_name_has_its_entry() -> None:
+def test_the_reference_lists_every_public_name() -> None:
     entries = {name for _, name in re.findall(DIRECTIVES, REFERENCE.read_text(), re.MULTILINE)}
     public = {name: getattr(lg, name) for name in lg.__all__ if name not in lg.exceptions.__all__}
     for name, value in public.items():
@@ -37,8 +38,19 @@ def test_every_public_name_has_its_entry() -> None:
         assert expected in entries, name
 
 
-def test_bars_are_not_taken_for_substitutions() -> None:
-    """Outside formulas and code, |E| would be the name of a text to put in its place."""
+@pytest.mark.skipif(not REFERENCE.is_file(), reason="the documentation is not part of the package")
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_files_named_on_a_page_exist(page: str) -> None:
+    """Paths start at the project or the package; ``graphs/table.py, columns.py`` share a folder."""
+    folder = Path()
+    for name in re.findall(r"[\w/]+\.py\b", (ROOT / page).read_text()):
+        folder = Path(name).parent if "/" in name else folder
+        places = (ROOT, ROOT / "src/lowrankgcn", ROOT / "src/lowrankgcn" / folder)
+        assert any((place / name).is_file() for place in places), name
+
+
+def test_bars_are_not_substitutions() -> None:
+    """Outside formulas and code, reStructuredText reads |E| as a substitution."""
     for name, text in public_docstrings():
         prose = re.sub(r"``.*?``|`[^`]*`|^\.\. math::.*?(?=^\S)", "", text, flags=re.S | re.M)
         assert not re.search(r"\|[^\s|](?:[^|\n]*[^\s|])?\|", prose), name
