@@ -18,7 +18,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import lowrankgcn as lg
-from lowrankgcn.cli import classify as command
+from lowrankgcn.cli import output
 from lowrankgcn.files import read_file
 from tests.cli.commands import call, installed
 
@@ -305,7 +305,7 @@ class TestOptions:
     ) -> None:
         before: list[str] = []
         monkeypatch.setattr(
-            command, "write_file", lambda *_, **__: before.append(capsys.readouterr().out)
+            output, "write_file", lambda *_, **__: before.append(capsys.readouterr().out)
         )
         arguments = ["classify", str(flowers), "-t", "kind", "-o", str(tmp_path / "out.csv")]
         assert call(*arguments, "--validate", *QUICK) == 0

@@ -88,7 +88,7 @@ def test_a_cluster_is_for_folders(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "table.csv").write_text("a,b\n1,x\n2,\n")
     table, new = str(tmp_path / "table.csv"), str(tmp_path / "new")
     assert call("classify", table, "--target", "b", "--workers", "2") == 2
-    assert "only for a folder of Parquet files" in capsys.readouterr().err
+    assert "only available for folders of Parquet files" in capsys.readouterr().err
     assert call("classify", str(tmp_path), "--target", "b", "--out", new) == 2
     assert "is a folder without Parquet files" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()

@@ -207,7 +207,7 @@ def test_progress_counts_what_is_left(
         told.append((total, shown))
         yield lambda text, size, fresh: told.append((size, fresh))
 
-    monkeypatch.setattr(command, "measured_bar", watched)
+    monkeypatch.setattr(command, "bar", watched)
     arguments = ["reproduce", "cars", "--runs", "1", "--out", str(tmp_path), "--json"]
     for fresh in (True, False):
         assert call(*arguments) == 0

@@ -14,7 +14,6 @@ from typer.core import TyperGroup
 
 __all__ = ["app", "command_line"]
 
-_OUTPUT_ENDS = (errno.EPIPE, errno.ENOSPC)
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 _ORDER = ("classify", "predict", "explain", "suggest", "compare", "reproduce", "demo")
 
@@ -26,43 +25,27 @@ class _OneLineErrors(TyperGroup):
         """Return the names of the commands in the order of the help."""
         return sorted(super().list_commands(ctx), key=_ORDER.index)
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, *args: Any, **options: Any) -> Any:
         """Run a command and exit with its code."""
-
-        def run() -> Any:
-            return super(_OneLineErrors, self).main(
-                args=args,
-                prog_name=prog_name,
-                complete_var=complete_var,
-                standalone_mode=False,
-                windows_expand_args=windows_expand_args,
-                **extra,
-            )
+        standalone = options.get("standalone_mode", True)
+        options["standalone_mode"] = False
+        if not standalone:
+            return super().main(*args, **options)
 
         def fail(message: str) -> None:
-            typer.echo(f"{prog_name or 'lowrankgcn'}: {message}", err=True)
+            typer.echo(f"{options.get('prog_name') or 'lowrankgcn'}: {message}", err=True)
 
-        if not standalone_mode:
-            return run()
         if hasattr(sys.stdout, "reconfigure"):  # file names may be invalid text
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
-            code = run()
+            code = super().main(*args, **options)
             sys.stdout.flush()  # a failure at exit could not be reported
         except (typer.Abort, KeyboardInterrupt):
             code = _INTERRUPTED
         except OSError as error:
-            if error.errno not in _OUTPUT_ENDS:
+            if error.errno not in (errno.EPIPE, errno.ENOSPC):
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the rest of the buffer
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards the rest of the buffer
             code = 0  # the reader closed the pipe
             if error.errno != errno.EPIPE:
                 fail(f"cannot write to standard output: {error.strerror}")
@@ -127,8 +110,6 @@ def command_line(context: typer.Context, *, without: Sequence[str] = ()) -> str:
             continue
         option = max(parameter.opts, key=len)
         for one in value if isinstance(value, (list, tuple)) else [value]:
-            if parameter.param_type_name == "argument":
-                words.append(str(one))
-            else:
-                words += [option] if one is True else [option, str(one)]
+            words += [option] if parameter.param_type_name == "option" else []
+            words += [] if one is True else [str(one)]
     return shlex.join(words)

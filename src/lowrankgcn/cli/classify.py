@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -16,20 +15,11 @@ from lowrankgcn._atomic import write_text
 from lowrankgcn._codec import encode
 from lowrankgcn._format import count, number, percent, plural
 from lowrankgcn._progress import report_progress
-from lowrankgcn.cli import options
+from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.app import app, command_line
-from lowrankgcn.cli.errors import (
-    check_distinct,
-    check_writable,
-    collect_warnings,
-    exit_on_user_error,
-    exit_on_write_error,
-)
-from lowrankgcn.cli.output import RunSummary, print_facts, print_warnings
-from lowrankgcn.cli.predictions import Predictions, arrow_type
+from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import LabelledTable, read_labelled_table
-from lowrankgcn.files import write_file
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators import GCNClassifier, Validation
@@ -55,7 +45,7 @@ def classify(
     context: typer.Context,
     table: options.TableOrFolder,
     target: options.Target,
-    out: options.Out = None,
+    out: options.OutOrFolder = None,
     report: options.Report = None,
     save: options.Save = None,
     validate: options.Validate = False,
@@ -63,8 +53,8 @@ def classify(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
-    graph: options.Graph = options.GraphName.AUTO,
-    architecture: options.Architecture = options.ArchitectureName.AUTO,
+    graph: options.Graph = options.GraphName.auto,
+    architecture: options.Architecture = options.ArchitectureName.auto,
     filter: options.FilterName = "auto",
     rank: options.Rank = None,
     bandwidth: options.Bandwidth = None,
@@ -98,12 +88,7 @@ def classify(
         message = "--scheduler and --workers cannot be combined"
         raise typer.BadParameter(message, param_hint="--scheduler")
     if table.is_dir():
-        files_only = {"report": report, "validate": validate, "categorical": categorical}
-        for option, value in (files_only | {"numeric": numeric, "encoding": encoding}).items():
-            if value:
-                message = "this option is not available for folders"
-                raise typer.BadParameter(message, param_hint=f"--{option}")
-        _check_folder(table)
+        _check_folder(table, context)
         from lowrankgcn.cli.folder import classify_folder
 
         classify_folder(
@@ -120,26 +105,20 @@ def classify(
             quiet=quiet,
         )
         return
-    if scheduler is not None or workers is not None:
-        option = "--scheduler" if workers is None else "--workers"
-        raise typer.BadParameter("only for a folder of Parquet files", param_hint=option)
+    for option in ("scheduler", "workers"):
+        if context.params[option] is not None:
+            message = "this option is only available for folders of Parquet files"
+            raise typer.BadParameter(message, param_hint=f"--{option}")
 
-    check_writable({"--out": out, "--report": report, "--save": save}, dash=True)
-    check_distinct({"--report": report, "--save": save}, {"the table": table})
-    check_distinct({"--out": out, "--report": report, "--save": save})
+    outputs = {"--out": out, "--report": report, "--save": save}
+    errors.check_writable(outputs)
+    errors.check_distinct({"--report": report, "--save": save}, {"the table": table})
+    errors.check_distinct(outputs)
     to_stdout = str(out) == "-" or not (out or report or save or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
-    with progress("reading", shown=shown), watch.timing("reading"), exit_on_user_error():
-        data = read_labelled_table(
-            table,
-            target,
-            drop=drop,
-            categorical=categorical,
-            numeric=numeric,
-            encoding=encoding,
-            graph=graph.value,
-        )
+    with progress("reading", shown=shown), watch.timing("reading"), errors.exit_on_user_error():
+        data = read_labelled_table(table, target, drop, categorical, numeric, encoding, graph.value)
         if save is None and data.labels.notna().all():
             raise ValueError(
                 f"{data.table.name}: column {target!r}: there is a label in every row, nothing to "
@@ -154,8 +133,9 @@ def classify(
     files: dict[str, str] = {}
     with progress("writing", shown=shown), watch.timing("writing"):
         if out is not None or to_stdout:
-            _write_rows(result, out, probabilities)
-            files |= {} if out is None or str(out) == "-" else {"written": str(out)}
+            frame = result.predictions.added_to(data.table.frame, each_class=probabilities)
+            frame = frame[result.predictions.unlabelled] if out is None else frame
+            files |= output.write_table(frame, out, data.table)
         if report is not None:
             _write_report(result, report, command_line(context, without=("as_json", "quiet")))
             files["report"] = str(report)
@@ -166,13 +146,16 @@ def classify(
     summary.print(console, as_json=as_json, err=to_stdout)
 
 
-def _check_folder(folder: Path) -> None:
-    message = ""
+def _check_folder(folder: Path, context: typer.Context) -> None:
+    for option in ("report", "validate", "categorical", "numeric", "encoding"):
+        if context.params[option]:
+            message = "this option is not available for folders"
+            raise typer.BadParameter(message, param_hint=f"--{option}")
     if next(folder.glob("*.parquet"), None) is None:
         message = f"{folder} is a folder without Parquet files"
-    elif find_spec("dask") is None or find_spec("distributed") is None:
+        raise typer.BadParameter(message, param_hint="TABLE")
+    if find_spec("dask") is None or find_spec("distributed") is None:
         message = "a folder needs Dask: pip install lowrankgcn[distributed]"
-    if message:
         raise typer.BadParameter(message, param_hint="TABLE")
 
 
@@ -202,19 +185,17 @@ def _fit(
     validation = None
     if validate:
         with progress("cross-validation", shown=shown), watch.timing("validation"):
-            with exit_on_user_error(), collect_warnings():  # the fit repeats the warnings
+            # The fit repeats the warnings.
+            with errors.exit_on_user_error(), errors.collect_warnings():
                 validation = estimate_accuracy(classifier, data.features, data.labels)
-        print_facts(console, {"validation": _validation_line(validation)})
-    with progress("fitting", shown=shown), exit_on_user_error(), collect_warnings() as warned:
-        classifier.fit(data.features, data.labels)
+        output.print_facts(console, {"validation": _validation_line(validation)})
+    with progress("fitting", shown=shown), errors.exit_on_user_error():
+        with errors.collect_warnings() as warned:
+            classifier.fit(data.features, data.labels)
     watch.seconds |= classifier.timings_
-    print_warnings(warned, shown=shown)
-    predictions = Predictions.from_labels(
-        classifier.classes_,
-        classifier.label_distributions_,
-        data.labels,
-        arrow_type(data.table, data.columns.target),
-    )
+    output.print_warnings(warned, shown=shown)
+    shares = classifier.label_distributions_
+    predictions = data.predictions(classifier.classes_, shares, data.labels)
     return _Result(data, classifier, predictions, validation, warned, watch.seconds)
 
 
@@ -226,17 +207,6 @@ def _validation_line(validation: Validation) -> str:
         f"{note}; 95 % interval {percent(validation.low)} to {percent(validation.high)}; largest "
         f"class {percent(validation.largest_class)}"
     )
-
-
-def _write_rows(result: _Result, out: Path | None, probabilities: bool) -> None:
-    table = result.data.table
-    frame = result.predictions.added_to(table.frame, each_class=probabilities)
-    path, format = out or Path("-"), table.format
-    if out is None:
-        frame = frame[result.predictions.unlabelled]
-        format = "csv" if format == "parquet" else format
-    with exit_on_write_error(path):
-        write_file(frame, path, format, delimiter=table.delimiter)
 
 
 def _write_report(result: _Result, path: Path, command: str) -> None:
@@ -255,7 +225,7 @@ def _write_report(result: _Result, path: Path, command: str) -> None:
         command=command,
         seed=result.classifier.random_state,
     )
-    with exit_on_write_error(path, "--report"):
+    with errors.exit_on_write_error(path, "--report"):
         write_text(path, render_classification(classification))
 
 
@@ -267,54 +237,53 @@ def _save_model(result: _Result, path: Path) -> None:
         "type": result.predictions.type,
         "source": result.data.table.name,
     }
-    with exit_on_write_error(path, "--save"), exit_on_user_error("--save"):
+    with errors.exit_on_write_error(path, "--save"), errors.exit_on_user_error("--save"):
         save(result.classifier, path, description=described)
 
 
-def _summary(result: _Result, files: dict[str, str], *, writes_rows: bool) -> RunSummary:
+def _summary(result: _Result, files: dict[str, str], *, writes_rows: bool) -> output.RunSummary:
+    from lowrankgcn.report.classification import without_nan
+
     data, classifier, predictions = result.data, result.classifier, result.predictions
-    columns, n_rows = data.columns, len(predictions.codes)
-    n_asked = int(predictions.unlabelled.sum())
-    kinds = Counter(columns.used.values())
-    kinds_text = ", ".join(f"{n} {_KINDS[kind]}" for kind, n in kinds.items())
-    shares: Counter[str] = Counter()
-    for row in classifier.selection_:
-        shares[row["architecture"]] += row["share"]
-    networks = [f"{name} {percent(share)}" for name, share in shares.most_common() if share > 0]
+    columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
+    kinds = Counter(_KINDS[kind] for kind in columns.used.values())
+    kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
     graph = _graph_line(classifier)
     facts = {
         "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
         f"{plural(len(columns.used), 'column')} used ({kinds_text})",
-        "target": f"{columns.target}: {plural(n_rows - n_asked, 'row')} labelled, "
-        f"{count(n_asked)} to classify",
+        "target": f"{columns.target}: {plural(n_labelled, 'row')} labelled, "
+        f"{count(n_rows - n_labelled)} to classify",
         "graph": graph,
-        "networks": ", ".join(networks),
+        "networks": output.networks_text(classifier.selection_),
     }
     notes = data.ignored_notes()
     if data.binned:
         notes.append("numbers are binned, because some cells are empty")
     if writes_rows:
         notes += predictions.renamed_notes(data.table.frame.columns)
-    from lowrankgcn.report.classification import without_nan
-
     more: dict[str, Any] = {
         "table": data.table.name,
         "target": columns.target,
         "seed": classifier.random_state,
         "rows": n_rows,
-        "labelled": n_rows - n_asked,
+        "labelled": n_labelled,
         "columns": dict(columns.used),
         "left_out": dict(columns.left_out),
         "graph": graph,
         "selection": [without_nan(row) for row in classifier.selection_],
-        "validation": None if result.validation is None else dataclasses.asdict(result.validation),
+        "validation": None if result.validation is None else asdict(result.validation),
     }
-    return RunSummary(facts, predictions, notes, files, result.seconds, result.warnings, more)
+    return output.RunSummary(
+        facts, predictions, notes, files, result.seconds, result.warnings, more
+    )
 
 
 def _graph_line(classifier: GCNClassifier) -> str:
-    note = classifier.graph_.description
-    facts = {name: value for name, value in note.facts.items() if name != "rows"}
-    if facts.get("separate parts") == 1:
-        del facts["separate parts"]
-    return f"{note.name}: {', '.join(f'{number(value)} {name}' for name, value in facts.items())}"
+    graph = classifier.graph_.description
+    facts = [
+        f"{number(value)} {name}"
+        for name, value in graph.facts.items()
+        if name != "rows" and not (name == "separate parts" and value == 1)
+    ]
+    return f"{graph.name}: {', '.join(facts)}"

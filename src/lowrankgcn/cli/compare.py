@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,10 +86,12 @@ def compare(
         message = f"no method is available for this table: {reasons}"
         raise typer.BadParameter(message, param_hint="--methods")
     with bar(len(running) * splits * len(set(counts)), shown=not quiet) as advance:
+        finished = chain([0.0], repeat(1.0))  # each call comes before a fit
 
         def watch(count: int, split: int, method: Method) -> None:
             labels = f"{count} labels per class"
-            advance(f"split {split + 1} of {splits}, {labels}: {method.title}")
+            text = f"split {split + 1} of {splits}, {labels}: {method.title}"
+            advance(text, next(finished), True)
 
         result = runner.compare(
             data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch

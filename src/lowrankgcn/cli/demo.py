@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 import lowrankgcn
 from lowrankgcn._atomic import write_text
 from lowrankgcn._format import duration, percent, scientific
-from lowrankgcn.cli import options
+from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.app import app, command_line
-from lowrankgcn.cli.errors import exit_on_write_error, prepare_folder
-from lowrankgcn.cli.output import print_json, print_line
 from lowrankgcn.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -55,7 +50,7 @@ def demo(
     and low-rank kernels, classifies the nodes, and writes **DIR/report.html**, a page with figures
     that needs no network.
     """
-    prepare_folder(out)
+    errors.prepare_folder(out)
     begin = time.perf_counter()
     with progress("cars: hypergraph of a table", shown=not quiet):
         from lowrankgcn.cli import studies
@@ -76,79 +71,51 @@ def demo(
             command=command_line(context, without=("out", "as_json", "quiet")),
             seconds=seconds,
         )
-    with exit_on_write_error(out):
+    with errors.exit_on_write_error(out):
         write_text(path, page)
     if as_json:
-        print_json(
-            {
-                "seed": seed,
-                "note": _NOTE,
-                "studies": {study.name: study.numbers() for study in found},
-                "seconds": seconds,
-                "report": str(path),
-            }
-        )
+        document = {"seed": seed, "note": _NOTE, "seconds": seconds, "report": str(path)}
+        document["studies"] = {study.name: study.numbers() for study in found}
+        output.print_json(document)
         return
     console = Console(highlight=False, quiet=quiet)
     for study in found:
         _show(console, study)
     console.print(f"[dim]{_NOTE}[/dim]\n")
-    print_line(console, f"computed in {duration(seconds)}; figures and tables: {path}")
+    output.print_line(console, f"computed in {duration(seconds)}; figures and tables: {path}")
 
 
 def _show(console: Console, study: Study) -> None:
+    pairs, facts = study.pairs, dict(study.fact_texts)
+    if study.spectrum is not None:
+        facts["spectrum"] = study.spectrum_text
+        facts["largest residual"] = scientific(float(pairs.residuals.max()))
+    facts["eigensolver"] = f"{pairs.method}, {pairs.rank} eigenpairs"
+    times = ", ".join(f"{step} {duration(value)}" for step, value in study.seconds.items())
     console.print(f"[bold]{escape(study.title)}[/bold]")
-    console.print(_facts(study))
+    output.print_facts(console, facts | {"time": times}, width=22)
     if study.spectrum is None:
         titles = ("index", "eigenvalue", "residual")
-        console.print(_table(titles, study.eigenvalue_rows, right=(0, 1, 2)))
+        console.print(output.text_table(titles, study.eigenvalue_rows, (0, 1, 2)))
     exact = any(kernel.full_rank_form for kernel in study.kernels)
-    header = ("filter", "rank", "truncation error", "φ cut", *(["exact form"] if exact else []))
+    header = ["filter", "rank", "truncation error", "φ cut", "exact form"]
     rows = [
-        (kernel.filter, str(kernel.rank), kernel.error_text, kernel.cut_text)
-        + ((kernel.full_rank_form or "",) if exact else ())
+        [kernel.filter, str(kernel.rank), kernel.error_text, kernel.cut_text]
+        + ([kernel.full_rank_form or ""] if exact else [])
         for kernel in study.kernels
     ]
-    console.print(_table(header, rows, right=(1, 2, 3)))
+    console.print(output.text_table(header if exact else header[:-1], rows, (1, 2, 3)))
     for target in study.targets:
         name, share = target.largest_class
         console.print(
-            f"  [bold]GCNClassifier, {target.n_labels} labels: {percent(target.accuracy)} of the "
+            f"[bold]GCNClassifier, {target.n_labels} labels: {percent(target.accuracy)} of the "
             "other rows correct[/bold]"
         )
-        console.print(
-            f"    target {escape(target.name)}; balanced accuracy "
-            f"{percent(target.balanced_accuracy)}; always predicting {escape(name)} "
-            f"{percent(share)}",
-            soft_wrap=True,
+        output.print_line(
+            console,
+            f"  target {target.name}; balanced accuracy {percent(target.balanced_accuracy)}; "
+            f"always predicting {name} {percent(share)}",
         )
     for text in study.warnings:
-        console.print(f"  [yellow]warning:[/yellow] {escape(text)}", soft_wrap=True)
+        output.print_line(console, f"warning: {text}")
     console.print()
-
-
-def _facts(study: Study) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim")
-    table.add_column()
-    pairs = study.pairs
-    facts = study.fact_texts
-    if study.spectrum is not None:
-        facts.append(("spectrum", study.spectrum_text))
-        facts.append(("largest residual", scientific(float(pairs.residuals.max()))))
-    facts.append(("eigensolver", f"{pairs.method}, {pairs.rank} eigenpairs"))
-    times = ", ".join(f"{step} {duration(value)}" for step, value in study.seconds.items())
-    for name, text in [*facts, ("time", times)]:
-        table.add_row(f"  {name}", escape(text))
-    return table
-
-
-def _table(
-    header: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: tuple[int, ...]
-) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1))
-    for column, title in enumerate(header):
-        table.add_column(title, justify="right" if column in right else "left")
-    for row in rows:
-        table.add_row(*row)
-    return table

@@ -65,15 +65,13 @@ def prefix_errors(name: str | os.PathLike[str]) -> Iterator[None]:
         raise ValueError(f"{name}: {error}") from None
 
 
-def check_writable(files: Mapping[str, Path | None], *, dash: bool = False) -> None:
+def check_writable(files: Mapping[str, Path | None]) -> None:
     """Check before the work that files can be written.
 
     Parameters
     ----------
     files : mapping from option to path
-        None is skipped.
-    dash : bool
-        Whether "-" is allowed for ``--out``.
+        None is skipped; "-" is allowed for ``--out`` only.
 
     Raises
     ------
@@ -81,7 +79,7 @@ def check_writable(files: Mapping[str, Path | None], *, dash: bool = False) -> N
         If a path is a folder, or its folder is missing or not writable.
     """
     for option, path in files.items():
-        if path is None or (dash and option == "--out" and str(path) == "-"):
+        if path is None or (option == "--out" and str(path) == "-"):
             continue
         if str(path) == "-":
             raise typer.BadParameter("expected a file, got '-'", param_hint=option)

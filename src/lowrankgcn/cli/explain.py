@@ -9,10 +9,8 @@ import typer
 from rich.console import Console
 
 from lowrankgcn._format import plural
-from lowrankgcn.cli import options
+from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.app import app
-from lowrankgcn.cli.errors import exit_on_user_error, prefix_errors
-from lowrankgcn.cli.output import print_json, print_line
 from lowrankgcn.cli.progress import progress
 from lowrankgcn.files import read_file
 
@@ -34,7 +32,7 @@ def explain(
     model: options.ModelFile,
     table: options.TableArgument,
     row: options.RowNumbers,
-    by: options.By = options.ExplainBy.AUTO,
+    by: options.By = options.ExplainBy.auto,
     top: options.Top = 10,
     encoding: options.Encoding = None,
     as_json: options.AsJson = False,
@@ -46,7 +44,7 @@ def explain(
     labelled rows: positive ones support the class, negative ones the second class.
     """
     with progress("reading", shown=True):
-        with exit_on_user_error():
+        with errors.exit_on_user_error():
             from lowrankgcn.cli.models import load_model
 
             classifier, columns = load_model(model)
@@ -55,31 +53,24 @@ def explain(
         if max(row) > rows:
             message = f"{file.name} has {plural(rows, 'row')}, there is no row {max(row)}"
             raise typer.BadParameter(message, param_hint="--row")
-        with exit_on_user_error(), prefix_errors(file.name):
+        with errors.exit_on_user_error(), errors.prefix_errors(file.name):
             chosen = file.frame.iloc[[number - 1 for number in row]]
             features = columns.features(chosen, decimal=file.decimal)
-    with progress("explaining", shown=True), exit_on_user_error():
+    with progress("explaining", shown=True), errors.exit_on_user_error():
         found = classifier.explain(features, by=by.value)
     explained = [replace(one, row=number - 1) for one, number in zip(found, row, strict=True)]
     source = classifier.description_.get("source")
     source = source if isinstance(source, str) else None
     if as_json:
-        print_json(
-            {
-                "model": str(model),
-                "table": file.name,
-                "learned_from": source,
-                "by": found.by,
-                "rows": [_document(one, top) for one in explained],
-            }
-        )
+        document = {"model": str(model), "table": file.name, "learned_from": source, "by": found.by}
+        output.print_json(document | {"rows": [_document(one, top) for one in explained]})
         return
     console = Console(highlight=False)
     for one in explained:
         for text in one.lines(found.by, top, first=1):
-            print_line(console, text)
+            output.print_line(console, text)
     if found.by == "rows":
-        print_line(console, f"labelled rows are those of {source or 'the training table'}")
+        output.print_line(console, f"labelled rows are those of {source or 'the training table'}")
 
 
 def _document(one: ExplainedRow, top: int) -> dict[str, Any]:

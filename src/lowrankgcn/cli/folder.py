@@ -15,21 +15,13 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from lowrankgcn._format import percent
-from lowrankgcn.cli.errors import (
-    check_distinct,
-    check_writable,
-    collect_warnings,
-    exit_on_user_error,
-    exit_on_write_error,
-)
-from lowrankgcn.cli.output import print_facts, print_json, print_warnings
+from lowrankgcn._format import duration
+from lowrankgcn.cli import errors, output
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names
 from lowrankgcn.estimators import GCNClassifier
 from lowrankgcn.estimators import save as save_model
-from lowrankgcn.estimators.labels import labelled_cells
 
 __all__ = ["classify_folder"]
 
@@ -59,50 +51,46 @@ def classify_folder(
     shown, watch = not quiet, Stopwatch()
     files: dict[str, str] = {}
     with _client(scheduler, workers):
-        with exit_on_user_error():
+        with errors.exit_on_user_error():
             frame, features, integers = _read(table, target, drop)
         classifier = GCNClassifier(**settings)
-        with progress("fitting", shown=shown), exit_on_user_error(), collect_warnings() as warned:
-            column = frame[target]
-            # Blank texts are empty cells, as in a file.
-            labels = column.map_partitions(_read_labels, integers, meta=(column.name, object))
-            classifier.fit(features, labels)
-        print_warnings(warned, shown=shown)
+        with progress("fitting", shown=shown), errors.exit_on_user_error():
+            with errors.collect_warnings() as warned:
+                meta = (target, object)
+                labels = frame[target].map_partitions(_read_labels, integers, meta=meta)
+                classifier.fit(features, labels)
+        output.print_warnings(warned, shown=shown)
         watch.seconds |= classifier.timings_
         with progress("writing", shown=shown), watch.timing("writing"):
             if out is not None:
-                with exit_on_write_error(out):
+                with errors.exit_on_write_error(out):
                     _write(frame, target, classifier, integers, probabilities, out)
                 files["written"] = str(out)
             if save is not None:
-                with exit_on_write_error(save, "--save"), exit_on_user_error("--save"):
-                    save_model(classifier, save, fitted_rows=False)
+                with errors.exit_on_write_error(save, "--save"):
+                    with errors.exit_on_user_error("--save"):
+                        save_model(classifier, save, fitted_rows=False)
                 files["model"] = str(save)
-    networks = [
-        f"{row['architecture']} {percent(row['share'])}"
-        for row in classifier.selection_
-        if row["share"] > 0
-    ]
     facts: dict[str, Any] = {
         "table": str(table),
         "target": target,
         "rows": int(classifier.graph_.n_nodes),
         "graph": repr(classifier.graph_),
-        "networks": ", ".join(networks),
+        "networks": output.networks_text(classifier.selection_),
         **files,
     }
     if as_json:
         more = {"seed": settings["random_state"], "seconds": watch.seconds, "warnings": warned}
-        print_json(facts | more, version=False)
+        output.print_json(facts | more, version=False)
         return
-    times = ", ".join(f"{step} {value:.1f} s" for step, value in watch.seconds.items())
-    print_facts(Console(highlight=False, quiet=quiet), facts | {"time": times})
+    times = ", ".join(f"{step} {duration(taken)}" for step, taken in watch.seconds.items())
+    output.print_facts(Console(highlight=False, quiet=quiet), facts | {"time": times})
 
 
 def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
-    check_writable({"--save": save})
+    errors.check_writable({"--save": save})
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
-    check_distinct({"--out": out, "--save": save}, parts)
+    errors.check_distinct({"--out": out, "--save": save}, parts)
     message = ""
     if out is None:
         message = "" if save is not None else "name a new folder for the rows"
@@ -124,28 +112,23 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
     if scheduler is None and workers is None:
         yield
         return
-    from distributed import Client, LocalCluster
+    from distributed import Client
 
+    address: dict[str, Any] = {"address": scheduler, "timeout": 10}
+    if scheduler is None:
+        address = {"n_workers": workers, "threads_per_worker": 1}
+        # Any free port for the dashboard; no log of workers that end slowly.
+        address |= {"dashboard_address": ":0", "silence_logs": logging.ERROR}
     with ExitStack() as stack:
-        # The command reports failures in one line; Dask must not log its own view of them.
+        # The command reports failures in one line; Dask must not log them as well.
         stack.callback(logging.disable, logging.root.manager.disable)
         logging.disable(logging.ERROR)
-        if scheduler is not None:
-            try:
-                stack.enter_context(Client(scheduler, timeout=10))
-            except (OSError, TimeoutError, ValueError) as error:
-                first = " ".join(str(error).split())
-                message = f"no Dask scheduler at {scheduler}: {first}"
-                raise typer.BadParameter(message, param_hint="--scheduler") from None
-        else:
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                dashboard_address=":0",  # any free port
-                silence_logs=logging.ERROR,  # of workers that end slowly
-            )
-            stack.enter_context(cluster)
-            stack.enter_context(Client(cluster))
+        try:
+            stack.enter_context(Client(**address))
+        except (OSError, TimeoutError, ValueError) as error:
+            message = f"no connection to Dask: {' '.join(str(error).split())}"
+            option = "--workers" if scheduler is None else "--scheduler"
+            raise typer.BadParameter(message, param_hint=option) from None
         yield
 
 
@@ -166,8 +149,8 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool
 
 
 def _read_labels(column: pd.Series, integers: bool) -> pd.Series:
-    """Return labels as objects, None for empty cells; pandas reads integers with gaps as floats."""
-    if integers:
+    """Return labels as objects, None for empty cells and blank texts, as in a file."""
+    if integers:  # pandas reads integers with gaps as floats
         cells = column.astype("Int64").astype(object)
         return cells.where(cells.notna(), None)
     cells = column.astype(object)
@@ -208,10 +191,8 @@ def _add_predictions(
     each_class: bool,
 ) -> pd.DataFrame:
     integers = kind == "int64"
-    index, given = labelled_cells(_read_labels(block[target], integers))
-    labels = np.full(len(block), None, dtype=object)
-    labels[index] = [str(label) for label in given.tolist()]
-    predictions = Predictions.from_labels(classes, shares, pd.Series(labels), kind)
+    labels = _read_labels(block[target], integers).map(str, na_action="ignore")
+    predictions = Predictions.from_labels(classes, shares, labels, kind)
     rows = block.reset_index(drop=True)
     if integers:  # the same type in all files, with or without missing cells
         rows[target] = rows[target].astype("Int64")

@@ -1,12 +1,15 @@
-"""Output of the commands: lines, tables and JSON documents."""
+"""Output of the commands: lines, tables, files and JSON documents."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, final
 
+import pandas as pd
 import typer
 from rich import box
 from rich.console import Console
@@ -15,9 +18,20 @@ from rich.table import Table
 
 import lowrankgcn
 from lowrankgcn._format import duration, percent
+from lowrankgcn.cli.errors import exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
+from lowrankgcn.files import TableFile, write_file
 
-__all__ = ["RunSummary", "print_facts", "print_json", "print_line", "print_warnings"]
+__all__ = [
+    "RunSummary",
+    "networks_text",
+    "print_facts",
+    "print_json",
+    "print_line",
+    "print_warnings",
+    "text_table",
+    "write_table",
+]
 
 
 def print_line(console: Console, text: str) -> None:
@@ -25,10 +39,10 @@ def print_line(console: Console, text: str) -> None:
     console.print(text, soft_wrap=True, markup=False, highlight=False)
 
 
-def print_facts(console: Console, facts: Mapping[str, Any]) -> None:
-    """Print names with values, one pair per line."""
+def print_facts(console: Console, facts: Mapping[str, Any], *, width: int = 12) -> None:
+    """Print names, in a column of the given width, with values, one pair per line."""
     for name, value in facts.items():
-        print_line(console, f"{name:<12}{value}")
+        print_line(console, f"{name:<{width}}{value}")
 
 
 def print_json(document: Mapping[str, Any], *, err: bool = False, version: bool = True) -> None:
@@ -41,6 +55,39 @@ def print_warnings(texts: Sequence[str], *, shown: bool) -> None:
     """Print warnings to standard error."""
     for text in texts if shown else ():
         typer.echo(f"warning: {text}", err=True)
+
+
+def text_table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numeric: Collection[int] = (),
+    **style: Any,
+) -> Table:
+    """Arrange texts in columns; the columns with the positions `numeric` are right-aligned."""
+    table = Table(box=box.SIMPLE_HEAD, **style)
+    for position, title in enumerate(header):
+        side: Any = "right" if position in numeric else "left"
+        table.add_column(escape(title), justify=side, no_wrap=side == "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
+
+
+def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
+    """Write a table in the format of its source; None prints it as text. Return the new file."""
+    path = out or Path("-")
+    format = "csv" if out is None and source.format == "parquet" else source.format
+    with exit_on_write_error(path):
+        write_file(frame, path, format, delimiter=source.delimiter)
+    return {} if str(path) == "-" else {"written": str(path)}
+
+
+def networks_text(selection: Sequence[Mapping[str, Any]]) -> str:
+    """Return the architectures with their shares in the prediction, the largest first."""
+    shares: Counter[str] = Counter()
+    for row in selection:
+        shares[row["architecture"]] += row["share"]
+    return ", ".join(f"{name} {percent(share)}" for name, share in shares.most_common() if share)
 
 
 @final
@@ -84,16 +131,15 @@ class RunSummary:
         }
 
     def _class_table(self) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-        table.add_column("class")
-        given = self.predictions.given is not None
-        for title in [*(["given"] if given else []), "predicted", "mean probability"]:
-            table.add_column(title, justify="right")
+        header = ["class", "given", "predicted", "mean probability"]
+        rows = []
         for name, counts in self.predictions.counts().items():
             mean = counts["mean_probability"]
-            cells = [str(counts["predicted"]), "–" if mean is None else percent(mean)]
-            table.add_row(escape(name), *([str(counts["given"])] if given else []), *cells)
-        missing = self.predictions.n_missing
-        if missing:
-            table.add_row("[dim]none[/dim]", *(["–"] if given else []), str(missing), "–")
-        return table
+            share = "–" if mean is None else percent(mean)
+            rows.append([name, str(counts["given"]), str(counts["predicted"]), share])
+        if self.predictions.n_missing:
+            rows.append(["none", "–", str(self.predictions.n_missing), "–"])
+        if self.predictions.given is None:
+            for row in (header, *rows):
+                del row[1]
+        return text_table(header, rows, (1, 2, 3), pad_edge=False, show_edge=False)

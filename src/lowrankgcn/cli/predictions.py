@@ -17,9 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lowrankgcn.files import TableFile
-
-__all__ = ["Predictions", "arrow_type"]
+__all__ = ["Predictions"]
 
 _DIGITS = 6  # of probabilities
 
@@ -76,6 +74,12 @@ class Predictions:
             return np.ones(len(self.shares), bool)
         return self.given < 0
 
+    def at(self, row: int) -> tuple[str | None, float | None]:
+        """Return the class of a row and its probability, None without a prediction."""
+        if self.codes[row] < 0:
+            return None, None
+        return str(self.classes[self.codes[row]]), float(self.probabilities[row])
+
     @property
     def n_missing(self) -> int:
         """Number of rows without a prediction."""
@@ -87,13 +91,9 @@ class Predictions:
         for position, name in enumerate(self.classes):
             own = self.codes == position
             found = own & self.unlabelled
-            counts[str(name)] = {
-                "given": int((own & ~self.unlabelled).sum()),
-                "predicted": int(found.sum()),
-                "mean_probability": float(np.mean(self.probabilities[found]))
-                if found.any()
-                else None,
-            }
+            mean = float(self.probabilities[found].mean()) if found.any() else None
+            n_given, n_found = int((own & ~self.unlabelled).sum()), int(found.sum())
+            counts[str(name)] = dict(given=n_given, predicted=n_found, mean_probability=mean)
         return counts
 
     def names(self, columns: Any, *, each_class: bool = False) -> dict[str, str]:
@@ -136,9 +136,3 @@ class Predictions:
             for position, name in enumerate(self.classes):
                 added[names[f"probability_{name}"]] = np.round(self.shares[:, position], _DIGITS)
         return pd.concat([frame, pd.DataFrame(added, index=frame.index)], axis=1)
-
-
-def arrow_type(table: TableFile, column: str) -> str | None:
-    """Return the Arrow type of an integer or boolean column, None for other columns."""
-    kind = table.frame[column].dtype.pyarrow_dtype
-    return str(kind) if pa.types.is_integer(kind) or pa.types.is_boolean(kind) else None

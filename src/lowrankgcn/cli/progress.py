@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.progress import (
     BarColumn,
-    MofNCompleteColumn,
     Progress,
     SpinnerColumn,
     TaskProgressColumn,
@@ -22,71 +21,47 @@ from rich.progress import (
 
 from lowrankgcn._progress import listening
 
-__all__ = ["Stopwatch", "bar", "measured_bar", "progress"]
+__all__ = ["Stopwatch", "bar", "progress"]
 
 _TEXT = TextColumn("{task.description}", markup=False)
 _WINDOW = 600.0  # seconds; steps of different length alternate, so average over many of them
 
 
-@contextmanager
-def _bars(*columns: Any, shown: bool) -> Iterator[Progress | None]:
-    """Show progress on standard error if that is a terminal; yield None otherwise."""
+def _bars(*columns: Any, shown: bool) -> Progress:
+    """Return a progress display on standard error, silent unless that is a terminal."""
     console = Console(stderr=True)
-    if not (shown and console.is_terminal):
-        yield None
-        return
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=_WINDOW) as bars:
-        yield bars
+    console.quiet = not (shown and console.is_terminal)
+    return Progress(
+        *columns,
+        console=console,
+        transient=True,
+        speed_estimate_period=_WINDOW,
+        disable=console.quiet,
+    )
 
 
 @contextmanager
 def progress(text: str, *, shown: bool) -> Iterator[None]:
     """Show the current step of the library, at first `text`, and a bar of it."""
     with _bars(SpinnerColumn(), _TEXT, BarColumn(), TimeElapsedColumn(), shown=shown) as bars:
-        if bars is None:
-            yield
-            return
         task = bars.add_task(text, total=None)
 
         def show(step: str, done: int, total: int) -> None:
             bars.update(task, description=step, completed=done, total=total or None)
 
-        with listening(show):
+        with listening(None if bars.disable else show):
             yield
 
 
 @contextmanager
-def bar(total: int, *, shown: bool) -> Iterator[Callable[[str], None]]:
-    """Show a bar with the remaining time; call the yielded function before each step."""
-    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TimeRemainingColumn(), _TEXT)
-    with _bars(*columns, shown=shown) as bars:
-        if bars is None:
-            yield lambda text: None
-            return
-        task = bars.add_task("", total=total)
-        steps = 0
-
-        def advance(text: str) -> None:
-            nonlocal steps
-            bars.update(task, description=text, completed=steps)
-            steps += 1
-
-        yield advance
-
-
-@contextmanager
-def measured_bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float, bool], None]]:
-    """Show a bar with the remaining time; call the yielded function after each piece of work.
+def bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float, bool], None]]:
+    """Show a bar with the remaining time; call the yielded function for each piece of work.
 
     Its arguments are a text, the size of the piece in units of `total`, and whether it was computed
-    now. Pieces that were computed before reduce the total, because they say nothing about the
-    remaining time.
+    now. Pieces that were computed before reduce the total, because their time is not known.
     """
     columns = (BarColumn(bar_width=24), TaskProgressColumn(), TimeRemainingColumn(), _TEXT)
     with _bars(*columns, shown=shown) as bars:
-        if bars is None:
-            yield lambda text, size, fresh: None
-            return
         task = bars.add_task("", total=total)
         lock = Lock()
 

@@ -26,7 +26,7 @@ from lowrankgcn.cli.errors import (
     prepare_folder,
 )
 from lowrankgcn.cli.output import print_line
-from lowrankgcn.cli.progress import measured_bar
+from lowrankgcn.cli.progress import bar
 
 if TYPE_CHECKING:
     from lowrankgcn.experiments.reproduction.results import Results
@@ -47,7 +47,7 @@ _WIDE = 120  # columns of a terminal that shows all columns of the tables
 
 @app.command(epilog=_EXAMPLES)
 def reproduce(
-    what: options.What = options.PaperTable.ALL,
+    what: options.What = options.PaperTable.all,
     runs: options.Runs = 100,
     seed: options.Seed = 0,
     out: options.ReproductionFolder = Path("reproduction"),
@@ -124,7 +124,7 @@ def _compute(names: tuple[str, ...], *, runs: int, seed: int, state: Path, shown
 
     jobs = plan([name for name in names if name != "filters"], runs)
     with (
-        measured_bar(sum(job.cost for job in jobs), shown=shown) as advance,
+        bar(sum(job.cost for job in jobs), shown=shown) as advance,
         exit_on_user_error(),
         exit_on_write_error(state),
     ):

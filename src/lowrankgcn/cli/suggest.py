@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import typer
 from numpy.typing import NDArray
-from rich import box
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from lowrankgcn._format import percent, plural
-from lowrankgcn.cli import options
+from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.app import app
-from lowrankgcn.cli.errors import (
-    check_distinct,
-    check_writable,
-    collect_warnings,
-    exit_on_user_error,
-    exit_on_write_error,
-)
-from lowrankgcn.cli.output import print_json, print_line, print_warnings
-from lowrankgcn.cli.predictions import Predictions, arrow_type
+from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import progress
 from lowrankgcn.cli.tables import LabelledTable, read_labelled_table
-from lowrankgcn.files import write_file
 
 __all__ = ["suggest"]
 
@@ -51,7 +38,7 @@ def suggest(
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
-    graph: options.Graph = options.GraphName.AUTO,
+    graph: options.Graph = options.GraphName.auto,
     encoding: options.Encoding = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
@@ -59,141 +46,108 @@ def suggest(
 ) -> None:
     """Suggest rows to label next, the most informative first.
 
-    A label of these rows reduces the uncertainty of the other rows most: they are spread over the
+    Labels of these rows reduce the uncertainty of the other rows most: the rows are spread over the
     table and are not outliers. The table may have no labels yet. Rows are counted from 1, without
     the header.
     """
-    check_writable({"--out": out}, dash=True)
-    check_distinct({"--out": out}, {"the table": table})
+    errors.check_writable({"--out": out})
+    errors.check_distinct({"--out": out}, {"the table": table})
     shown, to_stdout = not quiet, str(out) == "-"
-    with progress("reading", shown=shown), exit_on_user_error():
+    with progress("reading", shown=shown), errors.exit_on_user_error():
         data = read_labelled_table(
-            table,
-            target,
-            drop=drop,
-            categorical=categorical,
-            numeric=numeric,
-            encoding=encoding,
-            graph=graph.value,
-            few_labels=True,
+            table, target, drop, categorical, numeric, encoding, graph.value, few_labels=True
         )
     free = len(data.labels) - data.n_labelled
     if free < count:
         message = f"{data.table.name} has {plural(free, 'row')} without a label"
         raise typer.BadParameter(f"{message}, fewer than {count}", param_hint="-k")
-    with progress("fitting", shown=shown), exit_on_user_error():
-        found = _suggest(data, count, seed)
-    print_warnings(found.warnings, shown=shown)
+    with progress("fitting", shown=shown), errors.exit_on_user_error():
+        with errors.collect_warnings() as warned:
+            rows, predictions = _suggest(data, count, seed)
+    output.print_warnings(warned, shown=shown)
     if out is not None:
-        with exit_on_write_error(out):
-            write_file(_rows(data, found), out, data.table.format, delimiter=data.table.delimiter)
+        output.write_table(_numbered(data.table.frame, rows, predictions), out, data.table)
+    suggested = [_suggestion(data, row, predictions) for row in rows.tolist()]
     if as_json:
-        print_json(_document(data, found), err=to_stdout)
+        document = {
+            "table": data.table.name,
+            "target": data.columns.target,
+            "labelled": data.n_labelled,
+            "classes": data.n_classes,
+            "left_out": dict(data.columns.left_out),
+            "rows": suggested,
+            "warnings": warned,
+        }
+        output.print_json(document, err=to_stdout)
         return
     console = Console(highlight=False, quiet=quiet, stderr=to_stdout)
-    _show(console, data, found)
+    _show(console, data, suggested, with_predictions=predictions is not None)
     if out is not None and not to_stdout:
-        print_line(console, f"written to {out}")
+        output.print_line(console, f"written to {out}")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Suggestions:
-    """Suggested rows and, with two or more classes, predictions for all rows."""
-
-    rows: NDArray[np.intp]
-    predictions: Predictions | None
-    warnings: list[str]
-
-    def guess(self, row: int) -> tuple[str | None, float | None]:
-        """Return the predicted class of a row and its probability."""
-        found = self.predictions
-        if found is None or found.codes[row] < 0:
-            return None, None
-        return str(found.classes[found.codes[row]]), float(found.probabilities[row])
-
-
-def _suggest(data: LabelledTable, count: int, seed: int) -> _Suggestions:
+def _suggest(
+    data: LabelledTable, count: int, seed: int
+) -> tuple[NDArray[np.intp], Predictions | None]:
+    """Return the suggested rows and, with two or more classes, predictions for all rows."""
     from lowrankgcn.estimators import GCNClassifier, first_rows
 
-    with collect_warnings() as warned:
-        if data.n_classes < 2:
-            rows = first_rows(
-                data.features,
-                count,
-                labelled=np.flatnonzero(data.labels.notna()),
-                graph=data.graph,
-                random_state=seed,
-            )
-            return _Suggestions(rows, None, warned)
-        classifier = GCNClassifier(graph=data.graph, random_state=seed)
-        classifier.fit(data.features, data.labels)
-        rows = classifier.suggest(count)
-    predictions = Predictions.from_labels(
-        classifier.classes_,
-        classifier.label_distributions_,
-        None,
-        arrow_type(data.table, data.columns.target),
-    )
-    return _Suggestions(rows, predictions, warned)
+    if data.n_classes < 2:
+        labelled = np.flatnonzero(data.labels.notna())
+        options: Any = {"labelled": labelled, "graph": data.graph, "random_state": seed}
+        return first_rows(data.features, count, **options), None
+    classifier = GCNClassifier(graph=data.graph, random_state=seed)
+    classifier.fit(data.features, data.labels)
+    shares = classifier.label_distributions_
+    return classifier.suggest(count), data.predictions(classifier.classes_, shares, None)
 
 
-def _rows(data: LabelledTable, found: _Suggestions) -> pd.DataFrame:
+def _numbered(
+    frame: pd.DataFrame, rows: NDArray[np.intp], predictions: Predictions | None
+) -> pd.DataFrame:
     """Return the rows as they were read, after their numbers and before predictions."""
-    frame = data.table.frame
-    if found.predictions is not None:
-        frame = found.predictions.added_to(frame)
+    frame = frame if predictions is None else predictions.added_to(frame)
     name = "row"
     while name in frame.columns:
         name += "_"
-    chosen = frame.iloc[found.rows]
-    return pd.concat([pd.Series(found.rows + 1, chosen.index, name=name), chosen], axis=1)
+    chosen = frame.iloc[rows]
+    return pd.concat([pd.Series(rows + 1, chosen.index, name=name), chosen], axis=1)
 
 
-def _document(data: LabelledTable, found: _Suggestions) -> dict[str, Any]:
-    rows = []
-    for row in found.rows.tolist():
-        guess, probability = found.guess(row)
-        values = {name: _text(data, row, name) for name in data.columns.used}
-        one = {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
-        rows.append(one)
-    return {
-        "table": data.table.name,
-        "target": data.columns.target,
-        "labelled": data.n_labelled,
-        "classes": data.n_classes,
-        "left_out": dict(data.columns.left_out),
-        "rows": rows,
-        "warnings": found.warnings,
-    }
+def _suggestion(data: LabelledTable, row: int, predictions: Predictions | None) -> dict[str, Any]:
+    guess, probability = (None, None) if predictions is None else predictions.at(row)
+    cells = {name: data.table.frame[name].iloc[row] for name in data.columns.used}
+    values = {name: None if pd.isna(cell) else str(cell) for name, cell in cells.items()}
+    return {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
 
 
-def _text(data: LabelledTable, row: int, name: str) -> str | None:
-    cell = data.table.frame[name].iloc[row]
-    return None if pd.isna(cell) else str(cell)
-
-
-def _show(console: Console, data: LabelledTable, found: _Suggestions) -> None:
+def _show(
+    console: Console,
+    data: LabelledTable,
+    suggested: list[dict[str, Any]],
+    *,
+    with_predictions: bool,
+) -> None:
     labels = "no labels yet"
     if data.n_labelled:
         classes = plural(data.n_classes, "class", "classes")
         labels = f"{plural(data.n_labelled, 'label')} of {classes}"
-    print_line(console, f"{data.table.name}: {plural(len(data.labels), 'row')}, {labels}")
-    for text in data.ignored_notes():
-        print_line(console, text)
+    for text in (
+        f"{data.table.name}: {plural(len(data.labels), 'row')}, {labels}",
+        *data.ignored_notes(),
+    ):
+        output.print_line(console, text)
     names = list(data.columns.used)[:_SHOWN]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("row", justify="right", no_wrap=True)
-    if found.predictions is not None:
-        table.add_column(f"{escape(data.columns.target)}?", overflow="fold")
-        table.add_column("probability", justify="right", min_width=len("probability"))
-    for name in names:
-        table.add_column(escape(name), overflow="fold")
-    for row in found.rows.tolist():
-        cells = [str(row + 1)]
-        if found.predictions is not None:
-            guess, probability = found.guess(row)
-            cells += ["–" if guess is None else escape(guess)]
-            cells += ["–" if probability is None else percent(probability)]
-        table.add_row(*cells, *(escape(_text(data, row, name) or "") for name in names))
-    console.print(table)
+    header = [
+        "row",
+        *([f"{data.columns.target}?", "probability"] if with_predictions else []),
+        *names,
+    ]
+    rows = []
+    for one in suggested:
+        probability = one["probability"]
+        guess = [one["prediction"] or "–", "–" if probability is None else percent(probability)]
+        cells = [one["values"][name] or "" for name in names]
+        rows.append([str(one["row"]), *(guess if with_predictions else []), *cells])
+    numeric = (0, 2) if with_predictions else (0,)
+    console.print(output.text_table(header, rows, numeric, pad_edge=False))

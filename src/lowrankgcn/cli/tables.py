@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 import pandas as pd
+import pyarrow as pa
 
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.errors import prefix_errors
+from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file
 from lowrankgcn.files.columns import read_texts
 
@@ -62,6 +64,12 @@ class LabelledTable:
         """Number of different labels."""
         return int(self.labels.nunique())
 
+    def predictions(self, classes: Any, shares: Any, labels: pd.Series | None) -> Predictions:
+        """Make predictions in the type of the target column, if that is integer or boolean."""
+        kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype
+        typed = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+        return Predictions.from_labels(classes, shares, labels, str(kind) if typed else None)
+
     def ignored_notes(self) -> list[str]:
         """Return why columns are ignored that the user did not drop."""
         return [
@@ -74,12 +82,12 @@ class LabelledTable:
 def read_labelled_table(
     path: Path,
     target: str,
-    *,
     drop: Sequence[str] | None,
     categorical: Sequence[str] | None,
     numeric: Sequence[str] | None,
     encoding: str | None,
     graph: str,
+    *,
     few_labels: bool = False,
 ) -> LabelledTable:
     """Read a table and choose its columns; options are those of the commands.
