@@ -19,6 +19,7 @@ from sklearn.datasets import load_iris
 
 import lowrankgcn as lg
 from lowrankgcn.cli import output
+from lowrankgcn.cli.models import load_model
 from lowrankgcn.files import read_file
 from tests.cli.commands import call, installed
 
@@ -110,7 +111,7 @@ class TestInstalledCommand:
         assert "lowrankgcn classify /" in page
         classifier = lg.load(run[1] / "f.model")
         assert classifier.classes_.tolist() == ["setosa", "versicolor", "virginica"]
-        assert classifier.description_["columns"]["target"] == "kind"
+        assert load_model(run[1] / "f.model")[1].target == "kind"
 
     def test_nothing_else_is_written(self, run: Any) -> None:
         names = sorted(path.name for path in run[1].iterdir())
