@@ -74,7 +74,7 @@ def test_cars(quick: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     text = page.read_text("utf-8")
     assert text.startswith("# The paper, reproduced\n")
     assert "Written by `lowrankgcn reproduce cars --runs 2`" in text
-    assert text.count("\n| ") == 12
+    assert text.count("\n| ") == 2 + 11
     assert "### 3. Mushrooms, quadratic filter" in text
 
     # A second run uses the stored results.
@@ -199,22 +199,23 @@ def test_interrupted(tmp_path: Path) -> None:
 def test_progress_counts_what_is_left(
     quick: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[tuple[float, bool]] = []
+    steps: list[tuple[str, float, float]] = []
 
     @contextmanager
-    def watched(total: float, *, shown: bool) -> Iterator[Any]:
-        told.clear()
-        told.append((total, shown))
-        yield lambda text, size, fresh: told.append((size, fresh))
+    def watched(*, shown: bool) -> Iterator[Any]:
+        assert shown
+        yield lambda *step: steps.append(step)
 
     monkeypatch.setattr(command, "bar", watched)
     arguments = ["reproduce", "cars", "--runs", "1", "--out", str(tmp_path), "--json"]
-    for fresh in (True, False):
-        assert call(*arguments) == 0
-        (total, shown), *pieces = told
-        assert shown
-        assert sum(size for size, _ in pieces) == pytest.approx(total)
-        assert {new for size, new in pieces if size} == {fresh}
+    assert call(*arguments) == 0
+    (total,) = {total for _, _, total in steps}
+    assert steps[-1][1] == pytest.approx(total)
+    assert [done for _, done, _ in steps] == sorted(done for _, done, _ in steps)
+    assert steps[-1][0].startswith("cars: R-GCN")
+    steps.clear()
+    assert call(*arguments) == 0
+    assert steps == [("", 0, 0)]  # nothing is left
 
 
 def test_links_resolve_and_nothing_is_loaded(html: str) -> None:

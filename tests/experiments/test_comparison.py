@@ -22,10 +22,9 @@ from lowrankgcn.experiments.comparison import methods as registry
 from lowrankgcn.experiments.comparison.hypernets import hyperedges
 from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose
 from lowrankgcn.experiments.comparison.runner import check_counts, compare, draw_labels
-from lowrankgcn.experiments.comparison.summary import as_document, summarise
+from lowrankgcn.experiments.comparison.summary import as_document, as_markdown, summarise
 from lowrankgcn.experiments.comparison.task import ComparisonTask, file_task, load_task, make_task
-from lowrankgcn.experiments.comparison.text import as_markdown
-from lowrankgcn.experiments.statistics import interval, mean_ranks
+from lowrankgcn.experiments.statistics import interval
 from lowrankgcn.files import read_file
 
 
@@ -140,10 +139,11 @@ class TestSplits:
         whole, again = (compare(task, methods, counts=(3, 6), splits=2, seed=4) for _ in "ab")
         part = compare(task, choose(["svc"]), counts=(6,), splits=2, seed=4)
         other = compare(task, methods, counts=(3, 6), splits=2, seed=5)
-        accuracies = whole.values("accuracy")
-        assert (part.values("accuracy")[0, :, 0] == accuracies[1, :, 1]).all()
-        assert (again.values("accuracy") == accuracies).all()
-        assert (other.values("accuracy") != accuracies).any()
+        fits = whole.fits
+        same = (fits["method"] == "svc") & (fits["labels_per_class"] == 6)
+        assert part.fits["accuracy"].tolist() == fits["accuracy"][same].tolist()
+        assert (again.fits["accuracy"] == fits["accuracy"]).all()
+        assert (other.fits["accuracy"] != fits["accuracy"]).any()
 
     def test_order_decides_among_equal_neighbours(self) -> None:
         # Cars are sorted, and each has fifteen nearest neighbours of which nine are taken.
@@ -184,7 +184,8 @@ class TestFailures:
         result = compare(blobs(), methods, counts=(3, 5), splits=2)  # two of four fits fail
         failure = {"count": 5, "method": "new", "reason": "RuntimeError: no such luck"}
         assert result.failures == [failure | {"split": split} for split in (0, 1)]
-        assert np.isnan(result.values("accuracy")[1, :, 1]).all()
+        failed = result.fits["failure"].notna()
+        assert (result.fits["accuracy"].isna() == failed).all()
         assert result.warnings == {"new": {"UserWarning": {"fits": 4, "text": "careful"}}}
         document = as_document(result)
         assert document["results"][1]["methods"][1]["accuracy"] is None
@@ -215,13 +216,23 @@ class TestSummary:
     def test_differences_are_paired(self) -> None:
         methods = [replace(METHODS[0], classify=choose(["svc"])[0].classify), *choose(["logistic"])]
         result = compare(blobs(), methods, counts=(3,), splits=4)
-        first, second = result.values("accuracy")[0].T
+        first, second = result.fits["accuracy"].to_numpy().reshape(4, 2).T
         ours, other = summarise(result)[3]
-        assert (ours.accuracy, ours.half_width) == pytest.approx(interval(first))
-        assert math.isnan(ours.difference)
-        expected = interval(second - first)
-        assert (other.difference, other.difference_half_width) == pytest.approx(expected)
-        assert ours.rank + other.rank == 3
+        assert (ours["accuracy"], ours["half_width"]) == pytest.approx(interval(first))
+        assert math.isnan(ours["difference"])
+        found = other["difference"], other["difference_half_width"]
+        assert found == pytest.approx(interval(second - first))
+        assert ours["rank"] + other["rank"] == 3
+
+    def test_ranks_are_scipys(self) -> None:
+        result = compare(blobs(), choose(["logistic", "svc", "forest"]), counts=(3,), splits=4)
+        values = np.random.default_rng(0).integers(0, 4, 12) / 3
+        values[[1, 2]] = np.nan  # failed fits rank last
+        rows = summarise(replace(result, fits=result.fits.assign(accuracy=values)))[3]
+        known = np.nan_to_num(values, nan=-1.0).reshape(4, 3)
+        expected = rankdata(-known, axis=1).mean(axis=0)
+        assert [row["rank"] for row in rows] == pytest.approx(expected)
+        assert [row["failed"] for row in rows] == [0, 1, 1]
 
     def test_small_classes_are_named(self) -> None:
         task = blobs()
@@ -248,14 +259,6 @@ class TestStatistics:
         assert interval([0.5, math.nan]) == (0.5, pytest.approx(math.nan, nan_ok=True))
         assert all(map(math.isnan, interval([math.nan])))
         assert interval([0.1, math.nan, 0.3]) == interval([0.1, 0.3])
-
-    def test_ranks_are_scipys(self) -> None:
-        values = np.random.default_rng(0).integers(0, 4, (50, 5)) / 3
-        expected = np.mean([rankdata(-row, method="average") for row in values], axis=0)
-        assert mean_ranks(values) == pytest.approx(expected)
-        assert mean_ranks(values).sum() == pytest.approx(15)
-        failures = [[math.nan, 0.0, 1.0], [0.5, math.nan, math.nan]]
-        assert mean_ranks(failures).tolist() == [2, 2.25, 1.75]
 
 
 def table() -> pd.DataFrame:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,22 +9,24 @@ from scipy import stats
 from lowrankgcn.experiments.reproduction.errata import ERRATA
 from lowrankgcn.experiments.reproduction.figures import draw_ranks
 from lowrankgcn.experiments.reproduction.grid import paper_rows, paper_tables
-from lowrankgcn.experiments.reproduction.results import collect
+from lowrankgcn.experiments.reproduction.page import render_reproduction
+from lowrankgcn.experiments.reproduction.results import Results, collect
 from lowrankgcn.experiments.reproduction.runner import Found, demonstrations, other_bases
 from lowrankgcn.experiments.reproduction.store import Entry
-from lowrankgcn.experiments.reproduction.text import outcome, short_cells, summary
-from lowrankgcn.experiments.reproduction.verdict import judge, spread
+from lowrankgcn.experiments.reproduction.text import cells, short_cells, summary
+from lowrankgcn.experiments.reproduction.verdict import judge
+from lowrankgcn.experiments.statistics import prediction_interval
 
 
 def test_rows_are_the_papers() -> None:
     counts = {table.name: len(table.rows) for table in paper_tables()}
     assert counts == {"spiral": 8, "cars": 11, "mushrooms": 11, "ranks": 20, "smoothers": 8}
     rows = paper_rows()
-    assert {row.published.runs for row in rows if row.naive} == {20}
-    assert {row.published.runs for row in rows if not row.naive} == {100}
+    assert {row.runs for row in rows if row.naive} == {20}
+    assert {row.runs for row in rows if not row.naive} == {100}
     assert sum(row.naive for row in rows) == 6
     # Sums of the printed columns, so that a slip of the pen in one figure shows.
-    sums = {t.name: round(sum(r.published.accuracy for r in t.rows), 4) for t in paper_tables()}
+    sums = {t.name: round(sum(r.accuracy for r in t.rows), 4) for t in paper_tables()}
     assert sums == {
         "spiral": 523.64,
         "cars": 644.15,
@@ -34,22 +34,22 @@ def test_rows_are_the_papers() -> None:
         "ranks": 1830.5075,
         "smoothers": 724.01,
     }
-    seconds = {t.name: round(sum(r.published.seconds for r in t.rows), 2) for t in paper_tables()}
+    seconds = {t.name: round(sum(r.total for r in t.rows), 2) for t in paper_tables()}
     assert seconds["spiral"] == 3526.72
     assert seconds["cars"] == 72.1
     assert seconds["mushrooms"] == 2402.96
     assert seconds["ranks"] == 159.5
     assert all(name in ERRATA for row in rows for name in row.errata)
-    assert [erratum.number for erratum in ERRATA.values()] == list(range(1, 10))
+    assert [erratum["number"] for erratum in ERRATA.values()] == list(range(1, 10))
 
 
 def test_the_interval_is_students() -> None:
     values = np.random.default_rng(0).uniform(0.5, 1.0, 12)
     verdict = judge(values, 70.0, 100)
     low, high = stats.ttest_1samp(100 * values, 0.0).confidence_interval(0.95)
-    half = verdict.half_width or 0.0
-    assert (verdict.mean - half, verdict.mean + half) == pytest.approx((low, high))
-    assert verdict.deviation == pytest.approx(100 * values.std(ddof=1))
+    mean, half = verdict["accuracy"], verdict["interval"]
+    assert (mean - half, mean + half) == pytest.approx((low, high))
+    assert verdict["deviation"] == pytest.approx(100 * values.std(ddof=1))
 
 
 def test_chance_is_that_of_both_means() -> None:
@@ -62,7 +62,7 @@ def test_chance_is_that_of_both_means() -> None:
 
     def beyond(figures: np.ndarray) -> np.ndarray:
         pairs = zip(ours, figures, strict=False)
-        return np.array([judge(a, b, runs).beyond_chance for a, b in pairs])
+        return np.array([judge(a, b, runs)["beyond_chance"] for a, b in pairs])
 
     assert beyond(published).reshape(groups, 58).any(axis=1).mean() <= 0.2
     assert beyond((published + 2 * error)[:100]).mean() < 0.2
@@ -77,87 +77,104 @@ def test_chance_and_tolerance_decide_together() -> None:
         (40.0, False, True),
     ):
         verdict = judge([0.899, 0.9, 0.901] * 20, published, 100)
-        assert (verdict.agrees, verdict.beyond_chance) == (agrees, beyond), published
+        assert (verdict["agrees"], verdict["beyond_chance"]) == (agrees, beyond), published
     single = judge([0.9], 90.5, 100)
-    assert single.half_width is None
-    assert single.agrees
-    assert not judge([0.9], 95.0, 100).agrees
+    assert single["interval"] is single["chance"] is None
+    assert single["agrees"]
+    assert not judge([0.9], 95.0, 100)["agrees"]
 
 
-def test_spread_is_a_prediction_interval() -> None:
+def test_prediction_interval_covers_the_next_value() -> None:
     generator = np.random.default_rng(2)
-    hits = [
-        spread(values[:-1]).covers(100 * values[-1])
-        for values in generator.normal(0.5, 0.02, (500, 9))
-    ]
+    hits = []
+    for values in generator.normal(0.5, 0.02, (500, 9)):
+        low, high = prediction_interval(values[:-1])
+        hits.append(low <= values[-1] <= high)
     assert 0.92 <= np.mean(hits) <= 0.98  # three standard errors
 
 
 def found_for(names: tuple[str, ...], **shares: float) -> Found:
     """Results in which every case has its published accuracy, but some filters have another."""
-    entry = Entry((0.5, 0.5, 0.5), setup=0.1, batch=0.3, alone=0.1)
+
+    def entry(*accuracies: float) -> Entry:
+        times = {"setup": 0.1, "batch": 0.3, "alone": 0.1, "naive_setup": 2, "naive_training": 9}
+        return Entry([0, 1, 2], list(accuracies), **times)
+
     entries = {}
     for table in paper_tables():
         if table.name not in names:
             continue
         for row in table.rows:
             case = row.case
-            share = shares.get(f"{case.network}_{case.filter}".replace("-", ""), None)
-            share = row.published.accuracy / 100 if share is None else share
-            entries[case] = replace(entry, accuracies=(share - 1e-4, share, share + 1e-4))
+            name = f"{case.network}_{case.filter}".replace("-", "")
+            share = shares.get(name, row.accuracy / 100)
+            entries[case] = entry(share - 1e-4, share, share + 1e-4)
             for k, other in enumerate(other_bases(case)):
-                entries[other] = replace(entry, accuracies=(share + (k - 4) * 1e-3,) * 3)
+                entries[other] = entry(*[share + (k - 4) * 1e-3] * 3)
         for cases in demonstrations(table.name).values():
             for case in cases:
                 value = 0.7009 if case.filter.startswith("mistyped") else 0.9 + 1e-3 * case.split
-                entries[case] = replace(entry, accuracies=(value,) * 3)
+                entries[case] = entry(value, value, value)
     return Found(entries=entries)
+
+
+def unexplained(results: Results) -> list[str]:
+    return [cells(row)[0] for row in results.rows if row["verdict"] == "differs"]
 
 
 @pytest.mark.paper
 def test_errata_explain_only_what_their_runs_show(mushroom_rows: object) -> None:
     found = found_for(("mushrooms",), GCN_quadratic=0.55, RGCN_linear=0.876, RGCN_quadratic=0.9)
     results = collect(("mushrooms",), found, runs=3, seed=0)
-    said = {r.row.label: r for r in results.rows}
-    assert said["GCN quadratic"].outcome == "differs, see erratum 3"
-    assert said["GCN (naive) quadratic"].explained == "quadratic"
-    assert said["R-GCN linear"].verdict.agrees
+    rows = {cells(row)[0]: row for row in results.rows}
+    assert rows["GCN quadratic"]["verdict"] == "differs, see erratum 3"
+    assert rows["GCN (naive) quadratic"]["explained_by"] == 3
+    assert rows["R-GCN linear"]["agrees"]
     # 81.05 % is out of reach of signs that give 89.6 to 90.3 %: nothing explains that.
-    assert said["R-GCN quadratic"].outcome == "differs"
-    assert "signs: 89.6 to 90.3" in outcome(said["R-GCN quadratic"])
-    assert results.unexplained == (said["R-GCN quadratic"],)
+    assert unexplained(results) == ["R-GCN quadratic"]
+    assert cells(rows["R-GCN quadratic"])[-1] == "differs (signs: 89.6 to 90.3)"
     text = summary(results)
-    assert text.startswith("8 of 11 rows agree with the published figure, 7 of them within chance")
-    assert "1 within 2 points" in text
-    assert "2 differ and have their erratum (number 3)" in text
-    assert "1 differ without one" in text
-    assert short_cells(said["GCN quadratic"])[-1] == "erratum 3"
-    demonstrated = {d.erratum for d in results.demonstrations}
-    assert {"rank", "quadratic", "signs", "training", "components", "formula"} == demonstrated
+    assert text.startswith(
+        "8 of 11 rows agree with the published figure: 7 within chance, 1 within"
+    )
+    assert "2 differ and are explained by errata (3)" in text
+    assert "1 differ without an explanation" in text
+    assert short_cells(rows["GCN quadratic"])[-1] == "erratum 3"
+    assert {"rank", "quadratic", "signs", "training", "components", "formula"} == {*results.shown}
 
 
 @pytest.mark.paper
 def test_the_mistyped_filter_must_give_the_figure(mushroom_rows: object) -> None:
     found = found_for(("mushrooms",), GCN_quadratic=0.55)
     (case,) = demonstrations("mushrooms")["quadratic"]
-    found.entries[case] = replace(found.entries[case], accuracies=(0.6, 0.6001, 0.6))
+    found.entries[case].accuracies = [0.6, 0.6001, 0.6]
     results = collect(("mushrooms",), found, runs=3, seed=0)
-    assert [r.row.case.filter for r in results.unexplained] == ["quadratic", "quadratic"]
+    assert unexplained(results) == ["GCN (naive) quadratic", "GCN quadratic"]
 
 
 def test_nothing_explains_wrong_cars() -> None:
     results = collect(("cars",), found_for(("cars",), LGCN_linear=0.5), runs=3, seed=0)
-    assert [r.row.label for r in results.unexplained] == ["L-GCN linear"]
+    assert unexplained(results) == ["L-GCN linear"]
+
+
+def test_signs_explain_the_spiral_only_within_their_range() -> None:
+    found = found_for(("spiral",), RGCN_linear=0.9)
+    row = next(row for row in collect(("spiral",), found, runs=3, seed=0).rows if not row["agrees"])
+    assert row["verdict"] == "differs, see erratum 4"
+    assert cells(row)[6] == "390 ms + 2.36 s"
 
 
 def test_exchanged_digits() -> None:
     results = collect(("ranks",), found_for(("ranks",)), runs=3, seed=0)
-    assert all(r.verdict.agrees for r in results.rows)
+    assert all(row["agrees"] for row in results.rows)
     for times in (False, True):
         assert draw_ranks(results.rows, times=times).startswith("<svg")
-    twenty = next(row.case for row in paper_rows() if "digits" in row.errata)
+    (twenty,) = (row.case for row in paper_rows() if "digits" in row.errata)
     found = found_for(("ranks",))
-    found.entries[twenty] = replace(found.entries[twenty], accuracies=(0.9350, 0.9351, 0.9352))
+    found.entries[twenty].accuracies = [0.9350, 0.9351, 0.9352]
     results = collect(("ranks",), found, runs=3, seed=0)
-    row = next(r for r in results.rows if r.row.case == twenty and r.row.case.network == "L-GCN")
-    assert row.outcome == "differs, see erratum 9"
+    (row,) = (row for row in results.rows if not row["agrees"])
+    assert row["verdict"] == "differs, see erratum 9"
+    page = render_reproduction(results, command="reproduce", filters=False)
+    assert 'differs, see <a href="#erratum-9">erratum 9</a></td>' in page
+    assert page.count("<svg") == 2

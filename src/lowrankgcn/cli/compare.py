@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from lowrankgcn._atomic import write_text
 from lowrankgcn.cli import options
@@ -22,13 +20,12 @@ from lowrankgcn.cli.errors import (
     exit_on_user_error,
     exit_on_write_error,
 )
-from lowrankgcn.cli.output import print_json
+from lowrankgcn.cli.output import print_json, text_table
 from lowrankgcn.cli.progress import bar, progress
 from lowrankgcn.cli.tables import column_names
 from lowrankgcn.files import read_file
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.comparison.methods import Method
     from lowrankgcn.experiments.comparison.runner import Comparison
     from lowrankgcn.experiments.comparison.task import ComparisonTask
 
@@ -42,6 +39,10 @@ lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv re
 
 lowrankgcn compare mushrooms --methods gcn,logistic,forest --markdown mushrooms.md
 """
+_EXPLANATION = (
+    "± half of a 95 % interval; difference: mean difference of accuracy to GCNClassifier on the "
+    "same split; time: median processor time of one fit and prediction."
+)
 
 
 @app.command(epilog=_EXAMPLES)
@@ -68,40 +69,26 @@ def compare(
     """
     counts = _counts(labels_per_class)
     with progress(f"reading {table}", shown=not quiet):
-        from lowrankgcn.experiments.comparison import methods as known
-        from lowrankgcn.experiments.comparison import runner, summary, task, text
+        from lowrankgcn.experiments.comparison import runner, summary, task
+        from lowrankgcn.experiments.comparison.methods import choose
 
         with exit_on_user_error("--methods"):
             keys = None if methods is None else [key.strip() for key in methods.split(",")]
-            chosen = known.choose(keys)
+            chosen = choose(keys)
         data = _task(table, target, tuple(drop or ()), encoding)
-    with exit_on_user_error("--labels-per-class"):
-        runner.check_counts(data.classes, counts)
     check_writable({"--csv": csv, "--markdown": markdown})
     inputs = {} if table in task.NAMES else {"the table": Path(table)}
     check_distinct({"--csv": csv, "--markdown": markdown}, inputs)
-    running = [method for method in chosen if method.obstacle(data) is None]
-    if not running:
-        reasons = "; ".join(f"{method.key}: {method.obstacle(data)}" for method in chosen)
-        message = f"no method is available for this table: {reasons}"
-        raise typer.BadParameter(message, param_hint="--methods")
-    with bar(len(running) * splits * len(set(counts)), shown=not quiet) as advance:
-        finished = chain([0.0], repeat(1.0))  # each call comes before a fit
-
-        def watch(count: int, split: int, method: Method) -> None:
-            labels = f"{count} labels per class"
-            text = f"split {split + 1} of {splits}, {labels}: {method.title}"
-            advance(text, next(finished), True)
-
+    with bar(shown=not quiet) as show, exit_on_user_error():
         result = runner.compare(
-            data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
+            data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=show
         )
     if csv is not None:
         with exit_on_write_error(csv, "--csv"):
             write_text(csv, result.fits.to_csv(index=False))
     if markdown is not None:
         with exit_on_write_error(markdown, "--markdown"):
-            write_text(markdown, text.as_markdown(result))
+            write_text(markdown, summary.as_markdown(result))
     if as_json:
         print_json(summary.as_document(result))
     elif not quiet:
@@ -138,29 +125,17 @@ def _task(
 
 
 def _show(console: Console, comparison: Comparison) -> None:
-    from lowrankgcn.experiments.comparison import text
-    from lowrankgcn.experiments.comparison.summary import summarise
+    from lowrankgcn.experiments.comparison import summary
 
-    console.print(f"[bold]{escape(text.heading(comparison))}[/bold]", soft_wrap=True)
-    for count, rows in summarise(comparison).items():
-        winner = text.best(rows)
-        table = Table(
-            box=box.SIMPLE_HEAD,
-            padding=(0, 1),
-            title=escape(text.subtitle(comparison, count)),
-            title_justify="left",
-            title_style="",
-        )
-        table.add_column(text.HEADER[0])
-        for name in text.HEADER[1:]:
-            table.add_column(name, justify="right", no_wrap=True)
+    console.print(f"[bold]{escape(summary.heading(comparison))}[/bold]", soft_wrap=True)
+    for count, rows in summary.summarise(comparison).items():
+        best = summary.winner(rows)
+        texts = []
         for row in rows:
-            texts = map(escape, text.cells(row, comparison.splits))
-            table.add_row(*texts, style="bold" if row is winner else None)
-        console.print(table)
-    explanation = (
-        "± half of a 95 % interval; difference: mean of accuracy minus that of GCNClassifier on "
-        "the same split; time: median processor time of one fit and prediction."
-    )
-    for line in (*text.remarks(comparison), explanation):
-        console.print(f"[dim]{escape(line)}[/dim]", soft_wrap=True)
+            bold = "bold" if row is best else ""
+            texts.append([Text(cell, bold) for cell in summary.cells(row, comparison.splits)])
+        title = escape(summary.subtitle(comparison, count))
+        style = {"title": title, "title_justify": "left", "title_style": "", "padding": (0, 1)}
+        console.print(text_table(summary.HEADER, texts, summary.NUMERIC, **style))
+    for remark in (*summary.remarks(comparison), _EXPLANATION):
+        console.print(f"[dim]{escape(remark)}[/dim]", soft_wrap=True)

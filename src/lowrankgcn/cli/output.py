@@ -15,6 +15,7 @@ from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 import lowrankgcn
 from lowrankgcn._format import duration, percent
@@ -59,7 +60,7 @@ def print_warnings(texts: Sequence[str], *, shown: bool) -> None:
 
 def text_table(
     header: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[str | Text]],
     numeric: Collection[int] = (),
     **style: Any,
 ) -> Table:
@@ -69,7 +70,7 @@ def text_table(
         side: Any = "right" if position in numeric else "left"
         table.add_column(escape(title), justify=side, no_wrap=side == "right", overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
     return table
 
 

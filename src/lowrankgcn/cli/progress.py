@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any
 
 from rich.console import Console
@@ -54,25 +53,19 @@ def progress(text: str, *, shown: bool) -> Iterator[None]:
 
 
 @contextmanager
-def bar(total: float, *, shown: bool) -> Iterator[Callable[[str, float, bool], None]]:
-    """Show a bar with the remaining time; call the yielded function for each piece of work.
+def bar(*, shown: bool) -> Iterator[Callable[[str, float, float], None]]:
+    """Show a bar with the remaining time.
 
-    Its arguments are a text, the size of the piece in units of `total`, and whether it was computed
-    now. Pieces that were computed before reduce the total, because their time is not known.
+    Call the yielded function with a text, the amount of work done, and the total amount.
     """
     columns = (BarColumn(bar_width=24), TaskProgressColumn(), TimeRemainingColumn(), _TEXT)
     with _bars(*columns, shown=shown) as bars:
-        task = bars.add_task("", total=total)
-        lock = Lock()
+        task = bars.add_task("", total=None)
 
-        def advance(text: str, size: float, fresh: bool) -> None:
-            nonlocal total
-            with lock:
-                total -= 0.0 if fresh else size
-                done = size if fresh else 0.0
-                bars.update(task, description=text, advance=done, total=total)
+        def show(text: str, done: float, total: float) -> None:
+            bars.update(task, description=text, completed=done, total=total)
 
-        yield advance
+        yield show
 
 
 class Stopwatch:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-import lowrankgcn
 from lowrankgcn._atomic import write_text
 from lowrankgcn.cli import options
 from lowrankgcn.cli.app import app
@@ -25,12 +22,11 @@ from lowrankgcn.cli.errors import (
     exit_on_write_error,
     prepare_folder,
 )
-from lowrankgcn.cli.output import print_line
+from lowrankgcn.cli.output import print_json, print_line, text_table
 from lowrankgcn.cli.progress import bar
 
 if TYPE_CHECKING:
     from lowrankgcn.experiments.reproduction.results import Results
-    from lowrankgcn.experiments.reproduction.runner import Job
 
 __all__ = ["reproduce"]
 
@@ -65,47 +61,58 @@ def reproduce(
     mushrooms are downloaded on first use.
     """
     _prepare(out, markdown)
-    from lowrankgcn.experiments.reproduction import results, text
-    from lowrankgcn.experiments.reproduction.page import render_reproduction
+    from lowrankgcn.experiments.reproduction import page, results, text
 
     names = results.TABLES if what.value == "all" else (what.value,)
-    found = _compute(names, runs=runs, seed=seed, state=out / _STATE, shown=not quiet)
+    state = out / _STATE
+    with bar(shown=not quiet) as show, exit_on_user_error(), exit_on_write_error(state):
+        found = results.reproduce(
+            names, runs=runs, seed=seed, folder=state, watch=show, complain=_warn
+        )
     if what.value in found.missing:
         raise typer.BadParameter(found.missing[what.value])
     command = f"lowrankgcn reproduce {what.value} --runs {runs}"
     command += f" --seed {seed}" if seed else ""
-    page = render_reproduction(
-        found,
-        version=lowrankgcn.__version__,
-        machine=text.machine(),
-        command=command,
-        filters="filters" in names,
-    )
+    html = page.render_reproduction(found, command=command, filters="filters" in names)
     with exit_on_write_error(out):
-        write_text(out / _PAGE, page)
+        write_text(out / _PAGE, html)
         if found.rows:
-            write_text(out / _ROWS, _csv(found))
+            rows = pd.DataFrame(found.rows, dtype=object)
+            rows["errata"] = [" ".join(map(str, numbers)) for numbers in rows["errata"]]
+            write_text(out / _ROWS, rows.to_csv(index=False, lineterminator="\n"))
     if markdown is not None:
-        machine = text.machine() + text.load()
         with exit_on_write_error(markdown, "--markdown"):
-            tables = text.as_markdown(found, machine=machine, command=command)
-            write_text(markdown, tables)
+            write_text(markdown, text.as_markdown(found, command=command))
     # Also with --quiet, because requested rows are missing.
     for message in dict.fromkeys(found.missing.values()):
         tables = ", ".join(name for name, reason in found.missing.items() if reason == message)
         typer.echo(f"left out ({tables}): {message}", err=True)
     if as_json:
-        typer.echo(json.dumps(_document(found, out), ensure_ascii=False, indent=2))
+        document = {
+            "seed": seed,
+            "runs": runs,
+            "machine": text.machine(),
+            "sources": found.sources,
+            "summary": text.summary(found),
+            "rows": found.rows,
+            "errata": found.errata,
+            "missing": found.missing,
+            "page": str(out / _PAGE),
+        }
+        print_json(document)
     elif not quiet:
         _show(Console(highlight=False), found, out / _PAGE)
 
 
+def _warn(message: str) -> None:
+    typer.echo(f"warning: {message}", err=True)
+
+
 def _prepare(out: Path, markdown: Path | None) -> None:
     """Check before the work that everything can be written."""
-    if markdown is not None and not (out.exists() and not out.is_dir()):
-        taken = {
-            f"{out / name}, which --out writes": out / name for name in ("", _STATE, _PAGE, _ROWS)
-        }
+    if markdown is not None and not out.is_file():
+        written = [out / name for name in ("", _STATE, _PAGE, _ROWS)]
+        taken = {f"{path}, which --out writes": path for path in written}
         check_distinct({"--markdown": markdown}, taken)
         inside = os.path.realpath(markdown.absolute().parent) == os.path.realpath(out)
         if out.exists() or not inside or str(markdown) == "-":  # else the folder is made below
@@ -115,95 +122,28 @@ def _prepare(out: Path, markdown: Path | None) -> None:
         check_writable({"--out": out / name})
 
 
-def _compute(names: tuple[str, ...], *, runs: int, seed: int, state: Path, shown: bool) -> Results:
-    from lowrankgcn.experiments.reproduction import results
-    from lowrankgcn.experiments.reproduction.runner import plan
-
-    def complain(message: str) -> None:
-        typer.echo(f"warning: {message}", err=True)
-
-    jobs = plan([name for name in names if name != "filters"], runs)
-    with (
-        bar(sum(job.cost for job in jobs), shown=shown) as advance,
-        exit_on_user_error(),
-        exit_on_write_error(state),
-    ):
-
-        def watch(job: Job, cost: float, fresh: bool) -> None:
-            advance(str(job.case), cost, fresh)
-
-        return results.reproduce(
-            names, runs=runs, seed=seed, folder=state, advance=watch, complain=complain
-        )
-
-
-def _csv(results: Results) -> str:
-    rows = [
-        {
-            name: " ".join(map(str, value)) if isinstance(value, list) else value
-            for name, value in result.numbers().items()
-        }
-        for result in results.rows
-    ]
-    text: str = pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")
-    return text
-
-
-def _document(results: Results, out: Path) -> dict[str, object]:
-    from lowrankgcn.experiments.reproduction.errata import ERRATA
-    from lowrankgcn.experiments.reproduction.text import machine, summary
-
-    return {
-        "version": lowrankgcn.__version__,
-        "seed": results.seed,
-        "runs": results.runs,
-        "machine": machine(),
-        "sources": results.sources,
-        "summary": summary(results),
-        "rows": [result.numbers() for result in results.rows],
-        "errata": [
-            {
-                "number": erratum.number,
-                "title": erratum.title,
-                "text": erratum.text,
-                "shown": [d.text for d in results.demonstrations if d.erratum == name],
-            }
-            for name, erratum in ERRATA.items()
-        ],
-        "missing": results.missing,
-        "page": str(out / _PAGE),
-    }
-
-
 def _show(console: Console, results: Results, page: Path) -> None:
     from lowrankgcn.experiments.reproduction import text
-    from lowrankgcn.experiments.reproduction.errata import ERRATA
     from lowrankgcn.experiments.reproduction.grid import paper_tables
 
-    titles = {table.name: table.title for table in paper_tables()}
     wide = console.width >= _WIDE
-    header = text.HEADER if wide else text.SHORT_HEADER
-    for name, rows in results.tables.items():
-        table = Table(
-            box=box.SIMPLE_HEAD,
-            padding=(0, 1) if wide else (0, 1, 0, 0),
-            title=escape(titles[name]),
-            title_justify="left",
-            title_style="bold",
-        )
-        for column, title in enumerate(header):
-            middle = 0 < column < len(header) - 1
-            table.add_column(title, justify="right" if middle else "left", no_wrap=middle)
-        for result in rows:
-            *texts, verdict = map(escape, text.cells(result) if wide else text.short_cells(result))
-            colour = "green" if result.verdict.agrees else "yellow" if result.explained else "red"
-            table.add_row(*texts, f"[{colour}]{verdict}[/{colour}]")
-        console.print(table)
+    header, cells = (text.HEADER, text.cells) if wide else (text.SHORT_HEADER, text.short_cells)
+    style = {"padding": (0, 1) if wide else (0, 1, 0, 0), "title_justify": "left"}
+    for table in paper_tables():
+        rows: list[list[str | Text]] = []
+        for row in results.tables.get(table.name, ()):
+            *texts, verdict = cells(row)
+            colour = "green" if row["agrees"] else "yellow" if row["explained_by"] else "red"
+            rows.append([*texts, Text(verdict, style=colour)])
+        if rows:
+            title, numeric = f"[bold]{table.title}[/bold]", range(1, len(header) - 1)
+            console.print(text_table(header, rows, numeric, title=title, **style))
     if results.rows:
-        for shown in results.demonstrations:
-            erratum = ERRATA[shown.erratum]
-            console.print(f"[bold]erratum {erratum.number}[/bold] {escape(erratum.title)}")
-            console.print(f"  {escape(shown.text)}")
+        for erratum in results.errata:
+            if erratum["shown"]:
+                console.print(f"[bold]erratum {erratum['number']}[/bold] {erratum['title']}")
+            for shown in erratum["shown"]:
+                console.print(f"  {shown}", markup=False)
         console.print(f"\n[dim]{escape(text.HOW)}[/dim]\n")
-        console.print(f"[bold]{escape(text.summary(results))}[/bold]")
+        console.print(f"[bold]{text.summary(results)}[/bold]")
     print_line(console, f"tables, figures and errata: {page}")

@@ -1,21 +1,25 @@
-"""Confidence intervals, prediction intervals and ranks.
+r"""Confidence and prediction intervals, and tables of them.
 
 >>> interval([0.5, 0.75, 1.0])
 (0.75, 0.6210...)
->>> mean_ranks([[0.9, 0.8, 0.8], [0.9, 0.7, 0.8]]).tolist()
-[1.0, 2.75, 2.25]
+>>> plus_minus(0.75, 0.621)
+'0.75 ± 0.62'
+>>> print(markdown_table(("method", "accuracy"), [("a|b", "0.75")], numeric=[1]))
+| method | accuracy |
+| --- | --: |
+| a\|b | 0.75 |
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import rankdata, t
+from scipy import stats
 
-__all__ = ["CONFIDENCE", "interval", "mean_ranks"]
+__all__ = ["CONFIDENCE", "interval", "markdown_table", "plus_minus", "prediction_interval"]
 
 CONFIDENCE = 0.95
 
@@ -33,24 +37,36 @@ def interval(values: Any) -> tuple[float, float]:
     known = known[~np.isnan(known)]
     if known.size < 2:
         return (float(known[0]) if known.size else math.nan), math.nan
-    standard_error = float(np.std(known, ddof=1)) / math.sqrt(known.size)
-    quantile = float(t.ppf((1 + CONFIDENCE) / 2, known.size - 1))
-    return float(np.mean(known)), quantile * standard_error
+    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, known.size - 1))
+    return float(known.mean()), quantile * float(stats.sem(known))
 
 
-def mean_ranks(accuracies: Any) -> NDArray[np.float64]:
-    """Return the mean rank of each method over splits, 1 for the best; ties share their mean.
+def prediction_interval(values: Any) -> tuple[float, float]:
+    r"""Return the bounds within which one more value lies in 95 of 100 cases.
 
-    Parameters
-    ----------
-    accuracies : (splits, methods) array
-        NaN (a failed fit) ranks last.
+    .. math:: \bar m \pm t_{k-1}\, s \sqrt{1 + 1/k}
 
-    Returns
-    -------
-    (methods,) array
+    Examples
+    --------
+    >>> prediction_interval([90.0, 91.0, 92.0])
+    (86.0..., 95.9...)
     """
-    values = np.asarray(accuracies, dtype=np.float64)
-    ranks = rankdata(-np.where(np.isnan(values), -np.inf, values), axis=1)
-    means: NDArray[np.float64] = ranks.mean(axis=0)
-    return means
+    mean, half_width = interval(values)
+    reach = half_width * math.sqrt(len(values) + 1)
+    return mean - reach, mean + reach
+
+
+def plus_minus(mean: float, half_width: float | None, form: str = ".2f") -> str:
+    """Format a mean and half the width of its interval, if that is known."""
+    if half_width is None or math.isnan(half_width):
+        return format(mean, form)
+    return f"{mean:{form}} ± {half_width:{form.lstrip('+')}}"
+
+
+def markdown_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Collection[int]
+) -> str:
+    """Return a table in Markdown; `numeric` columns are aligned to the right."""
+    rule = ["--:" if column in numeric else "---" for column in range(len(header))]
+    escaped = ([cell.replace("|", r"\|") for cell in row] for row in rows)
+    return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *escaped))

@@ -1,5 +1,5 @@
 """Compare ``GCNClassifier`` with other methods on the same random splits of a table.
 
-``task`` prepares a table, ``methods`` lists the competitors, ``runner`` fits them all,
-``summary`` computes means and intervals, and ``text`` formats them.
+``task`` prepares a table, ``methods`` lists the competitors, ``runner`` fits them all, and
+``summary`` computes means and intervals and formats them.
 """

@@ -64,11 +64,6 @@ class Comparison:
     fits: pd.DataFrame
     warnings: dict[str, dict[str, dict[str, Any]]]
 
-    def values(self, column: str) -> NDArray[np.float64]:
-        """Return a column of `fits`, shape (counts, splits, methods)."""
-        shape = len(self.counts), self.splits, len(self.methods)
-        return np.asarray(self.fits[column], np.float64).reshape(shape)
-
     @property
     def failures(self) -> list[dict[str, Any]]:
         """Failed fits in the order in which they ran: count, split, method and reason."""
@@ -92,7 +87,7 @@ def compare(
     splits: int = 20,
     seed: int = 0,
     in_order: bool = False,
-    watch: Callable[[int, int, Method], None] | None = None,
+    watch: Callable[[str, int, int], None] = lambda text, done, total: None,
 ) -> Comparison:
     """Classify a table by several methods on the same random splits.
 
@@ -109,8 +104,8 @@ def compare(
     in_order : bool
         Keep the order of the rows. By default every split shuffles them, because neighbour searches
         prefer the first of equally near rows, and tables are often sorted.
-    watch : callable (count, split, method), optional
-        Called before every fit.
+    watch : callable (text, done, total)
+        Called before every fit with a description, the number of finished fits and of all fits.
 
     Raises
     ------
@@ -142,8 +137,8 @@ def compare(
         for count in levels:
             labels = draw_labels(task.classes, count, split=split, seed=seed)[order]
             for method in runs:
-                if watch is not None:
-                    watch(count, split, method)
+                text = f"split {split + 1} of {splits}, {count} labels per class: {method.title}"
+                watch(text, len(fits), splits * len(levels) * len(runs))
                 fit, messages = _fit(method, rows, labels, method_seed)
                 identity = {"labels_per_class": count, "split": split, "method": method.key}
                 fits.append({"dataset": task.name, **identity, **fit})

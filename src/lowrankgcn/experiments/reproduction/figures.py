@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from lowrankgcn.datasets import load_spiral
-from lowrankgcn.experiments.reproduction.results import RowResult
 from lowrankgcn.plotting import plot_filters
 from lowrankgcn.plotting._style import COLOURS, GREY, add_legend
 from lowrankgcn.report.svg import INK, svg
@@ -35,12 +35,11 @@ _FROM = np.deg2rad([130.0, 25.0])  # azimuth and elevation of figure 4
 def draw_filters(rank: int | None) -> str:
     """Draw figure 3: the filters on an example spectrum, of full rank or truncated."""
     filters: tuple[Filter, ...] = (Linear("auto"), Quadratic("auto"), Pseudoinverse())
-
-    def draw(ax: Axes) -> None:
-        plot_filters(filters, _EIGENVALUES, rank=rank, ax=ax)
-
-    name = "full" if rank is None else "low"
-    return svg(draw, f"filters-{name}", "Filter responses on an example spectrum")
+    return svg(
+        lambda ax: plot_filters(filters, _EIGENVALUES, rank=rank, ax=ax),
+        "filters-full" if rank is None else "filters-low",
+        "Filter responses on an example spectrum",
+    )
 
 
 def draw_spiral() -> str:
@@ -67,42 +66,39 @@ def draw_spiral() -> str:
         ax.set_aspect("equal")
         ax.set_axis_off()
         marks: Any = {"linestyle": "none", "marker": "o", "markersize": 5}
-        add_legend(
-            ax,
-            [Line2D([], [], color=COLOURS[k], label=str(k + 1), **marks) for k in range(5)],
-        )
+        names = [Line2D([], [], color=COLOURS[k], label=f"{k + 1}", **marks) for k in range(5)]
+        add_legend(ax, names)
 
     return svg(draw, "spiral", "Points of the spiral, coloured by class")
 
 
-def draw_ranks(results: Sequence[RowResult], *, times: bool) -> str:
+def draw_ranks(rows: Sequence[dict[str, Any]], *, times: bool) -> str:
     """Draw figure 5: accuracy, or set-up and training time, by rank; ours and published."""
+    table = pd.DataFrame(rows)
+    ours, published = table["accuracy"], table["published_accuracy"]
+    bars, label, name = table["interval"].astype(float), "accuracy, %", "ranks-accuracy"
+    if times:
+        ours = table["setup_seconds"] + table["training_seconds"]
+        published = table["published_total_seconds"]
+        bars, label, name = 0 * ours, "set-up and training, seconds", "ranks-times"
 
     def draw(ax: Axes) -> None:
         handles = []
         for network, colour, marker in (("L-GCN", COLOURS[0], "o"), ("R-GCN", COLOURS[1], "s")):
-            rows = [r for r in results if r.row.case.network == network]
-            ranks = [r.row.case.rank or 0 for r in rows]
-            published = [r.row.published for r in rows]
-            if times:
-                ours, bars = [r.setup + r.training for r in rows], None
-                figures = [p.seconds for p in published]
-            else:
-                ours = [r.verdict.mean for r in rows]
-                bars = [r.verdict.half_width or 0.0 for r in rows]
-                figures = [p.accuracy for p in published]
+            own = table["network"] == network
+            ranks = table["rank"][own]
             style: Any = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.2}
-            ax.errorbar(ranks, ours, yerr=bars, fmt="none", capsize=2, color=colour)
-            handles += ax.plot(ranks, ours, label=network, **style)
+            ax.errorbar(
+                ranks, ours[own], yerr=bars[own].fillna(0), fmt="none", capsize=2, color=colour
+            )
+            handles += ax.plot(ranks, ours[own], label=network, **style)
             style |= {"linestyle": ":", "markerfacecolor": "none", "label": f"{network}, published"}
-            handles += ax.plot(ranks, figures, **style)
+            handles += ax.plot(ranks, published[own], **style)
         if times:
             ax.set_yscale("log")
         ax.grid(color=GREY, linewidth=0.4, alpha=0.5)
         ax.set_xlabel("rank r")
-        ax.set_ylabel("set-up and training, seconds" if times else "accuracy, %")
+        ax.set_ylabel(label)
         add_legend(ax, handles)
 
-    what = "Set-up and training time" if times else "Accuracy"
-    name = "ranks-times" if times else "ranks-accuracy"
-    return svg(draw, name, f"{what} over the rank, ours and published")
+    return svg(draw, name, f"{label} by rank, ours and published")

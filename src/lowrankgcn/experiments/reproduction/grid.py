@@ -6,8 +6,8 @@ with the same computation share a case:
 >>> rows = paper_rows()
 >>> len(rows), len({row.case for row in rows})
 (58, 50)
->>> rows[4].table, rows[4].label, rows[4].published.accuracy
-('spiral', 'L-GCN pseudoinverse', 92.23)
+>>> rows[4].case.network, rows[4].case.filter, rows[4].accuracy
+('L-GCN', 'pseudoinverse', 92.23)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, final
 
 from lowrankgcn.spectral.filters import Filter, Polynomial, as_filter
 
-__all__ = ["MISTYPED", "Case", "Published", "Row", "Table", "paper_rows", "paper_tables"]
+__all__ = ["MISTYPED", "Case", "Row", "Table", "paper_file", "paper_rows", "paper_tables"]
 
 # The quadratic filter of the published script: 1 − 2λ − λ² instead of (1 − λ)².
 MISTYPED = "mistyped-quadratic"
@@ -63,28 +63,9 @@ class Case:
         return Polynomial((1.0, -2.0, -1.0)) if self.filter == MISTYPED else as_filter(self.filter)
 
     def __str__(self) -> str:
-        rank = "" if self.rank is None else f" rank {self.rank}"
-        smoother = "" if self.smoother is None else f" {self.smoother} smoothing"
-        basis = f" signs {self.basis}" if self.basis else ""
-        split = f" split {self.split}" if self.split else ""
-        return f"{self.data}: {self.network} {self.filter}{rank}{smoother}{basis}{split}"
-
-
-@final
-@dataclass(frozen=True)
-class Published:
-    """Published accuracy (per cent) and times (seconds), and the number of runs behind them."""
-
-    accuracy: float
-    runs: int
-    setup: float | None = None
-    training: float | None = None
-    total: float | None = None
-
-    @property
-    def seconds(self) -> float:
-        """Set-up and training together."""
-        return self.total if self.total is not None else (self.setup or 0) + (self.training or 0)
+        settings = {name: getattr(self, name) for name in ("rank", "smoother", "basis", "split")}
+        more = "".join(f", {name} {value}" for name, value in settings.items() if value)
+        return f"{self.data}: {self.network} {self.filter}{more}"
 
 
 @final
@@ -96,28 +77,28 @@ class Row:
     ----------
     table : str
     case : Case
-    published : Published
     naive : bool
         Whether the paper multiplied with stored n×n matrices.
     errata : tuple of str
         Names of the errata about the row, see
         :data:`lowrankgcn.experiments.reproduction.errata.ERRATA`.
+    accuracy : float
+        Published mean, in per cent, of `runs` runs.
+    setup, training : float or None
+        Published seconds, if the paper prints them apart.
+    total : float
+        Published seconds of set-up and training together.
     """
 
     table: str
     case: Case
-    published: Published
-    naive: bool = False
-    errata: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """Name of the row within its table."""
-        case = self.case
-        rank = f" rank {case.rank}" if self.table == "ranks" else ""
-        naive = " (naive)" if self.naive else ""
-        smoother = f", {case.smoother or 'hypergraph'}" if self.table == "smoothers" else ""
-        return f"{case.network}{naive} {case.filter}{rank}{smoother}"
+    naive: bool
+    errata: tuple[str, ...]
+    accuracy: float
+    runs: int
+    setup: float | None
+    training: float | None
+    total: float
 
 
 @final
@@ -169,11 +150,15 @@ def _row(table: dict[str, Any], row: dict[str, Any]) -> Row:
     smoother = None if values.get("smoother") == "hypergraph" else values.get("smoother")
     rank = None if row["network"] == "GCN" else values["rank"]
     naive = row.get("naive", False)
-    times = {name: row.get(name) for name in ("setup", "training", "total")}
+    setup, training = row.get("setup"), row.get("training")
     return Row(
         table=table["name"],
         case=Case(table["data"], row["network"], values["filter"], rank, smoother),
-        published=Published(row["accuracy"], runs=20 if naive else 100, **times),  # section A4.3
         naive=naive,
         errata=(*table.get("errata", ()), *row.get("errata", ())),
+        accuracy=row["accuracy"],
+        runs=20 if naive else 100,  # section A4.3
+        setup=setup,
+        training=training,
+        total=row["total"] if setup is None else setup + training,
     )

@@ -1,39 +1,40 @@
-"""Compute the missing runs of a reproduction, one chunk at a time.
+"""Compute the missing runs of a reproduction, one piece at a time.
 
 >>> import tempfile
 >>> from pathlib import Path
 >>> jobs = [Job(Case("cars", "R-GCN", "linear", 15), runs=2)]
 >>> with tempfile.TemporaryDirectory() as folder:
-...     store = Store(Path(folder), Settings(iterations=5))
-...     found = compute(jobs, store)
+...     found = compute(jobs, Store(Path(folder), iterations=5))
 >>> len(found.entries[jobs[0].case].accuracies)
 2
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Event
-from typing import final
+from threading import Lock
+from typing import Literal, final
 
 import numpy as np
-import torch
 
-from lowrankgcn._parallel import map_chunks
-from lowrankgcn.exceptions import DataUnavailableError
+from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn.exceptions import DataUnavailableError, DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction.grid import MISTYPED, Case, paper_tables
 from lowrankgcn.experiments.reproduction.naive import naive_times
 from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
-from lowrankgcn.experiments.reproduction.store import Entry, Settings, Store
+from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.training import train
+from lowrankgcn.training.threads import limit_threads
 
-__all__ = ["Advance", "Found", "Job", "compute", "demonstrations", "other_bases", "plan"]
+__all__ = ["Found", "Job", "Piece", "Watch", "compute", "demonstrations", "other_bases", "plan"]
 
-_NAIVE_COST = 10.0  # seconds
 _BASES, _BASIS_RUNS = 8, 20  # choices of signs for every reduced-order row, and runs of each
 _SPLITS, _SPLIT_RUNS = 20, 5  # random training sets of the mushrooms, and runs of each
+
+#: Called with the current case, the work done and all work, both in approximate seconds.
+Watch = Callable[[str, float, float], None]
 
 
 @final
@@ -46,19 +47,37 @@ class Job:
     timed: bool = False
     naive: bool = False
 
-    @property
-    def run_cost(self) -> float:
-        """Approximate seconds of one run."""
-        if self.case.network == "R-GCN":
-            return 0.01
-        if self.case.data != "mushrooms":
-            return 0.05
-        return 0.15 + 0.009 * min(self.case.rank or 84, 84)
+
+@final
+@dataclass(frozen=True)
+class Piece:
+    """Some runs of a case ("batch"), one run by itself ("alone"), or the naive implementation.
+
+    A killed reproduction loses one piece per thread.
+    """
+
+    case: Case
+    runs: Sequence[int]
+    kind: Literal["batch", "alone", "naive"] = "batch"
 
     @property
     def cost(self) -> float:
         """Approximate seconds on one core."""
-        return self.runs * self.run_cost + (_NAIVE_COST if self.naive else 0.0)
+        if self.kind == "naive":
+            return 10.0
+        if self.case.network == "R-GCN":
+            return 0.01 * len(self.runs)
+        if self.case.data != "mushrooms":
+            return 0.05 * len(self.runs)
+        return (0.15 + 0.009 * min(self.case.rank or 84, 84)) * len(self.runs)
+
+    def compute(self, setting: Setting, store: Store) -> Entry:
+        """Compute the piece with the seed and iterations of the store."""
+        if self.kind == "naive":
+            setup, training = naive_times(setting, self.case, iterations=store.iterations)
+            return Entry(naive_setup=setup, naive_training=training)
+        entry = measure(setting, self.case, self.runs, store)
+        return Entry(alone=entry.batch) if self.kind == "alone" else entry
 
 
 @final
@@ -71,12 +90,10 @@ class Found:
     missing: dict[str, str] = field(default_factory=dict)
 
 
-Advance = Callable[[Job, float, bool], None]
-
-
 def other_bases(case: Case) -> tuple[Case, ...]:
-    """Return the case with other eigenvectors of the same eigenvalues."""
-    return tuple(replace(case, basis=k) for k in range(1, _BASES + 1))
+    """Return a reduced-order case with other eigenvectors; they do not change other networks."""
+    count = _BASES if case.network == "R-GCN" else 0
+    return tuple(replace(case, basis=k) for k in range(1, count + 1))
 
 
 def demonstrations(table: str) -> dict[str, tuple[Case, ...]]:
@@ -107,7 +124,7 @@ def plan(names: Sequence[str], runs: int) -> list[Job]:
             naive = row.naive or (row.case in jobs and jobs[row.case].naive)
             jobs[row.case] = Job(row.case, runs, timed=True, naive=naive)
         for row in table.rows:
-            for case in other_bases(row.case) if row.case.network == "R-GCN" else ():
+            for case in other_bases(row.case):
                 jobs[case] = Job(case, min(runs, _BASIS_RUNS))
         for erratum, cases in demonstrations(table.name).items():
             for case in cases:
@@ -116,7 +133,7 @@ def plan(names: Sequence[str], runs: int) -> list[Job]:
 
 
 def compute(
-    jobs: Sequence[Job], store: Store, *, advance: Advance = lambda job, cost, fresh: None
+    jobs: Sequence[Job], store: Store, watch: Watch = lambda text, done, total: None
 ) -> Found:
     """Run what is left of the jobs.
 
@@ -124,10 +141,9 @@ def compute(
     ----------
     jobs : sequence of Job
     store : Store
-        Previous results; every finished chunk is added to it.
-    advance : callable (job, cost, fresh)
-        Called for every piece of work with its cost; `fresh` is False for work that was not
-        necessary.
+        Previous results; every finished piece is added to it.
+    watch : callable
+        Called at the beginning and after every piece of work.
 
     Returns
     -------
@@ -147,71 +163,53 @@ def compute(
             found.sources[data] = settings[data].source
         except DataUnavailableError as error:
             found.missing[data] = str(error)
-    for job in jobs:  # before the work, so that the estimate of the remaining time is right
-        if job.case.data in found.missing:
-            advance(job, job.cost, False)
-            continue
-        entry = store.load(job.case, settings[job.case.data].source)
+    jobs = [job for job in jobs if job.case.data in settings]
+    pieces: list[Piece] = []
+    for job in jobs:
+        entry = store.load(job.case, found.sources[job.case.data])
         found.entries[job.case] = entry
-        advance(job, job.run_cost * min(len(entry.accuracies), job.runs), False)
-        if job.naive and entry.naive_training is not None:
-            advance(job, _NAIVE_COST, False)
-    stopped = Event()
+        pieces += _missing_pieces(job, entry)
+    done, total, lock = 0.0, sum(piece.cost for piece in pieces), Lock()
+    watch("", done, total)
 
-    def finish(job: Job) -> None:
-        entry, setting = found.entries[job.case], settings[job.case.data]
-        try:
-            found.entries[job.case] = _finish(job, entry, setting, store, advance, stopped)
-        except BaseException:
-            stopped.set()  # the other threads stop after their chunk
-            raise
+    def work(piece: Piece) -> None:
+        nonlocal done
+        setting, entry = settings[piece.case.data], found.entries[piece.case]
+        with limit_threads(0):  # one thread
+            new = piece.compute(setting, store)
+        with lock:
+            entry.add(new)
+            store.save(piece.case, setting.source, entry)
+            done += piece.cost
+            watch(str(piece.case), done, total)
 
     # Large networks run in a thread each; small ones would only wait for the interpreter lock.
-    possible = [job for job in jobs if job.case in found.entries]
-    large = [job for job in possible if job.case.network != "R-GCN"]
-    with _one_torch_thread():
-        map_chunks(lambda start, stop: finish(large[start]), len(large), 1)
-        for job in possible:
-            if job.case.network == "R-GCN":
-                finish(job)
+    large = [piece for piece in pieces if piece.case.network != "R-GCN"]
+    small = [piece for piece in pieces if piece.case.network == "R-GCN"]
+    with warnings.catch_warnings():
+        # Some of the paper's ranks exceed the rank of the data (erratum "rank").
+        warnings.simplefilter("ignore", RankWarning)
+        warnings.simplefilter("ignore", DegenerateCutWarning)
+        map_chunks(lambda index, stop: work(large[index]), len(large), 1)
+        for piece in small:
+            work(piece)
+    for job in jobs:
+        found.entries[job.case] = found.entries[job.case].first(job.runs)
     return found
 
 
-def _finish(
-    job: Job, entry: Entry, setting: Setting, store: Store, advance: Advance, stopped: Event
-) -> Entry:
-    """Compute what is missing of a job."""
-    case, source, settings = job.case, setting.source, store.settings
+def _missing_pieces(job: Job, entry: Entry) -> list[Piece]:
+    runs = [run for run in range(job.runs) if run not in entry.runs]
+    size = 100 if job.case.network == "R-GCN" else 16
+    pieces = [Piece(job.case, runs[start:stop]) for start, stop in chunks(len(runs), size)]
     if job.timed and entry.alone is None:
-        entry = replace(entry, alone=measure(setting, case, [0], settings).batch)
-        if len(entry.accuracies) >= job.runs:  # otherwise saved with the runs below
-            store.save(case, source, entry)
-    while len(entry.accuracies) < job.runs and not stopped.is_set():
-        start = len(entry.accuracies)
-        runs = range(start, min(start + _chunk(case), job.runs))
-        new = measure(setting, case, runs, settings)
-        entry = replace(
-            entry,
-            accuracies=entry.accuracies + new.accuracies,
-            setup=entry.setup if start else new.setup,
-            batch=entry.batch + new.batch,
-        )
-        store.save(case, source, entry)
-        advance(job, job.run_cost * len(runs), True)
-    if job.naive and entry.naive_training is None and not stopped.is_set():
-        setup, training = naive_times(setting, case, iterations=settings.iterations)
-        entry = replace(entry, naive_setup=setup, naive_training=training)
-        store.save(case, source, entry)
-        advance(job, _NAIVE_COST, True)
-    return replace(entry, accuracies=entry.accuracies[: job.runs])
+        pieces.append(Piece(job.case, [0], "alone"))
+    if job.naive and entry.naive_training is None:
+        pieces.append(Piece(job.case, [], "naive"))
+    return pieces
 
 
-def _chunk(case: Case) -> int:
-    """Return the number of runs per chunk, the most that a killed reproduction loses."""
-    return 100 if case.network == "R-GCN" else 16
-
-
-def measure(setting: Setting, case: Case, runs: Sequence[int], settings: Settings) -> Entry:
+def measure(setting: Setting, case: Case, runs: Sequence[int], store: Store) -> Entry:
     """Train some runs of a case in one batch, with the paper's settings (section A4.3).
 
     The start of a run depends only on the seed and its number, so runs can be added later.
@@ -221,35 +219,16 @@ def measure(setting: Setting, case: Case, runs: Sequence[int], settings: Setting
     RuntimeError
         If a run diverges.
     """
-    network, setup = setting.network(case, settings.seed)
-    index = setting.labelled(case, settings.seed)
+    network, setup = setting.network(case, store.seed)
+    index = setting.labelled(case, store.seed)
     # Torch's generator accepts 32 bits of a seed.
-    seeds = [int(np.random.SeedSequence([settings.seed, r]).generate_state(1)[0]) for r in runs]
-    record = train(
-        network,
-        setting.X,
-        index,
-        setting.classes[index],
-        seeds=seeds,
-        max_iter=settings.iterations,
-    )
+    seeds = [int(np.random.SeedSequence([store.seed, r]).generate_state(1)[0]) for r in runs]
+    labels, iterations = setting.classes[index], store.iterations
+    record = train(network, setting.X, index, labels, seeds=seeds, max_iter=iterations)
     if record.diverged.any():
         raise RuntimeError(f"{case}: {int(record.diverged.sum())} runs diverged")
     others = np.delete(np.arange(len(setting.classes)), index)
     predicted = record.logits(network, setting.X, rows=others).argmax(dim=2).numpy()
-    accuracies = (predicted == setting.classes[others]).mean(axis=1)
-    return Entry(
-        accuracies=tuple(accuracies.tolist()),
-        setup=setup + record.setup_seconds,
-        batch=record.training_seconds,
-    )
-
-
-@contextmanager
-def _one_torch_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+    accuracies = (predicted == setting.classes[others]).mean(axis=1).tolist()
+    setup += record.setup_seconds
+    return Entry(list(runs), accuracies, setup=setup, batch=record.training_seconds)

@@ -11,16 +11,14 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn.datasets import load_cars, load_mushrooms, load_spiral
-from lowrankgcn.exceptions import DataUnavailableError, DegenerateCutWarning, RankWarning
+from lowrankgcn.exceptions import DataUnavailableError
 from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.graphs import GaussianGraph, Graph, Hypergraph
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
@@ -34,7 +32,6 @@ BANDWIDTH = 3.5
 _HIDDEN = {"spiral": 4, "cars": 8, "cars-acceptability": 8, "mushrooms": 16}
 # The paper's eigensolver tolerance for a few pairs; products with all of 𝓛 are more accurate.
 _TOLERANCE, _FULL_TOLERANCE = 1e-3, 1e-6
-_WARNINGS = Lock()  # warning filters are shared by all threads
 _SAME = 1e-8  # eigenvalues closer than this share an eigenspace
 
 
@@ -56,7 +53,7 @@ class Setting:
     widths: tuple[int, int, int]
 
     def laplacian(self, smoother: str | None, *, full: bool = False) -> Laplacian:
-        """Return the Laplacian; `full` asks for fast sums accurate enough for all of it."""
+        """Return the Laplacian, with accurate fast sums for kernels of full rank."""
         if self.data != "spiral":
             return Laplacian(self.graph, smoother)
         return Laplacian(self.graph, smoother, tol=_FULL_TOLERANCE if full else _TOLERANCE)
@@ -75,14 +72,10 @@ class Setting:
 
     def network(self, case: Case, seed: int = 0) -> tuple[Network, float]:
         """Return the untrained network of a case, and the seconds from the graph to its kernel."""
-        with _WARNINGS, warnings.catch_warnings():
-            # Some of the paper's ranks exceed the rank of the data (erratum "rank").
-            warnings.simplefilter("ignore", RankWarning)
-            warnings.simplefilter("ignore", DegenerateCutWarning)
-            begin = time.perf_counter()
-            laplacian = self.laplacian(case.smoother, full=case.rank is None)
-            K = kernel(laplacian, case.phi, rank=case.rank)
-            seconds = time.perf_counter() - begin
+        begin = time.perf_counter()
+        laplacian = self.laplacian(case.smoother, full=case.rank is None)
+        K = kernel(laplacian, case.phi, rank=case.rank)
+        seconds = time.perf_counter() - begin
         if case.basis:
             assert K.eigenpairs is not None
             pairs = other_basis(K.eigenpairs, [seed, case.basis])
