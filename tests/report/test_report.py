@@ -84,6 +84,7 @@ class TestPage:
             assert isinstance(pairs, lg.Eigenpairs)
             assert np.array_equal(pairs.eigenvalues, study.pairs.eigenvalues)
 
+    @pytest.mark.usefixtures("no_drawings")
     def test_text_is_escaped(self, html: str, studies: list[Study]) -> None:
         assert "A &lt;title&gt; &amp; more" in html
         hostile = replace(

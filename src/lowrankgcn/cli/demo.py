@@ -12,7 +12,7 @@ from rich.markup import escape
 
 import lowrankgcn
 from lowrankgcn._atomic import write_text
-from lowrankgcn._format import duration, percent, scientific
+from lowrankgcn._format import duration, percent, scientific, value_text
 from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.app import app, command_line
 from lowrankgcn.cli.progress import progress
@@ -86,7 +86,8 @@ def demo(
 
 
 def _show(console: Console, study: Study) -> None:
-    pairs, facts = study.pairs, dict(study.fact_texts)
+    pairs = study.pairs
+    facts = {name: value_text(value) for name, value in study.facts.items()}
     if study.spectrum is not None:
         facts["spectrum"] = study.spectrum_text
         facts["largest residual"] = scientific(float(pairs.residuals.max()))
@@ -107,10 +108,9 @@ def _show(console: Console, study: Study) -> None:
     console.print(output.text_table(header if exact else header[:-1], rows, (1, 2, 3)))
     for target in study.targets:
         name, share = target.largest_class
-        console.print(
-            f"[bold]GCNClassifier, {target.n_labels} labels: {percent(target.accuracy)} of the "
-            "other rows correct[/bold]"
-        )
+        labels, accuracy = len(target.training), percent(target.accuracy)
+        result = f"GCNClassifier, {labels} labels: {accuracy} of the other rows correct"
+        console.print(f"[bold]{result}[/bold]")
         output.print_line(
             console,
             f"  target {target.name}; balanced accuracy {percent(target.balanced_accuracy)}; "

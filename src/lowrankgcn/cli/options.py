@@ -159,11 +159,7 @@ InOrder = Annotated[
 ]
 What = Annotated[
     PaperTable,
-    Argument(
-        metavar="[NAME]",
-        help="Table or figure of the paper: spiral, cars, mushrooms, ranks, smoothers, filters or "
-        "all.",
-    ),
+    Argument(metavar="NAME", help="Table or figure of the paper."),
 ]
 Runs = Annotated[int, Option("--runs", min=1, metavar="N", help="Training runs per row.")]
 

@@ -1,4 +1,4 @@
-"""Predicted probabilities summarised, and the rows that have the highest and lowest ones.
+"""Summary of predicted probabilities, and rows of the table with their predictions.
 
 >>> certainty = Certainty.from_probabilities(np.array([0.55, 0.7, 0.95, 0.97]), n_classes=2)
 >>> certainty.median, certainty.below
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import shorten
 
-__all__ = ["Certainty", "TableRow", "cell_texts", "extremes"]
+__all__ = ["Certainty", "TableRow", "cell_texts"]
 
 FloatArray = NDArray[np.float64]
 
@@ -64,14 +64,6 @@ class Certainty:
         median = float(np.median(probabilities)) if len(probabilities) else math.nan
         return cls(len(probabilities), median, tuple(edges.tolist()), tuple(counts.tolist()), below)
 
-    def numbers(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "median": None if math.isnan(self.median) else self.median,
-            "histogram": {"edges": list(self.edges), "rows": list(self.counts)},
-            "below": [{"probability": value, "rows": rows} for value, rows in self.below],
-        }
-
 
 @final
 @dataclass(frozen=True)
@@ -92,11 +84,6 @@ class TableRow:
     cells: tuple[str, ...]
     guesses: tuple[tuple[str, float], ...]
 
-    def numbers(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        guesses = [{"class": name, "probability": value} for name, value in self.guesses]
-        return {"row": self.number, "guesses": guesses}
-
 
 def cell_texts(frame: Any, row: int, columns: Sequence[Any]) -> tuple[str, ...]:
     """Return short texts of the cells of a row; a missing cell gives an empty text."""
@@ -108,20 +95,3 @@ def cell_texts(frame: Any, row: int, columns: Sequence[Any]) -> tuple[str, ...]:
         else:
             texts.append(f"{value:.6g}" if isinstance(value, float) else shorten(str(value)))
     return tuple(texts)
-
-
-def extremes(values: FloatArray, count: int, *, largest: bool) -> NDArray[np.intp]:
-    """Return positions of the `count` largest or smallest values, the first of equal ones.
-
-    Cost: O(m) for m values.
-
-    >>> extremes(np.array([0.5, 0.9, 0.7, 0.9]), 2, largest=True).tolist()
-    [1, 3]
-    """
-    keys = -values if largest else values
-    chosen = np.arange(len(keys))
-    if len(keys) > count:
-        border = np.partition(keys, count - 1)[count - 1]
-        below, equal = np.flatnonzero(keys < border), np.flatnonzero(keys == border)
-        chosen = np.concatenate([below, equal])[:count]
-    return chosen[np.argsort(keys[chosen], kind="stable")]

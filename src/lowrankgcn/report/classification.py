@@ -1,7 +1,7 @@
 """Results of a classified table, gathered for a report.
 
-A classification holds a few thousand plain values however long the table is. ``pages`` lays them
-out; :meth:`Classification.numbers` returns them for JSON.
+A classification holds a few thousand plain values however long the table is; ``pages`` lays them
+out.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
@@ -15,8 +15,8 @@ out; :meth:`Classification.numbers` returns them for JSON.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, final
 
@@ -29,7 +29,8 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators import GCNClassifier, Validation
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs import GraphDescription
-from lowrankgcn.report.certainty import Certainty, TableRow, cell_texts, extremes
+from lowrankgcn.graphs.cells import ColumnKind
+from lowrankgcn.report.certainty import Certainty, TableRow, cell_texts
 from lowrankgcn.report.embedding import Embedding
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.filters.base import Scaled
@@ -166,20 +167,23 @@ class Classification:
         given, lost = given_codes >= 0, classifier.unplaced_
         certainty = shares.max(axis=1)
         codes = np.where(given, given_codes, shares.argmax(axis=1))
-        answered = np.flatnonzero(~given & ~lost)
-        shown = _shown_columns(frame, columns)
+        predicted = ~given & ~lost
+        ranked = pd.Series(certainty)[predicted]
+        target = None if columns is None else columns.target
+        columns = columns or _all_columns(frame)
+        shown: tuple[str, ...] = ()
+        if frame is not None:
+            frame = frame.set_axis(frame.columns.map(str), axis=1)
+            names = [name for name, why in columns.left_out.items() if why == "identifier"]
+            shown = (*names[:1], *columns.used)[:_SHOWN_COLUMNS]
 
-        def table_rows(rows: NDArray[np.intp], *, placed: bool = True) -> tuple[TableRow, ...]:
+        def table_rows(rows: Iterable[int]) -> tuple[TableRow, ...]:
             found = []
-            for row in rows.tolist():
-                likely = np.argsort(-shares[row], kind="stable")[:2].tolist() if placed else []
+            for row in rows:
+                likely = () if lost[row] else np.argsort(-shares[row], kind="stable")[:2]
                 guesses = tuple((classes[code], float(shares[row, code])) for code in likely)
                 found.append(TableRow(row + 1, cell_texts(frame, row, shown), guesses))
             return tuple(found)
-
-        def extreme_rows(*, largest: bool) -> tuple[TableRow, ...]:
-            chosen = extremes(certainty[answered], _SHOWN_ROWS, largest=largest)
-            return table_rows(answered[chosen])
 
         pairs = classifier.eigenpairs_
         embedding = None
@@ -187,27 +191,26 @@ class Classification:
             embedding = Embedding.from_eigenpairs(
                 pairs, codes, given, certainty, hidden=lost, seed=seed or 0
             )
-        used, left_out = _roles(frame, columns)
         return cls(
             source=source,
-            target=None if columns is None else columns.target,
+            target=target,
             n_rows=n,
-            used=used,
-            left_out=left_out,
+            used=dict(columns.used),
+            left_out=dict(columns.left_out),
             classes=classes,
             given=tuple(np.bincount(codes[given], minlength=n_classes).tolist()),
-            predicted=tuple(np.bincount(codes[answered], minlength=n_classes).tolist()),
-            certainty=Certainty.from_probabilities(certainty[answered], n_classes=n_classes),
+            predicted=tuple(np.bincount(codes[predicted], minlength=n_classes).tolist()),
+            certainty=Certainty.from_probabilities(certainty[predicted], n_classes=n_classes),
             validation=validation,
             graph=classifier.graph_.description,
             eigenvalues=None if pairs is None else pairs.eigenvalues,
             filters=_filters(classifier),
             selection=tuple(classifier.selection_),
             embedding=embedding,
-            shown_columns=tuple(map(str, shown)),
-            most_certain=extreme_rows(largest=True),
-            least_certain=extreme_rows(largest=False),
-            unplaced=table_rows(np.flatnonzero(lost)[:_SHOWN_ROWS], placed=False),
+            shown_columns=shown,
+            most_certain=table_rows(ranked.nlargest(_SHOWN_ROWS).index.tolist()),
+            least_certain=table_rows(ranked.nsmallest(_SHOWN_ROWS).index.tolist()),
+            unplaced=table_rows(np.flatnonzero(lost)[:_SHOWN_ROWS].tolist()),
             n_unplaced=int(lost.sum()),
             seconds=dict(classifier.timings_ if seconds is None else seconds),
             warnings=tuple(warnings),
@@ -226,37 +229,6 @@ class Classification:
         """Number of predicted rows."""
         return sum(self.predicted)
 
-    def numbers(self) -> dict[str, Any]:
-        """Return plain values for JSON; all but "seconds" repeat with the seed."""
-        counts = zip(self.classes, self.given, self.predicted, strict=True)
-        validation = None if self.validation is None else asdict(self.validation)
-        if validation is not None:
-            del validation["recalls"]
-        return {
-            "source": self.source,
-            "target": self.target,
-            "rows": self.n_rows,
-            "columns": {"used": dict(self.used), "left_out": dict(self.left_out)},
-            "classes": [
-                {"class": name, "given": given, "predicted": predicted}
-                for name, given, predicted in counts
-            ],
-            "unplaced": self.n_unplaced,
-            "certainty": self.certainty.numbers(),
-            "validation": validation,
-            "graph": {"kind": self.graph.name, **self.graph.facts},
-            "eigenvalues": None if self.eigenvalues is None else self.eigenvalues.tolist(),
-            "filters": list(map(str, self.filters)),
-            "selection": [without_nan(row) for row in self.selection],
-            "most_certain": [row.numbers() for row in self.most_certain],
-            "least_certain": [row.numbers() for row in self.least_certain],
-            "warnings": list(self.warnings),
-            "command": self.command,
-            "seed": self.seed,
-            "versions": list(self.versions),
-            "seconds": dict(self.seconds),
-        }
-
 
 def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
     """Replace NaN, which JSON does not have, by None."""
@@ -273,33 +245,18 @@ def versions() -> tuple[str, ...]:
     )
 
 
-def _roles(
-    frame: pd.DataFrame | None, columns: Columns | None
-) -> tuple[dict[str, str], dict[str, str]]:
-    if columns is not None:
-        return dict(columns.used), dict(columns.left_out)
-    if frame is None:
-        return {}, {}
+def _all_columns(frame: pd.DataFrame | None) -> Columns:
+    columns = () if frame is None else frame.items()
     numeric = pd.api.types.is_numeric_dtype
-    return {str(name): "number" if numeric(frame[name]) else "category" for name in frame}, {}
-
-
-def _shown_columns(frame: pd.DataFrame | None, columns: Columns | None) -> Sequence[Any]:
-    """Return an identifier of the rows and the first columns that are used."""
-    if frame is None:
-        return ()
-    if columns is None:
-        return tuple(frame.columns[:_SHOWN_COLUMNS])
-    names = [name for name, reason in columns.left_out.items() if reason == "identifier"][:1]
-    return (*names, *columns.used)[:_SHOWN_COLUMNS]
+    used: dict[str, ColumnKind] = {
+        str(name): "number" if numeric(column) else "category" for name, column in columns
+    }
+    return Columns("", used, {})
 
 
 def _filters(classifier: GCNClassifier) -> tuple[Filter, ...]:
     """Return the filters of the networks, without the factor that scales their kernels."""
-    found: dict[str, Filter] = {}
-    for network in classifier.networks_:
-        for kernel in network.kernels:
-            if isinstance(kernel, Kernel):
-                phi = kernel.filter.filter if isinstance(kernel.filter, Scaled) else kernel.filter
-                found.setdefault(str(phi), phi)
-    return tuple(found.values())
+    kernels = (kernel for network in classifier.networks_ for kernel in network.kernels)
+    filters = [kernel.filter for kernel in kernels if isinstance(kernel, Kernel)]
+    unscaled = [phi.filter if isinstance(phi, Scaled) else phi for phi in filters]
+    return tuple({str(phi): phi for phi in unscaled}.values())

@@ -8,7 +8,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn.spectral.filters import FilterLike, as_filter
 from lowrankgcn.spectral.spectrum import Eigenpairs, fix_signs
 
 __all__ = ["Embedding", "class_plane", "spectral_embedding"]
@@ -22,16 +21,23 @@ _PLANE = ("direction 1", "direction 2")
 _SAME = 1e-9  # class means closer than this share of the largest distance coincide
 
 
-def spectral_embedding(pairs: Eigenpairs, filter: FilterLike = "pseudoinverse") -> FloatArray:
-    """Return U_r φ(Λ_r) without the columns where φ vanishes, shape (n, q).
+def spectral_embedding(pairs: Eigenpairs, rows: NDArray[np.intp] | None = None) -> FloatArray:
+    """Return some or all rows of U_r, weighted by λ₂/λ, with a mean square of at most one.
 
-    The pseudoinverse λ₂/λ omits the trivial eigenvectors and damps the oscillating ones.
+    The weights damp oscillating eigenvectors. The constant eigenvector of a connected graph is
+    omitted. Several zero eigenvalues separate their components by equal distances, whatever their
+    sizes.
     """
-    smallest, largest = pairs.smallest_nonzero, float(pairs.eigenvalues[-1])
-    response = as_filter(filter).bind(smallest, largest)(pairs.eigenvalues)
-    seen = response != 0
-    scaled: FloatArray = pairs.eigenvectors[:, seen] * response[seen]
-    return scaled
+    values, n = pairs.eigenvalues, len(pairs.eigenvectors)
+    vectors = np.asarray(pairs.eigenvectors[slice(None) if rows is None else rows], np.float64)
+    zero, positive = values == 0, values > 0
+    parts = []
+    if zero.sum() > 1 or not positive.any():
+        largest = np.abs(vectors[:, zero]).max(axis=0)
+        parts.append(_APART * vectors[:, zero] / np.where(largest > 0, largest, 1.0))
+    if positive.any():
+        parts.append(vectors[:, positive] * (values[positive][0] / values[positive] * np.sqrt(n)))
+    return np.hstack(parts)
 
 
 def class_plane(
@@ -130,7 +136,7 @@ class Embedding:
         free = ~given if hidden is None else ~(given | hidden)
         others = _some(np.flatnonzero(free), _POINTS - len(labelled), generator)
         rows = np.sort(np.concatenate([labelled, others]))
-        points = _weighted(pairs, rows)
+        points = spectral_embedding(pairs, rows)
         axes = _PLANE
         if points.shape[1] == 1:
             points = np.column_stack([points[:, 0], certainty[rows]])
@@ -148,29 +154,8 @@ def _some(rows: NDArray[np.intp], most: int, generator: np.random.Generator) -> 
     return rows if len(rows) <= most else generator.choice(rows, most, replace=False)
 
 
-def _weighted(pairs: Eigenpairs, rows: NDArray[np.intp]) -> FloatArray:
-    """Return some rows of U_r, weighted by λ₂/λ, with a mean square of at most one.
-
-    The constant eigenvector of a connected graph is omitted. Several zero eigenvalues separate
-    their components by equal distances, whatever their sizes.
-    """
-    values = pairs.eigenvalues
-    vectors = np.asarray(pairs.eigenvectors[rows], np.float64)
-    zero, positive = values == 0, values > 0
-    parts = []
-    if zero.sum() > 1 or not positive.any():
-        largest = np.abs(vectors[:, zero]).max(axis=0)
-        parts.append(_APART * vectors[:, zero] / np.where(largest > 0, largest, 1.0))
-    if positive.any():
-        weights = values[positive][0] / values[positive] * np.sqrt(len(pairs.eigenvectors))
-        parts.append(vectors[:, positive] * weights)
-    return np.hstack(parts)
-
-
 def _frame(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the range of all points, or of most points if a few are distant."""
     low, high = np.quantile(points, [0.01, 0.99], axis=0)
-    margin = high - low
-    return np.maximum(points.min(axis=0), low - margin), np.minimum(
-        points.max(axis=0), high + margin
-    )
+    low, high = 2 * low - high, 2 * high - low  # a margin as wide as the range of most points
+    return np.maximum(points.min(axis=0), low), np.minimum(points.max(axis=0), high)

@@ -52,16 +52,14 @@ class ClassMark:
     shape: str
 
     @property
-    def key(self) -> Markup:
-        """The marker around the origin as an SVG element, for a legend."""
+    def corners(self) -> list[tuple[float, float]]:
+        """Corners of the marker around the origin, for a legend; none for a circle."""
         if self.shape in "o.":
-            radius = 6 if self.shape == "o" else 4
-            return Markup(f'<circle r="{radius}" fill="{self.colour}"/>')
+            return []
         style = MarkerStyle(self.shape)
         outline = style.get_path().transformed(style.get_transform())
         corners = np.asarray(outline.vertices, np.float64)[:-1] * (12, -12)  # last = first
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
-        return Markup(f'<polygon points="{points}" fill="{self.colour}"/>')
+        return [(float(x), float(y)) for x, y in corners]
 
 
 def class_marks(names: Sequence[str], counts: ArrayLike) -> tuple[ClassMark, ...]:
@@ -101,7 +99,6 @@ def draw_points(
     codes: NDArray[np.intp],
     given: NDArray[np.bool_],
     marks: Sequence[ClassMark],
-    *,
     axes: tuple[str, str],
     name: str,
     title: str,
@@ -145,7 +142,7 @@ def draw_points(
     return svg(draw, name, title)
 
 
-def draw_histogram(edges: ArrayLike, counts: ArrayLike, *, name: str, title: str) -> Markup:
+def draw_histogram(edges: ArrayLike, counts: ArrayLike, name: str, title: str) -> Markup:
     """Draw numbers of rows by probability."""
     borders = np.asarray(edges)
 

@@ -8,7 +8,7 @@ Markup('<bdi>&lt;b&gt;</bdi>')
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -17,23 +17,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lowrankgcn import _format
-from lowrankgcn._format import duration, plural, rounded_percent, shorten, value_text
+from lowrankgcn._format import plural, shorten
 from lowrankgcn.estimators import Validation
+from lowrankgcn.report import figures
 from lowrankgcn.report.classification import Classification, versions
-from lowrankgcn.report.figures import (
-    class_marks,
-    draw_filters,
-    draw_histogram,
-    draw_points,
-    draw_spectrum,
-)
-from lowrankgcn.report.study import Study, TargetResult
+from lowrankgcn.report.study import Study
 
 __all__ = ["class_name", "render_classification", "render_page", "render_studies"]
 
-_MOST_CLASSES = 100  # in the table of classes
-_MOST_CONFUSED = 8  # classes in a square table of confusions
-_MOST_MISTAKES = 10  # in the list of confusions of more classes
+_MOST_MISTAKES = 10  # in the list for many classes
 
 
 def class_name(text: str) -> Markup:
@@ -86,7 +78,7 @@ def render_classification(classification: Classification) -> str:
     result = classification
     target = "classes" if result.target is None else shorten(result.target)
     counts = np.array(result.given) + np.array(result.predicted)
-    marks = class_marks([shorten(name) or "(empty)" for name in result.classes], counts)
+    marks = figures.class_marks([shorten(name) or "(empty)" for name in result.classes], counts)
     validation = result.validation
     return render_page(
         "classification.html.j2",
@@ -94,84 +86,47 @@ def render_classification(classification: Classification) -> str:
         subtitle=f"Report by {result.versions[0]}",
         result=result,
         validation=validation,
-        confusions=None if validation is None else _confusions(result.classes, validation),
-        class_counts=_class_counts(result),
+        confusions=None if validation is None else _confusions(validation),
+        class_counts=list(zip(result.classes, result.predicted, result.given, strict=True)),
         hidden_columns=not set(result.used) <= set(result.shown_columns),
-        graph_facts=[(name, value_text(value)) for name, value in result.graph.facts.items()],
         marks=marks,
         figures=_classification_figures(result, marks),
-        times=_times(result.seconds, sum(result.seconds.values())),
     )
 
 
-def _times(seconds: Mapping[str, float], total: float) -> list[tuple[str, str]]:
-    return [(step, duration(taken)) for step, taken in {**seconds, "total": total}.items()]
-
-
-def _class_counts(result: Classification) -> list[tuple[str, int, int]]:
-    """Return name, predicted and labelled rows of each class; rare classes are added up."""
-    order = sorted(range(len(result.classes)), key=lambda code: -result.predicted[code])
-    rows: list[tuple[str, int, int]] = [
-        (class_name(result.classes[code]), result.predicted[code], result.given[code])
-        for code in order[:_MOST_CLASSES]
-    ]
-    rest = order[_MOST_CLASSES:]
-    if rest:
-        sums = [sum(n[code] for code in rest) for n in (result.predicted, result.given)]
-        rows.append((plural(len(rest), "other class", "other classes"), sums[0], sums[1]))
-    return rows
-
-
-def _confusions(classes: Sequence[str], found: Validation) -> dict[str, Any] | None:
-    """Return a table of hidden labels and predictions: square, or the worst of many classes."""
-    times = {(str(own), str(put)): rows for own, put, rows in found.confusions}
-    totals = {str(name): rows for name, (_, rows) in found.recalls.items()}
-
-    def share(own: str, put: str) -> str:
-        rows = times.get((own, put), 0.0)
-        return rounded_percent(rows / totals[own]) if rows else "–"
-
-    if len(classes) <= _MOST_CONFUSED:
-        return {
-            "title": "Predictions for the hidden labels of each class",
-            "header": ["hidden label", *classes],
-            "rows": [[own, *(share(own, put) for put in classes)] for own in totals],
-            "numeric": range(1, len(classes) + 1),
-        }
-    wrong = sorted((-rows, own, put) for (own, put), rows in times.items() if own != put)
-    if not wrong:
-        return None
+def _confusions(found: Validation) -> dict[str, Any]:
+    """Return the share of each prediction in the hidden labels of a class; the worst mistakes."""
+    shares, mistakes = {}, []
+    for own, predicted, rows in found.confusions:
+        if rows:
+            shares[str(own), str(predicted)] = rows / found.recalls[own][1]
+            mistakes += [(-rows, str(own), str(predicted))] if own != predicted else []
     return {
-        "title": "Most frequent mistakes",
-        "header": ["hidden label", "predicted as", "share of its labels"],
-        "rows": [[own, class_name(put), share(own, put)] for _, own, put in wrong[:_MOST_MISTAKES]],
-        "numeric": [2],
+        "shares": shares,
+        "labels": [str(name) for name in found.recalls],
+        "mistakes": [pair for _, *pair in sorted(mistakes)[:_MOST_MISTAKES]],
     }
 
 
 def _classification_figures(result: Classification, marks: Any) -> dict[str, Markup]:
-    figures = {}
-    if result.certainty.n_rows:
+    drawings = {}
+    certainty, drawn = result.certainty, result.embedding
+    if certainty.n_rows:
         title = "Number of rows by the probability of their predicted class"
-        certainty = result.certainty
-        figures["certainty"] = draw_histogram(
-            certainty.edges, certainty.counts, name="certainty", title=title
+        drawings["certainty"] = figures.draw_histogram(
+            certainty.edges, certainty.counts, "certainty", title
         )
-    if result.embedding is not None:
-        figures["map"] = draw_points(
-            result.embedding.coordinates,
-            result.embedding.codes,
-            result.embedding.given,
-            marks,
-            axes=result.embedding.axes,
-            name="map",
-            title="Rows as points, by class",
+    if drawn is not None:
+        drawings["map"] = figures.draw_points(
+            drawn.coordinates, drawn.codes, drawn.given, marks, drawn.axes, "map", "Rows by class"
         )
     if result.eigenvalues is not None:
-        figures["spectrum"] = draw_spectrum(result.eigenvalues, None, "spectrum")
+        drawings["spectrum"] = figures.draw_spectrum(result.eigenvalues, None, "spectrum")
         if result.filters:
-            figures["filters"] = draw_filters(result.filters, result.eigenvalues, "filters")
-    return figures
+            drawings["filters"] = figures.draw_filters(
+                result.filters, result.eigenvalues, "filters"
+            )
+    return drawings
 
 
 def render_studies(
@@ -195,7 +150,7 @@ def render_studies(
     str
         A complete HTML document.
     """
-    taken = {
+    steps = {
         f"{study.name}: {step}": value for study in studies for step, value in study.seconds.items()
     }
     return render_page(
@@ -208,38 +163,36 @@ def render_studies(
         command=command,
         code="\n\n".join(["import lowrankgcn as lg", *(study.code.strip() for study in studies)]),
         seconds=seconds,
-        times=_times(taken, seconds),
+        steps=steps,
         versions=versions(),
     )
 
 
 def _study_figures(study: Study) -> dict[str, Any]:
-    def draw(target: TargetResult, points: Any, axes: tuple[str, str], name: str) -> Markup:
-        return draw_points(
-            points,
-            target.classes,
-            target.labelled,
-            marks(target),
-            axes=axes,
-            name=f"{study.name}-{name}",
-            title=f"Points of {study.name} by {target.name}",
-        )
-
-    def marks(target: TargetResult) -> Any:
-        sizes = np.bincount(target.classes, minlength=len(target.class_names))
-        return class_marks(target.class_names, sizes)
-
     pairs, whole = study.pairs, study.spectrum
     eigenvalues = pairs.eigenvalues if whole is None else np.array([value for value, _ in whole])
-    figures = {
-        "spectrum": draw_spectrum(pairs.eigenvalues, pairs.residuals, f"{study.name}-spectrum"),
-        "filters": draw_filters(study.filters, eigenvalues, f"{study.name}-filters"),
-        "marks": [marks(target) for target in study.targets],
-        "targets": [
-            draw(target, target.coordinates, target.axis_names, f"task{index}")
-            for index, target in enumerate(study.targets)
-        ],
-    }
+    marks = []
+    for target in study.targets:
+        sizes = np.bincount(target.classes, minlength=len(target.class_names))
+        marks.append(figures.class_marks(target.class_names, sizes))
+
+    def draw(index: int, points: Any, axes: tuple[str, str], name: str) -> Markup:
+        target = study.targets[index]
+        title = f"Points of {study.name} by {target.name}"
+        name = f"{study.name}-{name}"
+        return figures.draw_points(
+            points, target.classes, target.labelled, marks[index], axes, name, title
+        )
+
+    targets, points = enumerate(study.targets), None
     if study.points is not None:
-        figures["points"] = draw(study.targets[0], study.points, study.point_names, "points")
-    return figures
+        points = draw(0, study.points, study.point_names, "points")
+    return {
+        "spectrum": figures.draw_spectrum(
+            pairs.eigenvalues, pairs.residuals, f"{study.name}-spectrum"
+        ),
+        "filters": figures.draw_filters(study.filters, eigenvalues, f"{study.name}-filters"),
+        "marks": marks,
+        "targets": [draw(i, t.coordinates, t.axis_names, f"target{i}") for i, t in targets],
+        "points": points,
+    }

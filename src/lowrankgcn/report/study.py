@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._format import number, scientific, value_text
+from lowrankgcn._format import number, scientific
 from lowrankgcn.report.classification import without_nan
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.kernel import Kernel
@@ -113,16 +114,9 @@ class TargetResult:
     selection: Sequence[Mapping[str, Any]] = ()
 
     @property
-    def n_labels(self) -> int:
-        """Number of labelled nodes."""
-        return len(self.training)
-
-    @property
     def labelled(self) -> NDArray[np.bool_]:
         """Mask of the labelled nodes, shape (n,)."""
-        mask = np.zeros(len(self.classes), bool)
-        mask[self.training] = True
-        return mask
+        return np.isin(np.arange(len(self.classes)), self.training)
 
     @property
     def accuracy(self) -> float:
@@ -132,9 +126,8 @@ class TargetResult:
     @property
     def balanced_accuracy(self) -> float:
         """Mean over the classes of the accuracy within a class."""
-        others = ~self.labelled
-        right, classes = (self.predicted == self.classes)[others], self.classes[others]
-        return float(np.mean([right[classes == c].mean() for c in np.unique(classes)]))
+        right = pd.Series(self.predicted == self.classes)[~self.labelled]
+        return float(right.groupby(self.classes[~self.labelled]).mean().mean())
 
     @property
     def largest_class(self) -> tuple[str, float]:
@@ -150,7 +143,7 @@ class TargetResult:
             "remark": self.remark,
             "method": "GCNClassifier",
             "selection": [without_nan(row) for row in self.selection],
-            "labels": self.n_labels,
+            "labels": len(self.training),
             "accuracy": self.accuracy,
             "balanced_accuracy": self.balanced_accuracy,
             "largest_class": name,
@@ -213,11 +206,6 @@ class Study:
         return ", ".join(f"{number(value)} ×{times}" for value, times in self.spectrum or ())
 
     @property
-    def fact_texts(self) -> list[tuple[str, str]]:
-        """The facts with formatted values."""
-        return [(name, value_text(value)) for name, value in self.facts.items()]
-
-    @property
     def eigenvalue_rows(self) -> list[tuple[str, str, str]]:
         """Index, eigenvalue and largest residual; one row for each multiple eigenvalue."""
         values, residuals = self.pairs.eigenvalues, self.pairs.residuals
@@ -266,10 +254,6 @@ def multiplicities(spectrum: WholeSpectrum) -> tuple[tuple[float, int], ...]:
     >>> multiplicities(WholeSpectrum(values, counts))
     ((0.0, 1), (0.5, 2), (1.0, 7))
     """
-    found: list[tuple[float, int]] = []
-    for value, count in zip(spectrum.values.tolist(), spectrum.counts.tolist(), strict=True):
-        if found and value - found[-1][0] <= _EQUAL:
-            found[-1] = (found[-1][0], found[-1][1] + count)
-        else:
-            found.append((value, count))
-    return tuple(found)
+    starts = np.flatnonzero(np.diff(spectrum.values, prepend=-np.inf) > _EQUAL)
+    counts = np.add.reduceat(spectrum.counts, starts)
+    return tuple(zip(spectrum.values[starts].tolist(), counts.tolist(), strict=True))
