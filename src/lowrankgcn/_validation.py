@@ -44,6 +44,11 @@ def positive_int(value: Any, name: str, *, minimum: int = 1, maximum: int | None
     return number
 
 
+def node_count(value: Any, name: str, least: int) -> int:
+    """Return `value` as a number of nodes or hyperedges, `least` if it is None."""
+    return least if value is None else positive_int(value, name, minimum=least, maximum=MOST_NODES)
+
+
 def positive_float(
     value: Any, name: str, *, zero: bool = False, maximum: float = math.inf, below: float = math.inf
 ) -> float:
@@ -108,7 +113,9 @@ def points_array(value: Any, name: str = "points") -> NDArray[np.float64]:
     return array
 
 
-def integer_array(value: Any, name: str, *, ndim: int, maximum: int) -> NDArray[Any]:
+def integer_array(
+    value: Any, name: str, *, ndim: int, maximum: int = MOST_NODES - 1
+) -> NDArray[Any]:
     """Return `value` as an integer array of `ndim` dimensions with entries in 0..`maximum`."""
     array = _raw_array(value, name)
     if array.ndim != ndim or (array.size and array.dtype.kind not in "iu"):
@@ -131,7 +138,7 @@ def node_index(value: Any, name: str, n_nodes: int) -> NDArray[np.intp]:
 
 def pair_index(value: Any, name: str) -> NDArray[np.int64]:
     """Return `value` as an integer array of shape (2, m) with entries >= 0; m may be 0."""
-    array = integer_array(value, name, ndim=2, maximum=MOST_NODES - 1)
+    array = integer_array(value, name, ndim=2)
     if len(array) != 2:
         raise invalid(name, "an integer array of shape (2, m)", f"shape {array.shape}")
     return array.astype(np.int64, copy=False)

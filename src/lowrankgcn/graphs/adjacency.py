@@ -20,10 +20,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import (
-    MOST_NODES,
     choice,
     finite_array,
     invalid,
+    node_count,
     pair_index,
     points_array,
     positive_float,
@@ -119,9 +119,7 @@ class AdjacencyGraph(Graph):
         2
         """
         index = pair_index(edge_index, "edge_index")
-        n = int(index.max(initial=0)) + 1
-        if n_nodes is not None:
-            n = positive_int(n_nodes, "n_nodes", minimum=n, maximum=MOST_NODES)
+        n = node_count(n_nodes, "n_nodes", int(index.max(initial=0)) + 1)
         values = weight_array(weights, index.shape[1], zero=True)
         pattern = sp.coo_array((np.ones(len(values)), (index[0], index[1])), shape=(n, n)).tocsr()
         if pattern.nnz != len(values):
@@ -145,9 +143,9 @@ class AdjacencyGraph(Graph):
         weight : str or None
             Edge attribute with the weight, a number ≥ 0 (1 where absent). None: all weights are 1.
         """
-        if isinstance(graph, type) or not all(
-            hasattr(graph, name) for name in ("is_directed", "nodes", "edges")
-        ):
+        import networkx as nx  # here, because it is optional
+
+        if not isinstance(graph, nx.Graph):
             raise invalid("graph", "a NetworkX graph", type(graph).__name__)
         if graph.is_directed():
             raise invalid("graph", "an undirected graph", "a directed one; use to_undirected()")
@@ -157,9 +155,7 @@ class AdjacencyGraph(Graph):
             raise invalid("graph", "at least one node", "none")
         for *_, attributes in graph.edges(data=True):
             positive_float(attributes.get(weight, 1.0), "weight", zero=True)
-        from networkx import to_scipy_sparse_array  # here, because NetworkX is optional
-
-        return cls(to_scipy_sparse_array(graph, dtype=float, weight=weight))
+        return cls(nx.to_scipy_sparse_array(graph, dtype=float, weight=weight))
 
     @classmethod
     def knn(

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn.graphs.components import number_components
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
@@ -162,7 +162,7 @@ class Graph(ABC):
     @cached_property
     def components(self) -> NDArray[np.intp]:
         """Component of every node, numbered in the order of their first nodes, shape (n,)."""
-        return read_only(number_components(self._find_components()))
+        return read_only(pd.factorize(self._find_components())[0].astype(np.intp, copy=False))
 
     @cached_property
     def _component_sizes(self) -> NDArray[np.intp]:

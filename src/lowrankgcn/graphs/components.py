@@ -19,25 +19,11 @@ from scipy.spatial import cKDTree
 from lowrankgcn.operators import Factor, FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 
-__all__ = ["incidence_components", "matrix_components", "number_components", "point_components"]
+__all__ = ["incidence_components", "matrix_components", "point_components"]
 
 _GRAM_LIMIT = 4096  # up to so many hyperedges, components come from a table of pair counts
 _NEIGHBOURS = 16  # neighbours per point in the first search
 _SMALL_COMPONENT = 1000  # up to this size, a component searches among its own neighbours
-
-
-def number_components(labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Renumber component labels by first occurrence.
-
-    >>> number_components(np.array([7, 7, 2, 7, 5, 2])).tolist()
-    [0, 0, 1, 0, 2, 1]
-    """
-    if not labels.any():
-        return labels.astype(np.intp, copy=False)
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.empty(len(first), np.intp)
-    order[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return order[inverse]
 
 
 def matrix_components(matrix: Any) -> NDArray[np.intp]:

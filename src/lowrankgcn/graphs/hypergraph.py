@@ -26,12 +26,19 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import MOST_NODES, choice, invalid, pair_index, positive_int
+from lowrankgcn._validation import (
+    choice,
+    integer_array,
+    invalid,
+    node_count,
+    pair_index,
+    positive_int,
+)
 from lowrankgcn.graphs.base import Graph, Index, RowKind, read_only
 from lowrankgcn.graphs.components import incidence_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale, row_scale
 from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
-from lowrankgcn.graphs.matrices import binary_matrix, node_set, weight_array
+from lowrankgcn.graphs.matrices import binary_matrix, weight_array
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
 from lowrankgcn.operators.affinity import Affinity
@@ -105,21 +112,20 @@ class Hypergraph(Graph):
         matrix = binary_matrix(incidence, "incidence")
         if matrix.shape[0] < 1:
             raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
-        edge_weights = weight_array(weights, matrix.shape[1])
-        sizes = np.asarray(matrix.sum(axis=0)).ravel().astype(np.int64)
+        sizes = matrix.sum(axis=0).astype(np.int64)
         kept = np.flatnonzero(sizes >= least)
-        self._store(SparseFactor(matrix[:, kept].tocsr()), edge_weights, sizes, kept)
+        self._store(SparseFactor(matrix[:, kept].tocsr()), weights, sizes, kept)
 
     def _store(
         self,
         incidence: Factor,
-        weights: FloatArray,
+        weights: Any,
         sizes: NDArray[np.int64],
         kept: NDArray[np.intp],
     ) -> None:
         self._set(
             incidence=incidence,
-            hyperedge_weights=read_only(weights[kept]),
+            hyperedge_weights=read_only(weight_array(weights, len(sizes))[kept]),
             hyperedge_sizes=read_only(sizes[kept]),
             hyperedge_names=tuple(map(str, kept)),
             hyperedge_numbers=read_only(kept),
@@ -206,7 +212,6 @@ class Hypergraph(Graph):
         factor = CodeFactor(codes, n_hyperedges)
         if factor.shape[0] < 1:
             raise invalid("codes", "at least one row", f"shape {factor.codes.shape}")
-        edge_weights = weight_array(weights, factor.n_hyperedges)
         sizes = factor.counts().astype(np.int64)
         kept = np.flatnonzero(sizes >= least)
         if len(kept) < len(sizes):
@@ -214,7 +219,7 @@ class Hypergraph(Graph):
             lookup[kept] = np.arange(len(kept))
             factor = CodeFactor(lookup[factor.codes], len(kept))
         graph = cls.__new__(cls)
-        graph._store(factor, edge_weights, sizes, kept)
+        graph._store(factor, weights, sizes, kept)
         return graph
 
     @classmethod
@@ -234,11 +239,15 @@ class Hypergraph(Graph):
         >>> Hypergraph.from_node_sets([{0, 1}, {1, 2, 3}]).n_nodes
         4
         """
-        if not isinstance(sets, Iterable):
-            raise invalid("sets", "node sets", type(sets).__name__)
-        members = [node_set(nodes, f"sets[{number}]") for number, nodes in enumerate(sets)]
-        rows = np.concatenate(members) if members else np.empty(0, np.int64)
-        columns = np.repeat(np.arange(len(members)), [len(m) for m in members])
+        try:
+            members = [
+                integer_array(list(nodes), f"sets[{number}]", ndim=1)
+                for number, nodes in enumerate(sets)
+            ]
+        except TypeError:
+            raise invalid("sets", "sets of node indices", repr(sets)[:100]) from None
+        rows = np.concatenate([[], *members]).astype(np.int64)
+        columns = np.repeat(np.arange(len(members)), list(map(len, members)))
         return cls.from_hyperedge_index(
             np.stack([rows, columns]),
             n_nodes=n_nodes,
@@ -268,10 +277,8 @@ class Hypergraph(Graph):
         index = pair_index(hyperedge_index, "hyperedge_index")
         least = index.max(axis=1) + 1 if index.size else np.array([1, 0])
         n, m = map(int, least)
-        if n_nodes is not None:
-            n = positive_int(n_nodes, "n_nodes", minimum=n, maximum=MOST_NODES)
-        if n_hyperedges is not None:
-            m = positive_int(n_hyperedges, "n_hyperedges", minimum=m, maximum=MOST_NODES)
+        n = node_count(n_nodes, "n_nodes", n)
+        m = node_count(n_hyperedges, "n_hyperedges", m)
         ones = np.ones(index.shape[1])
         entries = sp.coo_array((ones, (index[0], index[1])), shape=(n, m)).tocsr()
         entries.data[:] = 1.0  # a pair listed twice is still one membership

@@ -1,4 +1,4 @@
-"""Validation of the matrices, node sets and weights that graphs are built from.
+"""Validation of the matrices and weights that graphs are built from.
 
 >>> binary_matrix([[1, 0], [1, 1]], "incidence").toarray()
 array([[1., 0.],
@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["binary_matrix", "check_weights", "csr_copy", "node_set", "weight_array"]
+__all__ = ["binary_matrix", "check_weights", "csr_copy", "weight_array"]
 
 
 def csr_copy(matrix: Any, name: str) -> sp.csr_array:
@@ -58,19 +57,6 @@ def binary_matrix(matrix: Any, name: str) -> sp.csr_array:
     if not (rows.data == 1.0).all():
         raise invalid(name, "entries 0 and 1", float(rows.data[rows.data != 1.0][0]))
     return rows
-
-
-def node_set(nodes: Any, name: str) -> NDArray[np.int64]:
-    """Return the distinct nodes of a set, ascending."""
-    try:
-        array = np.asarray(list(nodes))
-    except (TypeError, ValueError):
-        raise invalid(name, "integer node indices", repr(nodes)) from None
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise invalid(name, "integer node indices", f"{array.dtype} of shape {array.shape}")
-    if array.size and array.min() < 0:
-        raise invalid(name, "indices >= 0", array.min())
-    return np.unique(array).astype(np.int64)
 
 
 def weight_array(

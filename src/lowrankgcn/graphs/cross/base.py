@@ -58,7 +58,6 @@ class CrossAffinity(ABC):
     def n_columns(self) -> int:
         """Number m of columns of C: hyperedges, landmarks, modes or nodes."""
 
-    @abstractmethod
     def rows(self, X: Any) -> FloatArray | sp.csr_array:
         """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node.
 
@@ -72,10 +71,11 @@ class CrossAffinity(ABC):
         ndarray or csr_array, shape (q, m)
             Dense for Gaussian graphs, otherwise sparse.
         """
+        return self._product(X, np.eye(self.n_columns))
 
     @abstractmethod
     def _product(self, X: Any, Q: FloatArray) -> FloatArray:
-        """Return the product rows(X) @ Q."""
+        """Return a(x) Q for all rows x of X."""
 
     def product(self, X: Any, Q: Any) -> FloatArray:
         """Return ``rows(X) @ Q``, shape (q, c), without storing all rows.

@@ -74,38 +74,30 @@ class GaussianCross(CrossAffinity):
         positive_float(self.bandwidth, "bandwidth")
 
     @abstractmethod
-    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
-        """Return a(x) for coordinates in units of the bandwidth, times Q unless it is None."""
-
-    def rows(self, X: Any) -> FloatArray:
-        """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node."""
-        return self._evaluate(self._coordinates(X), None)
+    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for coordinates in units of the bandwidth."""
 
     def _product(self, X: Any, Q: FloatArray) -> FloatArray:
-        return self._evaluate(self._coordinates(X), Q)
-
-    def _coordinates(self, X: Any) -> FloatArray:
         points = finite_array(X, "X", ndim=2)
         if points.shape[1] != len(self.centre):
             raise invalid("X", f"{len(self.centre)} columns", points.shape[1])
         with np.errstate(over="ignore"):
             U = (points - self.centre) / self.bandwidth
         # Squares overflow beyond 1e150 bandwidths; weights are zero at such distances.
-        return np.clip(U, -1e150, 1e150)
+        return self._evaluate(np.clip(U, -1e150, 1e150), Q)
 
     def _in_blocks(
-        self, block: Callable[..., FloatArray], size: int, U: FloatArray, Q: FloatArray | None
+        self, block: Callable[..., FloatArray], size: int, U: FloatArray, Q: FloatArray
     ) -> FloatArray:
         """Evaluate `block(U, Q)` for `size` rows at a time."""
-        width = self.n_columns if Q is None else Q.shape[1]
-        result = np.empty((len(U), width))
+        result = np.empty((len(U), Q.shape[1]))
 
         def evaluate(start: int, stop: int) -> None:
             result[start:stop] = block(U[start:stop], Q)
 
-        work = len(U) * self.n_columns * (1 if Q is None else width)
+        threads = worthwhile_threads(len(U) * Q.size)
         with single_threaded_blas():
-            map_chunks(evaluate, len(U), size, n_threads=worthwhile_threads(work))
+            map_chunks(evaluate, len(U), size, n_threads=threads)
         return result
 
 
@@ -179,10 +171,10 @@ class LandmarkCross(GaussianCross):
         """Number of landmarks."""
         return len(self.landmarks)
 
-    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         return self._in_blocks(self._block, 64, U, Q)
 
-    def _block(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+    def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         kernel = gaussian_kernel(U, self.landmarks)
         rows = kernel @ self.inverse_root.T
         degrees = np.maximum(rows @ self.column_sums, kernel.sum(axis=1))
@@ -195,7 +187,7 @@ class LandmarkCross(GaussianCross):
             divisor[far] = row_scale(mixture @ self.column_sums, 0.0)[0]
         rows /= divisor[:, None]
         rows *= root[:, None]
-        product: FloatArray = rows if Q is None else rows @ Q
+        product: FloatArray = rows @ Q
         return product
 
     @cached_property
@@ -231,21 +223,18 @@ class PointCross(GaussianCross):
         """Number of fitted points."""
         return len(self.coordinates)
 
-    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         return self._in_blocks(self._block, 16, U, Q)
 
-    def _block(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+    def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         radius = max(self._squared_radius, float(np.einsum("ij,ij->i", U, U).max()))
         cancel = radius <= GEMM_RADIUS_SQUARED[np.float64]
         degrees = np.zeros(len(U))
-        total = np.zeros((len(U), self.n_columns if Q is None else Q.shape[1]))
+        total = np.zeros((len(U), Q.shape[1]))
         for left, right in chunks(self.n_columns, _TILE_COLUMNS):
             tile = gaussian_kernel(U, self.coordinates[left:right], cancel=cancel)
             degrees += tile.sum(axis=1)
-            if Q is None:
-                total[:, left:right] = tile
-            else:
-                total += tile @ Q[left:right]
+            total += tile @ Q[left:right]
         divisor, root = row_scale(degrees, self.loop_weight)
         total /= divisor[:, None]
         total *= root[:, None]
@@ -312,11 +301,8 @@ class FourierCross(GaussianCross):
         factor = FourierFactor(grid, cloud.coordinates)
         n = len(cloud.coordinates)
         joined = np.flatnonzero(affinity.degrees > 0)
-        count = min(_GUIDES, len(joined))
-        lowest = joined
-        if count:
-            lowest = joined[np.argpartition(affinity.degrees[joined], count - 1)[:count]]
-        least = float(affinity.degrees[lowest].min()) if count else 0.0
+        lowest = joined[np.argsort(affinity.degrees[joined])[:_GUIDES]]
+        least = float(affinity.degrees[lowest[0]]) if len(lowest) else 0.0
         drawn = np.random.default_rng(0).choice(n, min(_GUIDES, n), replace=False)
         return cls(
             loop_weight=loop_weight,
@@ -334,21 +320,18 @@ class FourierCross(GaussianCross):
         """Number of modes."""
         return self.grid.size
 
-    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
-        def modes(points: FloatArray) -> FloatArray:
-            factor = FourierFactor(self.grid, points)
-            return factor.to_dense() if Q is None else factor @ Q
-
+    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         reach = math.sqrt(math.log(1 / self.grid.eps))
         inside = (np.abs(U - self.grid.middle) <= (self.grid.period - reach) / 2).all(axis=1)
         degrees = np.zeros(len(U))
         degrees[inside] = FourierFactor(self.grid, U[inside]) @ self.sums
         near = degrees >= self.least_degree
         divisor, root = row_scale(degrees[near], self.loop_weight)
-        result = np.zeros((len(U), self.n_columns if Q is None else Q.shape[1]))
-        result[near] = modes(U[near]) * (root / divisor)[:, None]
+        result = np.empty((len(U), Q.shape[1]))
+        result[near] = (FourierFactor(self.grid, U[near]) @ Q) * (root / divisor)[:, None]
         if not near.all():
-            result[~near] = self._mixture(U[~near], modes(self.guides))
+            guides = FourierFactor(self.grid, self.guides) @ Q
+            result[~near] = self._in_blocks(self._mixture, _MIXTURE_ROWS, U[~near], guides)
         return result
 
     @cached_property
@@ -357,17 +340,12 @@ class FourierCross(GaussianCross):
 
     def _mixture(self, U: FloatArray, guides: FloatArray) -> FloatArray:
         """Return mixtures of the rows of the guides for points far away."""
-        result = np.empty((len(U), guides.shape[1]))
-
-        def block(start: int, stop: int) -> None:
-            kernel = gaussian_kernel(U[start:stop], self.guides)
-            _, root = row_scale(kernel.sum(axis=1), self.loop_weight)
-            kernel /= np.maximum(kernel.max(axis=1, keepdims=True), 1e-320)
-            divisor = np.where(root > 0, kernel @ self._guide_degrees, 1.0)
-            result[start:stop] = kernel @ guides * (root / divisor)[:, None]
-
-        map_chunks(block, len(U), _MIXTURE_ROWS)
-        return result
+        kernel = gaussian_kernel(U, self.guides)
+        _, root = row_scale(kernel.sum(axis=1), self.loop_weight)
+        kernel /= np.maximum(kernel.max(axis=1, keepdims=True), 1e-320)
+        divisor = np.where(root > 0, kernel @ self._guide_degrees, 1.0)
+        mixture: FloatArray = kernel @ guides * (root / divisor)[:, None]
+        return mixture
 
 
 def wide_grid(low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:
