@@ -1,13 +1,16 @@
 """Model files that every later version must load, and what they predict.
 
-``python -m tests.stored_models`` writes ``tests/data/table.model``, ``tests/data/points.model`` and
-``tests/data/stored_models.json`` anew. Do that only when the file format changes on purpose.
+``python -m tests.stored_models`` writes the models and ``stored_models.json`` in ``tests/data``
+anew. Do that only when the file format changes on purpose. ``command.model`` is a file of the
+command ``classify``, which also holds the columns of the table.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn as lg
+from lowrankgcn.cli import app
 
 FOLDER = Path(__file__).parent / "data"
 EXPECTED = FOLDER / "stored_models.json"
@@ -37,19 +41,52 @@ def rows(name: str, seed: int) -> tuple[Any, np.ndarray]:
     return frame, classes
 
 
+def labels(classes: np.ndarray) -> np.ndarray:
+    """Names of the first eighteen classes, empty texts for the others."""
+    names = np.array(["low", "middle", "high"], dtype=object)[classes]
+    names[18:] = ""
+    return names
+
+
 def write(name: str) -> list[list[float]]:
     """Fit and save one model, and return its distributions of new rows."""
     X, classes = rows(name, 0)
-    labels = np.full(60, "", dtype=object)
-    labels[:18] = np.array(["low", "middle", "high"], dtype=object)[classes[:18]]
     classifier = lg.GCNClassifier(random_state=0, dtype="float64", **OPTIONS)
-    classifier.fit(X, labels)
+    classifier.fit(X, labels(classes))
     lg.save(classifier, FOLDER / f"{name}.model", description={"rows": name})
     distributions: list[list[float]] = classifier.predict_proba(rows(name, 1)[0]).tolist()
     return distributions
 
 
+def write_command() -> list[float]:
+    """Save a model by ``classify``, and return the probabilities that ``predict`` writes."""
+    frame, classes = rows("table", 0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        frame.assign(level=labels(classes)).to_csv(path, index=False)
+        options = ["--target", "level", "--seed", "0", "--quiet"]
+        network = ["--architecture", "reduced", "--filter", "heat"]
+        run("classify", path, *options, *network, "--save", FOLDER / "command.model")
+        return predict_command(Path(folder))
+
+
+def predict_command(folder: Path) -> list[float]:
+    """Return the probabilities that ``predict`` writes for new rows with the stored model."""
+    table, out = folder / "new.csv", folder / "predictions.csv"
+    rows("table", 1)[0].to_csv(table, index=False)
+    run("predict", FOLDER / "command.model", table, "--out", out, "--quiet")
+    probabilities: list[float] = pd.read_csv(out)["probability"].tolist()
+    return probabilities
+
+
+def run(*arguments: str | Path) -> None:
+    """Run a command in this process."""
+    with contextlib.suppress(SystemExit):
+        app(list(map(str, arguments)), prog_name="lowrankgcn")
+
+
 if __name__ == "__main__":
-    EXPECTED.write_text(json.dumps({name: write(name) for name in NAMES}))
-    for name in NAMES:
-        print(name, (FOLDER / f"{name}.model").stat().st_size, "bytes", file=sys.stderr)
+    expected: dict[str, Any] = {name: write(name) for name in NAMES}
+    EXPECTED.write_text(json.dumps(expected | {"command": write_command()}))
+    for path in sorted(FOLDER.glob("*.model")):
+        print(path.name, path.stat().st_size, "bytes", file=sys.stderr)

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
@@ -20,6 +21,7 @@ from lowrankgcn._parallel import (
     single_threaded_blas_if_small,
     worthwhile_threads,
 )
+from tests.input_problems import LABELS, POINTS, quick
 
 
 def blas_threads():
@@ -162,6 +164,31 @@ def test_a_limit_that_cannot_be_applied_is_not_held(monkeypatch):
     with single_threaded_blas():
         assert max(blas_threads()) == 1
     assert blas_threads() == before
+
+
+@pytest.mark.usefixtures("two_blas_threads")
+def test_two_fits_at_once_restore_the_numbers_of_threads():
+    def counts():
+        return [torch.get_num_threads(), *blas_threads()]
+
+    def fit(seed):
+        before = torch.get_num_threads()
+        started.wait()
+        quick(random_state=seed).fit(POINTS, LABELS)
+        return before, torch.get_num_threads()
+
+    original = torch.get_num_threads()
+    torch.set_num_threads(2)
+    started = threading.Barrier(2, timeout=30)
+    try:
+        before = counts()
+        with ThreadPoolExecutor(2) as pool:
+            assert list(pool.map(fit, (0, 1))) == [(2, 2), (2, 2)]
+        assert counts() == before
+        with ThreadPoolExecutor(1) as pool:  # the default of new threads
+            assert pool.submit(torch.get_num_threads).result() == 2
+    finally:
+        torch.set_num_threads(original)
 
 
 def test_small_problems_and_small_work_use_one_thread(monkeypatch):

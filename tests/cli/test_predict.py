@@ -13,6 +13,7 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn.files import read_file
+from tests import stored_models
 from tests.cli.commands import call, refused
 
 QUICK = ["--architecture", "reduced", "--filter", "constant"]
@@ -187,3 +188,9 @@ class TestModelsFromPython:
         message = refused(capsys, "predict", str(model), str(path), "--out", str(out))
         assert "'kind'" in message
         assert not out.exists()
+
+
+def test_a_stored_model_predicts(tmp_path: Path) -> None:
+    expected = json.loads(stored_models.EXPECTED.read_text())["command"]
+    found = stored_models.predict_command(tmp_path)
+    np.testing.assert_allclose(found, expected, atol=1e-4)  # networks in single precision
