@@ -336,7 +336,7 @@ def test_bad_optimizers_and_records() -> None:
     for other in (low_rank_network(widths=(5, 4, 2)), low_rank_network(bias=True), None):
         with pytest.raises(ValueError, match="network"):
             record.load_into(other)
-    with pytest.raises(ValueError, match="X: expected shape"):
+    with pytest.raises(ValueError, match="X: expected a dense tensor of shape"):
         record.logits(low_rank_network(), X[:, :3])
 
 

@@ -106,17 +106,21 @@ class SpectralConv(nn.Module):
         """Number of nodes."""
         return self.propagations[0].n
 
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw new weights and set the bias to zero.
+    def draw_weight(self, generator: torch.Generator | None = None) -> Tensor:
+        """Draw initial weights.
 
-        Weights are drawn in float64 on the generator's device and rounded, so that a seed gives the
+        They are drawn in float64 on the generator's device and rounded, so that a seed gives the
         same weights in every precision.
         """
         bound = math.sqrt(6.0 / (self.in_width + self.out_width))
         source = torch.device("cpu") if generator is None else generator.device
         drawn = torch.empty(self.weight.shape, dtype=torch.float64, device=source)
+        return drawn.uniform_(-bound, bound, generator=generator).to(self.weight)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights and set the bias to zero."""
         with torch.no_grad():
-            self.weight.copy_(drawn.uniform_(-bound, bound, generator=generator))
+            self.weight.copy_(self.draw_weight(generator))
             if self.bias is not None:
                 self.bias.zero_()
 

@@ -1,7 +1,7 @@
 """Training of networks by explicit gradients, all restarts in one batch.
 
-Modules in the order of the data flow: ``features`` → ``reduction`` (network and data →
-``problem``) → ``gradients`` → ``objective`` (loss with its penalty) → ``optimizers`` → ``batch`` →
+Modules in the order of the data flow: ``arguments`` (checks) and ``features`` → ``reduction``
+(exact savings) → ``problem`` → ``gradients`` → ``loss`` → ``optimizers`` → ``batch`` (restarts) →
 ``train`` → ``record``.
 
 >>> import lowrankgcn as lg, numpy as np
@@ -16,15 +16,9 @@ from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.features import Features, TensorFeatures
 from lowrankgcn.training.folds import predict_held_out
 from lowrankgcn.training.gradients import ExplicitGradients
-from lowrankgcn.training.lbfgs import LBFGS
 from lowrankgcn.training.nodes import Nodes, SpectralLayer, StoredNodes
-from lowrankgcn.training.optimizers import Adam, GradientDescent, Optimizer
-from lowrankgcn.training.problem import (
-    Coordinates,
-    MatrixReadout,
-    OperatorReadout,
-    TrainingProblem,
-)
+from lowrankgcn.training.optimizers import LBFGS, Adam, GradientDescent, Optimizer
+from lowrankgcn.training.problem import Coordinates, Readout, TrainingProblem
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.threads import limit_threads
@@ -38,10 +32,9 @@ __all__ = [
     "ExplicitGradients",
     "Features",
     "GradientDescent",
-    "MatrixReadout",
     "Nodes",
-    "OperatorReadout",
     "Optimizer",
+    "Readout",
     "SpectralLayer",
     "StoredNodes",
     "TensorFeatures",

@@ -1,4 +1,4 @@
-"""Validation of the arguments of training: features, labels, weights and optimiser."""
+"""Validation of the arguments of training: features, labels and weights."""
 
 from __future__ import annotations
 
@@ -10,48 +10,34 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn._validation import (
-    choice,
-    finite_array,
-    invalid,
-    node_index,
-    positive_float,
-    positive_int,
-)
-from lowrankgcn.nn import Network
-from lowrankgcn.nn.linear_map import check_block
-from lowrankgcn.training.batch import Settings
+from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.nn import Network, linear_map
 from lowrankgcn.training.features import Features, TensorFeatures
-from lowrankgcn.training.lbfgs import LBFGS
-from lowrankgcn.training.optimizers import Adam, GradientDescent, Optimizer
 
-__all__ = ["as_features", "as_index", "as_optimizer", "as_settings", "as_targets", "as_weights"]
+__all__ = ["as_features", "as_index", "as_targets", "as_weights"]
 
 
 def as_features(X: Any, network: Network) -> Features:
     """Return X (n, N_0) in the dtype and on the device of the network."""
+    shape = (network.n_nodes, network.widths[0])
     if isinstance(X, Features):
-        wanted = (network.n_nodes, network.widths[0])
-        if X.shape != wanted:
-            raise invalid("X", f"shape {wanted}", f"shape {X.shape}")
+        if X.shape != shape:
+            raise invalid("X", f"shape {shape}", f"shape {X.shape}")
         return X
-    weight = next(network.parameters())
     if not isinstance(X, Tensor):
         X = torch.from_numpy(np.ascontiguousarray(finite_array(X, "X", ndim=2)))
-    elif not bool(torch.isfinite(X.sum())) and not bool(torch.isfinite(X).all()):
+    linear_map.check_block(X, *shape, X.dtype)
+    if not bool(torch.isfinite(X).all()):
         raise invalid("X", "finite entries", "NaN or infinity")
-    X = X.detach().to(weight)
-    check_block(X, network.n_nodes, network.widths[0], weight.dtype)
-    return TensorFeatures(X)
+    return TensorFeatures(X.detach().to(network.convs[0].weight))
 
 
 def as_index(index: Any, network: Network) -> Tensor:
     """Return the labelled rows, at least one."""
-    array = index.detach().cpu().numpy() if isinstance(index, Tensor) else index
-    rows = node_index(array, "index", network.n_nodes)
+    rows = linear_map.as_index(index, network.n_nodes, network.convs[0].weight.device, "index")
     if not len(rows):
         raise invalid("index", "at least one labelled row", "none")
-    return torch.as_tensor(rows, device=next(network.parameters()).device)
+    return rows
 
 
 def as_targets(targets: Any, n_labelled: int, n_classes: int) -> NDArray[np.float64]:
@@ -130,45 +116,3 @@ def _class_weights(given: Any, totals: NDArray[np.float64], classes: int) -> NDA
     if values.shape != (classes,) or not np.isfinite(values).all() or values.min() < 0:
         raise invalid("class_weight", f"{classes} numbers >= 0", repr(given))
     return values
-
-
-def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimizer:
-    """Return an optimiser by its name and learning rate; return optimisers as they are.
-
-    Examples
-    --------
-    >>> as_optimizer("adam", 0.02).learning_rate
-    0.02
-    """
-    if isinstance(optimizer, Optimizer):
-        if learning_rate is not None:
-            raise invalid("learning_rate", "None beside an optimizer that has one", learning_rate)
-        return optimizer
-    name = choice(optimizer, "optimizer", ("gd", "adam", "lbfgs"))
-    if name == "lbfgs":
-        if learning_rate is not None:
-            raise invalid("learning_rate", "None for L-BFGS, which searches", learning_rate)
-        return LBFGS()
-    kind = GradientDescent if name == "gd" else Adam
-    return kind() if learning_rate is None else kind(learning_rate)
-
-
-def as_settings(
-    optimizer: Any,
-    learning_rate: Any,
-    max_iter: Any,
-    l2_penalty: Any,
-    decay: Any,
-    patience: Any = 1,
-    tol: Any = 0.0,
-    early_stopping: bool = False,
-) -> Settings:
-    """Check the options of :func:`lowrankgcn.training.train` that control the iterations."""
-    return Settings(
-        optimizer=as_optimizer(optimizer, learning_rate),
-        max_iter=positive_int(max_iter, "max_iter"),
-        l2_penalty=positive_float(l2_penalty, "l2_penalty", zero=True),
-        decay=choice(decay, "decay", ("first", "all")),
-        patience=positive_int(patience, "patience") if early_stopping else None,
-        tol=positive_float(tol, "tol", zero=True),
-    )

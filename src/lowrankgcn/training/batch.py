@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn.training.gradients import ExplicitGradients
-from lowrankgcn.training.objective import Objective
-from lowrankgcn.training.optimizers import Optimizer
+from lowrankgcn._validation import choice, positive_float, positive_int
+from lowrankgcn.training.gradients import ExplicitGradients, join_parameters, split_parameters
+from lowrankgcn.training.loss import Objective
+from lowrankgcn.training.optimizers import Optimizer, State
 from lowrankgcn.training.problem import Coordinates, TrainingProblem
 
 __all__ = ["Outcome", "Settings", "train_batch"]
@@ -25,7 +27,7 @@ _BLOCK = 100
 @final
 @dataclass(frozen=True)
 class Settings:
-    """Options of a training.
+    """Checked options of a training.
 
     Attributes
     ----------
@@ -47,101 +49,91 @@ class Settings:
     patience: int | None = None
     tol: float = 1e-4
 
+    def __post_init__(self) -> None:
+        """Check the options."""
+        positive_int(self.max_iter, "max_iter")
+        positive_float(self.l2_penalty, "l2_penalty", zero=True)
+        choice(self.decay, "decay", ("first", "all"))
+        positive_float(self.tol, "tol", zero=True)
+        if self.patience is not None:
+            positive_int(self.patience, "patience")
 
-@final
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Results of s restarts, filled in batch by batch."""
 
-    loss_curve: NDArray[np.float64]  # (T, s)
+class Outcome(NamedTuple):
+    """Losses (T, s) of s restarts, their numbers of iterations, and how they ended."""
+
+    loss_curve: NDArray[np.float64]
     n_iter: NDArray[np.intp]
     converged: NDArray[np.bool_]
     diverged: NDArray[np.bool_]
-
-    @staticmethod
-    def empty(max_iter: int, n_restarts: int) -> Outcome:
-        """Return the outcome before the first iteration."""
-        return Outcome(
-            np.full((max_iter, n_restarts), np.nan),
-            np.zeros(n_restarts, np.intp),
-            np.zeros(n_restarts, np.bool_),
-            np.zeros(n_restarts, np.bool_),
-        )
-
-    def restarts(self, start: int, stop: int) -> Outcome:
-        """Return views of some restarts."""
-        part = slice(start, stop)
-        return Outcome(
-            self.loss_curve[:, part], self.n_iter[part], self.converged[part], self.diverged[part]
-        )
 
 
 @torch.inference_mode()
 def train_batch(
     problem: TrainingProblem,
     settings: Settings,
-    weights: Sequence[Tensor],
-    biases: Sequence[Tensor],
+    parameters: Sequence[Tensor],
     generators: Sequence[torch.Generator],
-    outcome: Outcome,
-    advance: Callable[[int], None],
-) -> None:
-    """Train s restarts; overwrite `weights` and `biases`.
+    advance: Callable[[int], None] = lambda count: None,
+) -> Outcome:
+    """Train s restarts; overwrite their parameters.
 
     Parameters
     ----------
     problem : TrainingProblem
     settings : Settings
-    weights : sequence of (s, N_l, K·N_{l-1}) Tensor
-    biases : sequence of (s, N_l) Tensor
+    parameters : sequence of Tensor
+        Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
-    outcome : Outcome
-        Filled in.
     advance : callable
         Called with the number of restart iterations done since the last call.
     """
-    results = [*weights, *biases]
-    parameters = [tensor.clone() for tensor in results]
+    tensors, coordinates = list(parameters), None
     rotated = problem.orthonormal and settings.optimizer.rotation_invariant
-    system = None
     if rotated and problem.basis is not None:
-        system, parameters[0] = Coordinates.from_weights(parameters[0], problem.basis)
-    active = torch.arange(len(parameters[0]))
-    lowest = np.full(len(active), np.inf)
-    block = settings.patience or _BLOCK
-    state, done = None, 0
-    while done < settings.max_iter and len(active):
+        coordinates, tensors[0] = Coordinates.from_weights(tensors[0], problem.basis)
+    shapes = [tensor.shape[1:] for tensor in tensors]
+    n_penalised = sum(map(math.prod, shapes[: problem.depth if settings.decay == "all" else 1]))
+    trained = join_parameters(tensors)
+    s, max_iter = len(trained), settings.max_iter
+    outcome = Outcome(
+        np.full((max_iter, s), np.nan),
+        np.zeros(s, np.intp),
+        np.zeros(s, np.bool_),
+        np.zeros(s, np.bool_),
+    )
+    active, lowest, done = np.arange(s), np.full(s, np.inf), 0
+    x, state = trained.clone(), State()
+    while done < max_iter and len(active):
         explicit = ExplicitGradients(
             problem.select(active),
-            parameters[: problem.depth],
-            parameters[problem.depth :],
+            x,
+            shapes,
             rotated=rotated,
-            generators=[generators[i] for i in active],
+            generators=[generators[i] for i in active.tolist()],
         )
-        n_penalised = problem.depth if settings.decay == "all" else 1
-        run = settings.optimizer.start(
-            Objective(explicit, settings.l2_penalty, n_penalised, block), state
-        )
+        objective = Objective(explicit, settings.l2_penalty, n_penalised)
         finished = np.zeros(len(active), np.bool_)
-        while done < settings.max_iter and not finished.any():
-            count = min(block, settings.max_iter - done)
-            for slot in range(count):
-                run.iterate(slot)
-            losses = run.losses(count).cpu().numpy()
-            finished, lowest = _record(losses, settings, outcome, active.numpy(), done, lowest)
-            done += count
-            advance(count * len(active) + int(finished.sum()) * (settings.max_iter - done))
-        trained = list(explicit.parameters.views)
-        if system is not None:
-            trained[0] = system.to_weights(trained[0])
-        for result, tensor in zip(results, trained, strict=True):
-            result[active] = tensor
-        # The others continue in a smaller batch with their state.
+        while done < max_iter and not finished.any():
+            iterations = range(done, min(done + (settings.patience or _BLOCK), max_iter))
+            losses, state = settings.optimizer.iterate(objective, state, iterations)
+            finished, lowest = _record(
+                losses.cpu().numpy(), settings, outcome, active, done, lowest
+            )
+            done = iterations.stop
+            advance(len(iterations) * len(active) + int(finished.sum()) * (max_iter - done))
+        trained[torch.as_tensor(active)] = x
+        # The others continue in a smaller batch.
         keep = torch.as_tensor(np.flatnonzero(~finished))
-        parameters = list(explicit.parameters.select(keep).views)
-        state, active, lowest = run.state(keep), active[keep], lowest[~finished]
-        system = None if system is None else system.select(keep)
+        x, state = x[keep], tuple(tensor[keep] for tensor in state)
+        active, lowest = active[~finished], lowest[~finished]
+    results = split_parameters(trained, shapes)
+    if coordinates is not None:
+        results[0] = coordinates.to_weights(results[0])
+    for given, result in zip(parameters, results, strict=True):
+        given.copy_(result)
+    return outcome
 
 
 def _record(

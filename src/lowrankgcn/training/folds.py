@@ -23,17 +23,11 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn import Network
-from lowrankgcn.training.arguments import (
-    as_features,
-    as_index,
-    as_settings,
-    as_targets,
-    as_weights,
-)
-from lowrankgcn.training.batch import Outcome, train_batch
-from lowrankgcn.training.gradients import ExplicitGradients
-from lowrankgcn.training.optimizers import Optimizer, OptimizerName
-from lowrankgcn.training.problem import MatrixReadout, TrainingProblem
+from lowrankgcn.training.arguments import as_features, as_index, as_targets, as_weights
+from lowrankgcn.training.batch import Settings, train_batch
+from lowrankgcn.training.gradients import ExplicitGradients, join_parameters
+from lowrankgcn.training.optimizers import Optimizer, OptimizerName, as_optimizer
+from lowrankgcn.training.problem import TrainingProblem
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.threads import limit_threads
 from lowrankgcn.training.train import initial_weights
@@ -99,7 +93,7 @@ def predict_held_out(
         raise invalid("folds", "some rows of positive weight left in every fold", "none")
     given = np.ones(len(index)) if sample_weight is None else np.asarray(sample_weight, float)
     kept = [as_weights(np.where(fold, 0.0, given), class_weight, classes) for fold in held]
-    settings = as_settings(optimizer, learning_rate, max_iter, l2_penalty, decay)
+    settings = Settings(as_optimizer(optimizer, learning_rate), max_iter, l2_penalty, decay)
     like = next(network.parameters()).detach()
     labels, mean = (torch.as_tensor(array).to(like) for array in (classes, weighting))
     problem = training_problem(network, as_features(X, network), index, labels, mean)
@@ -108,22 +102,20 @@ def predict_held_out(
     shares = torch.as_tensor(np.array(kept)).to(like)
     problem = replace(problem, sample_weight=shares)
     weights, biases, generators = initial_weights(network, (seed,) * len(held))
-    outcome = Outcome.empty(settings.max_iter, len(held))
     with limit_threads(problem.work * len(held)):
-        train_batch(problem, settings, weights, biases, generators, outcome, lambda _: None)
-        # Dropout is for training only.
-        evaluation = ExplicitGradients(replace(problem, dropout=0.0), weights, biases)
-        logits = like.new_empty(evaluation.logits_shape)
-        evaluation.evaluate(logits, evaluation.batched(logits))
-    by_fold = logits.double().view(len(held), network.widths[-1], -1)
-    return torch.softmax(by_fold, dim=1).mT.cpu().numpy()
+        trained = [*weights, *biases]
+        train_batch(problem, settings, trained, generators)
+        problem = replace(problem, dropout=0.0)
+        shapes = [tensor.shape[1:] for tensor in trained]
+        logits = ExplicitGradients(problem, join_parameters(trained), shapes).evaluate()
+    return torch.softmax(logits.double(), dim=1).mT.cpu().numpy()
 
 
 def _subsample(problem: TrainingProblem, count: int, seed: int) -> TrainingProblem:
     """Return the problem on random nodes; their sums estimate those over all nodes."""
     readout, nodes = problem.readout, problem.nodes
     m = len(problem.features) if nodes is None else nodes.n
-    if problem.depth != 2 or m <= count or not isinstance(readout, MatrixReadout):
+    if problem.depth != 2 or m <= count or readout.index is not None:
         return problem
     if nodes is not None:
         U = torch.from_numpy(nodes.take(np.sort(_draw(m, count, seed)))).to(problem.features)

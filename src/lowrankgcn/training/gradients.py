@@ -8,15 +8,15 @@ a network with one hidden layer (section A4.3) is
           \partial\Theta^2 = (R H)^T G, \quad
           \partial\Theta^1 = B F^T \big(R^T G \Theta^{2T} \circ \sigma'\big)
 
-where R holds the labelled rows of the kernel. All arrays are stored transposed, (s·N, m) for s
+where R holds the labelled rows of the kernel. All arrays are stored transposed, (s, N, m) for s
 restarts of N features on m nodes: products with F and R are single matrix products for all
 restarts, and BLAS is fastest where the long dimension is contiguous.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import torch
@@ -25,51 +25,28 @@ from torch import Tensor
 
 from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.nodes import SpectralLayer
-from lowrankgcn.training.problem import MatrixReadout, OperatorReadout, TrainingProblem
+from lowrankgcn.training.problem import TrainingProblem
 
-__all__ = ["ExplicitGradients", "Stacked"]
+__all__ = ["ExplicitGradients", "join_parameters", "split_parameters"]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Stacked:
-    """The parameters of s restarts, or arrays of their shapes, in one piece of memory.
+def join_parameters(tensors: Sequence[Tensor]) -> Tensor:
+    """Copy weights and biases of s restarts into one row per restart, shape (s, P)."""
+    return torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)
 
-    Attributes
-    ----------
-    flat : (P,) Tensor
-        All numbers, one array after the other.
-    views : tuple of Tensor
-        The arrays; the first dimension of each is the restart.
+
+def split_parameters(rows: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tensor]:
+    """Return views of rows (s, P) as arrays (s, …) of the given shapes.
+
+    Examples
+    --------
+    >>> weight, bias = split_parameters(torch.arange(6.0)[None], [(2, 2), (2,)])
+    >>> weight, bias
+    (tensor([[[0., 1.],
+             [2., 3.]]]), tensor([[4., 5.]]))
     """
-
-    flat: Tensor
-    views: tuple[Tensor, ...]
-
-    @staticmethod
-    def from_tensors(tensors: Sequence[Tensor]) -> Stacked:
-        """Copy arrays into one piece of memory.
-
-        Examples
-        --------
-        >>> stacked = Stacked.from_tensors([torch.ones(1, 2, 2), torch.zeros(1, 3)])
-        >>> stacked.flat.add_(1.0)
-        tensor([2., 2., 2., 2., 1., 1., 1.])
-        >>> stacked.views[1]
-        tensor([[1., 1., 1.]])
-        """
-        flat = torch.cat([tensor.flatten() for tensor in tensors])
-        parts = torch.split(flat, [tensor.numel() for tensor in tensors])
-        pairs = zip(parts, tensors, strict=True)
-        return Stacked(flat, tuple(part.view(tensor.shape) for part, tensor in pairs))
-
-    def zeros(self) -> Stacked:
-        """Return zeros of the same shapes."""
-        return Stacked.from_tensors([torch.zeros_like(view) for view in self.views])
-
-    def select(self, restarts: Tensor) -> Stacked:
-        """Return copies of the arrays of some restarts."""
-        return Stacked.from_tensors([view[restarts] for view in self.views])
+    parts = torch.split_with_sizes(rows, [math.prod(shape) for shape in shapes], dim=1)
+    return [part.view(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 @final
@@ -79,24 +56,22 @@ class ExplicitGradients:
     Parameters
     ----------
     problem : TrainingProblem
-    weights : sequence of (s, N_l, K·N_{l-1}) Tensor
-        Transposed weights of each layer. With `rotated` the first one is in the coordinates of
-        ``problem.basis``, shape (s, N_1, q + 1), see :class:`lowrankgcn.training.Coordinates`.
-    biases : sequence of (s, N_l) Tensor
-        Empty for a network without biases.
+    parameters : (s, P) Tensor
+        Weights and biases of each restart, which may be changed in place between evaluations.
+    shapes : sequence of shapes
+        Shapes of transposed weights (N_l, K·N_{l-1}) and biases (N_l,) in a row of `parameters`;
+        no biases for a network without them.
     rotated : bool
-        Whether the first layer's weights are in the coordinates of the basis.
+        Whether the weights of the first layer are in the coordinates of ``problem.basis``, shape
+        (N_1, q + 1), see :class:`lowrankgcn.training.Coordinates`.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
 
     Attributes
     ----------
-    parameters : Stacked
-        Copies of weights and biases, to be changed in place.
-    gradients : Stacked
+    parameters : (s, P) Tensor
+    gradients : (s, P) Tensor
         Gradients of the mean cross-entropy, set by :meth:`evaluate`.
-    logits_shape : tuple of int
-        (s·C, p) for p labelled rows.
 
     Notes
     -----
@@ -107,280 +82,208 @@ class ExplicitGradients:
     --------
     Logistic regression at Θ = 0, where both classes have probability one half:
 
-    >>> from lowrankgcn.training import MatrixReadout
     >>> problem = TrainingProblem(
-    ...     widths=(1, 2), features=torch.tensor([[1.0], [2.0]]), readout=MatrixReadout(),
+    ...     widths=(1, 2), features=torch.tensor([[1.0], [2.0]]),
     ...     targets=torch.eye(2), sample_weight=torch.full((2,), 0.5))
-    >>> explicit = ExplicitGradients(problem, [torch.zeros(1, 2, 1)])
-    >>> logits = torch.empty(explicit.logits_shape)
-    >>> explicit.evaluate(logits, explicit.batched(logits))
-    >>> explicit.gradients.flat
-    tensor([ 0.2500, -0.2500])
+    >>> explicit = ExplicitGradients(problem, torch.zeros(1, 2), [(2, 1)])
+    >>> logits = explicit.evaluate()
+    >>> explicit.gradients
+    tensor([[ 0.2500, -0.2500]])
     """
 
     def __init__(
         self,
         problem: TrainingProblem,
-        weights: Sequence[Tensor],
-        biases: Sequence[Tensor] = (),
+        parameters: Tensor,
+        shapes: Sequence[Sequence[int]],
         *,
         rotated: bool = False,
         generators: Sequence[torch.Generator] = (),
     ) -> None:
-        self.problem, self._depth, self._s = problem, len(weights), len(weights[0])
-        self.parameters = Stacked.from_tensors([*weights, *biases])
-        self.gradients = self.parameters.zeros()
-        s, C, p = self._s, problem.widths[-1], len(problem.targets)
-        self.logits_shape = (s * C, p)
-        # Small networks spend most of their time on starting operations. Views are therefore made
-        # once, and a single restart uses products of matrices instead of batches.
-        self._product = torch.mm if s == 1 else torch.bmm
-        self._error = self.parameters.flat.new_empty(s * C, p)
-        self._error_batch = self.batched(self._error)
+        self.problem, self.parameters = problem, parameters
+        self.gradients = torch.zeros_like(parameters)
+        self._depth, self._s = problem.depth, len(parameters)
+        views = split_parameters(parameters, shapes)
+        slopes = split_parameters(self.gradients, shapes)
+        self._weights, self._weight_gradients = views[: self._depth], slopes[: self._depth]
+        biases = list(zip(views[self._depth :], slopes[self._depth :], strict=True))
+        layers: list[_Biases | None] = [*biases] if biases else [None] * self._depth
+        self._last_biases = layers[-1]
+        self._basis = None if rotated else problem.basis
+        # A coordinate beyond the basis does not act on features: its gradient remains zero.
+        m, q = problem.features.shape
+        q = q if self._basis is None else len(self._basis)
+        self._first, self._first_gradient = views[0][..., :q], slopes[0][..., :q]
+        # The large arrays are allocated once, because fresh memory costs as much as a product.
+        self._Z = parameters.new_empty(self._s, problem.widths[1], m)
+        self._E = parameters.new_empty(0)
+        if problem.depth > 1 and problem.readout.tall is not None:
+            self._E = parameters.new_empty(self._s, problem.widths[-2], m)
         by_class = problem.sample_weight.unsqueeze(-2)  # (1, p) or (s, 1, p)
-        self._row_weights = by_class.repeat_interleave(C, dim=-2).contiguous()
-        self._offset = (-problem.targets.T * by_class).contiguous()
-        self._bias, self._bias_gradient = self._biases(self._depth - 1)
-        self._prepare_first_layer(rotated)
-        if self._depth > 1:
-            self._prepare_other_layers(generators)
+        self._row_weights, self._offset = by_class, -problem.targets.T * by_class
+        self._hidden: list[_Hidden | _SpectralHidden] = [
+            _Hidden(problem, pair, generators)
+            if problem.nodes is None
+            else _SpectralHidden(problem, pair)
+            for pair in layers[:-1]
+        ]
 
-    def batched(self, array: Tensor) -> Tensor:
-        """View an array (s·N, p) as (s, N, p), or leave it as it is for a single restart."""
-        return array if self._s == 1 else array.view(self._s, -1, array.shape[1])
-
-    def evaluate(self, logits: Tensor, batch: Tensor) -> None:
-        """Write the logits of the labelled rows and set the gradients.
-
-        Parameters
-        ----------
-        logits, batch : (s·C, p) and (s, C, p) Tensor
-            The array to write to and its view by :meth:`batched`.
-        """
-        mixed = self._mixed if self._basis is None else self._first @ self._basis
+    def evaluate(self) -> Tensor:
+        """Set the gradients; return the logits of the labelled rows, shape (s, C, p)."""
+        first = self._first.flatten(0, 1)
+        first = first if self._basis is None else first @ self._basis
+        torch.mm(first, self.problem.features.T, out=self._Z.flatten(0, 1))
         if self._depth == 1:
-            torch.mm(mixed, self._features_t, out=logits)
-            error = self._loss_error(logits, batch)
+            logits = self._Z.clone()
+            error = self._loss_error(logits)
         else:
-            torch.mm(mixed, self._features_t, out=self._hidden[0].active)
-            self._hidden[0].forward()
+            outputs = [self._hidden[0].forward(self._Z)]
             for layer in range(1, self._depth - 1):
-                self._forward(layer)
-            error = self._unread(self._last_layer(self._read(), logits, batch))
+                Z = self._convolve(layer, outputs[-1])
+                outputs.append(self._hidden[layer].forward(Z))
+            logits, error = self._last_layer(outputs[-1])
             for layer in range(self._depth - 2, 0, -1):
-                error = self._backward(layer, error)
+                self._hidden[layer].backward(error)
+                error = self._convolve_backward(layer, outputs[layer - 1], error)
             self._hidden[0].backward(error)
-        if self._basis is None:
-            torch.mm(error, self._features, out=self._mixed_gradient)
+        gradient = torch.mm(error.flatten(0, 1), self.problem.features)
+        gradient = gradient if self._basis is None else gradient @ self._basis.T
+        self._first_gradient.copy_(gradient.view_as(self._first_gradient))
+        return logits
+
+    def _loss_error(self, logits: Tensor) -> Tensor:
+        """Add the last bias to the logits; return the error w ∘ (softmax(Z) − T)."""
+        if self._last_biases is not None:
+            logits.add_(self._last_biases[0].unsqueeze(2))
+        error = torch.addcmul(self._offset, torch.softmax(logits, 1), self._row_weights)
+        if self._last_biases is not None:
+            torch.sum(error, 2, out=self._last_biases[1])
+        return error
+
+    def _last_layer(self, H: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logits and the error of H, the output of the last hidden layer."""
+        readout, last = self.problem.readout, self._depth - 1
+        if readout.index is not None:
+            logits = self._convolve(last, H)[..., readout.index]
+            error = H.new_zeros(*logits.shape[:2], H.shape[2])
+            error.index_add_(2, readout.index, self._loss_error(logits))
+            return logits, self._convolve_backward(last, H, error)
+        inputs = self._by_kernel(H if readout.tall is None else H @ readout.tall)
+        logits = torch.bmm(self._weights[last], inputs)
+        if readout.project is None:
+            error = self._loss_error(logits)
         else:
-            torch.mm(error @ self._features, self._basis.T, out=self._first_gradient)
-
-    def _prepare_first_layer(self, rotated: bool) -> None:
-        self._features, self._features_t = self.problem.features, self.problem.features.T
-        self._basis = None if rotated else self.problem.basis
-        self._first = self.parameters.views[0].flatten(0, 1)
-        self._first_gradient = self.gradients.views[0].flatten(0, 1)
-        # A coordinate beyond the basis meets no feature: its gradient stays zero.
-        q = len(self._features_t)
-        self._mixed, self._mixed_gradient = self._first[:, :q], self._first_gradient[:, :q]
-
-    def _prepare_other_layers(self, generators: Sequence[torch.Generator]) -> None:
-        problem, s, m = self.problem, self._s, len(self._features)
-        new = self.parameters.flat.new_empty
-        self._hidden: list[_Hidden | _SpectralHidden] = []
-        for layer, width in enumerate(problem.widths[1:-1]):
-            active, biases = new(s * width, m), self._biases(layer)
-            if problem.nodes is None:
-                self._hidden.append(_Hidden(problem, active, *biases, generators))
-            else:
-                self._hidden.append(_SpectralHidden(problem, active, *biases))
-        weight, gradient = (
-            stack.views[self._depth - 1] for stack in (self.parameters, self.gradients)
-        )
-        self._weight, self._gradient = (weight, gradient) if s > 1 else (weight[0], gradient[0])
-        self._weight_t = self._weight.mT
-        readout = problem.readout
-        self._operator = readout if isinstance(readout, OperatorReadout) else None
-        matrices = readout if isinstance(readout, MatrixReadout) else MatrixReadout()
-        self._tall, self._project = matrices.tall, matrices.project
-        self._responses = None if matrices.responses is None else matrices.responses[:, None, :]
-        if self._project is not None:
-            self._project_t = self._project.T
-            self._inner = new(s * problem.widths[-1], len(self._project_t))
-            self._inner_batch = self.batched(self._inner)
-        if self._tall is not None:
-            self._tall_t = self._tall.T
-            self._last_error = torch.empty_like(self._hidden[-1].active)
-
-    def _biases(self, layer: int) -> tuple[Tensor | None, Tensor | None]:
-        """Bias (s·N, 1) of a layer and its gradient (s·N,)."""
-        if len(self.parameters.views) == self._depth:
-            return None, None
-        place = self._depth + layer
-        return self.parameters.views[place].view(-1, 1), self.gradients.views[place].view(-1)
-
-    def _loss_error(self, logits: Tensor, batch: Tensor) -> Tensor:
-        """Add the last bias; return the error w ∘ (softmax(Z) − T), shape (s·C, p)."""
-        if self._bias is not None:
-            logits.add_(self._bias)
-        torch.softmax(batch, -2, out=self._error_batch)
-        torch.addcmul(self._offset, self._error_batch, self._row_weights, out=self._error_batch)
-        if self._bias_gradient is not None:
-            torch.sum(self._error, 1, out=self._bias_gradient)
-        return self._error
-
-    def _last_layer(self, read: Tensor, logits: Tensor, batch: Tensor) -> Tensor:
-        """Write the logits, set the gradient and return the error of `read`."""
-        inputs = self._by_kernel(read)
-        if self._project is None:
-            self._product(self._weight, inputs, out=batch)
-            self._loss_error(logits, batch)
-            error = self._error_batch
-        else:
-            self._product(self._weight, inputs, out=self._inner_batch)
-            torch.mm(self._inner, self._project_t, out=logits)
-            torch.mm(self._loss_error(logits, batch), self._project, out=self._inner)
-            error = self._inner_batch
-        self._product(error, inputs.mT, out=self._gradient)
-        return self._sum_kernels(self._product(self._weight_t, error))
-
-    def _read(self) -> Tensor:
-        """Labelled rows of the kernels times the last hidden layer, shape (s·N, p)."""
-        output = self._hidden[-1].output
-        if self._operator is not None:
-            return self._operator.product(output.T).T.contiguous()
-        return output if self._tall is None else output @ self._tall
-
-    def _unread(self, error: Tensor) -> Tensor:
-        """Error of the last hidden layer, shape (s·N, m), from the error of what was read."""
-        if self._operator is not None:
-            return self._operator.adjoint(error.T).T.contiguous()
-        if self._tall is None:
-            return error
-        return torch.mm(error, self._tall_t, out=self._last_error)
+            logits = logits @ readout.project.T
+            error = self._loss_error(logits) @ readout.project
+        self._weight_gradients[last].copy_(torch.bmm(error, inputs.mT))
+        error = self._sum_kernels(torch.bmm(self._weights[last].mT, error))
+        if readout.tall is not None:
+            error = torch.matmul(error, readout.tall.T, out=self._E)
+        return logits, error
 
     def _by_kernel(self, read: Tensor) -> Tensor:
-        """Inputs of the last layer's weights, shape (s, K·N, p); without s for a single restart."""
-        s, K, N = self._s, self.problem.n_kernels, self.problem.widths[-2]
+        """Return the inputs of the last layer's weights, shape (s, K·N, p)."""
+        K, responses = self.problem.n_kernels, self.problem.readout.responses
         if K == 1:
-            return self.batched(read)
-        if self._responses is None:
-            inputs = read.reshape(s, N, K, -1).transpose(1, 2)
-        else:
-            inputs = read.reshape(s, 1, N, -1) * self._responses
-        return inputs.reshape(*self._weight.shape[:-2], K * N, -1)
+            return read
+        if responses is None:
+            return read.view(*read.shape[:2], K, -1).transpose(1, 2).flatten(1, 2)
+        return (read.unsqueeze(1) * responses[:, None, :]).flatten(1, 2)
 
     def _sum_kernels(self, error: Tensor) -> Tensor:
-        """Adjoint of :meth:`_by_kernel`."""
-        s, K, N = self._s, self.problem.n_kernels, self.problem.widths[-2]
+        """Apply the adjoint of :meth:`_by_kernel`."""
+        K, responses = self.problem.n_kernels, self.problem.readout.responses
         if K == 1:
-            return error if s == 1 else error.view(s * N, -1)
-        parts = error.view(s, K, N, -1)
-        if self._responses is None:
-            return parts.transpose(1, 2).reshape(s * N, -1)
-        return (parts * self._responses).sum(1).view(s * N, -1)
+            return error
+        parts = error.view(self._s, K, -1, error.shape[2])
+        if responses is None:
+            return parts.transpose(1, 2).flatten(2, 3)
+        return (parts * responses[:, None, :]).sum(1)
 
-    def _forward(self, layer: int) -> None:
-        r"""Compute :math:`H = \sigma(\sum_k \mathcal{K}^{(k)} H' \Theta^{(k)} + b)`."""
-        source = self._hidden[layer - 1].output.view(self._s, -1, len(self._features))
-        active = self._hidden[layer].active.zero_()
-        weights = self.parameters.views[layer].chunk(self.problem.n_kernels, dim=2)
+    def _convolve(self, layer: int, H: Tensor) -> Tensor:
+        r"""Compute :math:`\sum_k \mathcal{K}^{(k)} H \Theta^{(k)}`."""
+        weights = self._weights[layer].chunk(self.problem.n_kernels, dim=2)
+        Z = H.new_zeros(self._s, weights[0].shape[1], H.shape[2])
         for propagate, weight in zip(self.problem.propagations, weights, strict=True):
-            active += propagate(torch.bmm(weight, source).flatten(0, 1).T).T
-        self._hidden[layer].forward()
+            Z += propagate(torch.bmm(weight, H).flatten(0, 1).T).T.view_as(Z)
+        return Z
 
-    def _backward(self, layer: int, error: Tensor) -> Tensor:
-        r"""Set :math:`\partial\Theta^{(k)} = H'^T \mathcal{K}^{(k)} E`; return the error of H'."""
-        self._hidden[layer].backward(error)
-        source = self._hidden[layer - 1].output.view(self._s, -1, error.shape[1])
-        result = torch.zeros_like(source)
-        weights, gradients = (
-            stack.views[layer].chunk(self.problem.n_kernels, dim=2)
-            for stack in (self.parameters, self.gradients)
-        )
-        for k, propagate in enumerate(self.problem.propagations):
-            spread = propagate(error.T).T.reshape(self._s, -1, error.shape[1])
-            gradients[k].copy_(torch.bmm(spread, source.mT))
-            result.baddbmm_(weights[k].mT, spread)
-        return result.flatten(0, 1)
+    def _convolve_backward(self, layer: int, H: Tensor, error: Tensor) -> Tensor:
+        r"""Set :math:`\partial\Theta^{(k)} = H^T \mathcal{K}^{(k)} E`; return the error of H."""
+        K, result = self.problem.n_kernels, torch.zeros_like(H)
+        weights = self._weights[layer].chunk(K, dim=2)
+        gradients = self._weight_gradients[layer].chunk(K, dim=2)
+        for propagate, weight, gradient in zip(
+            self.problem.propagations, weights, gradients, strict=True
+        ):
+            spread = propagate(error.flatten(0, 1).T).T.reshape(error.shape)
+            gradient.copy_(torch.bmm(spread, H.mT))
+            result.baddbmm_(weight.mT, spread)
+        return result
+
+
+_Biases = tuple[Tensor, Tensor]  # biases (s, N) of a layer and their gradients
 
 
 @final
 class _Hidden:
-    """A hidden layer σ(Z + b), stored in place of Z, with dropout."""
+    """A hidden layer σ(Z + b) with dropout."""
 
     def __init__(
         self,
         problem: TrainingProblem,
-        active: Tensor,
-        bias: Tensor | None,
-        bias_gradient: Tensor | None,
+        biases: _Biases | None,
         generators: Sequence[torch.Generator],
     ) -> None:
-        self.active = self.output = active  # (s·N, m)
         self._activation = ACTIVATIONS[problem.activation]
-        self._bias, self._bias_gradient = bias, bias_gradient
-        self._kept, self._generators = 1.0 - problem.dropout, generators
-        self._mask: Tensor | None = None
-        if problem.dropout:
-            self._mask, self.output = torch.empty_like(active), torch.empty_like(active)
+        self._biases, self._dropout, self._generators = biases, problem.dropout, generators
+        self._active: Tensor
+        self._mask: Tensor
 
-    def forward(self) -> None:
-        """Overwrite Z by σ(Z + b) and set the output."""
-        if self._bias is not None:
-            self.active.add_(self._bias)
-        self._activation.forward(self.active)
-        if self._mask is not None:
-            self._draw(self._mask)
-            torch.mul(self.active, self._mask, out=self.output)
+    def forward(self, Z: Tensor) -> Tensor:
+        """Overwrite Z (s, N, m) by σ(Z + b); return the output."""
+        if self._biases is not None:
+            Z.add_(self._biases[0].unsqueeze(2))
+        self._active = self._activation.forward(Z)
+        if not self._dropout:
+            return Z
+        shape, kept = (Z.shape[2], Z.shape[1]), 1.0 - self._dropout
+        drawn = [torch.rand(shape, generator=g, device=g.device) for g in self._generators]
+        self._mask = (torch.stack(drawn).mT < kept).to(Z) / kept
+        return Z * self._mask
 
     def backward(self, error: Tensor) -> None:
-        """Turn the error of the output into the error of Z; set the bias's gradient."""
-        if self._mask is not None:
+        """Turn the error of the output into the error of Z; set the gradient of the biases."""
+        if self._dropout:
             error.mul_(self._mask)
-        self._activation.backward(error, self.active)
-        if self._bias_gradient is not None:
-            torch.sum(error, 1, out=self._bias_gradient)
-
-    def _draw(self, mask: Tensor) -> None:
-        """Keep entries with probability 1 − p and divide them by it."""
-        parts = mask.chunk(len(self._generators))
-        for part, generator in zip(parts, self._generators, strict=True):
-            drawn = torch.rand(part.shape[::-1], generator=generator, device=generator.device)
-            part.copy_((drawn < self._kept).T)
-        mask.mul_(1.0 / self._kept)
+        self._activation.backward(error, self._active)
+        if self._biases is not None:
+            torch.sum(error, 2, out=self._biases[1])
 
 
 @final
 class _SpectralHidden:
-    """A hidden layer Uᵀσ(U A + b) of nodes stored elsewhere, in place of A (s·N, r)."""
+    """A hidden layer Uᵀσ(U A + b) of nodes that are stored elsewhere."""
 
-    def __init__(
-        self,
-        problem: TrainingProblem,
-        active: Tensor,
-        bias: Tensor | None,
-        bias_gradient: Tensor | None,
-    ) -> None:
+    def __init__(self, problem: TrainingProblem, biases: _Biases | None) -> None:
         assert problem.nodes is not None
-        self.active = self.output = active
-        self._nodes, self._activation = problem.nodes, problem.activation
-        self._bias, self._bias_gradient = bias, bias_gradient
+        self._nodes, self._activation, self._biases = problem.nodes, problem.activation, biases
         self._layer: SpectralLayer
 
-    def forward(self) -> None:
-        """Overwrite A by the sums over all nodes."""
-        bias = None if self._bias is None else self._bias.flatten().cpu().numpy().copy()
-        self._layer = SpectralLayer(_transposed_copy(self.active), bias, self._activation)
-        self.active.copy_(torch.from_numpy(self._nodes.sums(self._layer).T))
+    def forward(self, A: Tensor) -> Tensor:
+        """Overwrite A (s, N, r) by the sums over all nodes."""
+        bias = None if self._biases is None else self._biases[0].flatten().cpu().numpy().copy()
+        self._layer = SpectralLayer(_as_columns(A), bias, self._activation)
+        return A.copy_(torch.from_numpy(self._nodes.sums(self._layer).T).view(A.shape))
 
     def backward(self, error: Tensor) -> None:
-        """Turn the error of the sums into the error of A; set the bias's gradient."""
-        total = torch.from_numpy(self._nodes.gradients(self._layer, _transposed_copy(error)))
-        error.copy_(total[:-1].T)
-        if self._bias_gradient is not None:
-            self._bias_gradient.copy_(total[-1])
+        """Turn the error of the sums into the error of A; set the gradient of the biases."""
+        total = torch.from_numpy(self._nodes.gradients(self._layer, _as_columns(error)))
+        error.copy_(total[:-1].T.reshape(error.shape))
+        if self._biases is not None:
+            self._biases[1].copy_(total[-1].view(self._biases[1].shape))
 
 
-def _transposed_copy(x: Tensor) -> NDArray[Any]:
-    return x.T.cpu().numpy().copy(order="C")
+def _as_columns(x: Tensor) -> NDArray[Any]:
+    """Copy an array (s, N, r) to the columns of a matrix (r, s·N)."""
+    return x.flatten(0, 1).T.cpu().numpy().copy(order="C")

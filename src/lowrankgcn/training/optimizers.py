@@ -1,7 +1,7 @@
 """Optimisers for s independent restarts.
 
 Gradient descent with step 0.2 is the paper's choice (section A4.3); Adam and L-BFGS reach the same
-losses in fewer iterations. An optimiser is a small value that starts runs on an objective:
+losses in fewer iterations. An optimiser is a small value that iterates on an objective:
 
 >>> GradientDescent(), Adam(learning_rate=0.02).betas
 (GradientDescent(learning_rate=0.2), (0.9, 0.999))
@@ -17,32 +17,22 @@ from typing import Any, ClassVar, Literal, final
 import torch
 from torch import Tensor
 
-from lowrankgcn._validation import positive_float
-from lowrankgcn.training.gradients import Stacked
-from lowrankgcn.training.objective import Objective
+from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn.training.loss import Objective
 
-__all__ = ["Adam", "GradientDescent", "Optimizer", "OptimizerName", "Run"]
+__all__ = ["LBFGS", "Adam", "GradientDescent", "Optimizer", "OptimizerName", "as_optimizer"]
 
 OptimizerName = Literal["gd", "adam", "lbfgs"]
 
+#: Tensors that an optimiser keeps between blocks of iterations; their first dimension is the
+#: restart.
+State = tuple[Tensor, ...]
 
-class Run(ABC):
-    """An optimiser applied to an objective."""
-
-    def __init__(self, objective: Objective) -> None:
-        self.objective = objective
-
-    @abstractmethod
-    def iterate(self, slot: int) -> None:
-        """Make one step; store in `slot` the loss at its starting point."""
-
-    def losses(self, count: int) -> Tensor:
-        """Losses in the slots 0, …, count − 1, shape (count, s)."""
-        return self.objective.losses(count)
-
-    def state(self, restarts: Tensor) -> Any:
-        """State of some restarts, for :meth:`Optimizer.start`."""
-        return None
+# Wolfe conditions of the line search, with the customary constants.
+_DECREASE = 1e-4
+_CURVATURE = 0.9
+# Trials of a line search; bisection cannot resolve smaller steps in single precision.
+_TRIALS = 25
 
 
 class Optimizer(ABC):
@@ -57,8 +47,25 @@ class Optimizer(ABC):
     rotation_invariant: ClassVar[bool]
 
     @abstractmethod
-    def start(self, objective: Objective, state: Any = None) -> Run:
-        """Start on an objective, or continue from the state of an earlier run."""
+    def iterate(
+        self, objective: Objective, state: State, iterations: range
+    ) -> tuple[Tensor, State]:
+        """Update the parameters of the objective once for each of the iterations.
+
+        Parameters
+        ----------
+        objective : Objective
+        state : tuple of Tensor
+            The state after the previous iterations; empty before the first.
+        iterations : range
+            Numbers of the iterations, counted from zero.
+
+        Returns
+        -------
+        losses : (len(iterations), s) Tensor
+            Loss before each update.
+        state : tuple of Tensor
+        """
 
 
 @final
@@ -84,21 +91,13 @@ class GradientDescent(Optimizer):
         """Check the step."""
         positive_float(self.learning_rate, "learning_rate")
 
-    def start(self, objective: Objective, state: Any = None) -> Run:
-        """Start on an objective; there is no state."""
-        return _GradientDescentRun(objective, self.learning_rate)
-
-
-@final
-class _GradientDescentRun(Run):
-    def __init__(self, objective: Objective, learning_rate: float) -> None:
-        super().__init__(objective)
-        self._step = -learning_rate
-
-    def iterate(self, slot: int) -> None:
-        """Evaluate and update."""
-        self.objective.evaluate(slot)
-        self.objective.parameters.flat.add_(self.objective.gradients.flat, alpha=self._step)
+    def iterate(
+        self, objective: Objective, state: State, iterations: range
+    ) -> tuple[Tensor, State]:
+        """Update the parameters; there is no state."""
+        for _ in iterations:
+            objective.parameters.add_(objective.gradient(), alpha=-self.learning_rate)
+        return objective.losses(), state
 
 
 @final
@@ -109,8 +108,8 @@ class Adam(Optimizer):
     Parameters
     ----------
     learning_rate : float
-    betas : tuple of float
-        Decay of the first and second moment.
+    betas : (float, float)
+        Decay of the first and the second moment.
     eps : float
         Added to the root of the second moment.
 
@@ -136,37 +135,161 @@ class Adam(Optimizer):
         for beta in self.betas:
             positive_float(beta, "betas", zero=True, below=1.0)
 
-    def start(self, objective: Objective, state: Any = None) -> Run:
-        """Start on an objective, or continue with the moments of an earlier run."""
-        if state is None:
-            state = (0, objective.parameters.zeros(), objective.parameters.zeros())
-        return _AdamRun(objective, self, *state)
+    def iterate(
+        self, objective: Objective, state: State, iterations: range
+    ) -> tuple[Tensor, State]:
+        """Update the parameters; the state is the two moments."""
+        zeros = torch.zeros_like(objective.parameters)
+        mean, square = state or (zeros, zeros.clone())
+        first, second = self.betas
+        for count in range(iterations.start + 1, iterations.stop + 1):
+            gradient = objective.gradient()
+            mean.lerp_(gradient, 1.0 - first)
+            square.mul_(second).addcmul_(gradient, gradient, value=1.0 - second)
+            root = square.sqrt().div_(math.sqrt(1.0 - second**count)).add_(self.eps)
+            step = self.learning_rate / (1.0 - first**count)
+            objective.parameters.addcdiv_(mean, root, value=-step)
+        return objective.losses(), (mean, square)
 
 
 @final
-class _AdamRun(Run):
-    def __init__(
-        self, objective: Objective, config: Adam, count: int, mean: Stacked, square: Stacked
-    ) -> None:
-        super().__init__(objective)
-        self._config = config
-        self._count, self._mean, self._square = count, mean, square
+@dataclass(frozen=True)
+class LBFGS(Optimizer):
+    """Quasi-Newton steps from the last few gradients, with a line search for each restart.
 
-    def iterate(self, slot: int) -> None:
-        """Evaluate and update."""
-        self.objective.evaluate(slot)
-        config, gradients = self._config, self.objective.gradients.flat
-        self._count += 1
-        first, second = config.betas
-        step = config.learning_rate / (1.0 - first**self._count)
-        root = math.sqrt(1.0 - second**self._count)
-        self._mean.flat.lerp_(gradients, 1.0 - first)
-        square = self._square.flat
-        square.mul_(second).addcmul_(gradients, gradients, value=1.0 - second)
-        # The gradient is not needed any more: its array holds the denominator.
-        torch.sqrt(square, out=gradients).div_(root).add_(config.eps)
-        self.objective.parameters.flat.addcdiv_(self._mean.flat, gradients, value=-step)
+    The search is the bisection of Lewis and Overton for the weak Wolfe conditions, which also ends
+    on functions with kinks such as those of networks with relu: f decreases by at least c₁ t gᵀd,
+    and the slope along d increases to c₂ gᵀd.
 
-    def state(self, restarts: Tensor) -> tuple[int, Stacked, Stacked]:
-        """Moments of some restarts."""
-        return self._count, self._mean.select(restarts), self._square.select(restarts)
+    Parameters
+    ----------
+    memory : int
+        Number of gradients kept.
+
+    Notes
+    -----
+    An iteration evaluates the loss once for each trial of the search, mostly once, and costs
+    O(s m P) besides for P parameters and memory m.
+
+    Examples
+    --------
+    >>> LBFGS(memory=5)
+    LBFGS(memory=5)
+    """
+
+    memory: int = 10
+    rotation_invariant = True
+
+    def __post_init__(self) -> None:
+        """Check the memory."""
+        positive_int(self.memory, "memory")
+
+    def iterate(
+        self, objective: Objective, state: State, iterations: range
+    ) -> tuple[Tensor, State]:
+        """Update the parameters; the state is loss, gradient and history."""
+        x = objective.parameters
+        if not state:
+            none = x.new_zeros(len(x), 0, x.shape[1])
+            state = (*_evaluate(objective, x), none, none, none[..., 0])
+        f, g, steps, changes, factors = state
+        losses = []
+        for _ in iterations:
+            losses.append(f)
+            direction = -_times_inverse_hessian(g, steps, changes, factors)
+            # Rounding or a kink may turn the direction uphill: use the gradient there.
+            direction = torch.where(_dot(g, direction)[:, None] < 0, direction, -g)
+            before, gradient = x.clone(), g
+            f, g = _line_search(objective, f, g, direction)
+            step, change = x - before, g - gradient
+            product = _dot(step, change)
+            useful = product > 1e-10 * _dot(step, step).sqrt() * _dot(change, change).sqrt()
+            # The factor zero removes a useless pair from both loops.
+            factor = torch.where(useful, 1.0 / product, 0.0)
+            steps, changes, factors = (
+                torch.cat([old, new.unsqueeze(1)], dim=1)[:, -self.memory :]
+                for old, new in ((steps, step), (changes, change), (factors, factor))
+            )
+        return torch.stack(losses), (f, g, steps, changes, factors)
+
+
+def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimizer:
+    """Return an optimiser by its name and learning rate; return optimisers as they are.
+
+    Examples
+    --------
+    >>> as_optimizer("adam", 0.02).learning_rate
+    0.02
+    """
+    if isinstance(optimizer, Optimizer):
+        if learning_rate is not None:
+            raise invalid("learning_rate", "None beside an optimizer that has one", learning_rate)
+        return optimizer
+    name = choice(optimizer, "optimizer", ("gd", "adam", "lbfgs"))
+    if name == "lbfgs":
+        if learning_rate is not None:
+            raise invalid("learning_rate", "None for L-BFGS, which searches", learning_rate)
+        return LBFGS()
+    kind = GradientDescent if name == "gd" else Adam
+    return kind() if learning_rate is None else kind(learning_rate)
+
+
+def _evaluate(objective: Objective, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Set the parameters; return loss (s,) and gradient (s, P)."""
+    objective.parameters.copy_(x)
+    gradient = objective.gradient()
+    return objective.losses()[0], gradient
+
+
+def _times_inverse_hessian(g: Tensor, steps: Tensor, changes: Tensor, factors: Tensor) -> Tensor:
+    """Apply the two loops of L-BFGS; scale g to a step of length one without any useful pair."""
+    q = g
+    scale = 1.0 / _dot(g, g).sqrt().clamp_min(1.0)
+    pairs = list(zip(steps.unbind(1), changes.unbind(1), factors.unbind(1), strict=True))
+    weights = []
+    for step, change, factor in reversed(pairs):
+        weights.append((factor * _dot(step, q))[:, None])
+        q = q - weights[-1] * change
+    for _, change, factor in pairs:
+        # The quotient is infinite for useless pairs and not used.
+        scale = torch.where(factor > 0, 1.0 / (factor * _dot(change, change)), scale)
+    q = q * scale[:, None]
+    for (step, change, factor), weight in zip(pairs, reversed(weights), strict=True):
+        q = q + step * (weight - (factor * _dot(change, q))[:, None])
+    return q
+
+
+def _line_search(
+    objective: Objective, f: Tensor, g: Tensor, direction: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Move the parameters along the direction; return loss and gradient there."""
+    x = best_x = objective.parameters.clone()
+    best_f, best_g, slope = f, g, _dot(g, direction)
+    slack = 8 * torch.finfo(x.dtype).eps * f.abs()
+    low, high, t = (
+        torch.zeros_like(slope),
+        torch.full_like(slope, torch.inf),
+        slope.new_ones(len(x)),
+    )
+    done = torch.zeros_like(slope, dtype=torch.bool)
+    for _ in range(_TRIALS):
+        trial = torch.where(done[:, None], best_x, x + t[:, None] * direction)
+        value, gradient = _evaluate(objective, trial)
+        falls = value <= f + _DECREASE * t * slope + slack
+        flat = _dot(gradient, direction) >= _CURVATURE * slope
+        better = falls & ~done
+        best_x = torch.where(better[:, None], trial, best_x)
+        best_f = torch.where(better, value, best_f)
+        best_g = torch.where(better[:, None], gradient, best_g)
+        low = torch.where(better, t, low)
+        high = torch.where(~falls & ~done, t, high)
+        done = done | (falls & flat)
+        if bool(done.all()):
+            break
+        t = torch.where(done, t, torch.where(high.isinf(), 2.0 * t, (low + high) / 2.0))
+    objective.parameters.copy_(best_x)
+    return best_f, best_g
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    return (a * b).sum(dim=1)

@@ -14,7 +14,7 @@ low-rank GCN whose nodes are stored elsewhere.
 >>> F = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
 >>> R = torch.tensor([[1.0], [1.0]])  # one labelled row of a kernel on two nodes
 >>> problem = TrainingProblem(
-...     widths=(2, 3, 2), features=F, readout=MatrixReadout(tall=R),
+...     widths=(2, 3, 2), features=F, readout=Readout(tall=R),
 ...     targets=torch.tensor([[0.0, 1.0]]), sample_weight=torch.ones(1))
 >>> problem.depth, problem.n_kernels
 (2, 1)
@@ -26,20 +26,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from lowrankgcn.training.nodes import Nodes
 
-__all__ = ["Coordinates", "MatrixReadout", "OperatorReadout", "Product", "TrainingProblem"]
+__all__ = ["Coordinates", "Product", "Readout", "TrainingProblem"]
 
 Product = Callable[[Tensor], Tensor]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class MatrixReadout:
-    """The p labelled rows of the kernels as R_k = P diag(φ_k) Tᵀ with stored T, φ and P.
+class Readout:
+    """The p labelled rows of the kernels as R_k = P diag(φ_k) Tᵀ.
 
     Attributes
     ----------
@@ -50,6 +52,9 @@ class MatrixReadout:
         φ_k; omitted for K = 1, where `project` contains it, or without `project`.
     project : (p, c) Tensor, optional
         P.
+    index : (p,) Tensor, optional
+        The labelled rows, if the rows of the kernels are too many to store. The last layer is then
+        computed for all nodes, and the other attributes are not used.
 
     Examples
     --------
@@ -57,8 +62,8 @@ class MatrixReadout:
 
     >>> import torch
     >>> U, phi = torch.tensor([[0.6], [0.0], [0.8]]), torch.tensor([2.0])
-    >>> rows = MatrixReadout(tall=(U * phi) @ U[[0, 2]].T)
-    >>> spectral = MatrixReadout(tall=U, project=U[[0, 2]] * phi)
+    >>> rows = Readout(tall=(U * phi) @ U[[0, 2]].T)
+    >>> spectral = Readout(tall=U, project=U[[0, 2]] * phi)
     >>> torch.allclose(spectral.project @ spectral.tall.T, rows.tall.T)
     True
     """
@@ -66,46 +71,7 @@ class MatrixReadout:
     tall: Tensor | None = None
     responses: Tensor | None = None
     project: Tensor | None = None
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class OperatorReadout:
-    """The labelled rows of the kernels through products, where they are too many to store.
-
-    Attributes
-    ----------
-    rows : sequence of callable
-        H ↦ 𝒦_k[I,:] H for each kernel.
-    propagations : sequence of callable
-        H ↦ 𝒦_k H for each kernel.
-    index : (p,) Tensor
-    n_nodes : int
-
-    Examples
-    --------
-    >>> import torch
-    >>> K = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
-    >>> readout = OperatorReadout([lambda H: K[[1]] @ H], [lambda H: K @ H], torch.tensor([1]), 2)
-    >>> readout.product(torch.eye(2)), readout.adjoint(torch.ones(1, 1)).T
-    (tensor([[1., 3.]]), tensor([[1., 3.]]))
-    """
-
-    rows: Sequence[Product]
-    propagations: Sequence[Product]
-    index: Tensor
-    n_nodes: int
-
-    def product(self, H: Tensor) -> Tensor:
-        """Stack the products 𝒦_k[I,:] H, shape (K·p, c)."""
-        return torch.cat([rows(H) for rows in self.rows])
-
-    def adjoint(self, G: Tensor) -> Tensor:
-        """Compute Σ_k 𝒦_k[:,I] G_k by symmetry, shape (n, c)."""
-        result = G.new_zeros(self.n_nodes, G.shape[1])
-        for part, propagate in zip(G.chunk(len(self.rows)), self.propagations, strict=True):
-            result += propagate(torch.zeros_like(result).index_add_(0, self.index, part))
-        return result
+    index: Tensor | None = None
 
 
 @final
@@ -119,12 +85,12 @@ class TrainingProblem:
         (N_0, …, N_L).
     features : (m, q) Tensor
         F; m is the number of labelled rows for a single layer.
-    readout : MatrixReadout or OperatorReadout
-        Labelled rows of the kernels; not used for a single layer.
     targets : (p, C) Tensor
         Class indicators or distributions of the p labelled rows.
     sample_weight : (p,) or (s, p) Tensor
         Weights of the mean cross-entropy with sum one, common to all restarts or one row for each.
+    readout : Readout
+        Labelled rows of the kernels; not used for a single layer.
     basis : (K·N_0, q) Tensor, optional
         B; the identity when omitted.
     orthonormal : bool
@@ -145,7 +111,7 @@ class TrainingProblem:
 
     >>> import torch
     >>> problem = TrainingProblem(
-    ...     widths=(3, 2), features=torch.ones(4, 3), readout=MatrixReadout(),
+    ...     widths=(3, 2), features=torch.ones(4, 3),
     ...     targets=torch.eye(2)[[0, 1, 1, 0]], sample_weight=torch.full((4,), 0.25))
     >>> problem.work
     48
@@ -153,9 +119,9 @@ class TrainingProblem:
 
     widths: tuple[int, ...]
     features: Tensor
-    readout: MatrixReadout | OperatorReadout
     targets: Tensor
     sample_weight: Tensor
+    readout: Readout = Readout()
     basis: Tensor | None = None
     orthonormal: bool = False
     propagations: Sequence[Product] = ()
@@ -169,11 +135,11 @@ class TrainingProblem:
         """Number of layers L."""
         return len(self.widths) - 1
 
-    def select(self, restarts: Tensor) -> TrainingProblem:
+    def select(self, restarts: NDArray[np.intp]) -> TrainingProblem:
         """Return the problem of some restarts, where each has its own sample weights."""
         if self.sample_weight.ndim == 1:
             return self
-        return replace(self, sample_weight=self.sample_weight[restarts])
+        return replace(self, sample_weight=self.sample_weight[torch.as_tensor(restarts)])
 
     @property
     def work(self) -> int:
@@ -181,8 +147,7 @@ class TrainingProblem:
         m, q = self.features.shape
         if self.depth == 1:
             return 2 * m * q * self.widths[-1]
-        tall = self.readout.tall if isinstance(self.readout, MatrixReadout) else None
-        columns = 0 if tall is None else tall.shape[1]
+        columns = 0 if self.readout.tall is None else self.readout.tall.shape[1]
         return 2 * m * (q + columns) * sum(self.widths[1:-1])
 
 
@@ -191,10 +156,10 @@ class TrainingProblem:
 class Coordinates:
     r"""First-layer weights in an orthonormal basis Q of the features' row space.
 
-    The features meet QᵀΘ only. The rest of each column of Θ keeps its direction, since only the
+    The features act on QᵀΘ only. The rest of each column of Θ keeps its direction, since only the
     penalty acts on it, and its length is one more coordinate. This is a rotation of each column:
     gradient descent and L-BFGS have the same iterates in q + 1 numbers per column as in K·N_0.
-    Adam is not invariant under rotations and needs the weights themselves.
+    Adam is not invariant under rotations and uses the weights themselves.
 
     Attributes
     ----------
@@ -232,7 +197,3 @@ class Coordinates:
     def to_weights(self, coordinates: Tensor) -> Tensor:
         """Return transposed weights (s, N_1, K·N_0) from coordinates (s, N_1, q + 1)."""
         return coordinates[..., :-1] @ self.basis.T + coordinates[..., -1:] * self.directions
-
-    def select(self, restarts: Tensor) -> Coordinates:
-        """Return the system of some restarts."""
-        return Coordinates(self.basis, self.directions[restarts])

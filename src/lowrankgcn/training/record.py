@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.nn import Network, ReducedOrderGCN, SpectralConv
+from lowrankgcn.nn import Network, ReducedOrderGCN
+from lowrankgcn.nn.layers import convolve
 from lowrankgcn.nn.linear_map import as_index
-from lowrankgcn.training.features import Features, TensorFeatures
+from lowrankgcn.training.arguments import as_features
+from lowrankgcn.training.features import Features
 from lowrankgcn.training.problem import Product
 from lowrankgcn.training.reduction import first_product
 from lowrankgcn.training.threads import limit_threads
@@ -99,7 +101,6 @@ class TrainingRecord:
         chosen = positive_int(chosen, "restart", minimum=0, maximum=self.n_restarts - 1)
         self._check(network)
         for layer, conv in enumerate(network.convs):
-            assert isinstance(conv, SpectralConv)
             conv.weight.copy_(self.weights[layer][chosen])
             if conv.bias is not None:
                 conv.bias.copy_(self.biases[layer][chosen])
@@ -125,7 +126,10 @@ class TrainingRecord:
         Products of kernels with X are computed once for all restarts. The memory besides the result
         is that of one restart.
         """
-        given = self._features(network, X)
+        self._check(network)
+        given = as_features(X, network)
+        if given.nodes is not None and not isinstance(network, ReducedOrderGCN):
+            raise invalid("X", "features of the network's own nodes", "nodes stored elsewhere")
         index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
         with limit_threads(math.prod(given.shape)):
             if not isinstance(network, ReducedOrderGCN):
@@ -148,58 +152,37 @@ class TrainingRecord:
         -------
         (s, r, C) Tensor
         """
-        return self._all_logits(network, self._features(network, X), None)
-
-    def _features(self, network: Network, X: Any) -> Features:
         self._check(network)
-        given = (
-            X if isinstance(X, Features) else TensorFeatures(torch.as_tensor(X).to(self.weights[0]))
-        )
-        expected = (network.n_nodes, network.widths[0])
-        if given.shape != expected:
-            raise invalid("X", f"shape {expected}", f"shape {given.shape}")
-        if given.nodes is not None and not isinstance(network, ReducedOrderGCN):
-            raise invalid("X", "features of the network's own nodes", "nodes stored elsewhere")
-        return given
+        return self._all_logits(network, as_features(X, network), None)
 
     def _all_logits(self, network: Network, X: Features, index: Tensor | None) -> Tensor:
         """Compute logits of rows, or of eigenvectors without the last bias, for all restarts."""
         first = first_product(network, X)
-        parts = [self._logits(network, first, index, j) for j in range(self.n_restarts)]
-        return torch.stack(parts)
+        restarts = range(self.n_restarts)
+        return torch.stack([self._logits(network, first, index, j) for j in restarts])
 
     def _logits(
         self, network: Network, first: Product, index: Tensor | None, restart: int
     ) -> Tensor:
         last = len(self.weights) - 1
-        reduced = isinstance(network, ReducedOrderGCN)
+        biased = len(self.biases) - isinstance(network, ReducedOrderGCN)
         H = first(self.weights[0][restart].flatten(0, 1))
-        for layer in range(last + 1):
-            chosen = index if layer == last else None
+        if last == 0 and index is not None:
+            H = H[index]
+        for layer, weight in enumerate(self.weights):
             if layer > 0:
-                H = self._convolve(network, H, layer, restart, chosen)
-            elif chosen is not None:
-                H = H[chosen]
-            if self.biases and not (reduced and layer == last):
+                rows = index if layer == last else None
+                H = convolve(network.propagations, H, weight[restart], rows)
+            if layer < biased:
                 H += self.biases[layer][restart]
             if layer < last:
                 H = network.activation(H)
         return H
 
-    def _convolve(
-        self, network: Network, H: Tensor, layer: int, restart: int, index: Tensor | None
-    ) -> Tensor:
-        parts = []
-        for module, weight in zip(network.propagations, self.weights[layer][restart], strict=True):
-            inner = H @ weight
-            parts.append(module(inner, index))
-        return sum(parts[1:], parts[0])
-
     def _check(self, network: Any) -> None:
         if not isinstance(network, Network):
             raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
-        convs = [conv for conv in network.convs if isinstance(conv, SpectralConv)]
-        shapes = [tuple(conv.weight.shape) for conv in convs]
+        shapes = [tuple(conv.weight.shape) for conv in network.convs]
         own = [tuple(weight.shape[1:]) for weight in self.weights]
-        if shapes != own or bool(self.biases) != (convs[0].bias is not None):
+        if shapes != own or bool(self.biases) != (network.convs[0].bias is not None):
             raise invalid("network", f"weights of shapes {own}, as trained", shapes)

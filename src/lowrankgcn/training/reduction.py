@@ -27,21 +27,18 @@ from lowrankgcn.nn.propagation import (
     IdentityPropagation,
     LowRankPropagation,
     MatrixPropagation,
+    SpectralPropagation,
 )
+from lowrankgcn.training import compression
 from lowrankgcn.training.activations import ACTIVATIONS
-from lowrankgcn.training.compression import (
-    COPIED_ENTRIES,
-    column_major,
-    merge_equal_rows,
-    row_space,
-)
 from lowrankgcn.training.features import Features, TensorFeatures
-from lowrankgcn.training.problem import MatrixReadout, OperatorReadout, Product, TrainingProblem
+from lowrankgcn.training.problem import Product, Readout, TrainingProblem
 
 __all__ = ["first_product", "training_problem"]
 
-# Entries of kernel rows that may be stored, and rows that are faster than a product with a kernel.
+# Entries of kernel rows that may be stored: 1 GB in single precision.
 _STORED_ENTRIES = 2**28
+# Number of stored rows up to which a product with them is faster than one with a sparse kernel.
 _STORED_ROWS = 256
 
 _Eigenvectors = tuple[Tensor, list[Tensor]]  # U (n, r) and φ_k (r,) for each kernel
@@ -71,7 +68,8 @@ def training_problem(
     Raises
     ------
     ValueError
-        If the network has another class or an activation without a name.
+        If the activation of the network has no name, or if the network does not fit to nodes that
+        are stored elsewhere.
 
     Notes
     -----
@@ -90,8 +88,6 @@ def training_problem(
     >>> problem.features.shape, problem.readout.tall.shape
     (torch.Size([1728, 15]), torch.Size([1728, 4]))
     """
-    if not isinstance(network, (GCN, ReducedOrderGCN)):
-        raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
     name = network.activation_name
     if name not in ACTIVATIONS:
         expected = "an activation given by its name; train other networks with autograd"
@@ -104,35 +100,30 @@ def training_problem(
     if nodes is not None and network.dropout.p:
         expected = "no dropout for nodes that are stored elsewhere"
         raise invalid("network", expected, network.dropout.p)
-    basis: Tensor | None = None
-    if network.depth == 1:
-        features = _labelled_features(network, given, index)
-    else:
-        features, basis = _input_features(network, given)
-    orthonormal = False
+    features, basis = _input_features(network, given, index if network.depth == 1 else None)
+    orthonormal = True
     if basis is None:
-        features, basis = row_space(features)
-        orthonormal = basis is not None
-    elif features.numel() <= COPIED_ENTRIES:
+        features, basis = compression.row_space(features)
+    elif features.numel() <= compression.COPIED_ENTRIES:
         Q, triangle = torch.linalg.qr(basis.double())
-        features = features @ triangle.T.to(features.dtype)
-        basis, orthonormal = Q.to(features.dtype), True
+        features, basis = features @ triangle.T.to(features.dtype), Q.to(features.dtype)
+    else:
+        orthonormal = False
     readout = _readout(network, given, index, features)
-    if isinstance(readout, MatrixReadout) and readout.tall is not None:
-        if network.depth == 2 and not network.dropout.p:
-            features, tall = merge_equal_rows(features, readout.tall)
-            readout = replace(readout, tall=tall)
+    if readout.tall is not None and network.depth == 2 and not network.dropout.p:
+        features, tall = compression.merge_equal_rows(features, readout.tall)
+        readout = replace(readout, tall=tall)
     return TrainingProblem(
         widths=network.widths,
-        features=column_major(features),
-        basis=basis,
-        orthonormal=orthonormal,
-        readout=readout,
+        features=compression.column_major(features),
         targets=targets,
         sample_weight=sample_weight,
+        readout=readout,
+        basis=basis,
+        orthonormal=orthonormal and basis is not None,
         propagations=_middle_products(network, spectral=nodes is not None),
         n_kernels=len(network.propagations),
-        activation=name,
+        activation=str(name),
         dropout=network.dropout.p,
         nodes=nodes,
     )
@@ -148,52 +139,51 @@ def first_product(network: Network, X: Features) -> Product:
     return lambda weight: features @ (basis.T @ weight)
 
 
-def _modules(network: Network) -> list[Propagation]:
-    return [module for module in network.propagations if isinstance(module, Propagation)]
-
-
 def _ignores_graph(network: Network) -> bool:
-    modules = _modules(network)
-    return len(modules) == 1 and isinstance(modules[0], IdentityPropagation)
+    (first, *others) = network.propagations
+    return not others and isinstance(first, IdentityPropagation)
 
 
 def _has_spectral_rows(network: Network, X: Features) -> bool:
-    """Whether the rows of hidden layers are eigenvectors instead of nodes."""
+    """Return whether the rows of hidden layers are eigenvectors instead of nodes."""
     return isinstance(network, ReducedOrderGCN) or X.nodes is not None
 
 
 def _eigenvectors(network: Network) -> _Eigenvectors | None:
     """Return U and the φ_k if all kernels are U φ_k Uᵀ with the same stored U."""
-    modules = _modules(network)
     if isinstance(network, ReducedOrderGCN):
-        ones = network.eigenvectors.new_ones(network.rank, 1)
-        return network.eigenvectors, [module(ones)[:, 0] for module in modules]
-    factor, responses = None, []
-    for module in modules:
+        spectral = [m for m in network.propagations if isinstance(m, SpectralPropagation)]
+        return network.eigenvectors, [module.response for module in spectral]
+    factors, responses = set(), []
+    for module in network.propagations:
         if not isinstance(module, LowRankPropagation) or module.offset is not None:
             return None
-        if not isinstance(module.factor, DenseMatrix) or factor not in (None, module.factor):
+        if not isinstance(module.factor, DenseMatrix):
             return None
-        factor = module.factor
-        core = factor.matrix.new_ones(factor.shape[1]) if module.core is None else module.core
+        U = module.factor.matrix
+        core = U.new_ones(U.shape[1]) if module.core is None else module.core
         if core.ndim > 1:
             return None
+        factors.add(module.factor)
         responses.append(core)
-    return None if factor is None else (factor.matrix, responses)
+    return (U, responses) if len(factors) == 1 else None
 
 
 def _middle_products(network: Network, spectral: bool) -> Sequence[Product]:
     """Return H ↦ 𝒦_k H, or V ↦ φ_k V in the coordinates of the eigenvectors."""
     found = _eigenvectors(network) if spectral else None
     if found is None:
-        return _modules(network)
+        return network.propagations
     return [partial(torch.mul, phi[:, None]) for phi in found[1]]
 
 
-def _input_features(network: Network, X: Features) -> tuple[Tensor, Tensor | None]:
+def _input_features(
+    network: Network, X: Features, index: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
     """Return features F (m, q) and basis B (K·N_0, q), or None, with F Bᵀ = [𝒦₁X … 𝒦_KX].
 
-    Kernels of the same eigenvectors U have F = U if that is narrower than the product.
+    With `index` the m rows are these rows of the kernels, for networks with a single layer.
+    Otherwise, kernels with the same eigenvectors U have F = U if U is narrower than the product.
     """
     found = _eigenvectors(network)
     if found is None:
@@ -201,58 +191,45 @@ def _input_features(network: Network, X: Features) -> tuple[Tensor, Tensor | Non
             expected = "kernels of low rank for nodes that are stored elsewhere"
             raise invalid("network", expected, repr(network))
         whole = X.dense()
-        return _side_by_side([module(whole) for module in _modules(network)]), None
+        return _side_by_side([module(whole, index) for module in network.propagations]), None
     U, responses = found
     inner = X.inner(U)
     spectral = _side_by_side([phi[:, None] * inner for phi in responses])  # (r, K·N₀)
+    if index is not None:
+        return U[index] @ spectral, None
     if _has_spectral_rows(network, X):
         return spectral, None
     return (U, spectral.T) if len(spectral) < spectral.shape[1] else (U @ spectral, None)
 
 
-def _labelled_features(network: Network, X: Features, index: Tensor) -> Tensor:
-    """Return labelled rows of the features of a network with a single layer."""
-    found = _eigenvectors(network)
-    if found is None:
-        whole = X.dense()
-        return _side_by_side([module(whole, index) for module in _modules(network)])
-    U, responses = found
-    inner = X.inner(U)
-    return U[index] @ _side_by_side([phi[:, None] * inner for phi in responses])
-
-
-def _readout(
-    network: Network, X: Features, index: Tensor, like: Tensor
-) -> MatrixReadout | OperatorReadout:
+def _readout(network: Network, X: Features, index: Tensor, like: Tensor) -> Readout:
     if network.depth == 1 or _ignores_graph(network):
-        return MatrixReadout()
+        return Readout()
     found = _eigenvectors(network)
     if found is None:
-        return _row_readout(_modules(network), index, like)
+        return _row_readout(network.propagations, index, like)
     U, responses = found
     labelled, spectral = U[index], _has_spectral_rows(network, X)
     if not spectral and U.shape[1] >= len(responses) * len(index):
         rows = [U @ (phi[:, None] * labelled.T) for phi in responses]
-        return MatrixReadout(column_major(_side_by_side(rows)))
-    tall = None if spectral else column_major(U)
+        return Readout(compression.column_major(_side_by_side(rows)))
+    tall = None if spectral else compression.column_major(U)
     if len(responses) == 1:
-        return MatrixReadout(tall, None, labelled * responses[0])
-    return MatrixReadout(tall, torch.stack(responses), labelled)
+        return Readout(tall, None, labelled * responses[0])
+    return Readout(tall, torch.stack(responses), labelled)
 
 
-def _row_readout(
-    modules: Sequence[Propagation], index: Tensor, like: Tensor
-) -> MatrixReadout | OperatorReadout:
+def _row_readout(modules: Sequence[Propagation], index: Tensor, like: Tensor) -> Readout:
     n, rows = modules[0].n, len(modules) * len(index)
-    # A product with a dense or matrix-free kernel is slower than one with any number of rows.
+    # A product with a dense kernel, or by NumPy, is slower than one with any number of rows.
     slow = any(
         isinstance(m, MatrixPropagation) and not isinstance(m.matrix, SparseMatrix) for m in modules
     )
     if n * rows > _STORED_ENTRIES or (rows > _STORED_ROWS and not slow):
-        return OperatorReadout([partial(m, rows=index) for m in modules], modules, index, n)
+        return Readout(index=index)
     units = like.new_zeros(n, len(index))
     units[index, torch.arange(len(index), device=index.device)] = 1.0
-    return MatrixReadout(column_major(_side_by_side([module(units) for module in modules])))
+    return Readout(compression.column_major(_side_by_side([module(units) for module in modules])))
 
 
 def _side_by_side(parts: Sequence[Tensor]) -> Tensor:

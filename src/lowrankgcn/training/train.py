@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from rich.progress import Progress
 from torch import Tensor
@@ -26,17 +27,10 @@ from torch import Tensor
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._progress import listener
 from lowrankgcn._validation import invalid, positive_int, random_generator
-from lowrankgcn.nn import Network, SpectralConv
-from lowrankgcn.training.arguments import (
-    as_features,
-    as_index,
-    as_settings,
-    as_targets,
-    as_weights,
-)
-from lowrankgcn.training.batch import Outcome, train_batch
-from lowrankgcn.training.lbfgs import LBFGS
-from lowrankgcn.training.optimizers import Optimizer, OptimizerName
+from lowrankgcn.nn import Network
+from lowrankgcn.training.arguments import as_features, as_index, as_targets, as_weights
+from lowrankgcn.training.batch import Outcome, Settings, train_batch
+from lowrankgcn.training.optimizers import LBFGS, Optimizer, OptimizerName, as_optimizer
 from lowrankgcn.training.problem import TrainingProblem
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
@@ -145,8 +139,13 @@ def train(
     started = time.perf_counter()
     if not isinstance(network, Network):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
-    settings = as_settings(
-        optimizer, learning_rate, max_iter, l2_penalty, decay, patience, tol, early_stopping
+    settings = Settings(
+        as_optimizer(optimizer, learning_rate),
+        max_iter,
+        l2_penalty,
+        decay,
+        patience if early_stopping else None,
+        tol,
     )
     if network.dropout.p and isinstance(settings.optimizer, LBFGS):
         raise invalid("optimizer", "'gd' or 'adam' with dropout, whose loss is random", "L-BFGS")
@@ -154,41 +153,37 @@ def train(
     features, rows = as_features(X, network), as_index(index, network)
     classes = as_targets(targets, len(rows), network.widths[-1])
     weighting = as_weights(sample_weight, class_weight, classes)
-    like = next(network.parameters()).detach()
-    labels, mean = (torch.as_tensor(array).to(like) for array in (classes, weighting))
+    labels, mean = (
+        torch.as_tensor(array).to(network.convs[0].weight) for array in (classes, weighting)
+    )
     # Set-up is a few large products, which use all threads unless the input is small.
     with limit_threads(math.prod(features.shape) * len(network.propagations)):
         problem = training_problem(network, features, rows, labels, mean)
     weights, biases, generators = initial_weights(network, drawn)
-    outcome = Outcome.empty(settings.max_iter, len(drawn))
     size = _batch_size(problem)
     # Several batches run in threads of their own.
     work = problem.work * len(drawn) if len(drawn) <= size else 0
     prepared = time.perf_counter()
-    with _progress(progress, outcome.loss_curve.size) as advance:
+    with _progress(progress, settings.max_iter * len(drawn)) as advance:
 
-        def train_some(start: int, stop: int) -> None:
+        def train_some(start: int, stop: int) -> Outcome:
+            parameters = [tensor[start:stop] for tensor in (*weights, *biases)]
             with limit_threads(work):
-                train_batch(
-                    problem,
-                    settings,
-                    [weight[start:stop] for weight in weights],
-                    [bias[start:stop] for bias in biases],
-                    generators[start:stop],
-                    outcome.restarts(start, stop),
-                    advance,
-                )
+                return train_batch(problem, settings, parameters, generators[start:stop], advance)
 
-        map_chunks(train_some, len(drawn), size)
+        outcomes = map_chunks(train_some, len(drawn), size)
+    curve, n_iter, converged, diverged = (
+        np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True)
+    )
     return TrainingRecord(
         weights=tuple(
             torch.stack(weight.mT.chunk(problem.n_kernels, dim=1), dim=1) for weight in weights
         ),
         biases=tuple(biases),
-        loss_curve=outcome.loss_curve[: max(1, int(outcome.n_iter.max()))],
-        n_iter=outcome.n_iter,
-        converged=outcome.converged,
-        diverged=outcome.diverged,
+        loss_curve=curve[: max(1, int(n_iter.max()))],
+        n_iter=n_iter,
+        converged=converged,
+        diverged=diverged,
         seeds=drawn,
         setup_seconds=prepared - started,
         training_seconds=time.perf_counter() - prepared,
@@ -217,38 +212,31 @@ def initial_weights(
     network: Network, seeds: Sequence[int]
 ) -> tuple[list[Tensor], list[Tensor], list[torch.Generator]]:
     """Draw transposed weights and biases as the network does; return them and the generators."""
-    convs = [conv for conv in network.convs if isinstance(conv, SpectralConv)]
-    kept = [parameter.detach().clone() for parameter in network.parameters()]
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    weights: list[list[Tensor]] = [[] for _ in convs]
-    for generator in generators:
-        network.reset_parameters(generator)
-        for layer, conv in enumerate(convs):
-            weights[layer].append(conv.weight.detach().flatten(0, 1).T.contiguous())
-    for parameter, value in zip(network.parameters(), kept, strict=True):
-        parameter.copy_(value)
+    drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
+    weights = [
+        torch.stack(layer).flatten(1, 2).mT.contiguous() for layer in zip(*drawn, strict=True)
+    ]
     biases = [
-        conv.bias.detach().new_zeros(len(seeds), conv.out_width)
-        for conv in convs
+        conv.bias.new_zeros(len(seeds), conv.out_width)
+        for conv in network.convs
         if conv.bias is not None
     ]
-    return [torch.stack(layer) for layer in weights], biases, generators
+    return weights, biases, generators
 
 
 @contextmanager
 def _progress(show: bool, total: int) -> Iterator[Callable[[int], None]]:
     """Yield a function of the iterations done since its last call, which reports the progress."""
-    if show:
-        with Progress() as bar:
-            task = bar.add_task("training", total=total)
-            yield lambda count: bar.advance(task, count)
-        return
     report, done = listener(), 0  # batches run in threads without the caller's context
+    with Progress(disable=not show) as bar:
+        task = bar.add_task("training", total=total)
 
-    def advance(count: int) -> None:
-        nonlocal done
-        done += count
-        if report is not None:
-            report("training", done, total)
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            bar.update(task, completed=done)
+            if report is not None:
+                report("training", done, total)
 
-    yield advance
+        yield advance
