@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.spectral.decompose import Request, direct_solution, largest_eigenvalue
+from lowrankgcn.spectral.solvers import Request, direct_solution, largest_eigenvalue
 from tests import reference, strategies
 from tests.problems import (
     HYPERGRAPHS,
@@ -361,12 +361,11 @@ def test_largest_eigenvalue() -> None:
     assert largest_eigenvalue(empty, Request(1e-9)) == 0.0
 
 
-def test_direct_solutions_are_taken_where_they_are_cheap() -> None:
-    assert direct_solution(large("gaussian").laplacian) is None
-    assert direct_solution(large("many-hyperedges").laplacian) is None
-    assert direct_solution(large("table-identity").laplacian) is None
-    assert direct_solution(large("table-own-loops").laplacian) is not None
-    assert direct_solution(large("gaussian").laplacian, "dense") is not None
-    small = lg.Laplacian(lg.AdjacencyGraph(np.ones((3, 3))))
-    assert direct_solution(small) is not None
-    assert direct_solution(small, "lanczos") is None
+def test_direct_solutions_where_they_are_cheap() -> None:
+    auto, small = Request(1e-6), lg.Laplacian(lg.AdjacencyGraph(np.ones((3, 3))))
+    for name in ("gaussian", "many-hyperedges", "table-identity"):
+        assert direct_solution(large(name).laplacian, auto) is None
+    assert direct_solution(large("table-own-loops").laplacian, auto) is not None
+    assert direct_solution(large("gaussian").laplacian, Request(1e-6, method="dense")) is not None
+    assert direct_solution(small, auto) is not None
+    assert direct_solution(small, Request(1e-6, method="lanczos")) is None

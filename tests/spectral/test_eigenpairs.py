@@ -13,8 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn.spectral import filters
-from lowrankgcn.spectral.decompose import Request
-from lowrankgcn.spectral.eigenpairs import bind_filters
 from tests import reference, strategies
 from tests.problems import (
     KINDS,
@@ -283,18 +281,17 @@ def test_largest_of_a_hypergraph_by_a_solver_that_has_them_all(cars: lg.Laplacia
 @pytest.mark.parametrize("name", ["gaussian", "table-own-loops", "table-identity", "pieces"])
 def test_automatic_parameters_are_those_of_the_spectrum(name: str) -> None:
     case = large(name)
-    specs = [filters.Pseudoinverse(), filters.Linear("auto"), filters.Heat()]
-    bound = bind_filters(case.laplacian, specs, Request(1e-9))
-    assert not any(phi.needs for phi in bound)
-    first, second, third = bound
-    assert_allclose(first.scale, case.spectrum.smallest_nonzero, rtol=1e-9)
-    assert_allclose(second.largest, case.spectrum.largest, rtol=1e-9)
-    assert third is specs[2]
-
-
-def test_nothing_to_bind_costs_nothing() -> None:
-    (phi,) = bind_filters(large("gaussian").laplacian, [filters.Linear()], Request(1e-9))
-    assert phi == filters.Linear()
+    specs = [filters.Linear("auto"), filters.Quadratic("auto")]
+    for phi in (K.filter for K in lg.kernel(case.laplacian, specs, tol=1e-9)):
+        assert isinstance(phi, filters.Linear | filters.Quadratic)
+        assert_allclose(phi.largest, case.spectrum.largest, rtol=1e-9)
+    with ignoring(lg.DegenerateCutWarning):
+        first, second = lg.kernel(
+            case.laplacian, [filters.Pseudoinverse(), filters.Heat()], rank=3, tol=1e-9
+        )
+    assert isinstance(first.filter, filters.Pseudoinverse)
+    assert_allclose(first.filter.scale, case.spectrum.smallest_nonzero, rtol=1e-9)
+    assert second.filter == filters.Heat()
 
 
 @pytest.mark.parametrize("rank", [None, 2, 600])

@@ -13,12 +13,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn.spectral.solvers import (
-    BlockKrylov,
-    DenseEigh,
-    DirectSolution,
-    Lanczos,
+    Request,
     Solution,
-    ThinSVD,
+    solve_dense,
+    solve_krylov,
+    solve_lanczos,
+    solve_nearly_svd,
+    solve_svd,
 )
 from tests import reference, strategies
 from tests.problems import (
@@ -31,6 +32,8 @@ from tests.problems import (
     problems,
 )
 
+EXACT = Request(tol=1e-12)
+ITERATIVE: dict[str, Any] = {"lanczos": solve_lanczos, "krylov": solve_krylov}
 FACTORED = [name for name in LARGE if "table" in name or "hyperedges" in name]
 
 
@@ -67,7 +70,7 @@ def nonzero(case: Large) -> np.ndarray:
 
 
 def check_direct(
-    direct: DirectSolution, spectrum: reference.Spectrum, matrix: np.ndarray, tol: float = 1e-12
+    direct: Solution, spectrum: reference.Spectrum, matrix: np.ndarray, tol: float = 1e-12
 ) -> None:
     expected = spectrum.eigenvalues[spectrum.n_zero :]
     bulk = np.full(direct.bulk_count, direct.bulk_value)
@@ -85,7 +88,7 @@ def check_direct(
 def test_dense_solver(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind))
     smoother = data.draw(strategies.smoothers(problem.n))
-    direct = DenseEigh.decompose(lg.Laplacian(problem.graph, smoother))
+    direct = solve_dense(lg.Laplacian(problem.graph, smoother), EXACT)
     assert (direct.method, direct.bulk_count) == ("dense", 0)
     check_direct(direct, problem.spectrum(smoother), problem.matrix(smoother))
 
@@ -94,7 +97,7 @@ def test_dense_solver(kind: str, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_thin_svd(kind: str, data: st.DataObject) -> None:
     problem = data.draw(problems(kind))
-    direct = ThinSVD.decompose(lg.Laplacian(problem.graph))
+    direct = solve_svd(lg.Laplacian(problem.graph), EXACT)
     assert (direct.method, direct.bulk_value) == ("svd", 1.0)
     spectrum = problem.spectrum()
     check_direct(direct, spectrum, problem.matrix())
@@ -109,7 +112,7 @@ def test_thin_svd_with_tiny_weights(problem: tuple[np.ndarray, np.ndarray | None
     weights = 10.0 ** -(np.arange(incidence.shape[1]) % 4 * 5.0)
     parts = reference.hypergraph(incidence, weights)
     laplacian = lg.Laplacian(lg.Hypergraph(incidence, weights))
-    direct = ThinSVD.decompose(laplacian)
+    direct = solve_svd(laplacian, EXACT)
     vectors, residuals = direct.build(np.arange(len(direct.values)), 0, np.float64)
     matrix = reference.smoothed_laplacian(parts.W, parts.S_H)
     true = np.linalg.norm(matrix @ vectors - vectors * direct.values, axis=0)
@@ -124,31 +127,31 @@ def test_thin_svd_with_tiny_weights(problem: tuple[np.ndarray, np.ndarray | None
 @pytest.mark.parametrize("name", ["gaussian-smoothed", "table-none", "pieces"])
 def test_large_dense(name: str) -> None:
     case = large(name)
-    check_direct(DenseEigh.decompose(case.laplacian), case.spectrum, case.matrix)
+    check_direct(solve_dense(case.laplacian, EXACT), case.spectrum, case.matrix)
 
 
 def test_large_svd() -> None:
     case = large("table-own-loops")
-    check_direct(ThinSVD.decompose(case.laplacian), case.spectrum, case.matrix)
+    check_direct(solve_svd(case.laplacian, EXACT), case.spectrum, case.matrix)
 
 
 def test_graph_without_edges() -> None:
     for graph in (lg.AdjacencyGraph(np.zeros((4, 4))), lg.Hypergraph(np.zeros((4, 2)))):
-        direct = DenseEigh.decompose(lg.Laplacian(graph))
+        direct = solve_dense(lg.Laplacian(graph), EXACT)
         assert len(direct.values) == 0
-    svd = ThinSVD.decompose(lg.Laplacian(lg.Hypergraph(np.eye(4))))
+    svd = solve_svd(lg.Laplacian(lg.Hypergraph(np.eye(4))), EXACT)
     assert (len(svd.values), svd.bulk_count) == (0, 0)
 
 
 def test_svd_needs_a_factor() -> None:
     with pytest.raises(ValueError, match=r"^method: expected a solver other than 'svd'"):
-        ThinSVD.decompose(lg.Laplacian(lg.AdjacencyGraph(np.ones((2, 2)))))
+        solve_svd(lg.Laplacian(lg.AdjacencyGraph(np.ones((2, 2)))), EXACT)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_eigenvectors_in_the_type_asked_for(dtype: Any) -> None:
     case = large("table-own-loops")
-    for direct in (ThinSVD.decompose(case.laplacian), DenseEigh.decompose(case.laplacian)):
+    for direct in (solve_svd(case.laplacian, EXACT), solve_dense(case.laplacian, EXACT)):
         vectors, _ = direct.build(np.arange(3), 1, dtype)
         assert vectors.dtype == dtype
 
@@ -157,38 +160,39 @@ def test_eigenvectors_in_the_type_asked_for(dtype: Any) -> None:
 
 
 def solve(solver: str, case: Large, count: int, tol: float, **options: Any) -> Solution:
-    kind = {"lanczos": Lanczos, "krylov": BlockKrylov}[solver]
-    return kind(tol).solve(case.laplacian, count, **options)
+    return ITERATIVE[solver](case.laplacian, Request(tol, count, **options))
 
 
-@pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
+def pairs_of(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, vectors and residuals of all pairs."""
+    vectors, residuals = solution.build(np.arange(len(solution.values)), 0, np.float64)
+    return solution.values, vectors, residuals
+
+
 @pytest.mark.parametrize("name", LARGE)
-@pytest.mark.parametrize("solver", ["lanczos", "krylov"])
-def test_smallest_pairs(solver: str, name: str, tol: float) -> None:
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_smallest_pairs(solver: str, name: str) -> None:
     case = large(name)
     count = 12
-    solution = solve(solver, case, count, tol)
-    assert solution.method == solver
-    assert solution.products >= count
-    assert_allclose(solution.values, nonzero(case)[:count], rtol=0, atol=tol)
-    check_pairs(case.matrix, null_of(case), *_fields(solution), tol=tol)
+    for tol in (1e-3, 1e-9):
+        solution = solve(solver, case, count, tol)
+        assert solution.method == solver
+        assert solution.products >= count
+        assert_allclose(solution.values, nonzero(case)[:count], rtol=0, atol=tol)
+        check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=tol)
 
 
-@pytest.mark.parametrize("name", ["torus", "pieces", "dense", "table-none", "gaussian-smoothed"])
-@pytest.mark.parametrize("solver", ["lanczos", "krylov"])
-def test_largest_pairs(solver: str, name: str) -> None:
-    case = large(name)
-    count, tol = 5, 1e-6
-    solution = solve(solver, case, count, tol, largest=True)
-    assert_allclose(solution.values, nonzero(case)[-count:], rtol=0, atol=tol)
-    check_pairs(case.matrix, null_of(case), *_fields(solution), tol=tol)
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_largest_pairs(solver: str) -> None:
+    for name in ("torus", "pieces", "dense", "table-none", "gaussian-smoothed"):
+        case = large(name)
+        count, tol = 5, 1e-6
+        solution = solve(solver, case, count, tol, largest=True)
+        assert_allclose(solution.values, nonzero(case)[-count:], rtol=0, atol=tol)
+        check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=tol)
 
 
-def _fields(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return solution.values, solution.vectors, solution.residuals
-
-
-@pytest.mark.parametrize("solver", ["lanczos", "krylov"])
+@pytest.mark.parametrize("solver", ITERATIVE)
 def test_every_copy_of_a_multiple_eigenvalue(solver: str) -> None:
     """A hypercube's eigenvalues 2j/10 have multiplicities 10, 45, 120, …: a trap for Lanczos."""
     edge = np.array([[0.0, 1.0], [1.0, 0.0]])
@@ -196,43 +200,38 @@ def test_every_copy_of_a_multiple_eigenvalue(solver: str) -> None:
     for _ in range(10):
         cube = np.kron(cube, np.eye(2)) + np.kron(np.eye(len(cube)), edge)
     laplacian = lg.Laplacian(lg.AdjacencyGraph(sp.csr_array(cube)))
-    kind: Any = {"lanczos": Lanczos, "krylov": BlockKrylov}[solver]
     for largest in (False, True):
-        solution = kind(1e-6).solve(laplacian, 12, largest=largest)
+        solution = ITERATIVE[solver](laplacian, Request(1e-6, 12, largest))
         expected = [1.6, *[1.8] * 10, 2.0] if largest else [*[0.2] * 10, 0.4, 0.4]
         assert_allclose(solution.values, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("solver", ["lanczos", "krylov"])
+@pytest.mark.parametrize("solver", ITERATIVE)
 def test_seeds_decide_everything(solver: str) -> None:
     case = large("pieces")
-    kind: Any = {"lanczos": Lanczos, "krylov": BlockKrylov}[solver]
     first, second, other = (
-        kind(1e-6, random_state=seed).solve(case.laplacian, 4) for seed in (7, 7, 8)
+        pairs_of(solve(solver, case, 4, 1e-6, random_state=seed)) for seed in (7, 7, 8)
     )
-    assert_array_equal(first.vectors, second.vectors)
-    assert_array_equal(first.values, second.values)
-    assert not np.array_equal(first.vectors, other.vectors)
+    assert_array_equal(first[1], second[1])
+    assert_array_equal(first[0], second[0])
+    assert not np.array_equal(first[1], other[1])
 
 
 def test_seeds_decide_even_where_the_space_is_exhausted() -> None:
     """On a complete graph every Krylov space has one dimension; ARPACK must start anew."""
     laplacian = lg.Laplacian(lg.AdjacencyGraph(np.ones((520, 520)) - np.eye(520)))
-    first, second = (Lanczos(1e-6).solve(laplacian, 4) for _ in range(2))
-    assert_array_equal(first.vectors, second.vectors)
-    assert_allclose(first.values, 520 / 519, rtol=0, atol=1e-12)
+    first, second = (pairs_of(solve_lanczos(laplacian, Request(1e-6, 4))) for _ in range(2))
+    assert_array_equal(first[1], second[1])
+    assert_allclose(first[0], 520 / 519, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("solver", "message"),
-    [
-        (Lanczos(1e-10, max_iter=1), r"Lanczos found \d+ of 20 .* tol=1e-10 .* raise max_iter"),
-        (BlockKrylov(1e-10, max_iter=2), r"block Krylov .* tol=1e-10 .* raise max_iter"),
-    ],
-)
-def test_no_convergence(solver: Any, message: str) -> None:
+def test_no_convergence() -> None:
+    laplacian = large("dense").laplacian
+    message = r"Lanczos found \d+ of 20 .* tol=1e-10 .* raise max_iter"
     with pytest.raises(lg.EigensolverError, match=message):
-        solver.solve(large("dense").laplacian, 20)
+        solve_lanczos(laplacian, Request(1e-10, 20, max_iter=1))
+    with pytest.raises(lg.EigensolverError, match=r"block Krylov .* tol=1e-10 .* raise max_iter"):
+        solve_krylov(laplacian, Request(1e-10, 20, max_iter=2))
 
 
 def test_krylov_starts_from_a_guess() -> None:
@@ -240,52 +239,52 @@ def test_krylov_starts_from_a_guess() -> None:
     zero = case.spectrum.n_zero
     exact = case.spectrum.eigenvectors[:, zero : zero + 6]
     noise = 1e-4 * np.random.default_rng(0).normal(size=exact.shape)
-    cold = BlockKrylov(1e-6).solve(case.laplacian, 6)
-    warm = BlockKrylov(1e-6).solve(case.laplacian, 6, start=exact + noise)
+    cold = solve("krylov", case, 6, 1e-6)
+    warm = solve("krylov", case, 6, 1e-6, start=exact + noise)
     assert warm.products < cold.products
     assert_allclose(warm.values, nonzero(case)[:6], rtol=0, atol=1e-6)
     # Dependent and null columns in a guess do no harm.
     poor = np.hstack([exact[:, :1]] * 6)
     poor[:, 5] = case.spectrum.eigenvectors[:, 0]
-    solution = BlockKrylov(1e-6).solve(case.laplacian, 6, start=poor)
+    solution = solve("krylov", case, 6, 1e-6, start=poor)
     assert_allclose(solution.values, nonzero(case)[:6], rtol=0, atol=1e-6)
-    check_pairs(case.matrix, null_of(case), *_fields(solution), tol=1e-6)
+    check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=1e-6)
 
 
 def test_krylov_on_the_whole_space() -> None:
     case = large("pieces")
-    solution = BlockKrylov(1e-9).solve(case.laplacian, len(nonzero(case)))
+    solution = solve("krylov", case, len(nonzero(case)), 1e-9)
     assert_allclose(solution.values, nonzero(case), rtol=0, atol=1e-9)
-    check_pairs(case.matrix, null_of(case), *_fields(solution), tol=1e-9)
+    check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=1e-9)
 
 
 # --- singular vectors as a guess --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FACTORED)
-@pytest.mark.parametrize("lead", [0, 2])
-def test_approximate_pairs_are_the_smallest_or_none(name: str, lead: int) -> None:
+def test_nearly_svd_finds_the_smallest_pairs_or_none(name: str) -> None:
     case = large(name)
-    guess = ThinSVD.approximate(case.laplacian, 4, lead, np.float64)
-    assert guess is not None or name in {"table-heavy-rows", "table-two-parts"}
-    if guess is not None:
-        vectors = guess.vectors[:, lead:]
-        tol = float(guess.residuals.max())
-        assert_allclose(guess.values, nonzero(case)[:4], rtol=0, atol=tol + 1e-12)
-        check_pairs(case.matrix, null_of(case), guess.values, vectors, guess.residuals, tol)
+    for lead in (0, 2):
+        guess = solve_nearly_svd(case.laplacian, Request(1e-6, 4, lead=lead))
+        assert guess is not None or name in {"table-heavy-rows", "table-two-parts"}
+        if guess is not None:
+            vectors, residuals = guess.build(np.arange(4), lead, np.float64)
+            tol = float(residuals.max())
+            assert_allclose(guess.values, nonzero(case)[:4], rtol=0, atol=tol + 1e-12)
+            check_pairs(case.matrix, null_of(case), guess.values, vectors[:, lead:], residuals, tol)
 
 
-def test_no_guess_beyond_the_rank() -> None:
+def test_no_nearly_svd_beyond_the_rank() -> None:
     laplacian = large("table-identity").laplacian
     assert laplacian.factor is not None
     columns = laplacian.factor.shape[1]
-    assert ThinSVD.approximate(laplacian, columns + 1, 0, np.float64) is None
+    assert solve_nearly_svd(laplacian, Request(1e-6, columns + 1)) is None
 
 
 def test_singular_vectors_miss_eigenvectors_of_heavy_loops() -> None:
-    """Where loops differ much, small eigenvalues lie off the leading singular vectors."""
+    """Where loops differ much, small eigenvalues lie outside the leading singular vectors."""
     case = large("table-two-parts")
     for count in (4, 10):
-        guess = ThinSVD.approximate(case.laplacian, count, 0, np.float64)
+        guess = solve_nearly_svd(case.laplacian, Request(1e-6, count))
         if guess is not None:
             assert_allclose(guess.values, nonzero(case)[:count], rtol=0, atol=1e-6)

@@ -18,7 +18,7 @@ from lowrankgcn.spectral.spectrum import (
     WholeSpectrum,
     first_left_out,
     fix_signs,
-    warn_degenerate_cut,
+    warn_if_cut_degenerate,
 )
 from tests import reference
 
@@ -87,7 +87,7 @@ def test_zero_vectors_stay() -> None:
 def test_degenerate_cut(last: float, following: float, uncertainty: float, warns: bool) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_degenerate_cut(last, following, uncertainty)
+        warn_if_cut_degenerate(np.array([last]), np.array([uncertainty]), following)
     assert [w.category for w in caught] == [lg.DegenerateCutWarning] * warns
     if warns:
         assert "multiple eigenvalue" in str(caught[0].message)

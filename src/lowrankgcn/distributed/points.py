@@ -54,10 +54,10 @@ from lowrankgcn.exceptions import RankWarning, warn_caller
 from lowrankgcn.graphs import GaussianGraph
 from lowrankgcn.graphs.cross.gaussian import FourierCross, LandmarkCross, misfit_of, misfit_rows
 from lowrankgcn.operators import DenseFactor, FloatArray
-from lowrankgcn.spectral.decompose import look_at_cut
-from lowrankgcn.spectral.eigenpairs import choose_smallest
+from lowrankgcn.spectral.dominance import choose_among_smallest
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import SMOOTHERS, Laplacian
+from lowrankgcn.spectral.spectrum import warn_if_cut_degenerate
 
 __all__ = ["KnownPoints", "loop_of", "set_up_points"]
 
@@ -257,7 +257,7 @@ def set_up_points(
             following = 0.0 if zeros < dimension else following
         else:
             edge = min(2.0, found.grams.shift_high + found.error)
-            filters, lead, index, following = choose_smallest(
+            filters, (lead, index, following) = choose_among_smallest(
                 values, dimension, available, rank, settings.filters, edge
             )
         if lead + len(index) < rank:
@@ -267,7 +267,7 @@ def set_up_points(
                 RankWarning,
             )
         pairs = _pairs(found, lead, index, following)
-        look_at_cut(pairs.eigenvalues, pairs.residuals, following)
+        warn_if_cut_degenerate(pairs.eigenvalues, pairs.residuals, following)
     return _known(blocks, found, lead, index, pairs, filters, settings)
 
 

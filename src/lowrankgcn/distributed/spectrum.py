@@ -25,12 +25,12 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.counts import Counts, weighted
 from lowrankgcn.graphs import AdjacencyGraph
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.decompose import count_smallest, look_at_cut, next_smallest, whole_spectrum
-from lowrankgcn.spectral.eigenpairs import bind_direct, choose_dominant
+from lowrankgcn.spectral.dominance import bind_filters, choose_dominant, choose_smallest
+from lowrankgcn.spectral.eigenpairs import whole_spectrum
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers import DirectSolution, gram_solution
-from lowrankgcn.spectral.spectrum import Eigenpairs, WholeSpectrum
+from lowrankgcn.spectral.solvers import Solution, gram_solution
+from lowrankgcn.spectral.spectrum import Eigenpairs, WholeSpectrum, warn_if_cut_degenerate
 
 __all__ = ["HyperedgePairs", "HyperedgeSpectrum"]
 
@@ -159,7 +159,7 @@ class HyperedgeSpectrum:
         return 1.0 / np.sqrt(self.sizes)
 
     @cached_property
-    def _solution(self) -> DirectSolution:
+    def _solution(self) -> Solution:
         gram = self._root[:, None] * self._joined_weights * self._root
         # The null vector of a component is √d, its image √|e|; moved from 1 to −1.
         for number in np.unique(self.component[self.joined]):
@@ -174,18 +174,19 @@ class HyperedgeSpectrum:
 
         `firsts` are the rows that components begin with, needed if there are several.
         """
-        direct, zeros = self._solution, min(self.n_components, k)
-        count = count_smallest(direct, self.n_components, k)
-        following = next_smallest(direct, self.n_components, zeros, count)
-        return self._pairs(zeros, np.arange(count), following, firsts)
+        chosen = choose_smallest(self._solution, self.n_components, k)
+        return self._pairs(*chosen, firsts)
 
     def dominant(
         self, k: int, filters: Sequence[Filter], firsts: NDArray[np.int64] | None = None
     ) -> tuple[HyperedgePairs, tuple[Filter, ...]]:
         """The k pairs that `filters` weigh most, and the filters bound to the spectrum."""
-        bound = bind_direct(filters, self._solution)
-        lead, index, following = choose_dominant(self._solution, self.n_components, k, bound)
-        return self._pairs(lead, index, following, firsts), bound
+        known = self._solution
+        bound = bind_filters(filters, known.distinct)
+        chosen = choose_dominant(
+            known.values, self.n_components, k, bound, known.bulk_value, known.bulk_count
+        )
+        return self._pairs(*chosen, firsts), bound
 
     def _pairs(
         self,
@@ -199,7 +200,7 @@ class HyperedgeSpectrum:
         values = np.concatenate([np.zeros(zeros), self._solution.values[index]])
         # Null vectors are known by formula: what is left is rounding.
         residuals = np.concatenate([np.full(zeros, np.finfo(np.float64).eps), residuals])
-        look_at_cut(values, residuals, following)
+        warn_if_cut_degenerate(values, residuals, following)
         return HyperedgePairs(
             values,
             residuals,

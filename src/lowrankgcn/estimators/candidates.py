@@ -28,7 +28,7 @@ from lowrankgcn.operators import FloatArray, IdentityOperator, SymmetricOperator
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.kernel import Kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs, turn
+from lowrankgcn.spectral.spectrum import Eigenpairs, flip_signs
 from lowrankgcn.training import Features
 
 __all__ = [
@@ -200,7 +200,7 @@ def orient(pairs: Eigenpairs, inner: FloatArray) -> FloatArray:
     largest entry of each vector, which a few more rows may change; a sum over all rows is stable.
     """
     signs = overlap_signs(inner)
-    turn(pairs.eigenvectors, signs)
+    flip_signs(pairs.eigenvectors, signs)
     return inner * signs[:, None]
 
 

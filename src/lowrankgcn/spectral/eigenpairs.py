@@ -1,55 +1,53 @@
-"""The eigenpairs that matter most to a filter (Lemma 1), and the public `eigenpairs`.
+"""The public `eigenpairs`: smallest, largest or dominant pairs with evidence of their accuracy.
 
-The best rank-r approximation of 𝒦 = U φ(Λ) Uᵀ keeps the r eigenvalues of largest |φ(λ)|. For the
-filters of the paper these are the smallest ones (without zero for the pseudoinverse); for any other
-filter they may lie elsewhere, and are looked for there.
+>>> import lowrankgcn as lg
+>>> L = lg.Laplacian(lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+>>> eigenpairs(L, 2).eigenvalues.round(12).tolist()
+[0.0, 1.0]
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.exceptions import (
+    AccuracyWarning,
     DisconnectedGraphWarning,
     EigensolverError,
-    RankWarning,
     warn_caller,
 )
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.decompose import (
-    Request,
-    accurate_pairs,
-    assemble,
-    direct_pairs,
-    direct_solution,
-    iterate,
-    largest_eigenvalue,
-    smallest_pairs,
+from lowrankgcn.spectral.dominance import (
+    LARGEST,
+    Chosen,
+    bind_filters,
+    choose_dominant,
+    choose_smallest,
+    others_may_dominate,
 )
-from lowrankgcn.spectral.filters import Filter, FilterLike, Polynomial, as_filters
+from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers import DirectSolution
-from lowrankgcn.spectral.spectrum import Eigenpairs, first_left_out
+from lowrankgcn.spectral.solvers import Request, Solution, largest_eigenvalue, solve
+from lowrankgcn.spectral.solvers.base import Built
+from lowrankgcn.spectral.spectrum import (
+    Eigenpairs,
+    WholeSpectrum,
+    fix_signs,
+    warn_if_cut_degenerate,
+)
 
-__all__ = [
-    "bind_direct",
-    "bind_filters",
-    "choose_dominant",
-    "choose_smallest",
-    "dominant_pairs",
-    "eigenpairs",
-]
+__all__ = ["dominant_pairs", "eigenpairs", "whole_spectrum"]
 
 _METHODS = ("auto", "dense", "svd", "lanczos", "krylov")
-_GRID = 4001  # points at which a filter is looked at between the eigenvalues
-_LARGEST = Polynomial((0.0, 1.0))
-_TIE = 1e-10  # strengths that differ by less, of the largest, count as equal
+_ACCURACY_ROUNDS = 3  # each with fast sums ten times as accurate; two suffice in practice
 
 
 def eigenpairs(
@@ -140,11 +138,17 @@ def eigenpairs(
         raise invalid("filter", f"{expected} with which={which!r}", repr(filter))
     if method == "svd" and laplacian.factor is None:
         raise invalid("method", "a solver other than 'svd' for this graph", "no low-rank structure")
-    request = Request(tolerance, method, seed, limit, np.dtype(dtype).type)
+    request = Request(
+        tolerance,
+        method=method,
+        random_state=seed,
+        max_iter=limit,
+        dtype=np.dtype(dtype).type,
+    )
     if which == "smallest":
-        pairs = accurate_pairs(laplacian, request, lambda L, how: smallest_pairs(L, count, how))
+        pairs = _accurate_pairs(laplacian, request, lambda L, how: _smallest_pairs(L, count, how))
     else:
-        filters = (_LARGEST,) if filter is None else as_filters(filter)
+        filters = (LARGEST,) if filter is None else as_filters(filter)
         pairs, _ = dominant_pairs(laplacian, count, filters, request)
     if pairs.n_components > 1:
         warn_caller(
@@ -155,229 +159,99 @@ def eigenpairs(
     return pairs
 
 
+def _smallest_pairs(laplacian: Laplacian, k: int, request: Request) -> Eigenpairs:
+    dimension = laplacian.null_space.dimension
+    zeros = min(dimension, k)
+    # One further pair shows whether the cut goes through a multiple eigenvalue.
+    count = min(k - zeros + 1, laplacian.n - dimension) if k > zeros else 0
+    solution = solve(laplacian, replace(request, count=count, lead=zeros))
+    return _assemble(laplacian, solution, choose_smallest(solution, dimension, k), request.dtype)
+
+
 def dominant_pairs(
     laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
 ) -> tuple[Eigenpairs, tuple[Filter, ...]]:
-    """The k eigenpairs that `filters` weigh most, and the filters bound to the spectrum."""
+    """Compute the k eigenpairs that `filters` weigh most; also return the filters bound."""
     bound: tuple[Filter, ...] = ()
 
-    def run(sharp: Laplacian, how: Request) -> Eigenpairs:
+    def run(accurate: Laplacian, how: Request) -> Eigenpairs:
         nonlocal bound
-        direct = direct_solution(sharp, how.method)
-        if direct is None:
-            pairs, bound = _dominant_iterative(sharp, k, filters, how)
-        else:
-            bound = bind_direct(filters, direct)
-            dimension = sharp.null_space.dimension
-            lead, index, following = choose_dominant(direct, dimension, k, bound)
-            pairs = direct_pairs(sharp, direct, lead, index, how, following)
-        return pairs
+        solution, chosen, bound = _dominant_solution(accurate, k, filters, how)
+        return _assemble(accurate, solution, chosen, how.dtype)
 
-    return accurate_pairs(laplacian, request, run), bound
+    return _accurate_pairs(laplacian, request, run), bound
 
 
-def bind_filters(
-    laplacian: Laplacian, filters: Sequence[Filter], request: Request
-) -> tuple[Filter, ...]:
-    """Replace every "auto" of the filters by the Laplacian's own λ₂ and λ_n."""
-    if not any(filter.needs for filter in filters):
-        return tuple(filters)
-    direct = direct_solution(laplacian, request.method)
-    if direct is not None:
-        return bind_direct(filters, direct)
-    second = math.nan
-    if any("smallest_nonzero" in filter.needs for filter in filters):
-        if laplacian.null_space.dimension < laplacian.n:
-            second = float(iterate(laplacian, 1, 0, request).values[0])
-    return _bind(filters, second, lambda: largest_eigenvalue(laplacian, request))
+def _dominant_solution(
+    laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
+) -> tuple[Solution, Chosen, tuple[Filter, ...]]:
+    """Compute pairs at the ends of the spectrum until the strongest are known to be among them."""
+    dimension = laplacian.null_space.dimension
+    zeros, available = min(dimension, k), laplacian.n - dimension
+    spent, extra = 0, 1
+    while True:
+        count = min(k + extra, available)
+        solution = solve(laplacian, replace(request, count=count, lead=zeros))
+        complete = solution.complete or count == available
+        largest = None if complete else lambda: largest_eigenvalue(laplacian, request)
+        bound = bind_filters(filters, solution.distinct, largest)
+        below = len(solution.values)  # pairs from the lower end
+        if not complete:
+            solution, below = _add_largest(laplacian, solution, k, bound, request, zeros)
+        spent += solution.products
+        chosen = choose_dominant(
+            solution.values, dimension, k, bound, solution.bulk_value, solution.bulk_count
+        )
+        # Only further pairs show whether copies of an outermost one are left out.
+        outermost = np.isin([below - 1, below], chosen[1]).any()
+        if complete or len(solution.values) == available or not outermost:
+            return replace(solution, products=spent), chosen, bound
+        extra = 2 * extra + k
 
 
-def bind_direct(filters: Sequence[Filter], direct: DirectSolution) -> tuple[Filter, ...]:
-    """Replace every "auto" of the filters by λ₂ and λ_n of a direct solution."""
-    every = [*direct.values, *[direct.bulk_value] * bool(direct.bulk_count)]
-    return _bind(filters, min(every, default=math.nan), lambda: max(every, default=0.0))
-
-
-def _bind(
-    filters: Sequence[Filter], second: float, largest: Callable[[], float]
-) -> tuple[Filter, ...]:
-    # Without an edge there is no λ₂ and λ_n = 0; the filters then only see λ = 0, and any scale
-    # will do.
-    second = second if second > 0 else 1.0
-    top = largest() if any("largest" in filter.needs for filter in filters) else None
-    top = top if top is None or top > 0 else 1.0
-    return tuple(filter.bind(second, top) for filter in filters)
-
-
-def _strength(filters: Sequence[Filter], values: FloatArray) -> FloatArray:
-    """Largest |φ(λ)| over the filters, shape (len(values),)."""
-    strength: FloatArray = np.max([np.abs(filter(values)) for filter in filters], axis=0)
-    return strength
-
-
-def choose_dominant(
-    direct: DirectSolution, dimension: int, k: int, filters: Sequence[Filter]
-) -> tuple[int, NDArray[np.intp], float]:
-    """Which pairs of a direct solution `filters` weigh most, beside a null space of `dimension`.
-
-    Returns the number of null vectors, the numbers of the other pairs, and the first eigenvalue
-    left out.
-    """
-    zeros = min(dimension, k)
-    # Listed as zeros, simple eigenvalues, bulk: equal strengths go to the smaller eigenvalue.
-    values = np.concatenate([np.zeros(zeros), direct.values])
-    strengths = _strength(filters, values)
-    order = _ranking(strengths)
-    strengths = strengths[order]
-    chosen = order[:k]
-    if direct.bulk_count:
-        bulk = float(_strength(filters, np.array([direct.bulk_value]))[0])
-        ahead = int((strengths[:k] >= bulk - _TIE * strengths.max(initial=0.0)).sum())
-        if ahead == 0:
-            largest = filters[0] is _LARGEST
-            raise invalid(
-                "which" if largest else "filter",
-                f"less weight on the eigenvalue {direct.bulk_value:g}, whose {direct.bulk_count} "
-                "eigenvectors are arbitrary",
-                "'largest'" if largest else ", ".join(map(str, filters)),
-            )
-        if ahead < k:
-            warn_caller(
-                f"rank {k} was asked for but only {ahead} eigenpairs outweigh the eigenvalue "
-                f"{direct.bulk_value:g}, whose {direct.bulk_count} eigenvectors are arbitrary; "
-                f"the rank is {ahead}",
-                RankWarning,
-            )
-            chosen = order[:ahead]
-    following = first_left_out(values[order[len(chosen) :]], values[chosen])
-    taken = np.sort(chosen)
-    lead = int((taken < zeros).sum())
-    if lead == zeros < dimension:
-        following = 0.0
-    return lead, taken[lead:] - zeros, following
-
-
-def choose_smallest(
-    low: FloatArray,
-    dimension: int,
-    available: int,
-    k: int,
-    filters: Sequence[Filter],
-    edge: float,
-) -> tuple[tuple[Filter, ...], int, NDArray[np.intp], float]:
-    """Which of the smallest eigenvalues `filters` weigh most, if these are all that can matter.
-
-    Parameters
-    ----------
-    low : (q,) array
-        Smallest eigenvalues outside of a null space of `dimension`.
-    available : int
-        Number of all of these.
-    k : int
-        Number of pairs to choose.
-    filters : sequence of Filter
-    edge : float
-        Upper bound of the spectrum.
-
-    Returns
-    -------
-    The filters bound to the spectrum, the number of null vectors, the numbers of the other pairs,
-    and the first eigenvalue left out.
-
-    Raises
-    ------
-    ValueError
-        If a filter needs the largest eigenvalue, or larger ones than are known may matter.
-    """
-    if any("largest" in filter.needs for filter in filters):
-        expected = "filters with their parameters: the largest eigenvalue is not computed"
-        raise invalid("filter", expected, ", ".join(map(str, filters)))
-    bound = _bind(filters, float(low[0]) if len(low) else math.nan, lambda: 0.0)
-    zeros = min(dimension, k)
-    values = np.concatenate([np.zeros(zeros), low])
-    if len(low) < available and _hidden(bound, values, k, float(values[-1]), edge):
-        expected = "filters that fall with growing eigenvalues: larger ones are not computed"
-        raise invalid("filter", expected, ", ".join(map(str, filters)))
-    order = _ranking(_strength(bound, values))
-    taken = np.sort(order[:k])
-    lead = int((taken < zeros).sum())
-    following = first_left_out(values[order[k:]], values[taken])
-    following = 0.0 if lead == zeros < dimension else following
-    return bound, lead, taken[lead:] - zeros, following
-
-
-def _dominant_iterative(
+def _add_largest(
     laplacian: Laplacian,
+    low: Solution,
     k: int,
     filters: Sequence[Filter],
     request: Request,
-    *,
-    extra: int = 1,
-    spent: int = 0,
-) -> tuple[Eigenpairs, tuple[Filter, ...]]:
-    dimension = laplacian.null_space.dimension
-    zeros, available = min(dimension, k), laplacian.n - dimension
-    count = min(k + extra, available)
-    if count == 0:
-        return smallest_pairs(laplacian, k, request), _bind(filters, math.nan, lambda: 0.0)
-    low = iterate(laplacian, count, zeros, request)
-    bound = _bind(filters, float(low.values[0]), lambda: largest_eigenvalue(laplacian, request))
-    values = np.concatenate([np.zeros(zeros), low.values])
-    parts, residuals, products = [low.vectors], [low.residuals], spent + low.products
-    edge = laplacian.spectral_bound
-    if len(low.values) < available and _hidden(bound, values, k, low.values[-1], edge):
-        high = iterate(laplacian, count, 0, request, largest=True)
-        cut = _seam(low.values, high.values, 2 * request.tol)
-        below, above = int((low.values < cut).sum()), high.values >= cut
-        edge = float(high.values[0])
-        values = np.concatenate([values[: zeros + below], high.values[above]])
-        parts = [low.vectors[:, : zeros + below], high.vectors[:, above]]
-        residuals = [low.residuals[:below], high.residuals[above]]
-        products += high.products
-        if len(values) < zeros + available and _hidden(bound, values, k, low.values[-1], edge):
-            raise EigensolverError(
-                f"the {k} eigenvalues of largest |φ(λ)| may lie between {low.values[-1]:.4g} and "
-                f"{edge:.4g}, inside the spectrum, where an iterative solver does not reach; use a "
-                "filter that is largest at an end of the spectrum, or method='dense'"
-            )
-    order = _ranking(_strength(bound, values))
-    taken = np.sort(order[:k])
-    outermost = parts[0].shape[1] + np.array([-1, 0])  # the last of the smallest, first of largest
-    if len(values) < zeros + available and np.isin(outermost, taken).any():
-        # Only further pairs can tell whether copies of an outermost one are left out.
-        return _dominant_iterative(
-            laplacian, k, filters, request, extra=2 * extra + k, spent=products
-        )
-    lead = int((taken < zeros).sum())
-    following = first_left_out(values[order[k:]], values[taken])
-    vectors = (parts[0] if len(parts) == 1 else np.hstack(parts))[:, taken]
-    pairs = assemble(
-        laplacian,
-        lead,
-        values[taken[lead:]],
-        vectors,
-        np.concatenate(residuals)[taken[lead:] - zeros],
-        low.method,
-        products,
-        0.0 if lead == zeros < dimension else following,
-    )
-    return pairs, bound
+    zeros: int,
+) -> tuple[Solution, int]:
+    """Add the largest pairs to the smallest ones if the filters may weigh them more.
 
-
-def _ranking(strengths: FloatArray) -> NDArray[np.intp]:
-    """Positions by falling strength; those equal up to rounding stay in the order given.
-
-    A bipartite graph's eigenvalues λ and 2 − λ are equally strong to |1 − λ|, and rounding must not
-    choose between them, nor between the copies of a multiple eigenvalue.
+    Also return the number of pairs from the lower end.
     """
-    order = np.argsort(-strengths, kind="stable")
-    falls = -np.diff(strengths[order]) > _TIE * strengths.max(initial=0.0)
-    level = np.concatenate([[0], np.cumsum(falls)])
-    return order[np.lexsort((order, level))]
+
+    def hidden(values: FloatArray, edge: float) -> bool:
+        known = np.concatenate([np.zeros(zeros), values])
+        return others_may_dominate(filters, known, k, float(low.values[-1]), edge)
+
+    count = len(low.values)
+    if not hidden(low.values, laplacian.spectral_bound):
+        return low, count
+    high = solve(laplacian, replace(request, count=count, largest=True, start=None))
+    cut = _seam(low.values, high.values, 2 * request.tol)
+    below, above = int((low.values < cut).sum()), np.flatnonzero(high.values >= cut)
+    values = np.concatenate([low.values[:below], high.values[above]])
+    edge = float(high.values[0])
+    everything = laplacian.n - laplacian.null_space.dimension
+    if len(values) < everything and hidden(values, edge):
+        raise EigensolverError(
+            f"the {k} eigenvalues of largest |φ(λ)| may lie between {low.values[-1]:.4g} and "
+            f"{edge:.4g}, inside the spectrum, where an iterative solver does not reach; use a "
+            "filter that is largest at an end of the spectrum, or method='dense'"
+        )
+
+    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
+        lower, rest = low.build(index[index < below], lead, dtype)
+        upper, further = high.build(above[index[index >= below] - below], 0, dtype)
+        return np.hstack([lower, upper]), np.concatenate([rest, further])
+
+    return Solution(values, low.method, build, low.products + high.products), below
 
 
 def _seam(low: FloatArray, high: FloatArray, slack: float) -> float:
-    """Where the smallest eigenvalues end and the largest begin, no pair being in both.
+    """Return where the smallest eigenvalues end and the largest begin, no pair being in both.
 
     All below the last of `low` are in `low`, all above the first of `high` in `high`. If that is
     one and the same multiple eigenvalue, the side with more copies of it has it.
@@ -387,9 +261,74 @@ def _seam(low: FloatArray, high: FloatArray, slack: float) -> float:
     return last - slack if high[0] < last - slack or copies[1] > copies[0] else last + slack
 
 
-def _hidden(filters: Sequence[Filter], known: FloatArray, k: int, low: float, high: float) -> bool:
-    """Whether an eigenvalue from `low` to `high` could outweigh the k strongest known ones."""
-    strengths = np.sort(_strength(filters, known))[::-1]
-    weakest = float(strengths[min(k, len(strengths)) - 1])
-    between = _strength(filters, np.linspace(low, high, _GRID))
-    return bool((between > weakest + _TIE * strengths[0]).any())
+def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: Any) -> Eigenpairs:
+    """Build the chosen pairs, fill in the null vectors, apply the sign rule and check the cut."""
+    zeros, index, following = chosen
+    vectors, residuals = solution.build(index, zeros, dtype)
+    null = laplacian.null_space
+    if zeros:
+        block = null.vectors(0, zeros)
+        residuals = np.concatenate([_null_residuals(laplacian, block), residuals])
+        vectors[:, :zeros] = block
+    if vectors.dtype == np.float32:
+        residuals = np.hypot(residuals, np.finfo(np.float32).eps)  # the rounding that stores them
+    fix_signs(vectors[:, zeros:])
+    eigenvalues = np.concatenate([np.zeros(zeros), solution.values[index]])
+    warn_if_cut_degenerate(eigenvalues, residuals, following)
+    return Eigenpairs(
+        eigenvalues,
+        vectors,
+        residuals,
+        solution.method,
+        solution.products,
+        null.dimension,
+        next_eigenvalue=following,
+        spectrum=whole_spectrum(solution, null.dimension) if solution.complete else None,
+    )
+
+
+def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
+    """Return all eigenvalues of a complete solution beside a null space of `dimension`."""
+    values = np.concatenate([[0.0], solution.values, [solution.bulk_value]])
+    counts = np.array([dimension, *[1] * len(solution.values), solution.bulk_count], np.int64)
+    listed = counts > 0
+    order = np.argsort(values[listed], kind="stable")
+    return WholeSpectrum(values[listed][order], counts[listed][order])
+
+
+def _null_residuals(laplacian: Laplacian, block: FloatArray) -> FloatArray:
+    """‖𝓛u‖ for null vectors u; a connected graph's degrees are its row sums, so it is rounding."""
+    if laplacian.null_space.dimension > 1:
+        return np.asarray(np.linalg.norm(laplacian @ block, axis=0))
+    degrees, diagonal = laplacian.affinity.degrees, laplacian.affinity.diagonal
+    norm = math.sqrt(float(laplacian.degrees.sum())) or 1.0
+    image = laplacian.shift * block[:, 0] - laplacian.scale * (degrees + diagonal) / norm
+    return np.array([np.linalg.norm(image)])
+
+
+def _accurate_pairs(
+    laplacian: Laplacian, request: Request, run: Callable[[Laplacian, Request], Eigenpairs]
+) -> Eigenpairs:
+    """Repeat until the error of the fast sum, measured on the eigenvectors, is within tol.
+
+    The eigenvectors of a round that was not accurate enough are the start of the next one.
+    """
+    tol = request.tol
+    for _ in range(_ACCURACY_ROUNDS):
+        laplacian = laplacian.sharpened(tol)
+        with single_threaded_blas_if_small(laplacian.n):
+            pairs = run(laplacian, request)
+            if laplacian.affinity.exact:
+                return pairs
+            errors = laplacian.sampled_residuals(pairs.eigenvalues, pairs.eigenvectors)
+        pairs = replace(pairs, fast_sum_error=float(errors.max(initial=0.0)))
+        if pairs.fast_sum_error <= request.tol:
+            return pairs
+        request = replace(request, start=pairs.eigenvectors[:, pairs.eigenvalues > 0])
+        tol = laplacian.tol / 10
+    warn_caller(
+        f"the measured error {pairs.fast_sum_error:.1e} of the fast sum stays above "
+        f"tol={request.tol:g}; name another method for the Laplacian",
+        AccuracyWarning,
+    )
+    return pairs

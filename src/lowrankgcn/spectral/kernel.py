@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import single_threaded_blas_if_small
+from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.operators import (
     DenseFactor,
@@ -40,11 +40,17 @@ from lowrankgcn.operators import (
     SymmetricOperator,
 )
 from lowrankgcn.operators.fastsum import DENSE_LIMIT
-from lowrankgcn.spectral.decompose import Request, direct_solution
-from lowrankgcn.spectral.eigenpairs import bind_filters, dominant_pairs
+from lowrankgcn.spectral.dominance import bind_filters
+from lowrankgcn.spectral.eigenpairs import dominant_pairs
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers import DenseEigh
+from lowrankgcn.spectral.solvers import (
+    Request,
+    largest_eigenvalue,
+    solve,
+    solve_dense,
+    solve_svd,
+)
 from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.spectral.truncation import TruncationError, truncation_error
 
@@ -212,7 +218,7 @@ def kernel(
     if rank is None:
         sharp = laplacian.sharpened(tolerance)
         with single_threaded_blas_if_small(laplacian.n):
-            bound = bind_filters(sharp, filters, request)
+            bound = _bound_filters(sharp, filters, request)
             kernels = tuple(_full_rank(sharp, phi, form) for phi in bound)
     else:
         target = positive_int(rank, "rank", maximum=laplacian.n)
@@ -255,6 +261,19 @@ def low_rank_kernels(
         )
         for phi in filters
     )
+
+
+def _bound_filters(
+    laplacian: Laplacian, filters: Sequence[Filter], request: Request
+) -> tuple[Filter, ...]:
+    """Replace every "auto" of the filters by the eigenvalues λ₂ and λ_n of the Laplacian."""
+    if not any(filter.needs for filter in filters):
+        return tuple(filters)
+    available = laplacian.n - laplacian.null_space.dimension
+    second = any("smallest_nonzero" in filter.needs for filter in filters)
+    solution = solve(laplacian, replace(request, count=min(second, available)))
+    largest = None if solution.complete else lambda: largest_eigenvalue(laplacian, request)
+    return bind_filters(filters, solution.distinct, largest)
 
 
 def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
@@ -335,28 +354,24 @@ def _structured_polynomial(
 
 def _structured_filter(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
     """φ(1)I + U_R (φ(Λ_R) − φ(1)) U_Rᵀ (section A3.1.3), null vectors among the columns of U_R."""
-    direct = direct_solution(laplacian, "svd")
-    assert direct is not None
-    null = laplacian.null_space
-    isolated = laplacian.scale == 0
-    joined = np.setdiff1d(np.arange(null.dimension), null.components[isolated])
-    vectors, _ = direct.build(np.arange(len(direct.values)), len(joined), np.float64)
-    for column, component in enumerate(joined):
-        vectors[:, column] = np.where(null.components == component, null.profile, 0.0)
+    solution = solve_svd(laplacian, Request(laplacian.tol))
+    joined = laplacian.joined_components
+    vectors, _ = solution.build(np.arange(len(solution.values)), len(joined), np.float64)
+    vectors[:, : len(joined)] = laplacian.null_space.select(joined)
     at_zero, at_one = phi(np.array([0.0, 1.0]))
-    response = np.concatenate([np.full(len(joined), at_zero), phi(direct.values)])
-    offset = np.where(isolated, at_zero, at_one)
+    response = np.concatenate([np.full(len(joined), at_zero), phi(solution.values)])
+    offset = np.where(laplacian.scale == 0, at_zero, at_one)
     return DiagonalPlusLowRank(offset, DenseFactor(vectors), response - at_one)
 
 
 def _dense(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
-    direct = DenseEigh.decompose(laplacian)
+    solution = solve_dense(laplacian, Request(laplacian.tol))
     null = laplacian.null_space
-    vectors, _ = direct.build(np.arange(len(direct.values)), 0, np.float64)
-    matrix = (vectors * phi(direct.values)) @ vectors.T
+    vectors, _ = solution.build(np.arange(len(solution.values)), 0, np.float64)
+    matrix = (vectors * phi(solution.values)) @ vectors.T
     at_zero = float(phi(np.zeros(1))[0])
     if at_zero:
-        for start in range(0, null.dimension, 256):
-            block = null.vectors(start, min(start + 256, null.dimension))
+        for start, stop in chunks(null.dimension, 256):
+            block = null.vectors(start, stop)
             matrix += at_zero * (block @ block.T)
     return DenseOperator((matrix + matrix.T) / 2)

@@ -274,6 +274,11 @@ class Laplacian(SymmetricOperator):
         return NullSpace(components, np.sqrt(squares / norms[components]))
 
     @cached_property
+    def joined_components(self) -> NDArray[np.intp]:
+        """Numbers of the components that have edges."""
+        return np.flatnonzero(np.bincount(self.graph.components, weights=self.scale) > 0)
+
+    @cached_property
     def factor(self) -> Factor | None:
         """Z with 𝓛_S = diag(shift) − Z Zᵀ, or None where there is no such structure."""
         operator = self.affinity.operator

@@ -31,8 +31,8 @@ __all__ = [
     "WholeSpectrum",
     "first_left_out",
     "fix_signs",
-    "turn",
-    "warn_degenerate_cut",
+    "flip_signs",
+    "warn_if_cut_degenerate",
 ]
 
 SIGN_TOL = 1e-6
@@ -119,15 +119,15 @@ def fix_signs(vectors: NDArray[Any]) -> None:
     low = np.min([pair[1] for pair in extremes], axis=0)
     threshold = (1 - SIGN_TOL) * np.maximum(high, -low)
     signs = np.ones(count, vectors.dtype)
-    # Only columns whose largest positive and negative entries tie need a look at who comes first.
+    # Only where the largest positive and negative entries tie, the first of them decides.
     signs[high < threshold] = -1
     for column in np.flatnonzero((high >= threshold) & (-low >= threshold) & (threshold > 0)):
         vector = vectors[:, column]
         signs[column] = np.sign(vector[np.argmax(np.abs(vector) >= threshold[column])])
-    turn(vectors, signs)
+    flip_signs(vectors, signs)
 
 
-def turn(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
+def flip_signs(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
     """Multiply the columns by signs, in place."""
     if (signs < 0).any():
         given = signs.astype(vectors.dtype)
@@ -144,7 +144,7 @@ def _multiply(rows: NDArray[Any], signs: NDArray[Any]) -> None:
 
 
 def first_left_out(rest: FloatArray, kept: FloatArray) -> float:
-    """The first of `rest`, or one that equals a value kept; NaN if none is left."""
+    """Return the first of `rest`, or one that equals a value kept; NaN if none is left."""
     if not len(rest):
         return float("nan")
     # The null space is exact: no other eigenvalue is its copy, however small.
@@ -160,9 +160,16 @@ def first_left_out(rest: FloatArray, kept: FloatArray) -> float:
     return float(positive[distance.argmin()] if distance.min() <= _CUT_TOL else rest[0])
 
 
-def warn_degenerate_cut(last: float, following: float, uncertainty: float) -> None:
-    """Warn when the last eigenvalue kept cannot be told from the first one left out."""
-    if abs(following - last) <= max(_CUT_TOL, uncertainty):
+def warn_if_cut_degenerate(
+    eigenvalues: FloatArray, residuals: FloatArray, following: float
+) -> None:
+    """Warn if the first eigenvalue left out cannot be distinguished from one that is kept."""
+    alike = np.flatnonzero((eigenvalues == 0) == (following == 0))  # the null space is exact
+    if np.isnan(following) or not len(alike):
+        return
+    nearest = alike[np.abs(eigenvalues[alike] - following).argmin()]
+    last = float(eigenvalues[nearest])
+    if abs(following - last) <= max(_CUT_TOL, float(residuals[nearest])):
         warn_caller(
             f"the cut goes through a multiple eigenvalue: {last:.6g} is kept and {following:.6g} "
             "is left out, so the last eigenvectors are an arbitrary choice within its eigenspace; "

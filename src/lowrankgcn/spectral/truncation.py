@@ -24,7 +24,7 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fastsum import DENSE_LIMIT
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers import DenseEigh
+from lowrankgcn.spectral.solvers import Request, solve_dense
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["TruncationError", "truncation_error"]
@@ -60,7 +60,7 @@ def truncation_error(
             values, counts = pairs.spectrum.values, pairs.spectrum.counts
             values, counts = values[1:], counts[1:]  # the null space is listed first
         else:
-            values = DenseEigh.decompose(laplacian).values
+            values = solve_dense(laplacian, Request(laplacian.tol)).values
             counts = np.ones(len(values), np.int64)
         left = _without(values, counts, pairs.eigenvalues[zeros:])
         listed = left > 0

@@ -1,13 +1,15 @@
-"""Eigensolvers as small values: direct ones know every eigenvalue, iterative ones one end.
+"""Eigensolvers with one call shape: ``solver(laplacian, request) -> Solution``.
 
-The null space is known exactly (:class:`~lowrankgcn.spectral.laplacian.NullSpace`) and taken out
-beforehand; all solvers work on its complement.
+Direct solvers compute every eigenvalue, iterative ones those at one end of the spectrum. The null
+space is known exactly (:class:`~lowrankgcn.spectral.laplacian.NullSpace`); all solvers work on its
+complement. A solver that does not apply to the Laplacian returns None.
 
 ========= ============================================== ===========================================
 solver    for                                            cost
 ========= ============================================== ===========================================
 dense     small n: LAPACK                                n³
 svd       𝓛 = I − Z Zᵀ: Gram matrix ZᵀZ (section A3.1)    two passes over Z, and m³ for m columns
+nearly    𝓛 = diag(shift) − Z Zᵀ, nearly constant shift  the same
 modes     Gaussian graphs summed by N Fourier modes      three passes over points, and N log N
 lanczos   any operator: ARPACK                           some 2k … 10k products, one vector each
 krylov    any operator, costly products, good start      products with blocks of vectors
@@ -15,25 +17,40 @@ krylov    any operator, costly products, good start      products with blocks of
 
 >>> import numpy as np, lowrankgcn as lg
 >>> cycle = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
->>> DenseEigh.decompose(lg.Laplacian(lg.AdjacencyGraph(cycle))).values.round(6)
+>>> solve_dense(lg.Laplacian(lg.AdjacencyGraph(cycle)), Request(tol=1e-9)).values.round(6)
 array([0.5, 0.5, 1.5, 1.5, 2. ])
 """
 
-from lowrankgcn.spectral.solvers.base import DirectSolution, Solution
-from lowrankgcn.spectral.solvers.direct import DenseEigh, ThinSVD, gram_solution
-from lowrankgcn.spectral.solvers.iterative import BlockKrylov, Lanczos
+from lowrankgcn.spectral.solvers.base import Request, Solution
+from lowrankgcn.spectral.solvers.choice import (
+    direct_solution,
+    largest_eigenvalue,
+    solve,
+)
+from lowrankgcn.spectral.solvers.direct import (
+    gram_solution,
+    solve_dense,
+    solve_nearly_svd,
+    solve_svd,
+)
+from lowrankgcn.spectral.solvers.iterative import solve_krylov, solve_lanczos
 from lowrankgcn.spectral.solvers.mode_space import ModePairs, mode_pairs
-from lowrankgcn.spectral.solvers.modes import FourierModes
+from lowrankgcn.spectral.solvers.modes import modes_are_few, solve_modes
 
 __all__ = [
-    "BlockKrylov",
-    "DenseEigh",
-    "DirectSolution",
-    "FourierModes",
-    "Lanczos",
     "ModePairs",
+    "Request",
     "Solution",
-    "ThinSVD",
+    "direct_solution",
     "gram_solution",
+    "largest_eigenvalue",
     "mode_pairs",
+    "modes_are_few",
+    "solve",
+    "solve_dense",
+    "solve_krylov",
+    "solve_lanczos",
+    "solve_modes",
+    "solve_nearly_svd",
+    "solve_svd",
 ]

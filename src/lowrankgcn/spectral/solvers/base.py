@@ -1,4 +1,4 @@
-"""What eigensolvers hand on: eigenpairs outside the null space, with their evidence."""
+"""The call shape of all eigensolvers: Laplacian and :class:`Request` in, :class:`Solution` out."""
 
 from __future__ import annotations
 
@@ -12,48 +12,105 @@ from numpy.typing import NDArray
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.laplacian import Laplacian
 
-__all__ = ["EXTRA", "SMALLEST", "Built", "DirectSolution", "Solution", "residual_norms"]
+__all__ = ["EXTRA", "SMALLEST", "Built", "Request", "Solution", "residual_norms", "stored_solution"]
 
 Built = tuple[NDArray[Any], FloatArray]
 
-EXTRA = 5  # vectors carried beyond those wanted, for faster convergence
+EXTRA = 5  # vectors iterated beyond those wanted, for faster convergence
 # Outside the null space every eigenvalue is positive; rounding must not make it zero or negative.
 SMALLEST = float(np.finfo(np.float64).eps)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Solution:
-    """Eigenpairs from one end of the spectrum without the null space, with the evidence."""
+class Request:
+    """The pairs to compute and how; see :func:`lowrankgcn.eigenpairs`.
 
-    values: FloatArray  # (k,), ascending
-    vectors: NDArray[Any]  # (n, k), or (n, lead + k) with columns left for null vectors
-    residuals: FloatArray  # (k,)
-    products: int
-    method: str
+    Attributes
+    ----------
+    tol : float
+        Largest residual.
+    count : int
+        Number of pairs outside the null space. Direct solvers compute all of them.
+    largest : bool
+        Whether the largest pairs are wanted instead of the smallest.
+    lead : int
+        Columns in front of the eigenvectors that will be filled with null vectors.
+    method : str
+        Name of the solver, or "auto".
+    random_state, max_iter, dtype
+        As for :func:`lowrankgcn.eigenpairs`.
+    start : (n, q) array or None
+        A guess of the eigenspace outside the null space.
+    """
+
+    tol: float
+    count: int = 0
+    largest: bool = False
+    lead: int = 0
+    method: str = "auto"
+    random_state: int = 0
+    max_iter: int | None = None
+    dtype: Any = np.float64
+    start: NDArray[Any] | None = None
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class DirectSolution:
-    """All eigenvalues outside the null space; eigenvectors are built on demand.
+class Solution:
+    """Eigenvalues outside the null space; eigenvectors are built on demand.
 
     Attributes
     ----------
     values : (p,) array
         Ascending.
+    method : str
+        Name of the solver.
+    build : callable
+        ``build(index, lead, dtype)`` returns the eigenvectors of the given numbers, shape
+        (n, lead + len(index)) with `lead` columns left for null vectors, and their residuals. The
+        array may belong to the solution.
+    products : int
+        Number of vectors that were multiplied with the operator.
+    complete : bool
+        Whether `values` and the bulk are all eigenvalues outside the null space.
     bulk_value, bulk_count : float, int
         One further eigenvalue whose eigenvectors are arbitrary and never built (1 for hypergraphs).
-    build : callable
-        ``build(index, lead, dtype)`` gives the chosen eigenvectors, behind `lead` columns left for
-        null vectors, and their residuals.
     """
 
     values: FloatArray
-    bulk_value: float
-    bulk_count: int
     method: str
-    build: Callable[[NDArray[np.intp], int, Any], tuple[NDArray[Any], FloatArray]]
+    build: Callable[[NDArray[np.intp], int, Any], Built]
+    products: int = 0
+    complete: bool = False
+    bulk_value: float = 0.0
+    bulk_count: int = 0
+
+    @property
+    def distinct(self) -> list[float]:
+        """All known eigenvalues, the bulk once."""
+        return [*self.values.tolist(), *[self.bulk_value] * bool(self.bulk_count)]
+
+
+def stored_solution(
+    values: FloatArray,
+    vectors: NDArray[Any],
+    residuals: FloatArray,
+    method: str,
+    products: int,
+    lead: int = 0,
+) -> Solution:
+    """Return a solution with its eigenvectors in an array that has `lead` free columns in front."""
+
+    def build(index: NDArray[np.intp], wanted_lead: int, dtype: Any) -> Built:
+        if wanted_lead == lead and np.array_equal(index, np.arange(len(index))):
+            chosen = vectors[:, : lead + len(index)]  # not copied
+        else:
+            chosen = np.zeros((len(vectors), wanted_lead + len(index)), dtype)
+            chosen[:, wanted_lead:] = vectors[:, lead + np.asarray(index)]
+        return chosen.astype(dtype, copy=False), residuals[index]
+
+    return Solution(values, method, build, products)
 
 
 def residual_norms(laplacian: Laplacian, values: FloatArray, vectors: FloatArray) -> FloatArray:

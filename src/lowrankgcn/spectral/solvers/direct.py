@@ -4,134 +4,127 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, worthwhile_threads
+from lowrankgcn._validation import invalid
 from lowrankgcn.operators import Factor, FloatArray
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import (
     EXTRA,
     SMALLEST,
     Built,
-    DirectSolution,
+    Request,
     Solution,
     residual_norms,
+    stored_solution,
 )
 
-__all__ = ["DenseEigh", "ThinSVD", "gram_solution"]
+__all__ = ["gram_solution", "solve_dense", "solve_nearly_svd", "solve_svd"]
 
 _ROWS = 8192
 _SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
 
 
-@final
-class DenseEigh:
-    """LAPACK on the dense matrix; n×n memory, for small n."""
+def solve_dense(laplacian: Laplacian, request: Request) -> Solution:
+    """Compute all pairs by LAPACK on the dense matrix; n×n memory, for small n."""
+    matrix = laplacian.to_dense()
+    null = laplacian.null_space
+    for start, stop in chunks(null.dimension, 64):
+        block = null.vectors(start, stop)
+        # Moved beyond the spectrum [0, 2], so that nothing mixes with nearly null vectors.
+        matrix += 3.0 * (block @ block.T)
+    values, vectors = la.eigh(matrix)
+    values = np.maximum(values[: laplacian.n - null.dimension], SMALLEST)
 
-    @staticmethod
-    def decompose(laplacian: Laplacian) -> DirectSolution:
-        """All eigenpairs outside the null space."""
-        matrix = laplacian.to_dense()
-        null = laplacian.null_space
-        for start, stop in chunks(null.dimension, 64):
-            block = null.vectors(start, stop)
-            # Moved beyond the spectrum [0, 2], so that nothing mixes with nearly null vectors.
-            matrix += 3.0 * (block @ block.T)
-        values, vectors = la.eigh(matrix)
-        values = np.maximum(values[: laplacian.n - null.dimension], SMALLEST)
+    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
+        chosen = vectors[:, index]
+        residuals = residual_norms(laplacian, values[index], chosen)
+        return _prepend_columns(chosen, lead).astype(dtype), residuals
 
-        def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
-            chosen = vectors[:, index]
-            residuals = residual_norms(laplacian, values[index], chosen)
-            return _behind(chosen, lead).astype(dtype), residuals
-
-        return DirectSolution(values, 0.0, 0, "dense", build)
+    return Solution(values, "dense", build, laplacian.n, complete=True)
 
 
-@final
-class ThinSVD:
-    """Singular vectors of the tall factor through its Gram matrix (section A3.1)."""
+def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
+    """Compute all pairs of 𝓛 = I − Z Zᵀ up to the numerical rank of Z (section A3.1).
 
-    @staticmethod
-    def decompose(laplacian: Laplacian) -> DirectSolution:
-        """All eigenpairs of 𝓛 = I − Z Zᵀ outside the null space, up to the numerical rank of Z.
+    With ZᵀZ v = μv the pair is λ = 1 − μ, u = Z v/√μ; all other eigenvalues are 1. Rows of isolated
+    nodes are zero in Z and belong to the null space.
+    """
+    factor = _factor(laplacian)
 
-        With ZᵀZ v = μv the pair is λ = 1 − μ, u = Z v/√μ; all other eigenvalues are 1. Rows of
-        isolated nodes are zero in Z and belong to the null space.
-        """
-        factor = _factor(laplacian)
+    def product(coefficients: FloatArray, lead: int, dtype: Any) -> NDArray[Any]:
+        return factor.matmul(_prepend_columns(coefficients, lead), dtype=dtype)
 
-        def product(coefficients: FloatArray, lead: int, dtype: Any) -> NDArray[Any]:
-            return factor.matmul(_behind(coefficients, lead), dtype=dtype)
+    outside = laplacian.n - laplacian.null_space.dimension
+    return gram_solution(_deflated_gram(laplacian, factor), outside, product)
 
-        outside = laplacian.n - laplacian.null_space.dimension
-        return gram_solution(_deflated_gram(laplacian, factor), outside, product)
 
-    @staticmethod
-    def approximate(laplacian: Laplacian, count: int, lead: int, dtype: Any) -> Solution | None:
-        """The `count` smallest pairs of diag(shift) − Z Zᵀ by Rayleigh–Ritz on singular vectors.
+def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
+    """Approximate the smallest pairs of diag(shift) − Z Zᵀ by Rayleigh–Ritz on singular vectors.
 
-        When the shift is nearly constant (small loops), the leading singular vectors U of Z nearly
-        span the eigenspace, and 𝓛U = shift∘U − Uμ needs no further product. None if Z has too few
-        of them, or if a smaller eigenvalue may belong to a vector off U, where xᵀ𝓛x is at least
-        min shift − μ for the next singular value: loops that differ much.
-        """
-        factor = _factor(laplacian)
-        null = laplacian.null_space
-        joined = int((np.bincount(null.components, weights=laplacian.scale) > 0).sum())
-        squares, right = _eigh(factor.gram())
-        rank = int((squares > 1e-10).sum())
-        if rank < count + joined:
-            return None
-        squares, right = squares[::-1], right[:, ::-1]
-        shifts = laplacian.shift[laplacian.scale > 0]
-        reach = squares[count + joined - 1] - (shifts.mean() - shifts.min())
-        wanted = max(count + joined + EXTRA, min(int((squares > reach).sum()), 2 * count + 32))
-        mu = squares[: min(wanted, rank)]
-        singular = right[:, : len(mu)] / np.sqrt(mu)
-        spare = max(0, lead + count - len(mu))
-        U = factor.matmul(np.pad(singular, ((0, 0), (0, spare))), dtype=dtype)
-        shift, used = laplacian.shift, slice(0, len(mu))
+    If the shift is nearly constant (small loops), the leading singular vectors U of Z nearly span
+    the eigenspace, and 𝓛U = shift∘U − Uμ needs no further product. None if Z has too few of them,
+    or if a smaller eigenvalue may belong to a vector outside span(U), where xᵀ𝓛x is at least
+    min shift − μ for the next singular value: loops that differ much.
+    """
+    factor = _factor(laplacian)
+    null, count, lead = laplacian.null_space, request.count, request.lead
+    joined = len(laplacian.joined_components)
+    squares, right = _eigh(factor.gram())
+    rank = int((squares > 1e-10).sum())
+    if rank < count + joined:
+        return None
+    squares, right = squares[::-1], right[:, ::-1]
+    shifts = laplacian.shift[laplacian.scale > 0]
+    reach = squares[count + joined - 1] - (shifts.mean() - shifts.min())
+    wanted = max(count + joined + EXTRA, min(int((squares > reach).sum()), 2 * count + 32))
+    mu = squares[: min(wanted, rank)]
+    singular = right[:, : len(mu)] / np.sqrt(mu)
+    spare = max(0, lead + count - len(mu))
+    U = factor.matmul(np.pad(singular, ((0, 0), (0, spare))), dtype=request.dtype)
+    shift, used = laplacian.shift, slice(0, len(mu))
 
-        def products(start: int, stop: int) -> FloatArray:
-            rows = U[start:stop, used].astype(np.float64, copy=False)
-            return np.stack([rows.T @ rows, rows.T @ (shift[start:stop, None] * rows)])
+    def products(start: int, stop: int) -> FloatArray:
+        rows = U[start:stop, used].astype(np.float64, copy=False)
+        return np.stack([rows.T @ rows, rows.T @ (shift[start:stop, None] * rows)])
 
-        inner, image = _sum_rows(products, laplacian.n)
-        image -= inner * mu
-        # Without the null space, and without directions of span(U) that lie in it.
-        overlap = null.coefficients(U[:, used])
-        norms, directions = _eigh(inner - overlap.T @ overlap)
-        outside = norms > 1e-8
-        basis = directions[:, outside] / np.sqrt(norms[outside])
-        values, ritz = _eigh(basis.T @ ((image + image.T) / 2) @ basis)
-        off = shifts.min() - (squares[len(mu)] if len(mu) < len(squares) else 0.0)
-        if len(values) < count or values[count - 1] > off:
-            return None
-        values, ritz = np.maximum(values[:count], SMALLEST), basis @ ritz[:, :count]
-        overlap, image_ritz = overlap @ ritz, mu[:, None] * ritz  # 𝓛U ritz = shift∘U ritz − Uμ ritz
+    inner, image = _sum_rows(products, laplacian.n)
+    image -= inner * mu
+    # Without the null space, and without directions of span(U) that lie in it.
+    overlap = null.coefficients(U[:, used])
+    norms, directions = _eigh(inner - overlap.T @ overlap)
+    outside = norms > 1e-8
+    basis = directions[:, outside] / np.sqrt(norms[outside])
+    values, ritz = _eigh(basis.T @ ((image + image.T) / 2) @ basis)
+    off = shifts.min() - (squares[len(mu)] if len(mu) < len(squares) else 0.0)
+    if len(values) < count or values[count - 1] > off:
+        return None
+    values, ritz = np.maximum(values[:count], SMALLEST), basis @ ritz[:, :count]
+    overlap, image_ritz = overlap @ ritz, mu[:, None] * ritz  # 𝓛U ritz = shift∘U ritz − Uμ ritz
 
-        def rotate(start: int, stop: int) -> FloatArray:
-            rows = U[start:stop, used].astype(np.float64)
-            chosen = rows @ ritz
-            defect = shift[start:stop, None] * chosen
-            defect -= rows @ image_ritz
-            chosen -= null.combine(overlap, start, stop)
-            defect -= chosen * values
-            U[start:stop, lead : lead + count] = chosen
-            return np.asarray(np.einsum("ij,ij->j", defect, defect))
+    def rotate(start: int, stop: int) -> FloatArray:
+        rows = U[start:stop, used].astype(np.float64)
+        chosen = rows @ ritz
+        defect = shift[start:stop, None] * chosen
+        defect -= rows @ image_ritz
+        chosen -= null.combine(overlap, start, stop)
+        defect -= chosen * values
+        U[start:stop, lead : lead + count] = chosen
+        return np.asarray(np.einsum("ij,ij->j", defect, defect))
 
-        squared = _sum_rows(rotate, laplacian.n)
-        return Solution(values, U[:, : lead + count], np.sqrt(squared), len(mu), "svd")
+    squared = _sum_rows(rotate, laplacian.n)
+    residuals = np.sqrt(squared)
+    return stored_solution(values, U, residuals, "svd", len(mu), lead)
 
 
 def gram_solution(
     gram: FloatArray, dimension: int, product: Callable[[FloatArray, int, Any], NDArray[Any]]
-) -> DirectSolution:
+) -> Solution:
     """All eigenpairs of 𝓛 = I − Z Zᵀ outside the null space, from the deflated Gram matrix of Z.
 
     Parameters
@@ -165,7 +158,9 @@ def gram_solution(
         return vectors, np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
 
     values = np.clip(1.0 - squares, SMALLEST, 1.0)
-    return DirectSolution(values, 1.0, dimension - rank, "svd", build)
+    return Solution(
+        values, "svd", build, complete=True, bulk_value=1.0, bulk_count=dimension - rank
+    )
 
 
 def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
@@ -175,14 +170,14 @@ def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
     return total
 
 
-def _behind(matrix: FloatArray, lead: int) -> FloatArray:
-    """The matrix behind `lead` columns of zeros."""
+def _prepend_columns(matrix: FloatArray, lead: int) -> FloatArray:
+    """Put `lead` columns of zeros in front of a matrix."""
     return np.pad(matrix, ((0, 0), (lead, 0))) if lead else matrix
 
 
 def _factor(laplacian: Laplacian) -> Factor:
     if laplacian.factor is None:
-        raise ValueError("method: expected a solver other than 'svd', got no low-rank structure")
+        raise invalid("method", "a solver other than 'svd'", "no low-rank structure")
     return laplacian.factor
 
 
@@ -190,7 +185,7 @@ def _deflated_gram(laplacian: Laplacian, factor: Factor) -> FloatArray:
     """ZᵀZ with the singular vectors Zᵀ√d of the null space moved from 1 to −1, far from others."""
     gram = factor.gram()
     null = laplacian.null_space
-    joined = np.flatnonzero(np.bincount(null.components, weights=laplacian.scale) > 0)
+    joined = laplacian.joined_components
     for part in np.array_split(joined, -(-len(joined) // 16)) if len(joined) else ():
         right = factor.transpose_product(null.select(part))
         gram -= 2.0 * (right @ right.T)

@@ -1,0 +1,205 @@
+"""Choice of the eigenpairs that a filter weighs most (Lemma 1).
+
+The best rank-r approximation of 𝒦 = U φ(Λ) Uᵀ keeps the r eigenvalues of largest |φ(λ)|. For the
+filters of the paper these are the smallest ones (without zero for the pseudoinverse); for other
+filters they may lie anywhere in the spectrum.
+
+>>> from lowrankgcn.spectral.filters import Pseudoinverse
+>>> lead, index, following = choose_dominant(np.array([0.2, 0.5]), 1, 1, [Pseudoinverse(0.2)])
+>>> lead, index.tolist(), following
+(0, [0], 0.5)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.exceptions import RankWarning, warn_caller
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.filters import Filter, Polynomial
+from lowrankgcn.spectral.solvers import Solution
+from lowrankgcn.spectral.spectrum import first_left_out
+
+__all__ = [
+    "LARGEST",
+    "Chosen",
+    "bind_filters",
+    "choose_among_smallest",
+    "choose_dominant",
+    "choose_smallest",
+    "others_may_dominate",
+]
+
+# Number of null vectors, numbers of the other pairs, and the first eigenvalue left out.
+Chosen = tuple[int, NDArray[np.intp], float]
+
+LARGEST = Polynomial((0.0, 1.0))  # the filter that weighs the largest eigenvalues most
+_GRID = 4001  # points between two eigenvalues at which a filter is evaluated
+_TIE = 1e-10  # strengths that differ by less, relative to the largest, count as equal
+
+
+def bind_filters(
+    filters: Sequence[Filter], known: Sequence[float], largest: Callable[[], float] | None = None
+) -> tuple[Filter, ...]:
+    """Replace every "auto" of the filters by λ₂ and λ_n.
+
+    Parameters
+    ----------
+    filters : sequence of Filter
+    known : sequence of float
+        Eigenvalues outside the null space, the smallest among them.
+    largest : callable, optional
+        Computes λ_n if it is needed; by default it is the largest that is known.
+    """
+    # Without an edge there is neither λ₂ nor λ_n > 0. The filters then only see λ = 0, and any
+    # scale will do.
+    second = float(min(known, default=1.0))
+    top = None
+    if any("largest" in filter.needs for filter in filters):
+        top = float(max(known, default=1.0)) if largest is None else largest() or 1.0
+    return tuple(filter.bind(second, top) for filter in filters)
+
+
+def choose_smallest(solution: Solution, dimension: int, k: int) -> Chosen:
+    """Choose the k smallest pairs, beside a null space of `dimension`."""
+    zeros = min(dimension, k)
+    count = min(k - zeros, len(solution.values))
+    if count < k - zeros:
+        warn_caller(
+            f"{k} eigenpairs were asked for but only {zeros + count} are determined: all other "
+            f"eigenvalues equal {solution.bulk_value:g} ({solution.bulk_count}-fold) and their "
+            "eigenvectors are arbitrary",
+            RankWarning,
+        )
+    following = 0.0 if zeros < dimension else next(iter(solution.distinct[count:]), math.nan)
+    return zeros, np.arange(count), following
+
+
+def choose_dominant(
+    values: FloatArray,
+    dimension: int,
+    k: int,
+    filters: Sequence[Filter],
+    bulk_value: float = 0.0,
+    bulk_count: int = 0,
+) -> Chosen:
+    """Choose the k pairs that `filters` weigh most.
+
+    Parameters
+    ----------
+    values : (p,) array
+        Eigenvalues outside the null space, ascending.
+    dimension : int
+        Dimension of the null space.
+    k : int
+        Number of pairs to choose.
+    filters : sequence of Filter
+        The largest |φ(λ)| over the filters counts.
+    bulk_value, bulk_count : float, int
+        A further eigenvalue with arbitrary eigenvectors, which are never chosen.
+    """
+    zeros = min(dimension, k)
+    # Listed as zeros, simple eigenvalues, bulk: equal strengths go to the smaller eigenvalue.
+    values = np.concatenate([np.zeros(zeros), values])
+    strengths = _strength(filters, values)
+    order = _ranking(strengths)
+    strengths = strengths[order]
+    if bulk_count:
+        bulk = float(_strength(filters, np.array([bulk_value]))[0])
+        ahead = int((strengths[:k] >= bulk - _TIE * strengths.max(initial=0.0)).sum())
+        if ahead == 0:
+            largest = filters[0] is LARGEST
+            raise invalid(
+                "which" if largest else "filter",
+                f"less weight on the eigenvalue {bulk_value:g}, whose {bulk_count} eigenvectors "
+                "are arbitrary",
+                "'largest'" if largest else ", ".join(map(str, filters)),
+            )
+        if ahead < k:
+            warn_caller(
+                f"rank {k} was asked for but only {ahead} eigenpairs outweigh the eigenvalue "
+                f"{bulk_value:g}, whose {bulk_count} eigenvectors are arbitrary; "
+                f"the rank is {ahead}",
+                RankWarning,
+            )
+            k = ahead
+    following = first_left_out(values[order[k:]], values[order[:k]])
+    taken = np.sort(order[:k])
+    lead = int((taken < zeros).sum())
+    return lead, taken[lead:] - zeros, 0.0 if lead == zeros < dimension else following
+
+
+def choose_among_smallest(
+    low: FloatArray,
+    dimension: int,
+    available: int,
+    k: int,
+    filters: Sequence[Filter],
+    edge: float,
+) -> tuple[tuple[Filter, ...], Chosen]:
+    """Choose the pairs that `filters` weigh most if these are among the smallest.
+
+    Parameters
+    ----------
+    low : (q,) array
+        Smallest eigenvalues outside a null space of `dimension`.
+    available : int
+        Number of all eigenvalues outside the null space.
+    k : int
+        Number of pairs to choose.
+    filters : sequence of Filter
+    edge : float
+        Upper bound of the spectrum.
+
+    Returns
+    -------
+    The filters bound to the spectrum, and the choice.
+
+    Raises
+    ------
+    ValueError
+        If a filter needs the largest eigenvalue, or larger ones than are known may matter.
+    """
+    names = ", ".join(map(str, filters))
+    if any("largest" in filter.needs for filter in filters):
+        expected = "filters with their parameters: the largest eigenvalue is not computed"
+        raise invalid("filter", expected, names)
+    bound = bind_filters(filters, low.tolist())
+    known = np.concatenate([np.zeros(min(dimension, k)), low])
+    if len(low) < available and others_may_dominate(bound, known, k, float(known[-1]), edge):
+        expected = "filters that fall with growing eigenvalues: larger ones are not computed"
+        raise invalid("filter", expected, names)
+    return bound, choose_dominant(low, dimension, k, bound)
+
+
+def others_may_dominate(
+    filters: Sequence[Filter], known: FloatArray, k: int, low: float, high: float
+) -> bool:
+    """Return whether an eigenvalue from `low` to `high` could outweigh the k strongest known."""
+    strengths = np.sort(_strength(filters, known))[::-1]
+    weakest = float(strengths[min(k, len(strengths)) - 1])
+    between = _strength(filters, np.linspace(low, high, _GRID))
+    return bool((between > weakest + _TIE * strengths[0]).any())
+
+
+def _strength(filters: Sequence[Filter], values: FloatArray) -> FloatArray:
+    """Largest |φ(λ)| over the filters, shape (len(values),)."""
+    strength: FloatArray = np.max([np.abs(filter(values)) for filter in filters], axis=0)
+    return strength
+
+
+def _ranking(strengths: FloatArray) -> NDArray[np.intp]:
+    """Positions by falling strength; those equal up to rounding stay in the order given.
+
+    A bipartite graph's eigenvalues λ and 2 − λ are equally strong to |1 − λ|, and rounding must not
+    choose between them, nor between the copies of a multiple eigenvalue.
+    """
+    order = np.argsort(-strengths, kind="stable")
+    falls = -np.diff(strengths[order]) > _TIE * strengths.max(initial=0.0)
+    level = np.concatenate([[0], np.cumsum(falls)])
+    return order[np.lexsort((order, level))]

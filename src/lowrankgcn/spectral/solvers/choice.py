@@ -1,0 +1,82 @@
+"""Choice of the eigensolver by the structure of the Laplacian.
+
+>>> import lowrankgcn as lg
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+>>> solve(L, Request(tol=1e-6, count=1)).method
+'svd'
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.solvers.base import Request, Solution, stored_solution
+from lowrankgcn.spectral.solvers.direct import solve_dense, solve_nearly_svd, solve_svd
+from lowrankgcn.spectral.solvers.iterative import solve_krylov, solve_lanczos
+from lowrankgcn.spectral.solvers.modes import modes_are_few, solve_modes
+
+__all__ = ["direct_solution", "largest_eigenvalue", "solve"]
+
+_LAPACK_LIMIT = 512  # nodes up to which a full dense decomposition is fastest
+_GRAM_LIMIT = 4096  # columns of Z up to which its Gram matrix is decomposed
+
+
+def direct_solution(laplacian: Laplacian, request: Request) -> Solution | None:
+    """Return all eigenvalues if that is cheap or the method asked for, else None."""
+    factor, method = laplacian.factor, request.method
+    if method in ("auto", "svd") and factor is not None and laplacian.has_constant_shift:
+        if method == "svd" or factor.shape[1] <= min(_GRAM_LIMIT, laplacian.n):
+            return solve_svd(laplacian, request)
+    if method == "dense" or (method == "auto" and laplacian.n <= _LAPACK_LIMIT):
+        return solve_dense(laplacian, request)
+    return None
+
+
+def solve(laplacian: Laplacian, request: Request) -> Solution:
+    """Compute the smallest or largest pairs outside the null space.
+
+    A landmark kernel, or a hypergraph with other loops than its own, starts from the singular
+    vectors of its factor, and a Gaussian graph summed by Fourier modes from its pairs on the modes.
+    These usually are accurate enough already.
+    """
+    direct = direct_solution(laplacian, request)
+    if direct is not None:
+        return direct
+    if request.count == 0:
+        nothing = np.zeros(0)
+        return stored_solution(nothing, np.zeros((laplacian.n, 0)), nothing, "null space", 0)
+    if not request.largest:
+        guess = _guess(laplacian, request)
+        if guess is not None:
+            vectors, residuals = guess.build(np.arange(request.count), request.lead, request.dtype)
+            if residuals.max() <= request.tol:
+                return guess
+            request = replace(request, start=vectors[:, request.lead :])
+    # ARPACK needs fewer pairs than dimensions, and room for its basis.
+    crowded = 2 * request.count >= laplacian.n - laplacian.null_space.dimension
+    blocks = request.start is not None or laplacian.affinity.method == "blocks"
+    if crowded or request.method == "krylov" or (blocks and request.method != "lanczos"):
+        return solve_krylov(laplacian, request)
+    return solve_lanczos(laplacian, request)
+
+
+def _guess(laplacian: Laplacian, request: Request) -> Solution | None:
+    """Return approximate pairs from the structure of the Laplacian, or None."""
+    factor, method = laplacian.factor, request.method
+    if factor is not None:
+        affordable = method == "auto" and factor.shape[1] <= _GRAM_LIMIT
+        return solve_nearly_svd(laplacian, request) if affordable or method == "svd" else None
+    few = method == "auto" and modes_are_few(laplacian)
+    return solve_modes(laplacian, request) if few else None
+
+
+def largest_eigenvalue(laplacian: Laplacian, request: Request) -> float:
+    """Return the largest eigenvalue λ_n to 1e-6 or better; 0 for a graph without edges."""
+    if laplacian.null_space.dimension == laplacian.n:
+        return 0.0
+    tol = min(request.tol, 1e-6)
+    top = replace(request, tol=tol, count=1, lead=0, largest=True, start=None)
+    return max(solve(laplacian, top).distinct)
