@@ -89,20 +89,20 @@ spectra = hnp.arrays(
 )
 
 
-@pytest.mark.parametrize(("phi", "formula"), ORACLES, ids=[str(phi) for phi, _ in ORACLES])
-def test_matches_its_formula(phi: Filter, formula: Any) -> None:
+def test_filters_match_their_formulas() -> None:
     eigenvalues = np.array([0.0, 1e-9, 0.25, 0.3, 1.0, 1.75, 2.0])
-    expected = [formula(x) for x in eigenvalues.tolist()]
-    np.testing.assert_allclose(phi(eigenvalues), expected, rtol=1e-14)
+    for phi, formula in ORACLES:
+        expected = [formula(x) for x in eigenvalues.tolist()]
+        np.testing.assert_allclose(phi(eigenvalues), expected, rtol=1e-14, err_msg=str(phi))
 
 
-@pytest.mark.parametrize("phi", [f for f, _ in ORACLES], ids=str)
-@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 2)])
-def test_keeps_the_shape_and_returns_float64(phi: Filter, shape: tuple[int, ...]) -> None:
-    response = phi(np.ones(shape, dtype=np.float32))
-    assert isinstance(response, np.ndarray)
-    assert response.shape == shape
-    assert response.dtype == np.float64
+def test_filters_keep_the_shape_and_return_float64() -> None:
+    for phi, _ in ORACLES:
+        for shape in [(), (0,), (3,), (2, 2)]:
+            response = phi(np.ones(shape, dtype=np.float32))
+            assert isinstance(response, np.ndarray)
+            assert response.shape == shape
+            assert response.dtype == np.float64
 
 
 def test_papers_low_rank_figure() -> None:
@@ -179,20 +179,21 @@ def test_needs_and_bind_compose() -> None:
     assert (3 * Linear("auto")).bind(largest=2.0).coefficients == (3.0, -1.5)
 
 
-@pytest.mark.parametrize("phi", [Pseudoinverse(), Linear("auto"), 2 * Quadratic("auto")], ids=str)
-def test_unbound_filter_refuses_to_be_evaluated(phi: Filter) -> None:
-    (need,) = phi.needs
-    with pytest.raises(ValueError, match=rf"filter '.*': expected known {need} \(call bind, "):
-        phi([0.0, 1.0])
+def test_unbound_filters_cannot_be_evaluated() -> None:
+    for phi in (Pseudoinverse(), Linear("auto"), 2 * Quadratic("auto")):
+        (need,) = phi.needs
+        with pytest.raises(ValueError, match=rf"filter '.*': expected known {need} \(call bind, "):
+            phi([0.0, 1.0])
 
 
-@pytest.mark.parametrize("bad", [0, -1.0, math.nan, math.inf, "1"])
-def test_bind_checks_what_it_uses(bad: Any) -> None:
-    with pytest.raises(ValueError, match="smallest_nonzero: expected a finite number > 0, got"):
-        Pseudoinverse().bind(smallest_nonzero=bad, largest=bad)
-    with pytest.raises(ValueError, match="largest: expected a finite number > 0, got"):
-        Linear("auto").bind(smallest_nonzero=bad, largest=bad)
-    assert Heat().bind(bad, bad) == Heat()
+def test_bind_checks_what_it_uses() -> None:
+    for bad in (0, -1.0, math.nan, math.inf, "1"):
+        unchecked: Any = bad
+        with pytest.raises(ValueError, match="smallest_nonzero: expected a finite number > 0, got"):
+            Pseudoinverse().bind(smallest_nonzero=unchecked, largest=unchecked)
+        with pytest.raises(ValueError, match="largest: expected a finite number > 0, got"):
+            Linear("auto").bind(smallest_nonzero=unchecked, largest=unchecked)
+        assert Heat().bind(unchecked, unchecked) == Heat()
 
 
 def test_sums_and_multiples_are_flat() -> None:
@@ -210,56 +211,55 @@ def test_filters_are_hashable_frozen_values() -> None:
         Linear().largest = 2.0  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: Linear(0), "largest: expected a finite number > 0 or 'auto', got 0"),
-        (lambda: Linear("max"), "largest: expected a finite number > 0 or 'auto', got 'max'"),
-        (lambda: Quadratic(-1.0), "largest: expected a finite number > 0 or 'auto', got -1.0"),
-        (lambda: Pseudoinverse(math.inf), "scale: expected a finite number > 0 or 'auto', got inf"),
-        (lambda: Polynomial(), "coefficients: expected at least one number, got none"),
-        (lambda: Polynomial([1, math.nan]), "coefficients: expected finite entries, got nan at"),
-        (lambda: Polynomial([[1, 2]]), "coefficients: expected a real numeric array with 1 dim"),
-        (lambda: Heat(time=0), "time: expected a finite number > 0, got 0"),
-        (lambda: Heat(time=True), "time: expected a finite number > 0, got True"),
-        (lambda: RegularizedInverse(-0.1), "epsilon: expected a finite number > 0, got -0.1"),
-        (lambda: HighPass(-1e-3), "cutoff: expected a finite number >= 0, got -0.001"),
-        (lambda: Constant(math.inf), "value: expected a finite number, got inf"),
-        (lambda: Constant("1"), "value: expected a finite number, got '1'"),
-        (lambda: Custom(3), "function: expected a function of the eigenvalues, got 3"),
-        (lambda: math.nan * Heat(), "factor: expected a finite number, got nan"),
-        (lambda: Scaled(1.0, np.cos), "filter: expected a filter, got <ufunc 'cos'>"),
-        (lambda: Constant(10**400), "value: expected a finite number, got inf"),
-        (lambda: 1e200 * (1e200 * Heat()), "factor: expected a finite number, got inf"),
-        (lambda: Custom(np.cos, name=3), "name: expected text, got 3"),
-        (lambda: Sum(3), "filters: expected a sequence of filters, got 3"),
-        (lambda: Sum(()), "filters: expected at least one filter, got none"),
-        (lambda: Sum((Heat(), np.cos)), "filters: expected filters only, got <ufunc 'cos'>"),
-    ],
-)
-def test_bad_parameters_are_refused(build: Any, message: str) -> None:
-    with pytest.raises(ValueError) as error:
-        build()
-    assert message in str(error.value)
+BAD_PARAMETERS: list[Any] = [
+    (lambda: Linear(0), "largest: expected a finite number > 0 or 'auto', got 0"),
+    (lambda: Linear("max"), "largest: expected a finite number > 0 or 'auto', got 'max'"),
+    (lambda: Quadratic(-1.0), "largest: expected a finite number > 0 or 'auto', got -1.0"),
+    (lambda: Pseudoinverse(math.inf), "scale: expected a finite number > 0 or 'auto', got inf"),
+    (lambda: Polynomial(), "coefficients: expected at least one number, got none"),
+    (lambda: Polynomial([1, math.nan]), "coefficients: expected finite entries, got nan at"),
+    (lambda: Polynomial([[1, 2]]), "coefficients: expected a real numeric array with 1 dim"),
+    (lambda: Heat(time=0), "time: expected a finite number > 0, got 0"),
+    (lambda: Heat(time=True), "time: expected a finite number > 0, got True"),
+    (lambda: RegularizedInverse(-0.1), "epsilon: expected a finite number > 0, got -0.1"),
+    (lambda: HighPass(-1e-3), "cutoff: expected a finite number >= 0, got -0.001"),
+    (lambda: Constant(math.inf), "value: expected a finite number, got inf"),
+    (lambda: Constant("1"), "value: expected a finite number, got '1'"),
+    (lambda: Custom(3), "function: expected a function of the eigenvalues, got 3"),
+    (lambda: math.nan * Heat(), "factor: expected a finite number, got nan"),
+    (lambda: Scaled(1.0, np.cos), "filter: expected a filter, got <ufunc 'cos'>"),
+    (lambda: Constant(10**400), "value: expected a finite number, got inf"),
+    (lambda: 1e200 * (1e200 * Heat()), "factor: expected a finite number, got inf"),
+    (lambda: Custom(np.cos, name=3), "name: expected text, got 3"),
+    (lambda: Sum(3), "filters: expected a sequence of filters, got 3"),
+    (lambda: Sum(()), "filters: expected at least one filter, got none"),
+    (lambda: Sum((Heat(), np.cos)), "filters: expected filters only, got <ufunc 'cos'>"),
+]
 
 
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        (lambda x: 1 / x, "expected finite values, got inf at eigenvalue 0"),
-        (lambda x: np.sqrt(x - 1), "expected finite values, got nan at eigenvalue 0"),
-        (lambda x: 1.0, "expected one value per eigenvalue, shape (2,), got shape ()"),
-        (lambda x: x[:1], "expected one value per eigenvalue, shape (2,), got shape (1,)"),
-        (lambda x: x + 1j, "expected real numbers, got dtype complex128"),
-        (lambda x: np.array(["a", "b"]), "expected real numbers, got dtype <U1"),
-        (lambda x: [[1.0], [1.0, 2.0]], "expected an array of numbers, got list"),
-    ],
-)
-def test_bad_responses_are_refused(function: Any, message: str) -> None:
-    phi = Custom(function, name="mine")
-    with pytest.raises(ValueError) as error:
-        phi([0.0, 0.5])
-    assert str(error.value) == f"response of filter 'mine': {message}"
+def test_bad_parameters_are_refused() -> None:
+    for build, message in BAD_PARAMETERS:
+        with pytest.raises(ValueError) as error:
+            build()
+        assert message in str(error.value)
+
+
+BAD_RESPONSES: list[Any] = [
+    (lambda x: 1 / x, "expected finite values, got inf at eigenvalue 0"),
+    (lambda x: np.sqrt(x - 1), "expected finite values, got nan at eigenvalue 0"),
+    (lambda x: 1.0, "expected one value per eigenvalue, shape (2,), got shape ()"),
+    (lambda x: x[:1], "expected one value per eigenvalue, shape (2,), got shape (1,)"),
+    (lambda x: x + 1j, "expected real numbers, got dtype complex128"),
+    (lambda x: np.array(["a", "b"]), "expected real numbers, got dtype <U1"),
+    (lambda x: [[1.0], [1.0, 2.0]], "expected an array of numbers, got list"),
+]
+
+
+def test_bad_responses_are_refused() -> None:
+    for function, message in BAD_RESPONSES:
+        with pytest.raises(ValueError) as error:
+            Custom(function, name="mine")([0.0, 0.5])
+        assert str(error.value) == f"response of filter 'mine': {message}"
 
 
 def test_overflow_is_an_error_not_a_warning() -> None:
@@ -267,10 +267,11 @@ def test_overflow_is_an_error_not_a_warning() -> None:
         Pseudoinverse(scale=1.0)([0.0, 1e-310])
 
 
-@pytest.mark.parametrize("bad", [[math.nan], [1j], ["a"], math.inf, [[1.0], [1.0, 2.0]]])
-def test_bad_eigenvalues_are_refused(bad: Any) -> None:
-    with pytest.raises(ValueError, match="eigenvalues: expected"):
-        Linear()(bad)
+def test_bad_eigenvalues_are_refused() -> None:
+    bad: list[Any] = [[math.nan], [1j], ["a"], math.inf, [[1.0], [1.0, 2.0]]]
+    for eigenvalues in bad:
+        with pytest.raises(ValueError, match="eigenvalues: expected"):
+            Linear()(eigenvalues)
 
 
 def test_function_cannot_change_the_eigenvalues() -> None:
@@ -287,11 +288,11 @@ def test_function_cannot_change_the_eigenvalues() -> None:
     assert seen[0].shape == (2,)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_as_filter_by_name(name: str) -> None:
-    phi = as_filter(name)
-    assert phi.name == str(phi) == name
-    assert phi == type(phi)()
+def test_as_filter_by_name() -> None:
+    for name in NAMES:
+        phi = as_filter(name)
+        assert phi.name == str(phi) == name
+        assert phi == type(phi)()
 
 
 def test_as_filter_of_filters_and_functions() -> None:
@@ -304,40 +305,41 @@ def test_as_filter_of_filters_and_functions() -> None:
     assert as_filters((phi,)) == (phi,)
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("lineer", "filter: expected one of 'linear', 'quadratic', 'pseudoinverse'"),
-        (Linear, "filter: expected an instance, Linear(...), got the class Linear"),
-        (3, "filter: expected a Filter, a filter's name or a function, got 3"),
-        ([], "filter: expected at least one filter, got an empty list"),
-        (["heat", None], "filter: expected a Filter, a filter's name or a function, got None"),
-    ],
-)
-def test_as_filters_explains_itself(spec: Any, message: str) -> None:
-    with pytest.raises(ValueError) as error:
-        as_filters(spec)
-    assert message in str(error.value)
+BAD_SPECS: list[Any] = [
+    ("lineer", "filter: expected one of 'linear', 'quadratic', 'pseudoinverse'"),
+    (Linear, "filter: expected an instance, Linear(...), got the class Linear"),
+    (3, "filter: expected a Filter, a filter's name or a function, got 3"),
+    ([], "filter: expected at least one filter, got an empty list"),
+    (["heat", None], "filter: expected a Filter, a filter's name or a function, got None"),
+]
 
 
-@pytest.mark.parametrize(
-    ("phi", "text"),
-    [
-        (Linear("auto"), "linear (largest=auto)"),
-        (Pseudoinverse(0.14917712), "pseudoinverse (scale=0.1492)"),
-        (Polynomial([1, -2, 1]), "polynomial (coefficients=[1, -2, 1])"),
-        (Custom(lambda x: x, name="identity"), "identity"),
-        (0.5 * (Heat(2) + ZeroImpulse()), "0.5 * (heat (time=2) + zero-impulse)"),
-    ],
-)
-def test_str_tells_filters_apart(phi: Filter, text: str) -> None:
-    assert str(phi) == text
+def test_malformed_specs_are_refused() -> None:
+    for spec, message in BAD_SPECS:
+        with pytest.raises(ValueError) as error:
+            as_filters(spec)
+        assert message in str(error.value)
 
 
-@pytest.mark.parametrize("operation", [lambda f: f + 1, lambda f: "2" * f, lambda f: f * f])
-def test_other_operands_are_type_errors(operation: Any) -> None:
-    with pytest.raises(TypeError):
-        operation(Linear())
+TEXTS: list[Any] = [
+    (Linear("auto"), "linear (largest=auto)"),
+    (Pseudoinverse(0.14917712), "pseudoinverse (scale=0.1492)"),
+    (Polynomial([1, -2, 1]), "polynomial (coefficients=[1, -2, 1])"),
+    (Custom(lambda x: x, name="identity"), "identity"),
+    (0.5 * (Heat(2) + ZeroImpulse()), "0.5 * (heat (time=2) + zero-impulse)"),
+]
+
+
+def test_str_names_the_parameters() -> None:
+    for phi, text in TEXTS:
+        assert str(phi) == text
+
+
+def test_other_operands_are_type_errors() -> None:
+    operations: list[Any] = [lambda f: f + 1, lambda f: "2" * f, lambda f: f * f]
+    for operation in operations:
+        with pytest.raises(TypeError):
+            operation(Linear())
 
 
 def test_every_public_name_is_in_the_map() -> None:

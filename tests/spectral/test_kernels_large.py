@@ -44,29 +44,25 @@ def test_large_full_kernels(name: str) -> None:
         agree(K, expected, tolerance(case.spectrum))
 
 
-@pytest.mark.parametrize(
-    ("name", "number"),
-    [(name, i) for name in LARGE for i in (range(4) if name in {"torus", "pieces"} else (0, 2))],
-)
-def test_large_low_rank_kernels(name: str, number: int) -> None:
-    phi, oracle = LARGE_FILTERS[number]
-    case = large(name)
-    rank = 6
-    scalar = oracle(case.spectrum)
-    response = reference.response(scalar, case.spectrum.eigenvalues)
-    with ignoring(lg.DegenerateCutWarning):
-        K = lg.kernel(case.laplacian, phi, rank, tol=1e-12)
-    pairs = K.eigenpairs
-    assert pairs is not None
-    strengths = np.sort(np.abs(response))[::-1]
-    assert_allclose(np.sort(np.abs(K.response))[::-1], strengths[:rank], rtol=0, atol=1e-10)
-    error = float(np.linalg.norm(strengths[rank:]))
-    assert_allclose(K.truncation_error().value, error, rtol=1e-8)
-    full = reference.kernel(case.spectrum, scalar)
-    assert_allclose(np.linalg.norm(full - K.to_dense()), error, rtol=1e-8)
-    distance, truncated = cut(case.spectrum, response, pairs.eigenvalues)
-    if distance > 1e-6:
-        agree(K, truncated, max(TOLERANCE, 1e-13 / distance))
+@pytest.mark.parametrize("name", LARGE)
+def test_large_low_rank_kernels(name: str) -> None:
+    case, rank = large(name), 6
+    for phi, oracle in LARGE_FILTERS if name in {"torus", "pieces"} else LARGE_FILTERS[::2]:
+        scalar = oracle(case.spectrum)
+        response = reference.response(scalar, case.spectrum.eigenvalues)
+        with ignoring(lg.DegenerateCutWarning):
+            K = lg.kernel(case.laplacian, phi, rank, tol=1e-12)
+        pairs = K.eigenpairs
+        assert pairs is not None
+        strengths = np.sort(np.abs(response))[::-1]
+        assert_allclose(np.sort(np.abs(K.response))[::-1], strengths[:rank], rtol=0, atol=1e-10)
+        error = float(np.linalg.norm(strengths[rank:]))
+        assert_allclose(K.truncation_error().value, error, rtol=1e-8)
+        full = reference.kernel(case.spectrum, scalar)
+        assert_allclose(np.linalg.norm(full - K.to_dense()), error, rtol=1e-8)
+        distance, truncated = cut(case.spectrum, response, pairs.eigenvalues)
+        if distance > 1e-6:
+            agree(K, truncated, max(TOLERANCE, 1e-13 / distance))
 
 
 def test_components_far_apart_in_the_numbering() -> None:
@@ -117,49 +113,49 @@ def small() -> lg.Laplacian:
     return lg.Laplacian(lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
 
 
-@pytest.mark.parametrize(
-    ("argument", "call"),
-    [
-        ("laplacian", {"laplacian": np.eye(3)}),
-        ("laplacian", {"laplacian": lg.AdjacencyGraph(np.eye(3))}),
-        ("laplacian", {"laplacian": None}),
-        ("filter", {"filter": None}),
-        ("filter", {"filter": "cubic"}),
-        ("filter", {"filter": 1.0}),
-        ("filter", {"filter": filters.Linear}),
-        ("filter", {"filter": []}),
-        ("filter", {"filter": ["linear", None]}),
-        ("response of filter", {"filter": lambda x: 1.0}),
-        ("response of filter", {"filter": lambda x: x[:1]}),
-        ("response of filter", {"filter": lambda x: x + 1j}),
-        ("response of filter", {"filter": np.log}),
-        ("response of filter", {"filter": lambda x: np.full_like(x, np.nan), "rank": 2}),
-        ("rank", {"rank": 0}),
-        ("rank", {"rank": -1}),
-        ("rank", {"rank": 4}),
-        ("rank", {"rank": 2.0}),
-        ("rank", {"rank": True}),
-        ("rank", {"rank": "2"}),
-        ("form", {"form": "sparse"}),
-        ("form", {"form": None}),
-        ("form", {"form": "low-rank"}),
-        ("form", {"form": "dense", "rank": 2}),
-        ("form", {"form": "affine"}),
-        ("form", {"form": "structured"}),
-        ("form", {"form": "polynomial", "filter": "heat"}),
-        ("tol", {"tol": 0}),
-        ("tol", {"tol": -1e-6}),
-        ("tol", {"tol": float("nan")}),
-        ("tol", {"tol": 1.0}),
-        ("tol", {"tol": "small"}),
-        ("random_state", {"random_state": -1}),
-        ("random_state", {"random_state": None}),
-        ("random_state", {"random_state": 0.5}),
-    ],
-)
-def test_malformed_calls(small: lg.Laplacian, argument: str, call: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=rf"^{argument}.*: expected"):
-        lg.kernel(**{"laplacian": small, "filter": "linear"} | call)
+MALFORMED: list[Any] = [
+    ("laplacian", {"laplacian": np.eye(3)}),
+    ("laplacian", {"laplacian": lg.AdjacencyGraph(np.eye(3))}),
+    ("laplacian", {"laplacian": None}),
+    ("filter", {"filter": None}),
+    ("filter", {"filter": "cubic"}),
+    ("filter", {"filter": 1.0}),
+    ("filter", {"filter": filters.Linear}),
+    ("filter", {"filter": []}),
+    ("filter", {"filter": ["linear", None]}),
+    ("response of filter", {"filter": lambda x: 1.0}),
+    ("response of filter", {"filter": lambda x: x[:1]}),
+    ("response of filter", {"filter": lambda x: x + 1j}),
+    ("response of filter", {"filter": np.log}),
+    ("response of filter", {"filter": lambda x: np.full_like(x, np.nan), "rank": 2}),
+    ("rank", {"rank": 0}),
+    ("rank", {"rank": -1}),
+    ("rank", {"rank": 4}),
+    ("rank", {"rank": 2.0}),
+    ("rank", {"rank": True}),
+    ("rank", {"rank": "2"}),
+    ("form", {"form": "sparse"}),
+    ("form", {"form": None}),
+    ("form", {"form": "low-rank"}),
+    ("form", {"form": "dense", "rank": 2}),
+    ("form", {"form": "affine"}),
+    ("form", {"form": "structured"}),
+    ("form", {"form": "polynomial", "filter": "heat"}),
+    ("tol", {"tol": 0}),
+    ("tol", {"tol": -1e-6}),
+    ("tol", {"tol": float("nan")}),
+    ("tol", {"tol": 1.0}),
+    ("tol", {"tol": "small"}),
+    ("random_state", {"random_state": -1}),
+    ("random_state", {"random_state": None}),
+    ("random_state", {"random_state": 0.5}),
+]
+
+
+def test_malformed_calls(small: lg.Laplacian) -> None:
+    for argument, call in MALFORMED:
+        with pytest.raises(ValueError, match=rf"^{argument}.*: expected"):
+            lg.kernel(**{"laplacian": small, "filter": "linear"} | call)
 
 
 def test_arbitrary_filters_of_full_rank_need_a_rank_beyond_2048_nodes() -> None:

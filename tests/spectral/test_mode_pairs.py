@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -61,6 +61,7 @@ def pairs_of(solution: Solution, lead: int = 0) -> tuple[np.ndarray, np.ndarray]
 KINDS = ("plain", "clump", "outliers", "duplicates", "components")
 
 
+@settings(max_examples=max(settings().max_examples // 2, 1))  # each takes a tenth of a second
 @given(
     kind=st.sampled_from(KINDS),
     dimension=st.integers(1, 2),

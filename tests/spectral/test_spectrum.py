@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,43 +73,43 @@ def test_zero_vectors_stay() -> None:
     assert_array_equal(vectors, np.zeros((3, 2)))
 
 
-@pytest.mark.parametrize(
-    ("last", "following", "uncertainty", "warns"),
-    [
-        (0.5, 0.5, 0.0, True),
-        (0.5, 0.5 + 1e-9, 0.0, True),
-        (0.5 + 1e-9, 0.5, 0.0, True),
-        (0.5, 0.5 + 1e-7, 0.0, False),
-        (0.5, 0.5 + 1e-7, 1e-6, True),
-        (0.5, 0.6, 1e-2, False),
-        (0.0, 0.0, 0.0, True),
-    ],
-)
-def test_degenerate_cut(last: float, following: float, uncertainty: float, warns: bool) -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warn_if_cut_degenerate(np.array([last]), np.array([uncertainty]), following)
-    assert [w.category for w in caught] == [lg.DegenerateCutWarning] * warns
-    if warns:
-        assert "multiple eigenvalue" in str(caught[0].message)
-        assert caught[0].filename == __file__
+CUTS: list[Any] = [
+    (0.5, 0.5, 0.0, True),
+    (0.5, 0.5 + 1e-9, 0.0, True),
+    (0.5 + 1e-9, 0.5, 0.0, True),
+    (0.5, 0.5 + 1e-7, 0.0, False),
+    (0.5, 0.5 + 1e-7, 1e-6, True),
+    (0.5, 0.6, 1e-2, False),
+    (0.0, 0.0, 0.0, True),
+]
 
 
-@pytest.mark.parametrize(
-    ("rest", "kept", "expected"),
-    [
-        ([0.7, 0.6], [0.0, 0.5], 0.7),
-        ([0.7, 0.5], [0.0, 0.5], 0.5),  # a twin of one kept counts before the first
-        ([0.7, 0.0], [0.5, 0.0], 0.0),
-        ([0.7, 0.5 + 1e-12], [0.5], 0.5 + 1e-12),
-        ([2.0], [0.5], 2.0),
-        ([0.7, 0.0], [1e-12], 0.7),  # zeros are exact, so 1e-12 is no copy of them
-        ([0.7, 1e-12], [0.0], 0.7),
-        ([0.7, 0.0], [0.0, 1e-12], 0.0),
-    ],
-)
-def test_first_left_out(rest: list[float], kept: list[float], expected: float) -> None:
-    assert first_left_out(np.array(rest), np.array(kept)) == expected
+def test_degenerate_cut() -> None:
+    for last, following, uncertainty, warns in CUTS:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warn_if_cut_degenerate(np.array([last]), np.array([uncertainty]), following)
+        assert [w.category for w in caught] == [lg.DegenerateCutWarning] * warns
+        if warns:
+            assert "multiple eigenvalue" in str(caught[0].message)
+            assert caught[0].filename == __file__
+
+
+LEFT_OUT: list[Any] = [
+    ([0.7, 0.6], [0.0, 0.5], 0.7),
+    ([0.7, 0.5], [0.0, 0.5], 0.5),  # a twin of one kept counts before the first
+    ([0.7, 0.0], [0.5, 0.0], 0.0),
+    ([0.7, 0.5 + 1e-12], [0.5], 0.5 + 1e-12),
+    ([2.0], [0.5], 2.0),
+    ([0.7, 0.0], [1e-12], 0.7),  # zeros are exact, so 1e-12 is no copy of them
+    ([0.7, 1e-12], [0.0], 0.7),
+    ([0.7, 0.0], [0.0, 1e-12], 0.0),
+]
+
+
+def test_first_left_out() -> None:
+    for rest, kept, expected in LEFT_OUT:
+        assert first_left_out(np.array(rest), np.array(kept)) == expected
 
 
 def test_nothing_left_out() -> None:

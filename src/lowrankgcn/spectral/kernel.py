@@ -271,7 +271,7 @@ def _bound_filters(
         return tuple(filters)
     available = laplacian.n - laplacian.null_space.dimension
     second = any("smallest_nonzero" in filter.needs for filter in filters)
-    solution = solve(laplacian, replace(request, count=min(second, available)))
+    solution = solve(laplacian, replace(request, count=min(int(second), available)))
     largest = None if solution.complete else lambda: largest_eigenvalue(laplacian, request)
     return bind_filters(filters, solution.distinct, largest)
 
