@@ -12,17 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn.operators.modes import ModeGram, ModeGrid
-from lowrankgcn.spectral.solvers import (
-    ModePairs,
-    Request,
-    Solution,
-    mode_pairs,
-    modes_are_few,
-    solve,
-    solve_lanczos,
-    solve_modes,
-)
-from lowrankgcn.spectral.solvers.base import residual_norms
+from lowrankgcn.spectral.solvers.base import Request, Solution, residual_norms
+from lowrankgcn.spectral.solvers.choice import solve
+from lowrankgcn.spectral.solvers.iterative import solve_lanczos
+from lowrankgcn.spectral.solvers.mode_space import ModePairs, mode_pairs
+from lowrankgcn.spectral.solvers.modes import modes_are_few, solve_modes
 from tests import reference
 from tests.problems import calm_blas  # noqa: F401
 

@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.spectral.solvers import (
-    Request,
-    Solution,
-    solve_dense,
-    solve_krylov,
-    solve_lanczos,
-    solve_nearly_svd,
-    solve_svd,
-)
+from lowrankgcn.spectral.solvers.base import Request, Solution
+from lowrankgcn.spectral.solvers.direct import solve_dense, solve_nearly_svd, solve_svd
+from lowrankgcn.spectral.solvers.iterative import solve_krylov, solve_lanczos
 from tests import reference, strategies
 from tests.problems import (
     HYPERGRAPHS,

@@ -29,7 +29,8 @@ from lowrankgcn.spectral.dominance import bind_filters, choose_dominant, choose_
 from lowrankgcn.spectral.eigenpairs import whole_spectrum
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers import Solution, gram_solution
+from lowrankgcn.spectral.solvers.base import Solution
+from lowrankgcn.spectral.solvers.direct import gram_solution
 from lowrankgcn.spectral.spectrum import Eigenpairs, WholeSpectrum, warn_if_cut_degenerate
 
 __all__ = ["HyperedgePairs", "HyperedgeSpectrum"]

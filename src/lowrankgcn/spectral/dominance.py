@@ -22,7 +22,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import RankWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Filter, Polynomial
-from lowrankgcn.spectral.solvers import Solution
+from lowrankgcn.spectral.solvers.base import Solution
 from lowrankgcn.spectral.spectrum import first_left_out
 
 __all__ = [

@@ -35,8 +35,8 @@ from lowrankgcn.spectral.dominance import (
 )
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers import Request, Solution, largest_eigenvalue, solve
-from lowrankgcn.spectral.solvers.base import Built
+from lowrankgcn.spectral.solvers.base import Built, Request, Solution
+from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
 from lowrankgcn.spectral.spectrum import (
     Eigenpairs,
     WholeSpectrum,

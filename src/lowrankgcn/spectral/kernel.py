@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, final, overload
+from typing import Literal, final, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,20 +44,15 @@ from lowrankgcn.spectral.dominance import bind_filters
 from lowrankgcn.spectral.eigenpairs import dominant_pairs
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers import (
-    Request,
-    largest_eigenvalue,
-    solve,
-    solve_dense,
-    solve_svd,
-)
+from lowrankgcn.spectral.solvers.base import Request
+from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
+from lowrankgcn.spectral.solvers.direct import solve_dense, solve_svd
 from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.spectral.truncation import TruncationError, truncation_error
 
 __all__ = ["Kernel", "kernel", "low_rank_kernels"]
 
 Form = Literal["auto", "affine", "structured", "polynomial", "dense"]
-_FORMS = ("auto", "affine", "structured", "polynomial", "dense")
 
 
 @final
@@ -68,15 +63,15 @@ class Kernel(SymmetricOperator):
     Attributes
     ----------
     operator : SymmetricOperator
-        What does the products: dense, polynomial, or diagonal plus low rank.
+        Computes the products: dense, polynomial, or diagonal plus low rank.
     filter : Filter
         φ, bound to the spectrum.
     form : {"affine", "structured", "polynomial", "low-rank", "dense"}
-        Which structure was taken.
+        The structure, see the table of the module.
     eigenpairs : Eigenpairs or None
         The pairs of a low-rank kernel.
     laplacian : Laplacian
-        What the kernel belongs to.
+        The Laplacian of the kernel.
 
     Examples
     --------
@@ -120,9 +115,9 @@ class Kernel(SymmetricOperator):
         return self.filter(self.eigenpairs.eigenvalues)
 
     def truncation_error(self, *, random_state: int = 0) -> TruncationError:
-        """Frobenius norm ‖𝒦 − 𝒦̃‖ of what the rank leaves out (Lemma 1); zero for full rank.
+        """Compute the truncation error ‖𝒦 − 𝒦̃‖_F (Lemma 1); zero for full rank.
 
-        Exact where all eigenvalues are known (hypergraphs, n ≤ 2048), otherwise estimated by
+        Exact if all eigenvalues are known (hypergraphs, n ≤ 2048), otherwise estimated by
         stochastic Lanczos quadrature with a standard error.
         """
         seed = positive_int(random_state, "random_state", minimum=0)
@@ -210,7 +205,7 @@ def kernel(
     """
     if not isinstance(laplacian, Laplacian):
         raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
-    choice(form, "form", _FORMS)
+    choice(form, "form", get_args(Form))
     filters = as_filters(filter)
     tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
     seed = positive_int(random_state, "random_state", minimum=0)
@@ -232,15 +227,15 @@ def kernel(
 def low_rank_kernels(
     laplacian: Laplacian, filters: Sequence[Filter], pairs: Eigenpairs
 ) -> tuple[Kernel, ...]:
-    """Kernels U_r φ_k(Λ_r) U_rᵀ of several filters from eigenpairs that are there already.
+    """Build kernels U_r φ_k(Λ_r) U_rᵀ of several filters from given eigenpairs.
 
     Parameters
     ----------
     laplacian : Laplacian
     filters : sequence of Filter
-        With every "auto" resolved, see :meth:`Filter.bind`.
+        Bound to the spectrum, see :meth:`Filter.bind`.
     pairs : Eigenpairs
-        Those to keep; which ones dominate is the caller's business.
+        The pairs to keep.
 
     Examples
     --------

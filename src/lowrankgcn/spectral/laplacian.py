@@ -42,7 +42,7 @@ SMOOTHERS = ("none", "identity", "hypergraph", "combined")
 
 
 def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
-    """Turn a smoother into the diagonal S of section A2.4, shape (n,).
+    """Return the diagonal S of section A2.4 for a smoother, shape (n,).
 
     Parameters
     ----------
@@ -79,14 +79,14 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
 @final
 @dataclass(frozen=True, eq=False)
 class NullSpace:
-    """The eigenvalue zero, exactly: one vector √(d + s) per component, a unit vector if isolated.
+    """The exact null space: one vector √(d + s) per component, a unit vector if isolated.
 
     Attributes
     ----------
     components : (n,) int array
         Component of every node.
     profile : (n,) array
-        The normalised vectors laid on top of each other, as their supports are disjoint.
+        Sum of the normalised vectors, whose supports are disjoint.
     """
 
     components: NDArray[np.intp]
@@ -147,7 +147,7 @@ class Laplacian(SymmetricOperator):
               = I - (D+S)^{-1/2} (W+S) (D+S)^{-1/2}
 
     (section A2.4; equation 1 for S = 0, section 3 for a hypergraph with S = S_H). Rows and columns
-    of isolated nodes are zero, as the first form says, so that zero has the multiplicity of the
+    of isolated nodes are zero, as in the first form, so that the multiplicity of zero is the
     number of components.
 
     Parameters
@@ -160,7 +160,7 @@ class Laplacian(SymmetricOperator):
     tol : float
         Largest measured error of the products, where they are approximated (Gaussian graphs).
     method : str
-        How a Gaussian graph sums, see :meth:`lowrankgcn.GaussianGraph.affinity`.
+        Summation method of a Gaussian graph, see :meth:`lowrankgcn.GaussianGraph.affinity`.
 
     Attributes
     ----------
@@ -322,7 +322,7 @@ class Laplacian(SymmetricOperator):
         return np.sqrt(exact.sum(residual**2))
 
     def sharpened(self, tol: float) -> Laplacian:
-        """The same Laplacian with products accurate to `tol`; itself if they already are."""
+        """Return the Laplacian with products accurate to `tol`; itself if they already are."""
         if self.affinity.exact or tol >= self.tol:
             return self
         return Laplacian(self.graph, self.smoother, tol=tol, method=self.method)

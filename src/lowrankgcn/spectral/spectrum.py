@@ -1,4 +1,4 @@
-"""Eigenpairs with their evidence, in one order and with one sign rule.
+"""The type `Eigenpairs`, its order and its sign rule.
 
 Eigenvalues ascend; zeros come first, one eigenvector per connected component in the order of the
 components' first nodes. Every other eigenvector is signed so that, among the entries whose
@@ -43,7 +43,7 @@ _CUT_TOL = 1e-8
 @final
 @dataclass(frozen=True, eq=False)
 class WholeSpectrum:
-    """All n eigenvalues, those of one value counted instead of listed.
+    """All n eigenvalues with multiplicities.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class WholeSpectrum:
 @final
 @dataclass(frozen=True, eq=False)
 class Eigenpairs:
-    """Eigenpairs of a Laplacian, and how good they are.
+    """Eigenpairs of a Laplacian with evidence of their accuracy.
 
     Attributes
     ----------
@@ -76,15 +76,15 @@ class Eigenpairs:
         Products of the operator with a vector that the solver used; with "modes" of its Gram matrix
         on Fourier modes.
     n_components : int
-        Multiplicity of the eigenvalue zero in the graph, whether or not all of it is here.
+        Multiplicity of the eigenvalue zero in the graph.
     fast_sum_error : float
         Where products are approximated: ‖𝓛u − λu‖ with exact weights, estimated from sampled rows,
-        the largest over the pairs. It holds the fast sum's error and the residual together; 0 when
+        the largest over the pairs. It includes the error of the fast sum and the residual; 0 if
         products are exact.
     next_eigenvalue : float
         The first eigenvalue left out, NaN if unknown or if none is left.
     spectrum : WholeSpectrum or None
-        All eigenvalues, where the solver knows them.
+        All eigenvalues, if the solver computes them.
     """
 
     eigenvalues: FloatArray
@@ -130,17 +130,12 @@ def fix_signs(vectors: NDArray[Any]) -> None:
 def flip_signs(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
     """Multiply the columns by signs, in place."""
     if (signs < 0).any():
-        given = signs.astype(vectors.dtype)
-        map_chunks(lambda start, stop: _multiply(vectors[start:stop], given), len(vectors), _ROWS)
+        vectors *= signs.astype(vectors.dtype)
 
 
 def _extremes(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     columns = np.ascontiguousarray(rows.T)  # reductions along short rows are eight times slower
     return columns.max(axis=1), columns.min(axis=1)
-
-
-def _multiply(rows: NDArray[Any], signs: NDArray[Any]) -> None:
-    rows *= signs
 
 
 def first_left_out(rest: FloatArray, kept: FloatArray) -> float:

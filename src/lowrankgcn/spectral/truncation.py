@@ -1,4 +1,4 @@
-"""What a low-rank kernel leaves out: ‖𝒦 − 𝒦̃‖_F² = Σ φ(λ)² over the discarded eigenvalues (Lemma 1).
+"""Truncation errors: ‖𝒦 − 𝒦̃‖_F² = Σ φ(λ)² over the discarded eigenvalues (Lemma 1).
 
 >>> import numpy as np
 >>> import lowrankgcn as lg
@@ -24,13 +24,14 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fastsum import DENSE_LIMIT
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers import Request, solve_dense
+from lowrankgcn.spectral.solvers.base import Request
+from lowrankgcn.spectral.solvers.direct import solve_dense
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["TruncationError", "truncation_error"]
 
-_PROBES = 16
-_STEPS = 24
+_PROBES = 16  # a standard error of some per cent
+_STEPS = 24  # Lanczos steps: the quadrature is exact for polynomials of degree 47
 _BASIS_ENTRIES = 3 * 10**7  # 240 MB for the Lanczos vectors of the probes at work
 
 
@@ -46,9 +47,9 @@ class TruncationError:
 def truncation_error(
     laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, *, random_state: int = 0
 ) -> TruncationError:
-    """Frobenius norm of the part of φ(𝓛) outside the span of the eigenpairs.
+    """Compute the Frobenius norm of the part of φ(𝓛) outside the span of the eigenpairs.
 
-    Exact from all eigenvalues where they are known or cheap (n ≤ 2048); otherwise by stochastic
+    Exact if all eigenvalues are known or cheap (n ≤ 2048); otherwise estimated by stochastic
     Lanczos quadrature: E‖φ(𝓛)z‖² over random signs z, projected off the pairs, is the squared norm.
     The latter costs 24 products with blocks of probes.
     """
@@ -67,7 +68,7 @@ def truncation_error(
         discarded = float((left[listed] * phi(values[listed]) ** 2).sum())
         return TruncationError(math.sqrt(discarded + left_out_zeros), 0.0)
     generator = np.random.default_rng(random_state)
-    # The estimate sharpens with n as well as with the number of probes.
+    # The estimate improves with n as well as with the number of probes.
     probes = _PROBES if laplacian.n <= 10**5 else 4
     at_once = max(1, min(probes, _BASIS_ENTRIES // (_STEPS * laplacian.n)))
     signs = [
@@ -82,10 +83,10 @@ def truncation_error(
 
 
 def _without(values: FloatArray, counts: NDArray[np.int64], kept: FloatArray) -> NDArray[np.int64]:
-    """Multiplicities of `values` after every value kept has taken the nearest.
+    """Return the multiplicities of `values` after removing the nearest one for every value kept.
 
-    The squares of the others are then added up; a difference of two sums would lose them beside a
-    large response that is kept.
+    Their squares are then added. A difference of two sums would lose them beside a large response
+    that is kept.
     """
     left = counts.copy()
     for value in kept:
@@ -103,8 +104,8 @@ def _quadrature(
     kept = pairs.eigenvectors[:, pairs.eigenvalues > 0].astype(np.float64, copy=False)
 
     def off(X: FloatArray) -> FloatArray:
-        # Twice, as the pairs are orthogonal to the null space to their residual only, and what
-        # comes back would grow from step to step.
+        # Twice: the pairs are orthogonal to the null space only up to their residual, and what
+        # remains would grow from step to step.
         for _ in range(2):
             X = laplacian.null_space.project_out(X)
             X = X - kept @ (kept.T @ X)

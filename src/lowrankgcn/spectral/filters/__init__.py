@@ -1,6 +1,6 @@
 """Spectral filters: scalar functions φ that a kernel applies to the Laplacian's eigenvalues.
 
-A filter says how strongly the kernel 𝒦 = U φ(Λ) Uᵀ keeps each eigenvector. Small non-zero
+A filter weighs the eigenvectors in the kernel 𝒦 = U φ(Λ) Uᵀ. Small non-zero
 eigenvalues belong to clusters, large ones to noise, and 0 to whole connected components, so a good
 filter is large for small λ > 0 and small for large λ (paper, section 2.3, principle DP3):
 
@@ -10,7 +10,7 @@ array([1. , 0.8, 0. ])
 >>> Pseudoinverse().bind(smallest_nonzero=0.2)(eigenvalues)
 array([0. , 1. , 0.2])
 
-The map (λ₂ the smallest non-zero, λₙ the largest eigenvalue; "auto" takes them from the spectrum):
+Overview (λ₂ the smallest non-zero, λₙ the largest eigenvalue; "auto" takes them from the spectrum):
 
 =========================== ============================ ===========================================
 filter                      φ(λ)                         keeps
@@ -24,15 +24,26 @@ filter                      φ(λ)                         keeps
 :class:`Constant`           c                            everything alike (c = 1: the identity)
 :class:`HighPass`           1 for λ > cutoff, else 0     everything above the cutoff
 :class:`ZeroImpulse`        1 at λ = 0, else 0           connected components only
-:class:`Custom`             any function                 what you decide
+:class:`Custom`             any function                 any part of the spectrum
 :class:`Sum`                φ₁(λ) + φ₂(λ) + …            ``f + g``
 :class:`Scaled`             c φ(λ)                       ``c * f``
 =========================== ============================ ===========================================
 
 Laplacians are positive semidefinite, so an eigenvalue below zero is a zero with a rounding error,
 and filters that treat 0 apart treat it as 0.
+
+Names, functions and lists are converted by :func:`as_filter` and :func:`as_filters`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import choice, invalid
 from lowrankgcn.spectral.filters.base import Filter, Scaled, Sum
 from lowrankgcn.spectral.filters.library import (
     Constant,
@@ -46,7 +57,6 @@ from lowrankgcn.spectral.filters.library import (
     RegularizedInverse,
     ZeroImpulse,
 )
-from lowrankgcn.spectral.filters.named import FilterLike, as_filter, as_filters
 
 __all__ = [
     "Constant",
@@ -66,3 +76,68 @@ __all__ = [
     "as_filter",
     "as_filters",
 ]
+
+FilterLike = Filter | str | Callable[[NDArray[np.float64]], Any]
+
+_NAMED: dict[str, Filter] = {
+    f.name: f
+    for f in (
+        Linear(),
+        Quadratic(),
+        Pseudoinverse(),
+        RegularizedInverse(),
+        Heat(),
+        Constant(),
+        HighPass(),
+        ZeroImpulse(),
+    )
+}
+
+
+def as_filter(spec: FilterLike) -> Filter:
+    """Return the filter that `spec` means.
+
+    Parameters
+    ----------
+    spec : Filter, str or callable
+        A filter; a name ("linear", "quadratic", "pseudoinverse", "regularized-inverse", "heat",
+        "constant", "high-pass", "zero-impulse") for one with its default parameters; or a function
+        of an array of eigenvalues, as in :class:`Custom`.
+
+    Returns
+    -------
+    Filter
+
+    Examples
+    --------
+    >>> as_filter("regularized-inverse")
+    RegularizedInverse(epsilon=0.05)
+    """
+    if isinstance(spec, Filter):
+        return spec
+    if isinstance(spec, str):
+        return _NAMED[choice(spec, "filter", _NAMED)]
+    if isinstance(spec, type) and issubclass(spec, Filter):
+        raise invalid("filter", f"an instance, {spec.__name__}(...)", f"the class {spec.__name__}")
+    if callable(spec):
+        return Custom(spec)
+    raise invalid("filter", "a Filter, a filter's name or a function", repr(spec))
+
+
+def as_filters(spec: FilterLike | Sequence[FilterLike]) -> tuple[Filter, ...]:
+    """Return the K filters that `spec` means: one spec of :func:`as_filter`, or a list of them.
+
+    Examples
+    --------
+    >>> as_filters(["linear", "constant"])
+    (Linear(largest=1.0), Constant(value=1.0))
+    >>> as_filters("linear")
+    (Linear(largest=1.0),)
+    >>> [str(f) for f in as_filters([Heat(time=4.0), np.cos])]
+    ['heat (time=4)', 'cos']
+    """
+    if isinstance(spec, Sequence) and not isinstance(spec, str):
+        if not spec:
+            raise invalid("filter", "at least one filter", "an empty list")
+        return tuple(as_filter(part) for part in spec)
+    return (as_filter(spec),)

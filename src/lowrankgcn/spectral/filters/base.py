@@ -1,4 +1,4 @@
-"""What every filter can do: be evaluated, bound to a spectrum, added and scaled.
+"""The base class of filters: evaluation, binding to a spectrum, sums and multiples.
 
 >>> from lowrankgcn.spectral.filters import Linear, ZeroImpulse
 >>> f = Linear() + 0.5 * ZeroImpulse()
@@ -216,7 +216,7 @@ class Sum(Filter):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What any part needs."""
+        """Union over the parts."""
         return frozenset().union(*(part.needs for part in self.filters))
 
     def bind(self, smallest_nonzero: float | None = None, largest: float | None = None) -> Filter:
@@ -284,7 +284,7 @@ class Scaled(Filter):
 
     @property
     def needs(self) -> frozenset[str]:
-        """What the filter needs."""
+        """Those of the filter."""
         return self.filter.needs
 
     def bind(self, smallest_nonzero: float | None = None, largest: float | None = None) -> Filter:

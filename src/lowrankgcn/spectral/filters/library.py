@@ -1,4 +1,4 @@
-"""The filters themselves, each a frozen value and a scalar function.
+"""The filters: frozen values, each a scalar function.
 
 >>> heat = Heat(time=4.0)
 >>> heat([0.0, 0.5, 1.0]).round(3)
@@ -336,5 +336,5 @@ class Custom(Filter):
         return self.name
 
     def _response(self, eigenvalues: FloatArray) -> Any:
-        # A copy, so that a function working in place spoils nobody's eigenvalues.
+        # A copy, because the function may work in place.
         return self.function(eigenvalues.copy())

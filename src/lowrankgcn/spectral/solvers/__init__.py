@@ -16,41 +16,9 @@ krylov    any operator, costly products, good start      products with blocks of
 ========= ============================================== ===========================================
 
 >>> import numpy as np, lowrankgcn as lg
+>>> from lowrankgcn.spectral.solvers.base import Request
+>>> from lowrankgcn.spectral.solvers.direct import solve_dense
 >>> cycle = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
 >>> solve_dense(lg.Laplacian(lg.AdjacencyGraph(cycle)), Request(tol=1e-9)).values.round(6)
 array([0.5, 0.5, 1.5, 1.5, 2. ])
 """
-
-from lowrankgcn.spectral.solvers.base import Request, Solution
-from lowrankgcn.spectral.solvers.choice import (
-    direct_solution,
-    largest_eigenvalue,
-    solve,
-)
-from lowrankgcn.spectral.solvers.direct import (
-    gram_solution,
-    solve_dense,
-    solve_nearly_svd,
-    solve_svd,
-)
-from lowrankgcn.spectral.solvers.iterative import solve_krylov, solve_lanczos
-from lowrankgcn.spectral.solvers.mode_space import ModePairs, mode_pairs
-from lowrankgcn.spectral.solvers.modes import modes_are_few, solve_modes
-
-__all__ = [
-    "ModePairs",
-    "Request",
-    "Solution",
-    "direct_solution",
-    "gram_solution",
-    "largest_eigenvalue",
-    "mode_pairs",
-    "modes_are_few",
-    "solve",
-    "solve_dense",
-    "solve_krylov",
-    "solve_lanczos",
-    "solve_modes",
-    "solve_nearly_svd",
-    "solve_svd",
-]
