@@ -273,7 +273,6 @@ def _bound_filters(
 
 def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
     factor, coefficients = laplacian.factor, phi.coefficients
-    structured = factor is not None and laplacian.has_constant_shift
     if coefficients is not None:
         # The spectrum lies in [0, 2]; products with a polynomial never evaluate φ there.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -281,7 +280,8 @@ def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
         if not np.isfinite(bound):
             raise invalid("filter", "coefficients that stay finite on [0, 2]", phi)
     if form == "auto":
-        form = _choose_form(laplacian, coefficients, structured)
+        form = _choose_form(laplacian, coefficients)
+    structured = factor is not None and laplacian.has_constant_shift
     if form == "affine" and factor is not None and coefficients and len(coefficients) <= 2:
         a0, a1 = (*coefficients, 0.0)[:2]
         core = np.full(factor.shape[1], -a1)
@@ -304,24 +304,19 @@ def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
     return Kernel(operator, phi, form, laplacian)
 
 
-def _choose_form(
-    laplacian: Laplacian, coefficients: Sequence[float] | None, structured: bool
-) -> str:
-    if laplacian.factor is not None and coefficients is not None and len(coefficients) <= 2:
+def _choose_form(laplacian: Laplacian, coefficients: Sequence[float] | None) -> str:
+    factor, n = laplacian.factor, laplacian.n
+    if factor is not None and coefficients is not None and len(coefficients) <= 2:
         return "affine"
-    if structured and laplacian.factor is not None:
-        # With more hyperedges than nodes the small matrix M is the larger one.
-        if laplacian.factor.shape[1] <= min(laplacian.n, 4096):
-            return "structured"
+    # With more hyperedges than nodes the small matrix M is the larger one.
+    if factor is not None and laplacian.has_constant_shift and factor.shape[1] <= min(n, 4096):
+        return "structured"
     if coefficients is not None:
         return "polynomial"
-    if laplacian.n <= DENSE_LIMIT:
+    if n <= DENSE_LIMIT:
         return "dense"
-    raise invalid(
-        "rank",
-        f"a rank: this filter at full rank needs an n×n matrix for n = {laplacian.n} nodes",
-        None,
-    )
+    expected = f"a rank: this filter at full rank needs an n×n matrix for n = {n} nodes"
+    raise invalid("rank", expected, None)
 
 
 def _structured_polynomial(
