@@ -47,7 +47,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
     out = tmp_path_factory.mktemp("page")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(results, "reproduce", partial(reproduce, iterations=5))
-        patch.setattr(results, "TABLES", ("cars", "filters"))
+        patch.setattr(results, "NAMES", ("cars", "filters"))
         assert call("reproduce", "all", "--runs", "2", "--out", str(out), "--quiet") == 0
     return (out / "reproduction.html").read_text("utf-8")
 
@@ -119,7 +119,7 @@ def test_all_continues_without_missing_data(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(results, "TABLES", ("cars", "mushrooms", "ranks"))
+    monkeypatch.setattr(results, "NAMES", ("cars", "mushrooms", "ranks"))
     assert call("reproduce", "all", "--runs", "1", "--out", str(tmp_path), "--json") == 0
     printed, said = capsys.readouterr()
     document = json.loads(printed)

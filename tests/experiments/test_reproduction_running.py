@@ -21,7 +21,7 @@ from lowrankgcn.experiments.reproduction import runner
 from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.experiments.reproduction.naive import linear_kernel, naive_training
 from lowrankgcn.experiments.reproduction.results import reproduce
-from lowrankgcn.experiments.reproduction.runner import Job, compute
+from lowrankgcn.experiments.reproduction.runner import Job, Piece, compute
 from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, other_basis
 from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.graphs import GaussianGraph
@@ -97,9 +97,9 @@ class TestStore:
         computed: list[list[int]] = []
         measure = runner.measure
 
-        def watched(setting: Setting, case: Case, runs: list[int], store: Store) -> Entry:
-            computed.append(runs)
-            return measure(setting, case, runs, store)
+        def watched(piece: Piece, setting: Setting, store: Store) -> Entry:
+            computed.append(list(piece.runs))
+            return measure(piece, setting, store)
 
         monkeypatch.setattr(runner, "measure", watched)
         monkeypatch.setattr(runner, "chunks", lambda n, size: chunks(n, 2))
@@ -180,10 +180,10 @@ def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.Mon
     computed: list[Case] = []
     measure = runner.measure
 
-    def watched(setting: Setting, case: Case, runs: list[int], store: Store) -> Entry:
-        if len(runs) == 2:  # a single run is one that is timed
-            computed.append(case)
-        return measure(setting, case, runs, store)
+    def watched(piece: Piece, setting: Setting, store: Store) -> Entry:
+        if piece.kind == "batch":
+            computed.append(piece.case)
+        return measure(piece, setting, store)
 
     monkeypatch.setattr(runner, "measure", watched)
     complaints: list[str] = []

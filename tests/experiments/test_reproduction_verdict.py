@@ -6,27 +6,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lowrankgcn.experiments.reproduction.errata import ERRATA
 from lowrankgcn.experiments.reproduction.figures import draw_ranks
-from lowrankgcn.experiments.reproduction.grid import paper_rows, paper_tables
-from lowrankgcn.experiments.reproduction.page import render_reproduction
+from lowrankgcn.experiments.reproduction.grid import TABLES, paper_rows
+from lowrankgcn.experiments.reproduction.page import as_html, cells, short_cells, summary
 from lowrankgcn.experiments.reproduction.results import Results, collect
 from lowrankgcn.experiments.reproduction.runner import Found, demonstrations, other_bases
 from lowrankgcn.experiments.reproduction.store import Entry
-from lowrankgcn.experiments.reproduction.text import cells, short_cells, summary
-from lowrankgcn.experiments.reproduction.verdict import judge
+from lowrankgcn.experiments.reproduction.verdict import ERRATA, judge
 from lowrankgcn.experiments.statistics import prediction_interval
 
 
 def test_rows_are_the_papers() -> None:
-    counts = {table.name: len(table.rows) for table in paper_tables()}
+    counts = {name: len(paper_rows(name)) for name in TABLES}
     assert counts == {"spiral": 8, "cars": 11, "mushrooms": 11, "ranks": 20, "smoothers": 8}
     rows = paper_rows()
     assert {row.runs for row in rows if row.naive} == {20}
     assert {row.runs for row in rows if not row.naive} == {100}
     assert sum(row.naive for row in rows) == 6
-    # Sums of the printed columns, so that a slip of the pen in one figure shows.
-    sums = {t.name: round(sum(r.accuracy for r in t.rows), 4) for t in paper_tables()}
+    # Sums of the printed columns, so that a typing error in one figure shows.
+    sums = {name: round(sum(row.accuracy for row in paper_rows(name)), 4) for name in TABLES}
     assert sums == {
         "spiral": 523.64,
         "cars": 644.15,
@@ -34,7 +32,7 @@ def test_rows_are_the_papers() -> None:
         "ranks": 1830.5075,
         "smoothers": 724.01,
     }
-    seconds = {t.name: round(sum(r.total for r in t.rows), 2) for t in paper_tables()}
+    seconds = {name: round(sum(row.total for row in paper_rows(name)), 2) for name in TABLES}
     assert seconds["spiral"] == 3526.72
     assert seconds["cars"] == 72.1
     assert seconds["mushrooms"] == 2402.96
@@ -101,20 +99,16 @@ def found_for(names: tuple[str, ...], **shares: float) -> Found:
         return Entry([0, 1, 2], list(accuracies), **times)
 
     entries = {}
-    for table in paper_tables():
-        if table.name not in names:
-            continue
-        for row in table.rows:
-            case = row.case
-            name = f"{case.network}_{case.filter}".replace("-", "")
-            share = shares.get(name, row.accuracy / 100)
-            entries[case] = entry(share - 1e-4, share, share + 1e-4)
-            for k, other in enumerate(other_bases(case)):
-                entries[other] = entry(*[share + (k - 4) * 1e-3] * 3)
-        for cases in demonstrations(table.name).values():
-            for case in cases:
-                value = 0.7009 if case.filter.startswith("mistyped") else 0.9 + 1e-3 * case.split
-                entries[case] = entry(value, value, value)
+    for row in paper_rows(*names):
+        case = row.case
+        name = f"{case.network}_{case.filter}".replace("-", "")
+        share = shares.get(name, row.accuracy / 100)
+        entries[case] = entry(share - 1e-4, share, share + 1e-4)
+        for k, other in enumerate(other_bases(case)):
+            entries[other] = entry(*[share + (k - 4) * 1e-3] * 3)
+    for case in (c for name in names for cases in demonstrations(name).values() for c in cases):
+        value = 0.7009 if case.filter.startswith("mistyped") else 0.9 + 1e-3 * case.split
+        entries[case] = entry(value, value, value)
     return Found(entries=entries)
 
 
@@ -175,6 +169,6 @@ def test_exchanged_digits() -> None:
     results = collect(("ranks",), found, runs=3, seed=0)
     (row,) = (row for row in results.rows if not row["agrees"])
     assert row["verdict"] == "differs, see erratum 9"
-    page = render_reproduction(results, command="reproduce", filters=False)
+    page = as_html(results, command="reproduce", filters=False)
     assert 'differs, see <a href="#erratum-9">erratum 9</a></td>' in page
     assert page.count("<svg") == 2

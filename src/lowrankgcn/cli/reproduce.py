@@ -61,9 +61,9 @@ def reproduce(
     mushrooms are downloaded on first use.
     """
     _prepare(out, markdown)
-    from lowrankgcn.experiments.reproduction import page, results, text
+    from lowrankgcn.experiments.reproduction import page, results
 
-    names = results.TABLES if what.value == "all" else (what.value,)
+    names = results.NAMES if what.value == "all" else (what.value,)
     state = out / _STATE
     with bar(shown=not quiet) as show, exit_on_user_error(), exit_on_write_error(state):
         found = results.reproduce(
@@ -73,7 +73,7 @@ def reproduce(
         raise typer.BadParameter(found.missing[what.value])
     command = f"lowrankgcn reproduce {what.value} --runs {runs}"
     command += f" --seed {seed}" if seed else ""
-    html = page.render_reproduction(found, command=command, filters="filters" in names)
+    html = page.as_html(found, command=command, filters="filters" in names)
     with exit_on_write_error(out):
         write_text(out / _PAGE, html)
         if found.rows:
@@ -82,7 +82,7 @@ def reproduce(
             write_text(out / _ROWS, rows.to_csv(index=False, lineterminator="\n"))
     if markdown is not None:
         with exit_on_write_error(markdown, "--markdown"):
-            write_text(markdown, text.as_markdown(found, command=command))
+            write_text(markdown, page.as_markdown(found, command=command))
     # Also with --quiet, because requested rows are missing.
     for message in dict.fromkeys(found.missing.values()):
         tables = ", ".join(name for name, reason in found.missing.items() if reason == message)
@@ -91,9 +91,9 @@ def reproduce(
         document = {
             "seed": seed,
             "runs": runs,
-            "machine": text.machine(),
+            "machine": page.machine(),
             "sources": found.sources,
-            "summary": text.summary(found),
+            "summary": page.summary(found),
             "rows": found.rows,
             "errata": found.errata,
             "missing": found.missing,
@@ -122,28 +122,27 @@ def _prepare(out: Path, markdown: Path | None) -> None:
         check_writable({"--out": out / name})
 
 
-def _show(console: Console, results: Results, page: Path) -> None:
-    from lowrankgcn.experiments.reproduction import text
-    from lowrankgcn.experiments.reproduction.grid import paper_tables
+def _show(console: Console, results: Results, file: Path) -> None:
+    from lowrankgcn.experiments.reproduction import page
+    from lowrankgcn.experiments.reproduction.grid import TABLES
 
     wide = console.width >= _WIDE
-    header, cells = (text.HEADER, text.cells) if wide else (text.SHORT_HEADER, text.short_cells)
+    header, cells = (page.HEADER, page.cells) if wide else (page.SHORT_HEADER, page.short_cells)
     style = {"padding": (0, 1) if wide else (0, 1, 0, 0), "title_justify": "left"}
-    for table in paper_tables():
+    for name, table in results.tables.items():
         rows: list[list[str | Text]] = []
-        for row in results.tables.get(table.name, ()):
+        for row in table:
             *texts, verdict = cells(row)
             colour = "green" if row["agrees"] else "yellow" if row["explained_by"] else "red"
             rows.append([*texts, Text(verdict, style=colour)])
-        if rows:
-            title, numeric = f"[bold]{table.title}[/bold]", range(1, len(header) - 1)
-            console.print(text_table(header, rows, numeric, title=title, **style))
+        title, numeric = f"[bold]{TABLES[name]['title']}[/bold]", range(1, len(header) - 1)
+        console.print(text_table(header, rows, numeric, title=title, **style))
     if results.rows:
         for erratum in results.errata:
             if erratum["shown"]:
                 console.print(f"[bold]erratum {erratum['number']}[/bold] {erratum['title']}")
             for shown in erratum["shown"]:
                 console.print(f"  {shown}", markup=False)
-        console.print(f"\n[dim]{escape(text.HOW)}[/dim]\n")
-        console.print(f"[bold]{text.summary(results)}[/bold]")
-    print_line(console, f"tables, figures and errata: {page}")
+        console.print(f"\n[dim]{escape(page.HOW)}[/dim]\n")
+        console.print(f"[bold]{page.summary(results)}[/bold]")
+    print_line(console, f"tables, figures and errata: {file}")

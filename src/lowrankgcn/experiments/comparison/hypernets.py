@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
@@ -52,47 +53,41 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
 
 def hypergraph_conv(task: ComparisonTask, labels: NDArray[np.intp], seed: int) -> NDArray[Any]:
     """Classify all rows with two layers of torch-geometric's HypergraphConv."""
-    from torch_geometric.nn import HypergraphConv
+    from torch_geometric.nn import HypergraphConv, Sequential
 
-    index = torch.as_tensor(hyperedges(task))
+    def build(features: int, classes: int) -> Any:
+        layers = [
+            (HypergraphConv(features, _HIDDEN), "X, index -> X"),
+            torch.nn.ReLU(),
+            torch.nn.Dropout(_DROPOUT),
+            (HypergraphConv(_HIDDEN, classes), "X, index -> X"),
+        ]
+        return Sequential("X, index", layers)
 
-    def build(features: int, classes: int) -> tuple[torch.nn.Module, Any]:
-        layers = torch.nn.ModuleList(
-            [HypergraphConv(features, _HIDDEN), HypergraphConv(_HIDDEN, classes)]
-        )
-
-        def forward(X: torch.Tensor) -> Any:
-            hidden = torch.relu(layers[0](X, index))
-            return layers[1](functional.dropout(hidden, _DROPOUT, layers.training), index)
-
-        return layers, forward
-
-    return _train(task, labels, seed, build)
+    return _train(task, labels, seed, build, torch.as_tensor(hyperedges(task)))
 
 
 def hgnn_plus(task: ComparisonTask, labels: NDArray[np.intp], seed: int) -> NDArray[Any]:
     """Classify all rows with DHG's HGNN+ of two layers."""
     import dhg
 
-    rows, edges = hyperedges(task)
-    order = np.argsort(edges, kind="stable")
-    sets = np.split(rows[order], np.flatnonzero(np.diff(edges[order])) + 1)
-    graph = dhg.Hypergraph(task.n_rows, [nodes.tolist() for nodes in sets])
+    members = pd.Series(*hyperedges(task))
+    graph = dhg.Hypergraph(task.n_rows, members.groupby(level=0).agg(list).tolist())
 
-    def build(features: int, classes: int) -> tuple[torch.nn.Module, Any]:
-        network = dhg.models.HGNNP(features, _HIDDEN, classes, use_bn=True, drop_rate=_DROPOUT)
-        return network, lambda X: network(X, graph)
+    def build(features: int, classes: int) -> Any:
+        return dhg.models.HGNNP(features, _HIDDEN, classes, use_bn=True, drop_rate=_DROPOUT)
 
     with warnings.catch_warnings():  # caused by how DHG builds sparse tensors
         warnings.filterwarnings("ignore", message="Sparse invariant checks")
-        return _train(task, labels, seed, build)
+        return _train(task, labels, seed, build, graph)
 
 
 def _train(
     task: ComparisonTask,
     labels: NDArray[np.intp],
     seed: int,
-    build: Callable[[int, int], tuple[torch.nn.Module, Any]],
+    build: Callable[[int, int], Any],
+    hypergraph: Any,
 ) -> NDArray[Any]:
     """Build a network, train it with Adam on the labelled rows, and classify all rows."""
     index = np.flatnonzero(labels >= 0)
@@ -100,15 +95,13 @@ def _train(
     X = torch.as_tensor(task.numbers, dtype=torch.float32)
     with torch.random.fork_rng(devices=[]):  # both packages draw from torch's global generator
         torch.manual_seed(seed)
-        network, forward = build(X.shape[1], len(task.class_names))
+        network = build(X.shape[1], len(task.class_names)).train()
         optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=0.0005)
-        network.train()
         for _ in range(_EPOCHS):
             optimizer.zero_grad()
-            loss: Any = functional.cross_entropy(forward(X)[known], classes)
+            loss: Any = functional.cross_entropy(network(X, hypergraph)[known], classes)
             loss.backward()
             optimizer.step()
-        network.eval()
         with torch.no_grad():
-            found: NDArray[Any] = forward(X).argmax(dim=1).numpy()
+            found: NDArray[Any] = network.eval()(X, hypergraph).argmax(dim=1).numpy()
     return found

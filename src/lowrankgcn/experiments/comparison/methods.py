@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from typing import Any, final
 
@@ -59,8 +58,8 @@ class Method:
         Return the class of every row; labels (n,) are −1 where they are unknown.
     package : str or None
         Additional package to import; pip's name for it has hyphens instead of underscores.
-    limit : (int, str) or None
-        Number of rows beyond which the method is skipped, and why.
+    limit : int or None
+        Number of rows beyond which the method is skipped.
     """
 
     key: str
@@ -68,30 +67,15 @@ class Method:
     settings: str
     classify: Callable[[ComparisonTask, Labels, int], NDArray[Any]]
     package: str | None = None
-    limit: tuple[int, str] | None = None
+    limit: int | None = None
 
-    def missing(self) -> str | None:
-        """Return what has to be installed, or None."""
-        if self.package is None or find_spec(self.package) is not None:
-            return None
-        return f"{self.package.replace('_', '-')} is not installed"
-
-    def obstacle(self, task: ComparisonTask) -> str | None:
-        """Return why the method cannot run on a table, or None."""
-        missing = self.missing()
-        if missing is None and self.limit is not None and task.n_rows > self.limit[0]:
-            return f"more than {self.limit[0]} rows: {self.limit[1]}"
-        return missing
-
-
-def _gcn(task: ComparisonTask, labels: Labels, seed: int, **settings: Any) -> Any:
-    return GCNClassifier(random_state=seed, **settings).fit(task.rows, labels).transduction_
-
-
-def _supervised(task: ComparisonTask, labels: Labels, seed: int, *, model: Any) -> Any:
-    known = labels >= 0
-    model = clone(model).set_params(random_state=seed).fit(task.numbers[known], labels[known])
-    return model.predict(task.numbers)
+    def obstacle(self, n_rows: int = 0) -> str | None:
+        """Return why the method cannot run on a table of this size, or None."""
+        if self.package is not None and find_spec(self.package) is None:
+            return f"{self.package.replace('_', '-')} is not installed"
+        if self.limit is not None and n_rows > self.limit:
+            return f"more than {self.limit} rows take too much time or memory"
+        return None
 
 
 def _spreading_knn(task: ComparisonTask, labels: Labels, seed: int) -> Any:
@@ -131,45 +115,48 @@ def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     return model.fit_predict(index, labels[index])
 
 
-def _gcn_variant(key: str, name: str, note: str = "", **settings: Any) -> Method:
+def _gcn(key: str, name: str, note: str = "", **settings: Any) -> Method:
     """Return ``GCNClassifier`` with other arguments than the defaults."""
+
+    def classify(task: ComparisonTask, labels: Labels, seed: int) -> Any:
+        return GCNClassifier(random_state=seed, **settings).fit(task.rows, labels).transduction_
+
     text = ", ".join(f'{argument}="{value}"' for argument, value in settings.items())
-    return Method(key, f"GCNClassifier, {name}", text + note, partial(_gcn, **settings))
+    return Method(key, f"GCNClassifier{name}", text + note, classify)
 
 
-def _sklearn(key: str, title: str, note: str, model: Any) -> Method:
+def _supervised(key: str, title: str, note: str, model: Any) -> Method:
     """Return a classifier of scikit-learn that uses labelled rows only."""
-    settings = f"scikit-learn's defaults{note}"
-    return Method(key, title, settings, partial(_supervised, model=model))
+
+    def classify(task: ComparisonTask, labels: Labels, seed: int) -> Any:
+        known = labels >= 0
+        fitted = clone(model).set_params(random_state=seed).fit(task.numbers[known], labels[known])
+        return fitted.predict(task.numbers)
+
+    return Method(key, title, f"scikit-learn's defaults{note}", classify)
 
 
-_PAPER_NOTE = ": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent"
-_PAIRWISE = (50_000, "neighbours are searched among all pairs")
-_FULL_BATCH = (50_000, "every epoch passes over all rows")
+_AVERAGE = "default arguments: candidates averaged by cross-validation on the labelled rows"
+_BEST = ": the candidate of best cross-validation alone"
+_PAPER = ": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent"
+_LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes
 
-REFERENCE = Method(
-    "gcn",
-    "GCNClassifier",
-    "default arguments: candidates averaged by cross-validation on the labelled rows",
-    _gcn,
-)
+REFERENCE = _gcn("gcn", "", _AVERAGE)
 METHODS = (
     REFERENCE,
-    _gcn_variant(
-        "gcn-best", "best", ": the candidate of best cross-validation alone", selection="best"
-    ),
-    _gcn_variant("gcn-low-rank", "L-GCN", architecture="low-rank"),
-    _gcn_variant("gcn-reduced", "R-GCN", architecture="reduced"),
-    _gcn_variant("gcn-paper", "paper", _PAPER_NOTE, preset="paper"),
-    _sklearn("logistic", "LogisticRegression", "", LogisticRegression(max_iter=5000)),
-    _sklearn("forest", "RandomForest", ": 100 trees", RandomForestClassifier()),
-    _sklearn("svc", "SVC", ": Gaussian kernel, C = 1", SVC()),
+    _gcn("gcn-best", ", best", _BEST, selection="best"),
+    _gcn("gcn-low-rank", ", L-GCN", architecture="low-rank"),
+    _gcn("gcn-reduced", ", R-GCN", architecture="reduced"),
+    _gcn("gcn-paper", ", paper", _PAPER, preset="paper"),
+    _supervised("logistic", "LogisticRegression", "", LogisticRegression(max_iter=5000)),
+    _supervised("forest", "RandomForest", ": 100 trees", RandomForestClassifier()),
+    _supervised("svc", "SVC", ": Gaussian kernel, C = 1", SVC()),
     Method(
         "spreading-knn",
         "LabelSpreading, kNN",
         "ten neighbours, which on the whole gave more than the default of seven; α = 0.2",
         _spreading_knn,
-        limit=_PAIRWISE,
+        limit=_LARGE,
     ),
     Method(
         "spreading-rbf",
@@ -177,23 +164,23 @@ METHODS = (
         "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
         "fits one scale only; α = 0.2",
         _spreading_rbf,
-        limit=(10_000, "its n×n matrices would take more than 2 GB"),
+        limit=10_000,  # its n×n matrices would take more than 2 GB
     ),
     Method(
         "hypergraph-conv",
         "HypergraphConv",
         f"torch-geometric, two layers; {NETWORK_SETTINGS}",
         hypergraph_conv,
-        package="torch_geometric",
-        limit=_FULL_BATCH,
+        "torch_geometric",
+        _LARGE,
     ),
     Method(
         "hgnn+",
         "HGNN+",
         f"dhg, two layers with batch normalisation; {NETWORK_SETTINGS}",
         hgnn_plus,
-        package="dhg",
-        limit=_FULL_BATCH,
+        "dhg",
+        _LARGE,
     ),
     Method(
         "poisson",
@@ -201,8 +188,8 @@ METHODS = (
         "graphlearning's defaults on ten neighbours with Gaussian weights; gradient descent where "
         "their graph is not connected",
         _poisson,
-        package="graphlearning",
-        limit=_PAIRWISE,
+        "graphlearning",
+        _LARGE,
     ),
 )
 
@@ -220,6 +207,6 @@ def choose(keys: Sequence[str] | None = None) -> tuple[Method, ...]:
     wanted = {choice(key, "method", [method.key for method in METHODS]) for key in keys}
     chosen = tuple(method for method in METHODS if method.key in wanted)
     for method in chosen:
-        if (missing := method.missing()) is not None:
-            raise invalid("method", "methods that are installed", f"{method.key!r}: {missing}")
+        if (obstacle := method.obstacle()) is not None:
+            raise invalid("method", "methods that are installed", f"{method.key!r}: {obstacle}")
     return chosen

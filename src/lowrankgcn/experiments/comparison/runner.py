@@ -19,11 +19,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.experiments.comparison.methods import METHODS, Method
 from lowrankgcn.experiments.comparison.task import ComparisonTask
 
-__all__ = ["Comparison", "check_counts", "compare", "draw_labels"]
+__all__ = ["Comparison", "compare", "draw_labels"]
 
 # Warnings about other packages' internals, which users of a method cannot act on.
 _IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
@@ -120,12 +121,15 @@ def compare(
     if not levels:
         raise invalid("labels per class", "at least one number", "none")
     positive_int(splits, "splits")
-    check_counts(task.classes, levels)
-    obstacles = {method.key: method.obstacle(task) for method in methods}
+    most = max(task.class_sizes.values()) // 2
+    if levels[-1] > most:
+        expected = f"at most {most}, half of the rows of the largest class"
+        raise invalid("labels per class", expected, levels[-1])
+    obstacles = {method.key: method.obstacle(task.n_rows) for method in methods}
     runs = tuple(method for method in methods if obstacles[method.key] is None)
     skipped = {key: reason for key, reason in obstacles.items() if reason is not None}
     if not runs:
-        raise invalid("methods", "one that can take this table", "; ".join(skipped.values()))
+        raise invalid("methods", "one that can run on this table", "; ".join(skipped.values()))
     fits: list[dict[str, Any]] = []
     warned: dict[str, dict[str, dict[str, Any]]] = {}
     for split in range(splits):  # outermost, so that the remaining time is known early
@@ -147,15 +151,6 @@ def compare(
                     known.setdefault(category, {"fits": 0, "text": text})["fits"] += 1
     table = pd.DataFrame(fits).sort_values("labels_per_class", kind="stable", ignore_index=True)
     return Comparison(task, runs, skipped, levels, splits, seed, in_order, table, warned)
-
-
-def check_counts(classes: NDArray[np.intp], counts: tuple[int, ...]) -> None:
-    """Refuse numbers of labels that no class has twice as many rows for."""
-    largest = int(np.bincount(classes[classes >= 0]).max())
-    for count in counts:
-        if 2 * count > largest:
-            expected = f"at most {largest // 2}, half of the rows of the largest class"
-            raise invalid("labels per class", expected, count)
 
 
 def draw_labels(
@@ -202,7 +197,7 @@ def _fit(
                 expected = f"one for each of {task.n_rows} rows"
                 raise invalid("classes", expected, f"shape {found.shape}")
         except (Exception, SystemExit) as error:  # a failing method must not stop the others
-            failure = _one_line(f"{type(error).__name__}: {error}")
+            failure = shorten(f"{type(error).__name__}: {error}", 200)
         seconds, busy = time.perf_counter() - clock, time.process_time() - processor
     if failure is None:
         tested = (labels < 0) & (task.classes >= 0)
@@ -210,11 +205,6 @@ def _fit(
     messages: dict[str, str] = {}
     for warning in caught:
         if not issubclass(warning.category, _IGNORED):
-            messages.setdefault(warning.category.__name__, _one_line(str(warning.message)))
+            messages.setdefault(warning.category.__name__, shorten(str(warning.message), 200))
     fit = {"accuracy": accuracy, "seconds": seconds, "processor_seconds": busy, "failure": failure}
     return fit, messages
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 200 else line[:199] + "…"

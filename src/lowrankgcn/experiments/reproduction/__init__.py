@@ -2,5 +2,5 @@
 
 Modules in reading order: ``grid`` (the paper's rows, from ``paper.toml``), ``setting`` (data,
 graphs, networks), ``naive`` (times of the naive implementation), ``store`` and ``runner``
-(resumable runs), ``verdict``, ``errata`` and ``results``, ``text``, ``figures`` and ``page``.
+(resumable runs), ``verdict`` (with the errata), ``results``, ``figures`` and ``page``.
 """

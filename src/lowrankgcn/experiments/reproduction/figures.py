@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from lowrankgcn.datasets import load_spiral
-from lowrankgcn.plotting import plot_filters
+from lowrankgcn.plotting import plot_embedding, plot_filters
 from lowrankgcn.plotting._style import COLOURS, GREY, add_legend
 from lowrankgcn.report.svg import INK, svg
 from lowrankgcn.spectral.filters import Filter, Linear, Pseudoinverse, Quadratic
@@ -28,8 +27,6 @@ _EIGENVALUES = (
     *(0.92, 0.94, 0.97, 1.0, 1.03, 1.06, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5),
 )
 EXAMPLE_RANK = 7
-
-_FROM = np.deg2rad([130.0, 25.0])  # azimuth and elevation of figure 4
 
 
 def draw_filters(rank: int | None) -> str:
@@ -45,29 +42,21 @@ def draw_filters(rank: int | None) -> str:
 def draw_spiral() -> str:
     """Draw figure 4: the spiral with 400 points per orb, from the paper's angle."""
     spiral = load_spiral(400)
-    azimuth, elevation = _FROM
-    sine, cosine = np.sin(elevation), np.cos(elevation)
-    right = [np.cos(azimuth), np.sin(azimuth), 0.0]
-    up = [-np.sin(azimuth) * sine, np.cos(azimuth) * sine, cosine]
+    azimuth, elevation = np.deg2rad([130.0, 25.0])
+    across, along, sine = np.cos(azimuth), np.sin(azimuth), np.sin(elevation)
+    right, up = [across, along, 0.0], [-along * sine, across * sine, np.cos(elevation)]
     view = np.column_stack([right, up])
 
     def draw(ax: Axes) -> None:
         flat = spiral.data @ view
-        for orb in range(5):
-            x, y = flat[spiral.target == orb].T
-            ax.scatter(x, y, s=3, color=COLOURS[orb], linewidths=0)
+        plot_embedding(flat, spiral.target + 1, columns=(0, 1), ax=ax)
         origin = flat.min(axis=0) + np.array([-3.0, 1.5])  # beside the points
-        for axis, label in enumerate("xyz"):
-            direction = view[axis]
-            ends = np.array([origin, origin + 2.0 * direction])
-            ax.plot(*ends.T, color=INK, linewidth=1.2)
+        for label, direction in zip("xyz", view, strict=True):
+            ax.plot(*np.array([origin, origin + 2.0 * direction]).T, color=INK, linewidth=1.2)
             x, y = origin + 2.7 * direction
             ax.text(x, y, label, ha="center", va="center")
         ax.set_aspect("equal")
         ax.set_axis_off()
-        marks: Any = {"linestyle": "none", "marker": "o", "markersize": 5}
-        names = [Line2D([], [], color=COLOURS[k], label=f"{k + 1}", **marks) for k in range(5)]
-        add_legend(ax, names)
 
     return svg(draw, "spiral", "Points of the spiral, coloured by class")
 

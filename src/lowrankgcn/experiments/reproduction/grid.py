@@ -20,7 +20,7 @@ from typing import Any, final
 
 from lowrankgcn.spectral.filters import Filter, Polynomial, as_filter
 
-__all__ = ["MISTYPED", "Case", "Row", "Table", "paper_file", "paper_rows", "paper_tables"]
+__all__ = ["MISTYPED", "PAPER", "TABLES", "Case", "Row", "paper_rows"]
 
 # The quadratic filter of the published script: 1 − 2λ − λ² instead of (1 − λ)².
 MISTYPED = "mistyped-quadratic"
@@ -81,7 +81,7 @@ class Row:
         Whether the paper multiplied with stored n×n matrices.
     errata : tuple of str
         Names of the errata about the row, see
-        :data:`lowrankgcn.experiments.reproduction.errata.ERRATA`.
+        :data:`lowrankgcn.experiments.reproduction.verdict.ERRATA`.
     accuracy : float
         Published mean, in per cent, of `runs` runs.
     setup, training : float or None
@@ -101,47 +101,30 @@ class Row:
     total: float
 
 
-@final
-@dataclass(frozen=True)
-class Table:
-    """A table or figure of the paper: name, title, description and rows."""
+PAPER: dict[str, Any] = tomllib.loads(
+    files("lowrankgcn.experiments.reproduction").joinpath("paper.toml").read_text("utf-8")
+)
+"""Contents of ``paper.toml``."""
 
-    name: str
-    title: str
-    about: str
-    rows: tuple[Row, ...]
+TABLES: dict[str, dict[str, Any]] = {table["name"]: table for table in PAPER["table"]}
+"""Name, title, description and data of the tables and figures, in the order of the paper."""
 
 
 @cache
-def paper_file() -> dict[str, Any]:
-    """Read ``paper.toml``."""
-    folder = files("lowrankgcn.experiments.reproduction")
-    return tomllib.loads(folder.joinpath("paper.toml").read_text("utf-8"))
-
-
-@cache
-def paper_tables() -> tuple[Table, ...]:
-    """Return all tables in the order of the paper.
+def paper_rows(*tables: str) -> tuple[Row, ...]:
+    """Return the rows of some tables, by default of all.
 
     Examples
     --------
-    >>> [(table.name, len(table.rows)) for table in paper_tables()]
-    [('spiral', 8), ('cars', 11), ('mushrooms', 11), ('ranks', 20), ('smoothers', 8)]
+    >>> [len(paper_rows(name)) for name in TABLES]
+    [8, 11, 11, 20, 8]
     """
     return tuple(
-        Table(
-            table["name"],
-            table["title"],
-            table["about"],
-            tuple(_row(table, row) for row in table["rows"]),
-        )
-        for table in paper_file()["table"]
+        _row(table, row)
+        for name, table in TABLES.items()
+        if name in (tables or TABLES)
+        for row in table["rows"]
     )
-
-
-def paper_rows() -> tuple[Row, ...]:
-    """Return the rows of all tables."""
-    return tuple(row for table in paper_tables() for row in table.rows)
 
 
 def _row(table: dict[str, Any], row: dict[str, Any]) -> Row:

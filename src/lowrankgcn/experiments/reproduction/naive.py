@@ -82,7 +82,9 @@ def naive_training(
 ) -> Tensor:
     """Train by gradient descent with autograd (section A4.3); return all logits, shape (n, C)."""
     first, second = (weight.detach().clone().requires_grad_() for weight in weights)
-    rows, classes = torch.as_tensor(np.asarray(index)), torch.as_tensor(np.asarray(labels))
+    rows, classes = torch.as_tensor(np.asarray(index)), torch.as_tensor(np.asarray(labels)).long()
+    groups: list[dict[str, Any]] = [{"params": first, "weight_decay": 0.0005}, {"params": second}]
+    optimizer = torch.optim.SGD(groups, lr=0.2)
 
     def logits() -> Tensor:
         # K is symmetric, and HᵀK reads it in storage order.
@@ -90,11 +92,8 @@ def naive_training(
         return ((hidden @ second).T @ K).T
 
     for _ in range(iterations):
-        loss = functional.cross_entropy(logits()[rows], classes.long())
-        loss = loss + 0.0005 / 2 * first.pow(2).sum()
-        gradients = torch.autograd.grad(loss, (first, second))
-        with torch.no_grad():
-            for weight, gradient in zip((first, second), gradients, strict=True):
-                weight -= 0.2 * gradient
-    with torch.no_grad():
-        return logits()
+        optimizer.zero_grad()
+        loss: Any = functional.cross_entropy(logits()[rows], classes)
+        loss.backward()
+        optimizer.step()
+    return logits().detach()

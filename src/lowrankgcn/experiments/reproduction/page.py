@@ -1,17 +1,137 @@
-"""The reproduction as one HTML page, tables and figures next to each other."""
+"""Table cells, sentences, and the whole reproduction as Markdown and as an HTML page.
+
+A row is one of :attr:`Results.tables`.
+
+>>> seconds_text(0.0123), seconds_text(3.456), seconds_text(1372.0)
+('12 ms', '3.46 s', '1372 s')
+>>> "Python" in machine()
+True
+"""
 
 from __future__ import annotations
 
-import lowrankgcn
-from lowrankgcn.experiments.reproduction import figures, text
-from lowrankgcn.experiments.reproduction.grid import paper_tables
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+from lowrankgcn._parallel import available_threads
+from lowrankgcn.experiments.reproduction import figures
+from lowrankgcn.experiments.reproduction.grid import PAPER, TABLES
 from lowrankgcn.experiments.reproduction.results import Results
+from lowrankgcn.experiments.reproduction.verdict import TOLERANCE
+from lowrankgcn.experiments.statistics import markdown_table, plus_minus
 from lowrankgcn.report import render_page
+from lowrankgcn.report.classification import versions
 
-__all__ = ["render_reproduction"]
+__all__ = ["HEADER", "HOW", "SHORT_HEADER", "as_html", "as_markdown", "cells", "machine"]
+__all__ += ["seconds_text", "short_cells", "summary"]
+
+HEADER = (
+    *("row", "accuracy, %", "published", "difference", "set-up", "training", "published time"),
+    "verdict",
+)
+NUMERIC = range(1, 7)
+SHORT_HEADER = ("row", "accuracy, %", "published", "time", "published", "verdict")
+HOW: str = PAPER["page"]["how"]
+_FEW = 20  # runs
 
 
-def render_reproduction(results: Results, *, command: str, filters: bool) -> str:
+def seconds_text(seconds: float) -> str:
+    """Format a time: milliseconds below a second, whole seconds above a hundred."""
+    if seconds < 0.9995:
+        return f"{1000 * seconds:.0f} ms" if seconds >= 0.0005 else "< 1 ms"
+    return f"{seconds:.2f} s" if seconds < 99.5 else f"{seconds:.0f} s"
+
+
+def cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the cells of a row, in the order of ``HEADER``."""
+    naive, about = (" (naive)", "≈ ") if row["naive"] else ("", "")
+    details = {"ranks": f" rank {row['rank']}", "smoothers": f", {row['smoother'] or 'hypergraph'}"}
+    published = seconds_text(row["published_total_seconds"])
+    if (setup := row["published_setup_seconds"]) is not None:
+        first = "< 10 ms" if setup <= 0.01 else seconds_text(setup)  # the paper prints 0.01
+        published = f"{first} + {seconds_text(row['published_training_seconds'])}"
+    verdict = row["verdict"]
+    if not row["agrees"] and row["signs_low"] is not None:
+        verdict += f" (signs: {row['signs_low']:.1f} to {row['signs_high']:.1f})"
+    return (
+        f"{row['network']}{naive} {row['filter']}{details.get(row['table'], '')}",
+        plus_minus(row["accuracy"], row["interval"]),
+        f"{row['published_accuracy']:.2f}",
+        f"{row['difference']:+.2f}{'*' if row['beyond_chance'] else ''}".replace("-", "−"),
+        about + seconds_text(row["setup_seconds"]),
+        about + seconds_text(row["training_seconds"]),
+        published,
+        verdict,
+    )
+
+
+def short_cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the cells of a row for narrow terminals, in the order of ``SHORT_HEADER``."""
+    about = "≈ " if row["naive"] else ""
+    return (
+        *cells(row)[:3],
+        about + seconds_text(row["setup_seconds"] + row["training_seconds"]),
+        seconds_text(row["published_total_seconds"]),
+        row["verdict"].removeprefix("differs, see "),
+    )
+
+
+def _count_verdicts(rows: list[dict[str, Any]]) -> tuple[int, int, int]:
+    """Return the number of rows that agree, differ with an erratum, and differ without one."""
+    agree = sum(row["agrees"] for row in rows)
+    explained = sum(row["explained_by"] is not None for row in rows)
+    return agree, explained, len(rows) - agree - explained
+
+
+def summary(results: Results) -> str:
+    """Count the rows that agree and differ in one sentence."""
+    rows = results.rows
+    if not rows:
+        return "No rows were computed."
+    agree, explained, unexplained = _count_verdicts(rows)
+    chance = sum(row["agrees"] and not row["beyond_chance"] for row in rows)
+    text = (
+        f"{agree} of {len(rows)} rows agree with the published figure: {chance} within chance, "
+        f"{agree - chance} within {TOLERANCE:g} points"
+    )
+    if explained:
+        numbers = sorted({row["explained_by"] for row in rows} - {None})
+        text += f"; {explained} differ and are explained by errata ({', '.join(map(str, numbers))})"
+    if unexplained:
+        text += f"; {unexplained} differ without an explanation"
+    text += f". {results.runs} runs, seed {results.seed}."
+    if results.runs < _FEW:
+        text += (
+            " So few runs hardly distinguish rows: their spread is uncertain, and where few starts "
+            "succeed, as with the quadratic filter, the mean is mostly luck."
+        )
+    return text
+
+
+def as_markdown(results: Results, *, command: str) -> str:
+    """Return tables, errata and the command as Markdown."""
+    measured = f"Times were measured on {machine()}"
+    if hasattr(os, "getloadavg"):
+        measured += f"; load average {os.getloadavg()[2]:.1f} at the end"
+    introduction = PAPER["page"]["introduction"].format(command=command)
+    parts = [introduction, f"**{summary(results)}**", HOW, f"{measured}."]
+    for name, table in TABLES.items():
+        if name in results.missing:
+            parts += [f"## {table['title']}", results.missing[name]]
+        elif name in results.tables:
+            rows = map(cells, results.tables[name])
+            parts += [f"## {table['title']}", table["about"], markdown_table(HEADER, rows, NUMERIC)]
+    parts.append("## Errors in the paper")
+    for erratum in results.errata:
+        parts += [f"### {erratum['number']}. {erratum['title']}", erratum["text"]]
+        parts += [f"*Demonstrated by a run:* {text}" for text in erratum["shown"]]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def as_html(results: Results, *, command: str, filters: bool) -> str:
     """Render the results as a page.
 
     Parameters
@@ -27,32 +147,41 @@ def render_reproduction(results: Results, *, command: str, filters: bool) -> str
     str
         A complete HTML document.
     """
-    shown = [t for t in paper_tables() if t.name in (*results.missing, *results.tables)]
-    sections = {table.name: table.title for table in shown}
+    shown = [table for name, table in TABLES.items() if name in results.missing | results.tables]
+    sections = {table["name"]: table["title"] for table in shown}
     if filters:
         sections["filters"] = "Figures 3 and 4: filters and points"
     if results.rows:
         sections["errata"] = "Errors in the paper"
-    agree, explained, unexplained = text.count_verdicts(results.rows)
+    agree, explained, unexplained = _count_verdicts(results.rows)
     return render_page(
         "reproduction.html.j2",
         title="The paper, reproduced",
-        subtitle=f"lowrankgcn {lowrankgcn.__version__}, seed {results.seed}",
+        subtitle=f"{versions()[0]}, seed {results.seed}",
         sections={**sections, "repeat": "How to reproduce"},
         results=results,
-        summary=text.summary(results),
+        summary=summary(results),
         cards=[
             (agree, "rows agree with the published accuracy"),
             (explained, "rows differ, explained by an erratum"),
             (unexplained, "rows differ without an explanation"),
             (results.runs, "runs for every row"),
         ],
-        how=text.HOW,
+        how=HOW,
         tables=shown,
-        header=text.HEADER,
-        numeric=text.NUMERIC,
-        cells=text.cells,
+        header=HEADER,
+        numeric=NUMERIC,
+        cells=cells,
         figures=figures,
         command=command,
-        machine=text.machine(),
+        machine=machine(),
     )
+
+
+def machine() -> str:
+    """Return processor, cores and versions in one line."""
+    cpuinfo, cores = Path("/proc/cpuinfo"), available_threads()
+    text = cpuinfo.read_text() if cpuinfo.is_file() else ""
+    names = re.findall(r"^model name\s*:\s*(.+)$", text, re.MULTILINE) or [platform.machine()]
+    unit = "core" if cores == 1 else "cores"
+    return f"{names[0].strip()}, {cores} {unit}; {', '.join(versions()[1:])}"

@@ -11,20 +11,15 @@ from typing import Any, final
 import numpy as np
 
 from lowrankgcn._validation import choice, positive_int
-from lowrankgcn.experiments.reproduction.errata import (
-    ERRATA,
-    check_formulas,
-    demonstrate,
-    explains,
-)
-from lowrankgcn.experiments.reproduction.grid import Row, paper_tables
+from lowrankgcn.experiments.reproduction import verdict
+from lowrankgcn.experiments.reproduction.grid import TABLES, Row, paper_rows
 from lowrankgcn.experiments.reproduction.runner import Found, Watch, compute, other_bases, plan
 from lowrankgcn.experiments.reproduction.store import Store
-from lowrankgcn.experiments.reproduction.verdict import judge
+from lowrankgcn.experiments.reproduction.verdict import ERRATA
 
-__all__ = ["TABLES", "Results", "collect", "reproduce"]
+__all__ = ["NAMES", "Results", "collect", "reproduce"]
 
-TABLES = (*(table.name for table in paper_tables()), "filters")
+NAMES = (*TABLES, "filters")
 """Names of what can be reproduced; "filters" are figures that need no training."""
 
 
@@ -59,11 +54,15 @@ class Results:
     @property
     def errata(self) -> list[dict[str, Any]]:
         """Number, title and text of all errata, and what the runs show about them."""
-        return [erratum | {"shown": self.shown.get(name, [])} for name, erratum in ERRATA.items()]
+        return [
+            {"number": erratum["number"], "title": erratum["title"], "text": erratum["text"]}
+            | {"shown": self.shown.get(name, [])}
+            for name, erratum in ERRATA.items()
+        ]
 
 
 def reproduce(
-    names: Sequence[str] = TABLES,
+    names: Sequence[str] = NAMES,
     *,
     runs: int = 100,
     seed: int = 0,
@@ -77,7 +76,7 @@ def reproduce(
     Parameters
     ----------
     names : sequence of str
-        Some of :data:`TABLES`.
+        Some of :data:`NAMES`.
     runs : int
         Trainings per row, each from its own random weights; 100 in the paper.
     seed : int
@@ -107,7 +106,7 @@ def reproduce(
     []
     """
     for name in names:
-        choice(name, "names", TABLES)
+        choice(name, "names", NAMES)
     positive_int(seed, "seed", minimum=0)
     positive_int(iterations, "iterations")
     jobs = plan(names, positive_int(runs, "runs"))
@@ -120,30 +119,29 @@ def reproduce(
 def collect(names: Sequence[str], found: Found, *, runs: int, seed: int) -> Results:
     """Judge the rows of some tables."""
     results = Results({}, {}, {}, found.sources, runs, seed)
-    demonstrated = [check_formulas()]
-    for table in (table for table in paper_tables() if table.name in names):
-        data = table.rows[0].case.data
-        if data in found.missing:
-            results.missing[table.name] = found.missing[data]
-            continue
-        rows = results.tables[table.name] = [_judge_row(row, found) for row in table.rows]
-        demonstrated.append(demonstrate(table.name, rows, found))
+    demonstrated = [verdict.check_formulas()]
+    for name, table in TABLES.items():
+        if name in names and table["data"] in found.missing:
+            results.missing[name] = found.missing[table["data"]]
+        elif name in names:
+            rows = results.tables[name] = [_judge_row(row, found) for row in paper_rows(name)]
+            demonstrated.append(verdict.demonstrate(name, rows, found))
     for texts in demonstrated:
-        for name, text in texts.items():
-            results.shown.setdefault(name, []).append(text)
+        for erratum, text in texts.items():
+            results.shown.setdefault(erratum, []).append(text)
     return results
 
 
 def _judge_row(row: Row, found: Found) -> dict[str, Any]:
     """Return the columns of a row."""
     case, entry = row.case, found.entries[row.case]
-    verdict = judge(entry.accuracies, row.accuracy, row.runs)
+    judged = verdict.judge(entry.accuracies, row.accuracy, row.runs)
     bases = [case, *other_bases(case)]
     means = [100 * float(np.mean(found.entries[each].accuracies)) for each in bases]
     several = len(means) > 1
     outcome, explained = "agrees", None
-    if not verdict["agrees"]:
-        reasons = [name for name in row.errata if explains(name, row, found, means)]
+    if not judged["agrees"]:
+        reasons = [name for name in row.errata if verdict.explains(name, row, found, means)]
         explained = ERRATA[reasons[0]]["number"] if reasons else None
         outcome = f"differs, see erratum {explained}" if reasons else "differs"
     return {
@@ -154,7 +152,7 @@ def _judge_row(row: Row, found: Found) -> dict[str, Any]:
         "smoother": case.smoother,
         "naive": row.naive,
         "runs": len(entry.accuracies),
-        **verdict,
+        **judged,
         "verdict": outcome,
         "errata": [ERRATA[name]["number"] for name in row.errata],
         "explained_by": explained,

@@ -2,33 +2,33 @@
 
 >>> import tempfile
 >>> from pathlib import Path
->>> jobs = [Job(Case("cars", "R-GCN", "linear", 15), runs=2)]
+>>> case = Case("cars", "R-GCN", "linear", 15)
 >>> with tempfile.TemporaryDirectory() as folder:
-...     found = compute(jobs, Store(Path(folder), iterations=5))
->>> len(found.entries[jobs[0].case].accuracies)
+...     found = compute([Job(case, runs=2)], Store(Path(folder), iterations=5))
+>>> len(found.entries[case].accuracies)
 2
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Literal, final
+from typing import Literal, NamedTuple, final
 
 import numpy as np
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import DataUnavailableError, DegenerateCutWarning, RankWarning
-from lowrankgcn.experiments.reproduction.grid import MISTYPED, Case, paper_tables
+from lowrankgcn.experiments.reproduction.grid import MISTYPED, Case, paper_rows
 from lowrankgcn.experiments.reproduction.naive import naive_times
 from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
 from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.training import train
 from lowrankgcn.training.threads import limit_threads
 
-__all__ = ["Found", "Job", "Piece", "Watch", "compute", "demonstrations", "other_bases", "plan"]
+__all__ = ["Found", "Job", "Watch", "compute", "demonstrations", "other_bases", "plan"]
 
 _BASES, _BASIS_RUNS = 8, 20  # choices of signs for every reduced-order row, and runs of each
 _SPLITS, _SPLIT_RUNS = 20, 5  # random training sets of the mushrooms, and runs of each
@@ -37,9 +37,7 @@ _SPLITS, _SPLIT_RUNS = 20, 5  # random training sets of the mushrooms, and runs 
 Watch = Callable[[str, float, float], None]
 
 
-@final
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A case, its number of runs, and whether one run and the naive implementation are timed."""
 
     case: Case
@@ -48,9 +46,7 @@ class Job:
     naive: bool = False
 
 
-@final
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Some runs of a case ("batch"), one run by itself ("alone"), or the naive implementation.
 
     A killed reproduction loses one piece per thread.
@@ -65,19 +61,10 @@ class Piece:
         """Approximate seconds on one core."""
         if self.kind == "naive":
             return 10.0
-        if self.case.network == "R-GCN":
-            return 0.01 * len(self.runs)
-        if self.case.data != "mushrooms":
-            return 0.05 * len(self.runs)
-        return (0.15 + 0.009 * min(self.case.rank or 84, 84)) * len(self.runs)
-
-    def compute(self, setting: Setting, store: Store) -> Entry:
-        """Compute the piece with the seed and iterations of the store."""
-        if self.kind == "naive":
-            setup, training = naive_times(setting, self.case, iterations=store.iterations)
-            return Entry(naive_setup=setup, naive_training=training)
-        entry = measure(setting, self.case, self.runs, store)
-        return Entry(alone=entry.batch) if self.kind == "alone" else entry
+        seconds = 0.01 if self.case.network == "R-GCN" else 0.05
+        if self.case.network != "R-GCN" and self.case.data == "mushrooms":
+            seconds = 0.15 + 0.009 * min(self.case.rank or 84, 84)
+        return seconds * len(self.runs)
 
 
 @final
@@ -110,7 +97,7 @@ def demonstrations(table: str) -> dict[str, tuple[Case, ...]]:
 
 
 def plan(names: Sequence[str], runs: int) -> list[Job]:
-    """Return the jobs of some tables, every case once, in the order of the tables.
+    """Return the jobs of some tables, every case once.
 
     Examples
     --------
@@ -118,18 +105,15 @@ def plan(names: Sequence[str], runs: int) -> list[Job]:
     >>> len(jobs), sum(job.timed for job in jobs)
     (34, 9)
     """
-    jobs: dict[Case, Job] = {}
-    for table in (table for table in paper_tables() if table.name in names):
-        for row in table.rows:  # rows may share a case
-            naive = row.naive or (row.case in jobs and jobs[row.case].naive)
-            jobs[row.case] = Job(row.case, runs, timed=True, naive=naive)
-        for row in table.rows:
-            for case in other_bases(row.case):
-                jobs[case] = Job(case, min(runs, _BASIS_RUNS))
-        for erratum, cases in demonstrations(table.name).items():
-            for case in cases:
-                jobs[case] = Job(case, min(runs, _SPLIT_RUNS) if erratum == "training" else runs)
-    return list(jobs.values())
+    rows = paper_rows(*names)
+    counts = {row.case: runs for row in rows}  # rows may share a case
+    counts |= {case: min(runs, _BASIS_RUNS) for row in rows for case in other_bases(row.case)}
+    for name in names:
+        for erratum, cases in demonstrations(name).items():
+            most = _SPLIT_RUNS if erratum == "training" else runs
+            counts |= dict.fromkeys(cases, min(runs, most))
+    timed, naive = {row.case for row in rows}, {row.case for row in rows if row.naive}
+    return [Job(case, count, case in timed, case in naive) for case, count in counts.items()]
 
 
 def compute(
@@ -164,11 +148,9 @@ def compute(
         except DataUnavailableError as error:
             found.missing[data] = str(error)
     jobs = [job for job in jobs if job.case.data in settings]
-    pieces: list[Piece] = []
-    for job in jobs:
-        entry = store.load(job.case, found.sources[job.case.data])
-        found.entries[job.case] = entry
-        pieces += _missing_pieces(job, entry)
+    for case in (job.case for job in jobs):
+        found.entries[case] = store.load(case, settings[case.data].source)
+    pieces = [piece for job in jobs for piece in _missing_pieces(job, found.entries[job.case])]
     done, total, lock = 0.0, sum(piece.cost for piece in pieces), Lock()
     watch("", done, total)
 
@@ -176,7 +158,7 @@ def compute(
         nonlocal done
         setting, entry = settings[piece.case.data], found.entries[piece.case]
         with limit_threads(0):  # one thread
-            new = piece.compute(setting, store)
+            new = measure(piece, setting, store)
         with lock:
             entry.add(new)
             store.save(piece.case, setting.source, entry)
@@ -198,19 +180,19 @@ def compute(
     return found
 
 
-def _missing_pieces(job: Job, entry: Entry) -> list[Piece]:
+def _missing_pieces(job: Job, entry: Entry) -> Iterator[Piece]:
     runs = [run for run in range(job.runs) if run not in entry.runs]
     size = 100 if job.case.network == "R-GCN" else 16
-    pieces = [Piece(job.case, runs[start:stop]) for start, stop in chunks(len(runs), size)]
+    for start, stop in chunks(len(runs), size):
+        yield Piece(job.case, runs[start:stop])
     if job.timed and entry.alone is None:
-        pieces.append(Piece(job.case, [0], "alone"))
+        yield Piece(job.case, [0], "alone")
     if job.naive and entry.naive_training is None:
-        pieces.append(Piece(job.case, [], "naive"))
-    return pieces
+        yield Piece(job.case, [], "naive")
 
 
-def measure(setting: Setting, case: Case, runs: Sequence[int], store: Store) -> Entry:
-    """Train some runs of a case in one batch, with the paper's settings (section A4.3).
+def measure(piece: Piece, setting: Setting, store: Store) -> Entry:
+    """Train the runs of a piece in one batch, with the paper's settings (section A4.3).
 
     The start of a run depends only on the seed and its number, so runs can be added later.
 
@@ -219,16 +201,22 @@ def measure(setting: Setting, case: Case, runs: Sequence[int], store: Store) -> 
     RuntimeError
         If a run diverges.
     """
+    case, X, iterations = piece.case, setting.X, store.iterations
+    if piece.kind == "naive":
+        setup, training = naive_times(setting, case, iterations=iterations)
+        return Entry(naive_setup=setup, naive_training=training)
     network, setup = setting.network(case, store.seed)
     index = setting.labelled(case, store.seed)
     # Torch's generator accepts 32 bits of a seed.
-    seeds = [int(np.random.SeedSequence([store.seed, r]).generate_state(1)[0]) for r in runs]
-    labels, iterations = setting.classes[index], store.iterations
-    record = train(network, setting.X, index, labels, seeds=seeds, max_iter=iterations)
+    states = [np.random.SeedSequence([store.seed, run]).generate_state(1) for run in piece.runs]
+    seeds = [int(state[0]) for state in states]
+    record = train(network, X, index, setting.classes[index], seeds=seeds, max_iter=iterations)
+    if piece.kind == "alone":
+        return Entry(alone=record.training_seconds)
     if record.diverged.any():
         raise RuntimeError(f"{case}: {int(record.diverged.sum())} runs diverged")
     others = np.delete(np.arange(len(setting.classes)), index)
-    predicted = record.logits(network, setting.X, rows=others).argmax(dim=2).numpy()
+    predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
     accuracies = (predicted == setting.classes[others]).mean(axis=1).tolist()
     setup += record.setup_seconds
-    return Entry(list(runs), accuracies, setup=setup, batch=record.training_seconds)
+    return Entry(list(piece.runs), accuracies, setup, batch=record.training_seconds)
