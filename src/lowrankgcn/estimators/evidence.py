@@ -20,17 +20,9 @@ from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.graphs import Graph
+from lowrankgcn.operators import FloatArray
 
-__all__ = [
-    "MOST_ROWS",
-    "Evidence",
-    "LabelledRows",
-    "collect_evidence",
-    "response_of",
-    "spread_over",
-]
-
-FloatArray = NDArray[np.float64]
+__all__ = ["Evidence", "LabelledRows", "collect_evidence", "response_of", "spread_over"]
 
 #: Maximum number of labelled rows kept for explanations.
 MOST_ROWS = 1000

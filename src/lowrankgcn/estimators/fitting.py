@@ -33,16 +33,7 @@ from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import Features, TensorFeatures, limit_threads
 
-__all__ = [
-    "Clock",
-    "Fitted",
-    "SetUp",
-    "fit",
-    "predict_without",
-    "read",
-    "set_up",
-    "without_rounding",
-]
+__all__ = ["Clock", "Fitted", "fit", "predict_without", "read", "set_up", "without_rounding"]
 
 _WORK_OF_A_ROW = 1000
 _ORTHOGONAL = 1e-8
@@ -74,7 +65,6 @@ class Fitted:
 class SetUp:
     """The part of a fit that does not depend on the labels."""
 
-    rows: Rows
     inputs: Inputs
     laplacian: Laplacian
     proposals: Proposals
@@ -91,7 +81,37 @@ def fit(
         report_progress("building the graph")
         ready = set_up(rows, labels, settings, seed)
         clock.note("set-up")
-        return _fit(ready, labels, settings, sample_weight, seed, clock)
+        task = TrainingTask(labels, settings, sample_weight, seed, ready.features)
+        scores, shares = task.compare(ready.prepared)
+        clock.note("selection")
+        networks = task.train(ready.prepared, shares)
+        clock.note("training")
+        report_progress("predicting")
+        laplacian, proposals = ready.laplacian, ready.proposals
+        graph = laplacian.graph
+        distributions = _distributions(graph, labels, networks)
+        unplaced = _unplaced(graph, labels)
+        model, evidence = None, None
+        # A graph that was given beside X accepts further rows of X only if it was made of X.
+        if not isinstance(settings.graph, Graph) or (
+            rows.kind == graph.row_kind and graph.is_built_from(rows.data)
+        ):
+            model = build_model(ready.inputs, laplacian, proposals.pairs, networks, ~unplaced)
+            evidence = collect_evidence(model, networks, graph, rows.data, labels)
+        clock.note("prediction")
+    return Fitted(
+        graph,
+        laplacian,
+        proposals.pairs,
+        networks,
+        Selection.from_scores(proposals.candidates, scores, shares),
+        distributions,
+        labels.classes[distributions.argmax(axis=1)],
+        unplaced,
+        model,
+        evidence,
+        clock.seconds,
+    )
 
 
 def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
@@ -112,7 +132,7 @@ def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
         prepare(candidate, laplacian, features, kernels, inner, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
     )
-    return SetUp(rows, inputs, laplacian, proposals, features, prepared)
+    return SetUp(inputs, laplacian, proposals, features, prepared)
 
 
 def predict_without(
@@ -133,53 +153,10 @@ def predict_without(
     known = Labels(labels.classes, labels.index[~held_out], labels.codes[~held_out], labels.n_rows)
     with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         task = TrainingTask(known, settings, sample_weight, seed, ready.features)
-        _, shares = task.compare(ready.prepared)
-        networks = task.train(ready.prepared, shares)
+        networks = task.train(ready.prepared, task.compare(ready.prepared)[1])
         distributions = _distributions(ready.laplacian.graph, known, networks)
     found: NDArray[np.intp] = distributions[labels.index[held_out]].argmax(axis=1)
     return found
-
-
-def _fit(
-    ready: SetUp,
-    labels: Labels,
-    settings: Settings,
-    sample_weight: FloatArray | None,
-    seed: int,
-    clock: Clock,
-) -> Fitted:
-    laplacian, proposals, inputs = ready.laplacian, ready.proposals, ready.inputs
-    graph = laplacian.graph
-    task = TrainingTask(labels, settings, sample_weight, seed, ready.features)
-    scores, shares = task.compare(ready.prepared)
-    clock.note("selection")
-    networks = task.train(ready.prepared, shares)
-    clock.note("training")
-    report_progress("predicting")
-    distributions = _distributions(graph, labels, networks)
-    model, evidence = None, None
-    unplaced = _unplaced(graph, labels)
-    rows = ready.rows
-    # A graph that was given beside X accepts further rows of X only if it was made of X.
-    if not isinstance(settings.graph, Graph) or (
-        rows.kind == graph.row_kind and graph.is_built_from(rows.data)
-    ):
-        model = build_model(inputs, laplacian, proposals.pairs, networks, ~unplaced)
-        evidence = collect_evidence(model, networks, graph, rows.data, labels)
-    clock.note("prediction")
-    return Fitted(
-        graph,
-        laplacian,
-        proposals.pairs,
-        networks,
-        Selection.from_scores(proposals.candidates, scores, shares),
-        distributions,
-        labels.classes[distributions.argmax(axis=1)],
-        unplaced,
-        model,
-        evidence,
-        clock.seconds,
-    )
 
 
 def _distributions(
@@ -268,6 +245,4 @@ def without_rounding(inner: FloatArray, square_sum: float) -> FloatArray:
 
 def _unplaced(graph: Graph, labels: Labels) -> NDArray[np.bool_]:
     """Return a mask of the rows in components without a label."""
-    reached = np.zeros(graph.n_components, bool)
-    reached[graph.components[labels.index]] = True
-    return ~reached[graph.components]
+    return np.isin(graph.components, graph.components[labels.index], invert=True)

@@ -23,7 +23,6 @@ from lowrankgcn.operators.gaussian import PointCloud, PointSource
 from lowrankgcn.operators.landmarks import greedy_landmarks
 
 __all__ = [
-    "NEIGHBOURS",
     "bandwidth_of",
     "bandwidth_rows",
     "fast_sum_is_cheaper",
@@ -31,8 +30,7 @@ __all__ = [
     "point_graph",
 ]
 
-NEIGHBOURS = 10
-
+_NEIGHBOURS = 10
 _SAMPLE = 2000
 _BANDWIDTHS = 2.0
 # Beyond these sizes of a fast sum, nearest neighbours are cheaper.
@@ -53,11 +51,11 @@ def point_graph(
     dimensions.
     """
     if kind == "knn":
-        return AdjacencyGraph.knn(points, NEIGHBOURS)
+        return AdjacencyGraph.knn(points, _NEIGHBOURS)
     width = local_bandwidth(points, random_state) if bandwidth == "auto" else bandwidth
     if kind == "auto" and bandwidth == "auto":
         if not fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
-            return AdjacencyGraph.knn(points, NEIGHBOURS)
+            return AdjacencyGraph.knn(points, _NEIGHBOURS)
     return GaussianGraph(points, width, random_state=random_state)
 
 
@@ -85,7 +83,7 @@ def bandwidth_rows(n: int, random_state: int) -> NDArray[np.intp]:
 
 def bandwidth_of(sample: NDArray[np.float64]) -> float:
     """Return twice the median distance to the tenth neighbour."""
-    count = min(NEIGHBOURS, len(sample) - 1)
+    count = min(_NEIGHBOURS, len(sample) - 1)
     if count < 1:
         return 1.0
     distances = cKDTree(sample).query(sample, k=count + 1)[0][:, -1]

@@ -21,6 +21,15 @@ from lowrankgcn._validation import invalid
 
 __all__ = ["Labels", "known_labels", "labelled_cells", "read_labels"]
 
+# Dtypes of labels given as objects, by the kind that pandas infers.
+_DTYPES: dict[str, Any] = {
+    "string": object,
+    "boolean": bool,
+    "integer": np.int64,
+    "floating": np.float64,
+    "mixed-integer-float": np.float64,
+}
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -156,29 +165,15 @@ def _check_marks(chosen: NDArray[Any]) -> None:
 def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
     """Validate classes; convert objects that are all numbers or all booleans."""
     if labels.dtype.kind == "O":
-        texts = sum(isinstance(label, str) for label in labels)
-        if 0 < texts < len(labels):
-            raise invalid("y", "labels of one kind", "texts and numbers")
-        if not texts:
-            labels = _numbers(labels)
+        kind = pd.api.types.infer_dtype(labels)
+        if kind not in _DTYPES:
+            expected = "labels of one kind: texts, integers or booleans"
+            raise invalid("y", expected, f"Unknown label type: {kind}")
+        try:
+            labels = labels.astype(_DTYPES[kind])
+        except OverflowError:
+            raise invalid("y", "integers of at most 64 bits", max(labels, key=abs)) from None
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise invalid("y", "finite labels", "infinity")
     check_classification_targets(labels)
     return labels
-
-
-def _numbers(labels: NDArray[Any]) -> NDArray[Any]:
-    """Convert objects to booleans, integers or floats."""
-    truths = sum(isinstance(label, (bool, np.bool_)) for label in labels)
-    if truths == len(labels):
-        return labels.astype(bool)
-    if truths:
-        raise invalid("y", "labels of one kind", "truth values and numbers")
-    odd = [label for label in labels if not isinstance(label, numbers.Real)]
-    if odd:
-        raise invalid("y", "texts or whole numbers", f"Unknown label type: {odd[0]!r}")
-    whole = all(isinstance(label, numbers.Integral) for label in labels)
-    try:
-        return labels.astype(np.int64 if whole else np.float64)
-    except OverflowError:
-        raise invalid("y", "integers of at most 64 bits", max(labels, key=abs)) from None

@@ -73,10 +73,6 @@ class NotSaved:
 
     text: str
 
-    def __repr__(self) -> str:
-        """The text, marked."""
-        return f"NotSaved({self.text!r})"
-
 
 @saved
 @final

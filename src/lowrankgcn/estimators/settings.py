@@ -1,7 +1,9 @@
 """Presets of the estimator, and validation of its parameters.
 
->>> resolve("paper", "learning_rate", "auto"), resolve("paper", "learning_rate", 0.1)
-(0.2, 0.1)
+>>> import lowrankgcn as lg
+>>> settings = read_settings(lg.GCNClassifier(preset="paper", rank=7).get_params())
+>>> settings.learning_rate, settings.rank
+(0.2, 7)
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, final, get_args
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -17,11 +19,7 @@ from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.filters import Filter, as_filters
 
-__all__ = ["PRESETS", "Settings", "read_settings", "resolve"]
-
-Restarts = Literal["ensemble", "best"]
-Choice = Literal["average", "best"]
-DType = Literal["float32", "float64"]
+__all__ = ["PENALTY", "PRESETS", "Settings", "read_settings"]
 
 #: Values of "auto"; parameters that are not listed stay "auto". The settings of the paper are those
 #: of its appendix A4.3.
@@ -57,13 +55,6 @@ _STEPS = {"gd": 0.2, "adam": 0.02, "lbfgs": None}
 PENALTY = 0.4
 
 
-def resolve(preset: str, name: str, value: Any) -> Any:
-    """Return a parameter, with "auto" replaced by the value of a preset."""
-    if isinstance(value, str) and value == "auto":
-        return PRESETS[preset].get(name, "auto")
-    return value
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class Settings:
@@ -85,18 +76,17 @@ class Settings:
     dropout: float
     early_stopping: bool
     class_weight: Any
-    restarts: Restarts
-    selection: Choice
+    restarts: str
+    selection: str
     scaling: bool
     tol: float
-    dtype: DType
+    dtype: str
     device: str
     verbose: bool
-    penalise: Literal["first", "all"]
     chosen_optimizer: bool  # whether the user set the optimizer
 
 
-def read_settings(parameters: Mapping[str, Any]) -> Settings:
+def read_settings(given: Mapping[str, Any]) -> Settings:
     """Validate all parameters of the estimator.
 
     Raises
@@ -104,15 +94,14 @@ def read_settings(parameters: Mapping[str, Any]) -> Settings:
     ValueError
         If a parameter is invalid.
     """
-    given = dict(parameters)
     preset = choice(given["preset"], "preset", PRESETS)
 
     def get(name: str) -> Any:
-        return resolve(preset, name, given[name])
+        value = given[name]
+        return PRESETS[preset].get(name, "auto") if _is_auto(value) else value
 
     optimizer = choice(get("optimizer"), "optimizer", _OPTIMIZERS)
     rank, filter_spec, penalty = get("rank"), get("filter"), get("l2_penalty")
-    step = get("learning_rate")
     return Settings(
         graph=_graph(given["graph"]),
         architecture=choice(get("architecture"), "architecture", _ARCHITECTURES),
@@ -123,21 +112,20 @@ def read_settings(parameters: Mapping[str, Any]) -> Settings:
         hidden_widths=_widths(get("hidden_widths")),
         n_restarts=positive_int(get("n_restarts"), "n_restarts"),
         optimizer=optimizer,
-        learning_rate=_learning_rate(step, optimizer),
+        learning_rate=_learning_rate(get("learning_rate"), optimizer),
         max_iter=positive_int(get("max_iter"), "max_iter"),
         l2_penalty=None if _is_auto(penalty) else positive_float(penalty, "l2_penalty", zero=True),
         bias=_flag(get("bias"), "bias"),
         dropout=positive_float(given["dropout"], "dropout", zero=True, below=1.0),
         early_stopping=_flag(given["early_stopping"], "early_stopping"),
         class_weight=_class_weight(given["class_weight"]),
-        restarts=cast(Restarts, choice(given["restarts"], "restarts", get_args(Restarts))),
-        selection=cast(Choice, choice(given["selection"], "selection", get_args(Choice))),
+        restarts=choice(given["restarts"], "restarts", ("ensemble", "best")),
+        selection=choice(given["selection"], "selection", ("average", "best")),
         scaling=bool(PRESETS[preset]["scaling"]),
         tol=positive_float(given["tol"], "tol", maximum=0.1),
-        dtype=cast(DType, choice(given["dtype"], "dtype", get_args(DType))),
+        dtype=choice(given["dtype"], "dtype", ("float32", "float64")),
         device=_device(given["device"]),
         verbose=_flag(given["verbose"], "verbose"),
-        penalise="all" if PRESETS[preset]["scaling"] else "first",
         chosen_optimizer=not _is_auto(given["optimizer"]),
     )
 

@@ -27,21 +27,24 @@ the variance is low near labelled ones, and avoids outliers, which reduce no oth
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid, node_index, positive_int
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import Graph
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import eigenpairs
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["embedding", "greedy_rows", "suggest", "uncertainty"]
 
-FloatArray = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _RANK = 30
@@ -131,7 +134,7 @@ def greedy_rows(
     candidates: Any,
     k: int,
     *,
-    parts: tuple[Index, ...] = (),
+    parts: Sequence[NDArray[np.bool_]] = (),
     keys: NDArray[Any] | None = None,
 ) -> Index:
     """Choose `k` of the candidates greedily.
@@ -143,37 +146,31 @@ def greedy_rows(
         Uncertainties.
     labelled, candidates : int arrays
     k : int
-    parts : tuple of int arrays
-        Sets of rows; one row of each is chosen first.
+    parts : sequence of (n,) bool arrays
+        Disjoint sets of rows; one row of each is chosen first.
     keys : (n,) array, optional
         Equal keys mark duplicate rows.
     """
     labelled = np.asarray(labelled, np.intp)
     keys = np.arange(len(Phi)) if keys is None else keys
-    spread = _Spread(Phi, weights, labelled)
+    posterior = _Posterior(Phi, weights, labelled)
     free = np.zeros(len(Phi), bool)
     free[candidates] = True
     fresh = free & ~np.isin(keys, keys[labelled])
+    regions = [part for part in parts if (part & free).any()]
     chosen: list[int] = []
-    waiting = list(parts)
-    while len(chosen) < k:
-        inside = np.ones(len(Phi), bool)
-        while waiting:
-            part = np.zeros(len(Phi), bool)
-            part[waiting.pop(0)] = True
-            if (part & free).any():
-                inside = part
-                break
-        row = spread.best(inside & (fresh if (inside & fresh).any() else free))
+    for region in islice(chain(regions, repeat(np.ones(len(Phi), bool))), k):
+        best = region & fresh
+        row = posterior.best(best if best.any() else region & free)
         chosen.append(row)
         free[row] = False
         fresh &= keys != keys[row]
-        spread.add(row)
+        posterior.add(row)
     return np.array(chosen, np.intp)
 
 
-class _Spread:
-    """ΦΣ, variances and gains, updated in O(n r) for each label."""
+class _Posterior:
+    """ΦΣ, variances and reductions of variance, updated in O(n r) for each label."""
 
     def __init__(self, Phi: FloatArray, uncertain: FloatArray, labelled: Index) -> None:
         rank = Phi.shape[1]
@@ -184,12 +181,12 @@ class _Spread:
         unknown = self._variance / np.maximum(np.einsum("ij,ij->i", Phi, Phi), _TINY)
         self._weights = 1.0 - (1.0 - uncertain) * (1.0 - _DOUBT * unknown)
         self._M = (Phi * self._weights[:, None]).T @ Phi
-        self._told = np.einsum("ij,ij->i", self._T @ self._M, self._T)
+        self._reduction = np.einsum("ij,ij->i", self._T @ self._M, self._T)
 
     def best(self, allowed: NDArray[np.bool_]) -> int:
         """Return the first row of largest gain."""
         rows = np.flatnonzero(allowed)
-        scores = self._weights[rows] * self._told[rows] / (_NOISE + self._variance[rows])
+        scores = self._weights[rows] * self._reduction[rows] / (_NOISE + self._variance[rows])
         return int(rows[scores.argmax()])
 
     def add(self, row: int) -> None:
@@ -198,8 +195,8 @@ class _Spread:
         shared = self._Phi @ v
         step = shared / (_NOISE + self._variance[row])
         Mv = self._M @ v
-        self._told += step * (step * float(v @ Mv) - 2.0 * (self._T @ Mv))
-        np.maximum(self._told, 0.0, out=self._told)
+        self._reduction += step * (step * float(v @ Mv) - 2.0 * (self._T @ Mv))
+        np.maximum(self._reduction, 0.0, out=self._reduction)
         self._variance = np.maximum(self._variance - step * shared, 0.0)
         self._T -= np.outer(step, v)
 
@@ -223,23 +220,18 @@ def _pairs(laplacian: Laplacian, pairs: Eigenpairs | None) -> Eigenpairs:
         return eigenpairs(laplacian, min(_RANK, laplacian.n), random_state=0)
 
 
-def _unlabelled_parts(graph: Graph, labelled: Index) -> tuple[Index, ...]:
-    """Return the components without a label that are large enough, largest first."""
+def _unlabelled_parts(graph: Graph, labelled: Index) -> list[NDArray[np.bool_]]:
+    """Return masks of the components without a label that are large enough, largest first."""
     sizes = np.bincount(graph.components, minlength=graph.n_components)
     worth = sizes >= max(2.0, _LEAST_PART * graph.n_nodes)
     worth[graph.components[labelled]] = False
     order = np.argsort(-sizes, kind="stable")
-    return tuple(np.flatnonzero(graph.components == part) for part in order if worth[part])
+    return [graph.components == part for part in order if worth[part]]
 
 
 def _keys(graph: Graph, Phi: FloatArray) -> NDArray[np.uint64]:
     """Return keys that are equal for rows with the same hyperedges, points or embedding."""
     rows: Any = Phi if graph.node_data is None else graph.node_data
-    factors = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
-    keys = np.zeros(len(rows), np.uint64)
-    for column, factor in zip(rows.T, factors, strict=True):
-        # Sums modulo 2⁶⁴ of the bits; adding 0.0 unifies the two zeros.
-        whole = column.dtype.kind in "iu"
-        bits = column.astype(np.uint64) if whole else (column + 0.0).astype(np.float64).view("u8")
-        keys += (bits ^ (bits >> np.uint64(32))) * factor
+    frame = pd.DataFrame(rows + 0)  # adding zero unifies the two zeros
+    keys: NDArray[np.uint64] = pd.util.hash_pandas_object(frame, index=False).to_numpy()
     return keys

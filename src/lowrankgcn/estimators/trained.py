@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -26,8 +26,6 @@ from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.training import Features, SpectralLayer, StoredNodes, TrainingRecord
 
 __all__ = ["TrainedNetwork", "restarts_in_use"]
-
-Restarts = Literal["ensemble", "best"]
 
 # Rows per thread; gathering rows of features is faster in large chunks.
 _ROWS = 65536
@@ -159,7 +157,7 @@ def _like(array: NDArray[Any], tensor: Tensor) -> Tensor:
     return torch.as_tensor(array).to(tensor)
 
 
-def restarts_in_use(record: TrainingRecord, restarts: Restarts) -> NDArray[np.intp]:
+def restarts_in_use(record: TrainingRecord, restarts: str) -> NDArray[np.intp]:
     """Return the restarts in use: the best one, or all that did not diverge."""
     if restarts == "best" or record.diverged.all():
         return np.array([record.best])

@@ -147,7 +147,7 @@ class TrainingTask:
             "learning_rate": None if convex else settings.learning_rate,
             "max_iter": min(settings.max_iter, _CONVEX_STEPS) if convex else settings.max_iter,
             "l2_penalty": penalty,
-            "decay": settings.penalise,
+            "decay": "all" if settings.scaling else "first",
             "sample_weight": self.sample_weight,
             "class_weight": self._class_weight(),
         }
