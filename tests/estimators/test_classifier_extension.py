@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.extending import divided_difference
+from lowrankgcn.estimators.model import divided_difference
 
 CARS = lg.datasets.load_cars("buying", as_frame=True)
 

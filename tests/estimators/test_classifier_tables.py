@@ -55,7 +55,7 @@ def test_an_identifier_is_no_feature() -> None:
 def test_missing_numbers_need_a_hypergraph() -> None:
     X, _, y = clusters()
     X[3, 1] = np.nan
-    for given, where in ((X, "NaN in some"), (pd.DataFrame(X), "NaN in column 1")):
+    for given, where in ((X, "NaN in column 1"), (pd.DataFrame(X), "NaN in column 1")):
         with pytest.raises(ValueError, match=f"^X: .*graph='hypergraph'.* got {where}"):
             quick().fit(given, y)
         assert quick(graph="hypergraph").fit(given, y).predict(given).shape == (90,)

@@ -16,8 +16,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.attribution import attribute
-from lowrankgcn.estimators.extended import ExtendedLayer, ExtendedNetwork, mean_softmax
+from lowrankgcn.estimators.extended import (
+    ExtendedLayer,
+    ExtendedNetwork,
+    attribute,
+    mean_softmax,
+)
 from tests import strategies
 from tests.explanation_problems import QUICK, labelled_cars, parts
 from tests.reference import spectrum

@@ -18,7 +18,7 @@ from lowrankgcn.distributed.survey import Spread, survey
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.graph_choice import bandwidth_of, bandwidth_rows
 from lowrankgcn.estimators.inputs import PointInputs, point_units
-from lowrankgcn.estimators.rows import check_new_rows, check_size
+from lowrankgcn.estimators.rows import check_rows, check_size
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs.cells import Name
 from lowrankgcn.graphs.cross.gaussian import misfit_rows
@@ -60,7 +60,7 @@ class PointReader:
         """Rows of a block as numbers, shape (n_b, d); ValueError if some are missing."""
         if not len(block):
             return np.zeros((0, self.estimator.n_features_in_))
-        points: FloatArray = check_new_rows(self.estimator, block, "points")
+        points: FloatArray = check_rows(self.estimator, block, "points")
         return points
 
     def columns(self, block: Any, names: tuple[Name, ...]) -> dict[Name, FloatArray]:

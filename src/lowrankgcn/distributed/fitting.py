@@ -51,7 +51,7 @@ from lowrankgcn.estimators.proposals import (
     filter_choices,
     list_candidates,
 )
-from lowrankgcn.estimators.rows import has_categories
+from lowrankgcn.estimators.rows import first_category
 from lowrankgcn.estimators.selection import Selection
 from lowrankgcn.estimators.settings import Settings, read_settings
 from lowrankgcn.estimators.training_task import TrainingTask
@@ -127,7 +127,8 @@ def _lengths(X: Any) -> tuple[int, ...]:
 
 def _is_table(empty: Any, settings: Settings) -> bool:
     """Whether rows are joined by the values that they share."""
-    categories = has_categories(empty) or getattr(empty, "dtype", None) == np.dtype(object)
+    texts = first_category(empty) is not None
+    categories = texts or getattr(empty, "dtype", None) == np.dtype(object)
     return settings.graph == "hypergraph" or (settings.graph == "auto" and categories)
 
 

@@ -40,12 +40,11 @@ from lowrankgcn.distributed.point_vectors import FittedPoints, PointPairs, Point
 from lowrankgcn.distributed.signs import rule_signs
 from lowrankgcn.estimators.candidates import overlap_signs
 from lowrankgcn.estimators.classifier import GCNClassifier
-from lowrankgcn.estimators.extending import ExtendedVectors, extend
 from lowrankgcn.estimators.fitting import without_rounding
 from lowrankgcn.estimators.graph_choice import fast_sum_is_cheaper
 from lowrankgcn.estimators.inputs import PointInputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.model import ExtendedVectors, Model, extend
 from lowrankgcn.estimators.proposals import rank_for, suppress_rank_warnings
 from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.estimators.settings import Settings

@@ -21,7 +21,7 @@ from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.labels import lazy_labels, lazy_rows_at
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.rows import Kind, check_new_rows
+from lowrankgcn.estimators.rows import Kind, check_rows
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["chosen_classes", "distributions", "lazy_array", "predict", "predict_proba", "score"]
@@ -69,7 +69,7 @@ def distributions(block: Any, model: Model, reader: GCNClassifier, kind: Kind) -
     """Class distributions of the rows of a block, shape (q, C)."""
     if not len(block):
         return np.zeros((0, model.n_classes))
-    return model.distributions(check_new_rows(reader, block, kind))[0]
+    return model.distributions(check_rows(reader, block, kind))[0]
 
 
 def chosen_classes(shares: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:

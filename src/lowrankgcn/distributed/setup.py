@@ -36,11 +36,10 @@ from lowrankgcn.distributed.standin import (
 )
 from lowrankgcn.distributed.vectors import TableVectors
 from lowrankgcn.estimators.candidates import overlap_signs
-from lowrankgcn.estimators.extending import ExtendedVectors, extend
 from lowrankgcn.estimators.fitting import without_rounding
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.model import ExtendedVectors, Model, extend
 from lowrankgcn.estimators.proposals import rank_for, suppress_rank_warnings
 from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.estimators.settings import Settings

@@ -6,11 +6,11 @@
 ``graph_choice``                                  chooses and builds the graph
 ``proposals``, ``candidates``                     list the networks to train, and scale them
 ``selection``, ``training_task``, ``trained``     compare and train networks
-``extended``, ``extending``, ``model``            classify new rows
+``extended``, ``model``                           classify new rows
 ``fitting``, ``classifier``                       run all steps behind :class:`GCNClassifier`
 ``validation``                                    estimates the accuracy
 ``inspection``                                    adds ``explain`` and ``suggest`` to the classifier
-``evidence``, ``attribution``, ``contributions``  data and formulas of explanations
+``evidence``, ``contributions``                   data and formulas of explanations
 ``explaining``, ``explanation``                   compute and print explanations
 ``suggestion``, ``cold_start``                    choose rows to label
 ``persistence``                                   saves and loads classifiers

@@ -17,16 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.fitting import Fitted, fit
+from lowrankgcn.estimators.fitting import Fitted, fit, read_data
 from lowrankgcn.estimators.inspection import InspectionMixin
-from lowrankgcn.estimators.labels import Labels, known_labels, read_labels
-from lowrankgcn.estimators.rows import Kind, check_new_rows, read_rows
-from lowrankgcn.estimators.settings import read_settings
+from lowrankgcn.estimators.labels import Labels, known_labels
+from lowrankgcn.estimators.rows import Kind, check_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 
 __all__ = ["GCNClassifier"]
@@ -234,11 +232,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         if (lazy := distributed_module(X, y, sample_weight)) is not None:
             lazy.fit(self, X, y, sample_weight)
             return self
-        settings = read_settings(self.get_params(deep=False))
-        rows = read_rows(self, X, settings.graph)
-        labels = read_labels(y)
-        if labels.n_rows != rows.n_rows:
-            raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
+        rows, labels, settings, seed = read_data(self, X, y)
         weights = None
         if sample_weight is not None:
             weights = finite_array(sample_weight, "sample_weight", ndim=1)
@@ -248,7 +242,6 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
             if not weights[labels.index].any():
                 expected = "a weight > 0 of some labelled row"
                 raise invalid("sample_weight", expected, "zero weights only")
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fitted = fit(rows, labels, settings, weights, seed)
         self._keep(labels, fitted, rows.later, int(fitted.unplaced.sum()))
         return self
@@ -297,7 +290,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         if (lazy := distributed_module(X)) is not None:
             distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
             return distributions
-        data = check_new_rows(self, X, self._kind)
+        data = check_rows(self, X, self._kind)
         if self._model is None:
             expected = "the fitted rows: see label_distributions_"
             raise invalid("X", expected, "further rows of a graph that is not made of X")

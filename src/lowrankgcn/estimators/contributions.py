@@ -12,10 +12,9 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn.estimators.attribution import Attribution
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import Contribution
-from lowrankgcn.estimators.extended import ExtendedNetwork
+from lowrankgcn.estimators.extended import Attribution, ExtendedNetwork
 from lowrankgcn.estimators.inputs import GivenInputs, TableInputs
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.graphs import TableEncoder

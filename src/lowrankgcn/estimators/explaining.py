@@ -10,7 +10,7 @@ their shares ω and restarts t, a mean of log-odds. The parts add up to the marg
 
 *By values.* The networks depend on a row through its hyperedges and features only. The extended
 vectors are v(x) = Σ_j a_j(x) B_j over the hyperedges j of the row, every network is affine in v(x)
-and the features once its activations are held (:mod:`lowrankgcn.estimators.attribution`), so that
+and the features once its activations are held (:mod:`lowrankgcn.estimators.extended`), so that
 
 .. math:: m(x) = \text{baseline} + \sum_{\text{columns } p}\Big( \sum_{j \in p}
           (a_j(x) - \bar a_j)\, B_j^T V + \sum_{k \in p} f_k(x) F_k \Big).
@@ -39,7 +39,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import choice, invalid
-from lowrankgcn.estimators.attribution import attribute
 from lowrankgcn.estimators.contributions import (
     hyperedge_contributions,
     row_contributions,
@@ -47,6 +46,7 @@ from lowrankgcn.estimators.contributions import (
 )
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import By, ExplainedRow, Explanation
+from lowrankgcn.estimators.extended import attribute
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.graphs.cross.sparse import TableCross
 

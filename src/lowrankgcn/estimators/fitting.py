@@ -10,21 +10,21 @@ from typing import Any, final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.candidates import Prepared, orient, prepare
 from lowrankgcn.estimators.evidence import Evidence, collect_evidence
-from lowrankgcn.estimators.extending import build_model
 from lowrankgcn.estimators.features import TableFeatures
 from lowrankgcn.estimators.graph_choice import point_graph
 from lowrankgcn.estimators.inputs import GivenInputs, Inputs, PointInputs, TableInputs
-from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.labels import Labels, read_labels
+from lowrankgcn.estimators.model import Model, build_model
 from lowrankgcn.estimators.proposals import Proposals, propose
-from lowrankgcn.estimators.rows import Rows
+from lowrankgcn.estimators.rows import Rows, read_rows
 from lowrankgcn.estimators.selection import Selection
-from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.estimators.settings import Settings, read_settings
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.estimators.training_task import TrainingTask
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
@@ -33,7 +33,7 @@ from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import Features, TensorFeatures, limit_threads
 
-__all__ = ["Clock", "Fitted", "fit", "predict_without", "read", "set_up", "without_rounding"]
+__all__ = ["Clock", "Fitted", "fit", "predict_without", "read", "read_data", "set_up"]
 
 _WORK_OF_A_ROW = 1000
 _ORTHOGONAL = 1e-8
@@ -185,6 +185,16 @@ class Clock:
         now = time.perf_counter()
         self.seconds[step] = now - self._last
         self._last = now
+
+
+def read_data(estimator: Any, X: Any, y: Any) -> tuple[Rows, Labels, Settings, int]:
+    """Validate the parameters of an estimator and its data, and draw a seed."""
+    settings = read_settings(estimator.get_params(deep=False))
+    rows, labels = read_rows(estimator, X, settings.graph), read_labels(y)
+    if labels.n_rows != rows.n_rows:
+        raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
+    seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
+    return rows, labels, settings, seed
 
 
 def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Features | None, Graph]:

@@ -12,7 +12,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.explaining import explain
 from lowrankgcn.estimators.explanation import Explanation
-from lowrankgcn.estimators.rows import check_new_rows
+from lowrankgcn.estimators.rows import check_rows
 from lowrankgcn.estimators.suggestion import suggest
 
 __all__ = ["InspectionMixin"]
@@ -72,7 +72,7 @@ class InspectionMixin:
         check_is_fitted(self)
         if distributed_module(X):
             raise invalid("X", "rows in memory: take a few with .compute()", "a Dask collection")
-        data = check_new_rows(self, X, self._kind)
+        data = check_rows(self, X, self._kind)
         if self._model is None:
             raise invalid("X", "a graph that new rows can join", "a graph without rows")
         if self._evidence is None:

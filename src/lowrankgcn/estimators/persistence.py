@@ -34,6 +34,7 @@ from lowrankgcn._codec import MAY_BE_INFINITE, Arrays, decode, encode, saved
 from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
 from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.estimators.labels import read_labels
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.estimators.selection import Selection
@@ -147,15 +148,12 @@ class SavedClassifier:
             self.evidence.check(self.model)
 
     def _check_rows(self) -> None:
-        shares, unplaced = self.label_distributions, self.unplaced
-        if shares is None or unplaced is None:
-            if shares is not None or unplaced is not None:
-                raise invalid("label_distributions and unplaced", "both or neither", "one")
-            return
-        expect_shape(shares, "label_distributions", None, len(self.classes))
-        expect_shape(unplaced, "unplaced", len(shares))
-        if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
-            raise invalid("label_distributions", "distributions", "other numbers")
+        if (shares := self.label_distributions) is not None:
+            expect_shape(shares, "label_distributions", None, len(self.classes))
+            if self.unplaced is None or self.unplaced.shape != (len(shares),):
+                raise invalid("unplaced", f"{len(shares)} booleans", "others")
+            if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
+                raise invalid("label_distributions", "distributions", "other numbers")
 
 
 def save(
@@ -361,15 +359,12 @@ def _savable(value: Any) -> Any:
 
 
 def _check_classes(classes: NDArray[Any]) -> None:
-    values = classes.tolist()
-    plain = (bool, int, float, str)
-    if classes.ndim != 1 or not all(
-        type(value) in plain and value == value and value not in (np.inf, -np.inf)
-        for value in values
-    ):
-        raise invalid("classes_", "texts or finite numbers, to be saved", repr(values)[:100])
-    if len(values) < 2 or len(set(values)) < len(values):
-        raise invalid("classes_", "two or more distinct classes", repr(values)[:100])
+    try:
+        distinct = read_labels(classes).n_classes
+    except ValueError as error:
+        raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
+    if distinct < len(classes):
+        raise invalid("classes_", "distinct classes", repr(classes.tolist())[:100])
 
 
 def _restored(parts: SavedClassifier) -> GCNClassifier:

@@ -15,7 +15,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cells import column_kind
 
-__all__ = ["Rows", "check_new_rows", "check_size", "read_rows"]
+__all__ = ["Rows", "check_rows", "check_size", "first_category", "read_rows"]
 
 # Sums and differences within a column must not overflow.
 _LARGEST = 1e295
@@ -54,13 +54,8 @@ def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
             raise invalid("X", "features, as graph is given too", repr(X))
         return Rows("graph", X, X.n_nodes, _rows_of_graph(estimator, X))
     kind = _kind(X, graph)
-    data = _validated(estimator, X, kind, reset=True)
+    data = check_rows(estimator, X, kind, reset=True)
     return Rows(kind, data, data.shape[0], kind)
-
-
-def check_new_rows(estimator: Any, X: Any, kind: Kind) -> Any:
-    """Validate rows for prediction."""
-    return _validated(estimator, X, kind, reset=False)
 
 
 def _kind(X: Any, graph: str | Graph) -> Kind:
@@ -69,7 +64,7 @@ def _kind(X: Any, graph: str | Graph) -> Kind:
     if graph == "hypergraph":
         return "incidence" if sp.issparse(X) else "table"
     may_be_table = isinstance(graph, Graph) or graph == "auto"
-    return "table" if may_be_table and has_categories(X) else "points"
+    return "table" if may_be_table and first_category(X) is not None else "points"
 
 
 def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
@@ -83,38 +78,33 @@ def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
     return graph.row_kind
 
 
-def has_categories(X: Any) -> bool:
-    """Return whether X has a column of texts, categories or booleans."""
+def first_category(X: Any) -> str | None:
+    """Describe the first column of texts, categories or booleans; None if there is none."""
     if isinstance(X, pd.DataFrame):
-        return any(column_kind(dtype) != "number" for dtype in X.dtypes)
+        others = X.dtypes[[column_kind(dtype) != "number" for dtype in X.dtypes]]
+        return f"column {others.index[0]!r} of dtype {others.iloc[0]}" if len(others) else None
     if sp.issparse(X) or not hasattr(X, "__len__"):
-        return False
+        return None
     try:
         array = np.asarray(X)
     except ValueError:  # ragged; the validation below raises
-        return False
-    if array.dtype.kind in "USb":
-        return True
-    return array.dtype.kind == "O" and any(isinstance(cell, str) for cell in array.ravel())
+        return None
+    cells = array.ravel() if array.dtype.kind == "O" else ()
+    texts = array.dtype.kind in "USb" or any(isinstance(cell, str) for cell in cells)
+    return "texts" if texts else None
 
 
-def _first_category(X: Any) -> str:
-    if not isinstance(X, pd.DataFrame):
-        return "texts"
-    name, dtype = next(item for item in X.dtypes.items() if column_kind(item[1]) != "number")
-    return f"column {name!r} of dtype {dtype}"
-
-
-def _validated(estimator: Any, X: Any, kind: Kind, *, reset: bool) -> Any:
+def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:
+    """Validate rows of one kind; `reset` sets the column attributes of the estimator."""
     fewest = 2 if reset else 1
     if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
         name = X.columns[X.columns.duplicated()][0]
         raise invalid("X", "columns of different names", f"several named {name!r}")
     if kind != "table":
         if kind == "points":
-            if has_categories(X):
+            if (category := first_category(X)) is not None:
                 expected = "numbers only (graph='hypergraph' supports categories)"
-                raise invalid("X", expected, _first_category(X))
+                raise invalid("X", expected, category)
             X = _without_sparse_columns(X)
             _check_present(X)
         # C order, so that sums do not depend on the memory order of a frame.
@@ -158,15 +148,11 @@ def _without_sparse_columns(X: Any) -> Any:
 
 def _check_present(X: Any) -> None:
     """Raise for missing numbers, with the graph that supports them."""
-    if isinstance(X, pd.DataFrame):
-        missing = X.isna().any()
-        where = f" in column {missing.idxmax()!r}" if missing.any() else ""
-    else:
-        array = X if isinstance(X, np.ndarray) and X.dtype.kind == "f" else None
-        where = " in some" if array is not None and np.isnan(array).any() else ""
-    if where:
+    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2:
+        X = pd.DataFrame(X)
+    if isinstance(X, pd.DataFrame) and (missing := X.isna().any()).any():
         expected = "numbers in all cells (graph='hypergraph' supports missing cells)"
-        raise invalid("X", expected, f"NaN{where}")
+        raise invalid("X", expected, f"NaN in column {missing.idxmax()!r}")
 
 
 def _as_table(X: Any) -> Any:

@@ -20,16 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from lowrankgcn._progress import mute_progress
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.estimators.classifier import GCNClassifier
-from lowrankgcn.estimators.fitting import predict_without, set_up
-from lowrankgcn.estimators.labels import Labels, read_labels
-from lowrankgcn.estimators.rows import read_rows
+from lowrankgcn.estimators.fitting import predict_without, read_data, set_up
+from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.selection import FOLDS, REPEATS, stratified_folds
-from lowrankgcn.estimators.settings import read_settings
 
 __all__ = ["Validation", "estimate_accuracy", "wilson_interval"]
 
@@ -132,11 +129,7 @@ def estimate_accuracy(
         raise invalid("classifier", "a GCNClassifier", type(classifier).__name__)
     begin = time.perf_counter()
     scratch = clone(classifier)
-    settings = read_settings(scratch.get_params(deep=False))
-    rows, labels = read_rows(scratch, X, settings.graph), read_labels(y)
-    if labels.n_rows != rows.n_rows:
-        raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
-    seed = int(check_random_state(scratch.random_state).randint(2**31 - 1))
+    rows, labels, settings, seed = read_data(scratch, X, y)
     if n_repeats is None:
         n_repeats = REPEATS if len(labels.index) <= _FEW_LABELS else 1
     folds = stratified_folds(
