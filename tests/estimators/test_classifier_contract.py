@@ -115,7 +115,7 @@ def test_predictions_agree_with_one_another(blobs: Any) -> None:
     assert classifier.score(X, truth) > 0.95
 
 
-def test_two_classes_have_one_decision(blobs: Any) -> None:
+def test_decision_function_of_two_classes(blobs: Any) -> None:
     X, truth, y = blobs
     two = truth < 2
     classifier = quick().fit(X[two], y[two])
@@ -154,7 +154,7 @@ def test_grid_search_and_cross_validation(blobs: Any) -> None:
     assert cross_val_score(classifier, X, truth, cv=3, scoring="neg_log_loss").shape == (3,)
 
 
-def test_frames_have_names(blobs: Any) -> None:
+def test_feature_names_of_frames(blobs: Any) -> None:
     X, _, y = blobs
     classifier = quick().fit(named(X), pd.Series(y, name="class"))
     assert classifier.feature_names_in_.tolist() == ["length", "width"]
@@ -168,7 +168,7 @@ def test_frames_have_names(blobs: Any) -> None:
     )
 
 
-def test_tables_have_names_too() -> None:
+def test_feature_names_of_tables() -> None:
     table = pd.DataFrame({"colour": ["red", "blue"] * 10, "size": np.arange(20.0)})
     y = np.where(np.arange(20) % 2, "cold", "warm").astype(object)
     y[6:] = None
@@ -214,14 +214,14 @@ def test_one_seed_gives_the_same_result(blobs: Any) -> None:
     assert (first.label_distributions_ != other.label_distributions_).any()
 
 
-def test_a_random_state_moves_on(blobs: Any) -> None:
+def test_random_state_instance_advances(blobs: Any) -> None:
     X, _, y = blobs
     state = np.random.RandomState(0)
     first, second = (quick(random_state=state).fit(X, y) for _ in range(2))
     assert (first.label_distributions_ != second.label_distributions_).any()
 
 
-def test_global_random_numbers_are_left_alone(blobs: Any) -> None:
+def test_global_random_state_is_unchanged(blobs: Any) -> None:
     import torch
 
     X, _, y = blobs
@@ -240,7 +240,7 @@ def test_input_is_not_changed(blobs: Any) -> None:
     pd.testing.assert_series_equal(labels, kept[1])
 
 
-def test_fitting_again_forgets_the_first_time(blobs: Any) -> None:
+def test_refitting_discards_the_first_fit(blobs: Any) -> None:
     X, _, y = blobs
     classifier = quick().fit(named(X), y)
     classifier.fit(X[:, :1], np.where(y == 2, -1, y))
@@ -249,7 +249,7 @@ def test_fitting_again_forgets_the_first_time(blobs: Any) -> None:
     assert classifier.predict_proba(X[:, :1]).shape == (len(X), 2)
 
 
-def test_rows_are_predicted_one_by_one(blobs: Any) -> None:
+def test_predictions_are_independent_of_other_rows(blobs: Any) -> None:
     X, _, y = blobs
     classifier = quick().fit(X, y)
     together = classifier.predict_proba(X)
@@ -257,7 +257,7 @@ def test_rows_are_predicted_one_by_one(blobs: Any) -> None:
     np.testing.assert_allclose(alone, together[::9], rtol=1e-9)
 
 
-def test_rows_almost_without_weight_do_not_count(blobs: Any) -> None:
+def test_rows_of_tiny_weight_have_no_effect(blobs: Any) -> None:
     X, truth, y = blobs
     labelled = np.flatnonzero(y >= 0)
     wrong = labelled[np.argsort(y[labelled], kind="stable")][::2]  # two of four in every class
@@ -268,7 +268,7 @@ def test_rows_almost_without_weight_do_not_count(blobs: Any) -> None:
     assert (classifier.fit(X, spoilt, weights).transduction_ == truth).mean() > 0.9
 
 
-def test_two_fits_at_once_give_the_results_of_two_in_turn(blobs: Any) -> None:
+def test_concurrent_fits_equal_sequential_fits(blobs: Any) -> None:
     X, _, y = blobs
     seeds = (0, 1)
     in_turn = [quick(random_state=seed).fit(X, y) for seed in seeds]

@@ -36,6 +36,6 @@ def test_constant_rows_converge(table: Any) -> None:
 
 
 @pytest.mark.parametrize(("architecture", "step"), [("low-rank", 1e-6), ("reduced", 1e-4)])
-def test_steps_too_small(architecture: str, step: float) -> None:
+def test_too_small_learning_rate_warns(architecture: str, step: float) -> None:
     with pytest.warns(ConvergenceWarning, match=r"has not converged.*raise max_iter"):
         fit(architecture=architecture, filter="heat", max_iter=60, learning_rate=step)

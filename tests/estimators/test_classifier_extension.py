@@ -75,7 +75,7 @@ def test_rows_of_unknown_values_are_uniform_with_a_warning() -> None:
 
 
 @pytest.mark.parametrize("graph", ["knn", "gaussian"])
-def test_fitted_points_come_back_where_eigenvalues_reach_one(graph: str) -> None:
+def test_fitted_points_with_eigenvalues_near_one(graph: str) -> None:
     """A hundred points have 30 eigenvalues up to 1.02, where u(x) is known from no neighbour."""
     iris = load_iris()
     rows = np.flatnonzero(np.arange(150) % 50 < 33)

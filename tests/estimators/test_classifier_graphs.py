@@ -135,7 +135,7 @@ def test_smoothers() -> None:
         assert accuracy(classifier) > 0.8, smoother
 
 
-def test_the_papers_settings() -> None:
+def test_paper_preset() -> None:
     classifier = GCNClassifier(preset="paper", random_state=0, max_iter=100, bandwidth=3.0)
     classifier.fit(POINTS, LABELS)
     (row,) = classifier.selection_
@@ -198,7 +198,7 @@ ISLAND_LABELS[[0, 1, 2]], ISLAND_LABELS[[20, 21, 22]], ISLAND_LABELS[48] = 0, 1,
 
 
 @pytest.mark.parametrize("architecture", ["auto", "full", "reduced"])
-def test_parts_without_a_label_are_uniform(architecture: str) -> None:
+def test_unlabelled_components_are_uniform(architecture: str) -> None:
     classifier = quick(architecture=architecture, graph="gaussian", bandwidth=2.0)
     message = "9 of 50 rows belong to parts of the graph without any label"
     with pytest.warns(UnlabelledComponentWarning, match=message) as caught:
@@ -213,7 +213,7 @@ def test_parts_without_a_label_are_uniform(architecture: str) -> None:
     assert right.mean() > (0.6 if architecture == "reduced" else 0.95)
 
 
-def test_new_rows_far_from_everything_are_uniform() -> None:
+def test_distant_new_rows_are_uniform() -> None:
     classifier = quick(graph="gaussian", bandwidth=2.0)
     with pytest.warns(UnlabelledComponentWarning):
         classifier.fit(ISLANDS, ISLAND_LABELS)
@@ -225,7 +225,7 @@ def test_new_rows_far_from_everything_are_uniform() -> None:
     np.testing.assert_array_equal(shares[1:], 0.5)
 
 
-def test_rows_of_a_table_that_share_nothing() -> None:
+def test_table_rows_without_shared_values() -> None:
     table = pd.DataFrame({"a": ["x"] * 10 + ["y"] * 10 + [None] * 2, "b": [None] * 22})
     y = np.full(22, -1)
     y[[0, 1, 10, 11]] = [0, 0, 1, 1]
@@ -304,7 +304,7 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr() == ("", "")
 
 
-def test_class_weights_move_the_border() -> None:
+def test_class_weights_move_the_decision_boundary() -> None:
     X = np.random.default_rng(0).normal(size=(80, 2)) + np.repeat([[0.0], [1.5]], 40, axis=0)
     y = np.where(np.arange(80) % 2, np.repeat([0, 1], 40), -1)
     counts = [

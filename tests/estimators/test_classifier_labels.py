@@ -85,7 +85,7 @@ WAYS: dict[str, tuple[Any, list[Any], list[Any]]] = {
 }
 
 
-def test_ways_to_write_labels() -> None:
+def test_accepted_label_formats() -> None:
     for name, (y, classes, rows) in WAYS.items():
         labels = read_labels(y)
         assert labels.classes.tolist() == classes, name
@@ -161,7 +161,7 @@ def test_decimals_are_not_classes() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", "", None]), min_size=2, max_size=12))
-def test_codes_lead_back_to_the_labels(y: list[Any]) -> None:
+def test_codes_reproduce_the_labels(y: list[Any]) -> None:
     known = [label for label in y if label]
     if len(set(known)) < 2:
         with pytest.raises(ValueError, match=r"^y: "):

@@ -40,7 +40,7 @@ def test_numbers_whose_sums_overflow() -> None:
         quick().fit(X / np.abs(X).max() * 1.7e308, y)
 
 
-def test_an_identifier_is_no_feature() -> None:
+def test_identifier_columns_are_not_features() -> None:
     X, truth, y = clusters()
     table = pd.DataFrame({"name": [f"row {i}" for i in range(90)], "x": X[:, 0], "y": X[:, 1]})
     table["group"] = np.array(["a", "b", "b"])[truth]

@@ -24,7 +24,7 @@ def quick(**options: object) -> lg.GCNClassifier:
     return lg.GCNClassifier(max_iter=30, random_state=0, **options)
 
 
-def test_same_as_hiding_labels_by_hand(spiral: tuple[np.ndarray, np.ndarray]) -> None:
+def test_equals_manual_cross_validation(spiral: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = spiral
     classifier = quick(architecture="reduced")
     validation = estimate_accuracy(classifier, X, y, n_folds=3, n_repeats=1)
@@ -68,7 +68,7 @@ def test_small_classes() -> None:
     assert set(validation.recalls) == {"a", "b"}
 
 
-def test_nothing_to_hide() -> None:
+def test_no_class_with_two_labels() -> None:
     X = np.random.default_rng(0).random((10, 2))
     y = np.r_[0, 1, np.full(8, -1)]
     with pytest.raises(ValueError, match="a class with two labels"):

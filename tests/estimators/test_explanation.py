@@ -32,7 +32,7 @@ def spiral() -> tuple[lg.GCNClassifier, np.ndarray]:
 # --- exactness --------------------------------------------------------------------------------
 
 
-def test_the_buying_price_is_why_a_car_has_its_buying_price(cars: Any) -> None:
+def test_the_target_column_has_the_largest_contribution(cars: Any) -> None:
     classifier, rows = cars
     explanation = classifier.explain(rows)
     first = [row.contributions[0] for row in explanation]
@@ -44,7 +44,7 @@ def test_the_buying_price_is_why_a_car_has_its_buying_price(cars: Any) -> None:
     )
 
 
-def test_a_changed_value_changes_the_class_that_it_pulled_to(cars: Any) -> None:
+def test_changing_a_contributing_value_changes_the_class(cars: Any) -> None:
     classifier, rows = cars
     row = rows.iloc[[0]].copy()
     before = classifier.explain(row)[0]
@@ -56,7 +56,7 @@ def test_a_changed_value_changes_the_class_that_it_pulled_to(cars: Any) -> None:
     assert before.contributions[0].value == "vhigh" and after.contributions[0].value == "low"
 
 
-def test_labelled_rows_pull_to_their_own_class(spiral: Any) -> None:
+def test_labelled_rows_contribute_to_their_own_class(spiral: Any) -> None:
     classifier, rows = spiral
     explanation = classifier.explain(rows)
     assert explanation.by == "rows"
@@ -101,7 +101,7 @@ def test_numbers_show_the_cell_and_its_bin() -> None:
     assert first.value.startswith(f"{frame['size'][50]} in (")
 
 
-def test_rows_without_affinity_have_no_reason(cars: Any) -> None:
+def test_rows_without_affinity_have_no_contributions(cars: Any) -> None:
     classifier, rows = cars
     strange = rows.iloc[[0]].astype(object)
     strange.iloc[0] = "?"
@@ -114,7 +114,7 @@ def test_rows_without_affinity_have_no_reason(cars: Any) -> None:
     assert explanation.to_frame().empty
 
 
-def test_points_have_no_values(spiral: Any) -> None:
+def test_points_cannot_be_explained_by_values(spiral: Any) -> None:
     classifier, rows = spiral
     with pytest.raises(ValueError, match="by: expected 'rows': the graph has no hyperedges"):
         classifier.explain(rows[:1], by="values")
@@ -124,7 +124,7 @@ def test_points_have_no_values(spiral: Any) -> None:
         classifier.explain(rows[:1, :2])
 
 
-def test_saved_and_loaded(cars: Any, spiral: Any, tmp_path: Path) -> None:
+def test_explanations_of_a_loaded_classifier(cars: Any, spiral: Any, tmp_path: Path) -> None:
     for name, (classifier, rows) in {"cars": cars, "spiral": spiral}.items():
         lg.save(classifier, tmp_path / name)
         loaded = lg.load(tmp_path / name)

@@ -176,7 +176,7 @@ def test_any_activation_is_attributed_exactly(activation: str) -> None:
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.tables(min_rows=6), st.data())
-def test_nasty_tables(case: strategies.TableCase, data: st.DataObject) -> None:
+def test_explanations_of_generated_tables(case: strategies.TableCase, data: st.DataObject) -> None:
     frame = case.frame
     y = data.draw(st.lists(st.sampled_from(["p", "q", ""]), min_size=len(frame) - 2))
     y = np.array(["p", "q", *y][: len(frame)] + [""] * (len(frame) - 2 - len(y)), dtype=object)

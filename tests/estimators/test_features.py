@@ -78,7 +78,7 @@ def test_tensors_of_two_types() -> None:
     assert features.square_sum() == pytest.approx(float((X**2).sum()))
 
 
-def test_features_as_a_candidate_sees_them() -> None:
+def test_scaled_features() -> None:
     rng = np.random.default_rng(0)
     X, U = torch.as_tensor(rng.normal(size=(50, 4))), torch.as_tensor(rng.normal(size=(50, 3)))
     like = torch.empty(0, dtype=torch.float32)
@@ -101,7 +101,7 @@ def test_features_as_a_candidate_sees_them() -> None:
     ("kind", "depth"),
     [("low-rank", 1), ("low-rank", 3), ("reduced", 2), ("identity", 3), ("full", 2)],
 )
-def test_training_takes_features_for_the_matrix(kind: str, depth: int) -> None:
+def test_training_with_features_equals_training_with_the_matrix(kind: str, depth: int) -> None:
     rows = table().drop(columns="group")
     features, dense = features_of(rows, raw=False)
     L = lg.Laplacian(lg.Hypergraph.from_table(rows))
@@ -139,7 +139,7 @@ def test_training_takes_features_for_the_matrix(kind: str, depth: int) -> None:
     ],
     ids=str,
 )
-def test_a_fit_by_codes_is_the_fit_of_the_matrix(
+def test_fit_from_codes_equals_fit_from_the_matrix(
     options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = table()
@@ -160,7 +160,7 @@ def test_a_fit_by_codes_is_the_fit_of_the_matrix(
     )
 
 
-def test_no_dense_features_of_a_table_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_features_are_dense_only_at_full_rank(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(self: TableFeatures) -> Any:
         raise AssertionError("the whole matrix was built")
 

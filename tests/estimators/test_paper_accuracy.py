@@ -136,7 +136,7 @@ def test_mean_accuracy_over_signs_of_eigenvectors(mushrooms: Experiment) -> None
 
 
 @pytest.mark.parametrize("name", ["spiral", "cars", "mushrooms"])
-def test_the_preset_is_that_training(request: pytest.FixtureRequest, name: str) -> None:
+def test_paper_preset_equals_direct_training(request: pytest.FixtureRequest, name: str) -> None:
     experiment = request.getfixturevalue(name)
     labels = np.full(len(experiment.classes), -1)
     labels[experiment.index] = experiment.classes[experiment.index]

@@ -163,7 +163,7 @@ def test_parameters_that_files_keep_and_do_not_keep(tmp_path: Path) -> None:
         loaded.set_params(graph="auto").fit(two_groups(), labels())
 
 
-def test_what_cannot_be_saved(tmp_path: Path) -> None:
+def test_malformed_calls_of_save(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="classifier: expected a fitted GCNClassifier, got dict"):
         lg.save({}, tmp_path / "model")
     with pytest.raises(NotFittedError):
@@ -193,7 +193,7 @@ def test_failed_write_leaves_the_old_file(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
-def test_modes_and_links_stay(tmp_path: Path) -> None:
+def test_saving_keeps_file_modes_and_links(tmp_path: Path) -> None:
     lg.save(example("default"), tmp_path / "model")
     (tmp_path / "plain").touch()
     assert (tmp_path / "model").stat().st_mode == (tmp_path / "plain").stat().st_mode

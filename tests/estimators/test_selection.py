@@ -20,7 +20,7 @@ def distributions(seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).dirichlet(np.ones(3), size=FOLDS.shape)
 
 
-def test_weights_count_like_repeated_labels() -> None:
+def test_weights_equal_repeated_labels() -> None:
     """A label of weight three is that label three times."""
     weights = np.random.default_rng(1).integers(1, 4, len(CODES)).astype(float)
     shares = distributions()
@@ -34,7 +34,7 @@ def test_weights_count_like_repeated_labels() -> None:
     assert score.deviation == pytest.approx(repeated.deviation, rel=1e-12)
 
 
-def test_only_ratios_of_weights_count() -> None:
+def test_scaling_all_weights_has_no_effect() -> None:
     shares, weights = distributions(), np.linspace(1.0, 2.0, len(CODES))
     one, other = (
         Score.from_held_out(shares, FOLDS, CODES, unit * weights) for unit in (1.0, 1e250)
@@ -67,7 +67,7 @@ def test_shares_follow_the_weighted_loss() -> None:
     assert share_out(candidates, [Score.unknown()] * 2, best=False).tolist() == [0.5, 0.5]
 
 
-def test_weights_reach_the_selection() -> None:
+def test_weights_affect_the_selection() -> None:
     """Wrong labels of hardly any weight change the scores as little as they change the networks."""
     iris = load_iris()
     generator = np.random.default_rng(0)

@@ -104,7 +104,7 @@ def test_only_rows_among_those_given(digits: Any) -> None:
         ({"k": 1, "among": [5000]}, "among: expected indices in 0..1796"),
     ],
 )
-def test_wrong_requests(digits: Any, arguments: dict[str, Any], message: str) -> None:
+def test_malformed_calls_of_suggest(digits: Any, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError) as caught:
         digits[0].suggest(**arguments)
     assert message in str(caught.value)
@@ -129,7 +129,7 @@ def test_duplicates_come_last() -> None:
     assert len(np.unique(points[first], axis=0)) == 12
 
 
-def test_parts_without_a_label_come_first_the_largest_first() -> None:
+def test_unlabelled_components_come_first_by_size() -> None:
     generator = np.random.default_rng(0)
     sizes = (40, 10, 25, 1)
     centres = np.repeat(np.arange(4) * 1000.0, sizes)
@@ -170,7 +170,7 @@ def test_outliers_are_not_chosen() -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(strategies.tables(min_rows=5), st.integers(1, 5))
-def test_first_rows_of_nasty_tables(case: strategies.TableCase, k: int) -> None:
+def test_first_rows_of_generated_tables(case: strategies.TableCase, k: int) -> None:
     rows = first_rows(case.frame, k, graph="hypergraph")
     assert len(set(rows.tolist())) == k and rows.max() < len(case.frame)
 
@@ -185,19 +185,20 @@ def test_first_rows_find_the_classes() -> None:
     assert len(set(data.target[first_rows(data.data, 20)])) == 10  # nine by chance
 
 
-def test_first_rows_beside_those_of_one_class() -> None:
+def test_first_rows_with_labels_of_one_class() -> None:
     spiral = lg.datasets.load_spiral(100, random_state=0)
     orb = np.flatnonzero(spiral.target == 2)
     rows = first_rows(spiral.data, 4, labelled=orb[::5])
     assert not np.isin(rows, orb).any()
-    assert first_rows(spiral.data, 4, labelled=spiral.target == 2).tolist() != []
+    by_mask = first_rows(spiral.data, 4, labelled=np.isin(np.arange(500), orb[::5]))
+    assert by_mask.tolist() == rows.tolist()
     with pytest.raises(ValueError, match="k: expected at most 500"):
         first_rows(spiral.data, 501)
     with pytest.raises(ValueError, match="graph"):
         first_rows(spiral.data, 5, graph="spiral")
 
 
-def test_unknown_classes_are_looked_for() -> None:
+def test_suggestions_find_unknown_classes() -> None:
     """A classifier that knows two orbs of five is sure of them; the others are far from labels."""
     spiral = lg.datasets.load_spiral(100, random_state=0)
     seen = []
@@ -239,7 +240,7 @@ def test_twenty_suggested_digits_beat_forty_random_ones() -> None:
     assert np.mean(gains) > 0
 
 
-def test_nothing_grows_with_the_square_of_the_rows() -> None:
+def test_memory_is_linear_in_the_rows() -> None:
     codes = np.random.default_rng(0).integers(0, 4, size=(50_000, 6)) + 4 * np.arange(6)
     laplacian = lg.Laplacian(lg.Hypergraph.from_codes(codes, 24))
     rows = suggest(laplacian, None, np.array([0, 1]), 20)

@@ -42,17 +42,13 @@ def read_lazy_labels(y: Any) -> Labels:
 def lazy_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     """Numbers of the labelled rows, their labels, and the number of all rows."""
     if not is_collection(y):
-        return (*labelled_cells(y), len(y))
+        return labelled_cells(y)
     index, values, start = [], [], 0
-    for rows, labels, length in Blocks.from_collection(y).collect(_labelled):
+    for rows, labels, length in Blocks.from_collection(y).collect(labelled_cells):
         index.append(rows + start)
         values.append(labels)
         start += length
     return np.concatenate(index), np.concatenate(values), start
-
-
-def _labelled(block: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
-    return (*labelled_cells(block), len(block))
 
 
 def lazy_rows_at(value: Any, index: NDArray[np.intp], count: int, name: str) -> Any:

@@ -240,8 +240,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
                 got = f"shape {weights.shape}, minimum {weights.min(initial=0):g}"
                 raise invalid("sample_weight", f"{rows.n_rows} numbers >= 0", got)
             if not weights[labels.index].any():
-                expected = "a weight > 0 of some labelled row"
-                raise invalid("sample_weight", expected, "zero weights only")
+                raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
         fitted = fit(rows, labels, settings, weights, seed)
         self._keep(labels, fitted, rows.later, int(fitted.unplaced.sum()))
         return self
@@ -341,18 +340,13 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return log-probabilities (q, C), or the log-odds (q,) of two classes."""
         logs = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
-        if len(self.classes_) == 2:
-            ratio: NDArray[np.float64] = logs[:, 1] - logs[:, 0]
-            return ratio
-        return logs
+        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
     def __sklearn_tags__(self) -> Any:
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
-        tags.input_tags.pairwise = isinstance(self.graph, str) and self.graph == "precomputed"
-        tags.input_tags.sparse = isinstance(self.graph, str) and self.graph in (
-            "precomputed",
-            "hypergraph",
-        )
+        graph = self.graph if isinstance(self.graph, str) else ""
+        tags.input_tags.pairwise = graph == "precomputed"
+        tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags

@@ -72,4 +72,4 @@ def first_rows(
     rows = read_rows(estimator, X, settings.graph)
     graph = read(rows, settings, seed)[-1]
     laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
-    return suggest(laplacian, None, np.asarray(labelled, np.intp), k, among=among)
+    return suggest(laplacian, None, labelled, k, among=among)

@@ -29,8 +29,8 @@ __all__ = ["hyperedge_contributions", "row_contributions", "value_contributions"
 _RIDGE = 0.03
 
 
-# Baselines (q,) of the margins of q rows, and contributions of each row.
-Contributions = tuple[FloatArray, list[list[Contribution]]]
+Listed = list[list[Contribution]]  # contributions of each row
+Contributions = tuple[FloatArray, Listed]  # with the baselines (q,) of the margins
 
 
 def value_contributions(
@@ -62,15 +62,17 @@ def value_contributions(
         places = {column.name: j for j, column in enumerate(encoder.columns)}
         owners = [*column_of[inputs.shown], *(places[name] for name in inputs.numbers)]
         np.add.at(amounts.T, np.array(owners, np.intp), (features * found.features).T)
-    texts = _cell_texts(encoder, X)
-    parts = [
-        [
-            Contribution("value", column.name, text, amount)
-            for column, text, amount in zip(encoder.columns, of_row, own.tolist(), strict=True)
-        ]
-        for of_row, own in zip(texts, amounts, strict=True)
-    ]
+    names = [column.name for column in encoder.columns]
+    parts = _listed("value", names, _cell_texts(encoder, X), amounts)
     return found.constant + usual.sum(axis=1), parts
+
+
+def _listed(kind: Any, names: list[Any], values: list[Any], amounts: FloatArray) -> Listed:
+    """Combine k names, q×k values and amounts (q, k)."""
+    return [
+        [Contribution(kind, *part) for part in zip(names, of_row, own, strict=True)]
+        for of_row, own in zip(values, amounts.tolist(), strict=True)
+    ]
 
 
 def hyperedge_contributions(
@@ -167,15 +169,8 @@ def row_contributions(
         for left, right, strength in zip(here, there, alpha, strict=True):
             pull = (left @ right.T) * (direction @ strength.T)
             amounts += (network.weight / len(here)) * pull
-    labels, names = classes[labelled.codes].tolist(), labelled.index.tolist()
-    parts = [
-        [
-            Contribution("row", name, label, amount)
-            for name, label, amount in zip(names, labels, own.tolist(), strict=True)
-        ]
-        for own in amounts
-    ]
-    return baseline, parts
+    labels = [classes[labelled.codes].tolist()] * len(amounts)
+    return baseline, _listed("row", labelled.index.tolist(), labels, amounts)
 
 
 def _coordinates(

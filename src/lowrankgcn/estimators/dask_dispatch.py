@@ -15,17 +15,11 @@ from typing import Any
 
 __all__ = ["distributed_module"]
 
-_MODULE = "lowrankgcn.distributed"
-
 
 def distributed_module(*values: Any) -> Any:
     """Return the module that handles lazy collections, None if no argument is one."""
-    if not any(_is_lazy(value) for value in values):
-        return None
-    return import_module(_MODULE)
-
-
-def _is_lazy(value: Any) -> bool:
-    # Dask's own mark for its collections.
-    graph = getattr(type(value), "__dask_graph__", None)
-    return graph is not None and value.__dask_graph__() is not None
+    for value in values:
+        # Dask's own mark for its collections.
+        if hasattr(type(value), "__dask_graph__") and value.__dask_graph__() is not None:
+            return import_module("lowrankgcn.distributed")
+    return None

@@ -123,9 +123,9 @@ def collect_evidence(
     """
     chosen = spread_over(labels.codes, MOST_ROWS)
     index = labels.index[chosen]
-    extended, seen = _placed(model, graph, X, index)
+    extended, features = _placed(model, graph, X, index)
     codes = labels.codes[chosen].astype(np.int64)
-    rows = LabelledRows(index.astype(np.int64), codes, extended, seen)
+    rows = LabelledRows(index.astype(np.int64), codes, extended, features)
     return Evidence(tuple(map(response_of, networks)), graph.mean_cross_row(model.cross), rows)
 
 

@@ -56,11 +56,7 @@ _ROWS = 1024
 
 
 def explain(
-    model: Model,
-    evidence: Evidence,
-    X: Any,
-    classes: NDArray[Any],
-    by: str = "auto",
+    model: Model, evidence: Evidence, X: Any, classes: NDArray[Any], by: str = "auto"
 ) -> Explanation:
     """Explain the classes that a model predicts for rows.
 

@@ -98,16 +98,13 @@ class ExplainedRow:
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
         rest = self.contributions[len(shown) :]
         if rest:
-            lines.append(f"  {sum(one.amount for one in rest):+.2f}  {_others(len(rest))}")
+            others = "1 other" if len(rest) == 1 else f"{len(rest)} others"
+            lines.append(f"  {sum(one.amount for one in rest):+.2f}  {others}")
         base = "what an average row has" if by == "values" else "bias, whatever the labelled rows"
         lines.append(f"  {self.baseline:+.2f}  {base}")
         if by == "rows":
             lines.append(f"  {self.remainder:+.2f}  what labelled rows do not explain")
         return lines
-
-
-def _others(count: int) -> str:
-    return "1 other" if count == 1 else f"{count} others"
 
 
 def _reason(one: Contribution, first: int) -> str:

@@ -117,7 +117,7 @@ class ExtendedNetwork:
         return self.feature_scale * flat
 
     @property
-    def n_seen(self) -> int:
+    def n_first(self) -> int:
         """Number of columns of :attr:`first_weights`."""
         return 0 if self.first_weights is None else self.first_weights.shape[1]
 

@@ -124,10 +124,12 @@ def set_up(rows: Rows, labels: Labels, settings: Settings, seed: int) -> SetUp:
     proposals = propose(laplacian, settings, labels.n_classes, seed)
     if inputs is None or features is None:
         inputs, features = _spectral_inputs(laplacian, proposals)
-    inner = None if proposals.pairs is None else _inner(features, proposals.pairs)
-    if inner is not None and settings.scaling and not isinstance(inputs, GivenInputs):
-        assert proposals.pairs is not None
-        inner = orient(proposals.pairs, inner)
+    inner: FloatArray | None = None
+    if (pairs := proposals.pairs) is not None:  # UᵀX, shared by all candidates
+        products = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
+        inner = without_rounding(products, features.square_sum())
+        if settings.scaling and not isinstance(inputs, GivenInputs):
+            inner = orient(pairs, inner)
     prepared = tuple(
         prepare(candidate, laplacian, features, kernels, inner, scaled=settings.scaling)
         for candidate, kernels in zip(proposals.candidates, proposals.kernels, strict=True)
@@ -211,11 +213,8 @@ def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Feat
     if kind == "table":
         table = Hypergraph.from_table(data)
         encoded = TableInputs.fit(data, table, raw_features=raw)
-        return (
-            encoded,
-            TableFeatures.from_table(encoded, data, table),
-            table if given is None else given,
-        )
+        encoded_features = TableFeatures.from_table(encoded, data, table)
+        return encoded, encoded_features, table if given is None else given
     named = settings.bandwidth != "auto"  # a given bandwidth is in the units of the columns
     as_given = given is not None or named or raw
     inputs = PointInputs.fit(data, raw_features=raw, raw_points=as_given)
@@ -236,12 +235,6 @@ def _spectral_inputs(laplacian: Laplacian, proposals: Proposals) -> tuple[Inputs
     inputs = GivenInputs(pairs.rank, math.sqrt(laplacian.n))
     coordinates = inputs.scale * np.asarray(pairs.eigenvectors, np.float64)
     return inputs, TensorFeatures(torch.from_numpy(coordinates))
-
-
-def _inner(features: Features, pairs: Eigenpairs) -> FloatArray:
-    """Compute UᵀX, shared by all candidates."""
-    inner: FloatArray = features.inner(torch.as_tensor(pairs.eigenvectors)).double().numpy()
-    return without_rounding(inner, features.square_sum())
 
 
 def without_rounding(inner: FloatArray, square_sum: float) -> FloatArray:

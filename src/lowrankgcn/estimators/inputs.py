@@ -50,11 +50,6 @@ class Inputs(ABC):
     def width(self) -> int:
         """Number N₀ of features."""
 
-    @property
-    def n_columns(self) -> int | None:
-        """Number of columns that rows must have, None if this does not depend on the inputs."""
-        return None
-
     @abstractmethod
     def features(self, X: Any, extended: FloatArray) -> FloatArray:
         """Compute the features, shape (q, N₀).
@@ -108,11 +103,6 @@ class PointInputs(Inputs):
     def width(self) -> int:
         """Number of columns."""
         return len(self.centre)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns."""
-        return self.width
 
     @classmethod
     def fit(
@@ -200,11 +190,6 @@ class TableInputs(Inputs):
         """Number of indicators and numeric columns."""
         return len(self.shown) + len(self.numbers)
 
-    @property
-    def n_columns(self) -> int:
-        """Number of columns of the table at fitting."""
-        return len(self.encoder.names)
-
     @classmethod
     def fit(cls, X: Any, graph: Hypergraph, *, raw_features: bool = False) -> TableInputs:
         """Fit to the table that `graph` was made from."""
@@ -212,22 +197,18 @@ class TableInputs(Inputs):
         assert encoder is not None
         if not encoder.n_hyperedges:
             raise invalid("X", "a cell that is not missing", "missing cells only")
-        nothing = np.zeros(0)
         every = np.arange(encoder.n_hyperedges)
         if raw_features:  # the incidence matrix itself, as in the paper
-            return cls(encoder, every, np.zeros(len(every)), (), nothing, nothing)
-        binned = [isinstance(column, BinnedColumn) for column in encoder.columns]
-        sizes = [column.n_hyperedges for column in encoder.columns]
-        shown = every[~np.repeat(binned, sizes)]
-        numbers = tuple(
-            column.name for column, flag in zip(encoder.columns, binned, strict=True) if flag
-        )
-        sizes_of = graph.incidence.transpose_product(np.ones(graph.n_nodes))
+            return cls(encoder, every, np.zeros(len(every)), (), np.zeros(0), np.zeros(0))
+        numbers = tuple(c.name for c in encoder.columns if isinstance(c, BinnedColumn))
+        binned = [column.name in numbers for column in encoder.columns]
+        shown = every[~np.repeat(binned, np.diff(encoder.offsets))]
+        sizes = graph.incidence.transpose_product(np.ones(graph.n_nodes))
         # Values of a single row do not generalise, and an identifier would give n columns.
-        shared = shown[sizes_of[shown] > 1]
+        shared = shown[sizes[shown] > 1]
         shown = shared if len(shared) or numbers else shown[:1]
         centre, scale = standard_units(_numeric_columns(X, numbers, encoder))
-        return cls(encoder, shown, sizes_of[shown] / graph.n_nodes, numbers, centre, scale)
+        return cls(encoder, shown, sizes[shown] / graph.n_nodes, numbers, centre, scale)
 
     def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
         """Compute centred indicators, then standardised numbers; missing cells are zero."""
@@ -324,20 +305,16 @@ def _check_scales(scale: FloatArray, name: str, count: int) -> None:
 
 def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each column, ignoring NaN; infinite if constant."""
-    if not X.size:
-        return np.zeros(X.shape[1]), np.ones(X.shape[1])
     present = ~np.isnan(X)
     count = np.maximum(present.sum(axis=0), 1)
-    centre = np.where(present, X, 0.0).sum(axis=0) / count
-    offsets = np.where(present, X - centre, 0.0)
+    filled = np.where(present, X, 0.0)
+    centre = filled.sum(axis=0) / count
     # A second pass corrects the rounding error of a mean far from zero.
-    correction = offsets.sum(axis=0) / count
-    centre = centre + correction
+    centre = centre + np.where(present, X - centre, 0.0).sum(axis=0) / count
     offsets = np.where(present, X - centre, 0.0)
     # A power of two is factored out, so that squares neither overflow nor vanish.
     exponent = np.frexp(np.abs(offsets).max(axis=0))[1]
     mean_square = np.square(np.ldexp(offsets, -exponent)).sum(axis=0) / count
     scale = np.ldexp(np.sqrt(mean_square), exponent)
-    largest = np.abs(np.where(present, X, 0.0)).max(axis=0)
-    scale[scale <= _CONSTANT * largest] = np.inf
+    scale[scale <= _CONSTANT * np.abs(filled).max(axis=0)] = np.inf
     return centre, scale

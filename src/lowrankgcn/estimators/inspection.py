@@ -75,9 +75,6 @@ class InspectionMixin:
         data = check_rows(self, X, self._kind)
         if self._model is None:
             raise invalid("X", "a graph that new rows can join", "a graph without rows")
-        if self._evidence is None:
-            expected = "one saved with what explains it, fitted_rows=True"
-            raise invalid("classifier", expected, "one without")
         return explain(self._model, self._evidence, data, self.classes_, by)
 
     def suggest(self: Any, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:

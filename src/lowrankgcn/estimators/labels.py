@@ -83,10 +83,8 @@ def read_labels(y: Any) -> Labels:
     array([0, 2])
     """
     if y is None:
-        raise ValueError(
-            "y: expected labels, got None (requires y to be passed, but the target y is None)"
-        )
-    index, labels = labelled_cells(y)
+        raise invalid("y", "labels", "None (requires y to be passed, but the target y is None)")
+    index, labels, n_rows = labelled_cells(y)
     if not len(index):
         raise invalid("y", "at least one labelled row of each of two classes", "no label at all")
     _check_marks(labels)
@@ -101,7 +99,7 @@ def read_labels(y: Any) -> Labels:
     if len(classes) < 2:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
-    return Labels(classes, index, codes.astype(np.intp), len(y))
+    return Labels(classes, index, codes.astype(np.intp), n_rows)
 
 
 def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
@@ -110,28 +108,26 @@ def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     >>> known_labels([2, -1, 2])
     (array([0, 2]), array([2, 2]), 3)
     """
-    index, labels = labelled_cells(y)
+    index, labels, n_rows = labelled_cells(y)
     if not len(index):
         raise invalid("y", "a labelled row", "no label at all")
-    return index, _of_one_kind(labels), len(y)
+    return index, _of_one_kind(labels), n_rows
 
 
-def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Return the labelled rows of a part of a column and their labels, possibly none.
+def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
+    """Return the labelled rows of a part of a column, their labels and the number of rows.
 
     >>> labelled_cells(["", "red"])
-    (array([1]), array(['red'], dtype=object))
+    (array([1]), array(['red'], dtype=object), 2)
     """
     values = _column(y)
     index = np.flatnonzero(~_unlabelled(values))
-    return index, values[index]
+    return index, values[index], len(values)
 
 
 def _column(y: Any) -> NDArray[Any]:
-    if isinstance(y, (pd.Series, pd.Categorical, pd.Index, pd.api.extensions.ExtensionArray)):
-        y = np.asarray(y.astype(object) if not isinstance(y.dtype, np.dtype) else y)
-    elif isinstance(y, pd.DataFrame):
-        y = y.to_numpy()
+    if isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype):
+        y = np.asarray(y.astype(object))  # missing labels would turn integers into floats
     try:
         array = np.asarray(y)
     except ValueError:

@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.estimators.extended import (
-    CACHED_ROWS,
-    ExtendedLayer,
-    ExtendedNetwork,
-    mean_softmax,
-)
+from lowrankgcn.estimators.extended import CACHED_ROWS, ExtendedLayer, ExtendedNetwork, mean_softmax
 from lowrankgcn.estimators.inputs import GivenInputs, Inputs
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.graphs.cross.base import CrossAffinity
@@ -128,14 +123,12 @@ class Model:
     def _mixed(self, extended: FloatArray, first: FloatArray) -> FloatArray:
         """Average the distributions of all networks with their weights."""
         total = np.zeros((len(extended), self.n_classes))
-        read, seen = self._n_unfolded, 0  # columns of `extended` and of `first` used so far
+        i, j = self._n_unfolded, 0  # columns of `extended` and of `first` used so far
         for network in self.networks:
-            n_read, n_seen = network.n_read, network.n_seen
-            outputs = network.outputs(
-                extended[:, read : read + n_read], first[:, seen : seen + n_seen]
-            )
+            n_read, n_first = network.n_read, network.n_first
+            outputs = network.outputs(extended[:, i : i + n_read], first[:, j : j + n_first])
             total += network.weight * mean_softmax(outputs[-1])
-            read, seen = read + n_read, seen + n_seen
+            i, j = i + n_read, j + n_first
         return total
 
     @cached_property

@@ -49,15 +49,7 @@ _DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
 _LONGEST_TEXT = 500
 # Fitted attributes (with an underscore at the end) that a file keeps as they are, if there are any.
-_ATTRIBUTES = (
-    "classes",
-    "n_features_in",
-    "loss_curve",
-    "n_iter",
-    "timings",
-    "label_distributions",
-    "unplaced",
-)
+_ATTRIBUTES = "classes n_features_in loss_curve n_iter timings label_distributions unplaced".split()
 
 
 @saved
@@ -135,17 +127,14 @@ class SavedClassifier:
         self._check_rows()
 
     def _check_model(self) -> None:
-        if self.model is None:
-            if self.label_distributions is None or self.evidence is not None:
-                raise invalid("model", "a model or the distributions of the fitted rows", "none")
+        if self.model is None or self.evidence is None:
+            if self.label_distributions is None or self.model or self.evidence:
+                expected = "a model with its evidence, or the distributions of the fitted rows"
+                raise invalid("model", expected, "others")
             return
         if self.model.n_classes != len(self.classes):
             raise invalid("n_classes", len(self.classes), self.model.n_classes)  # type: ignore[arg-type]
-        if self.model.inputs.n_columns not in (None, self.n_features_in):
-            got = self.model.inputs.n_columns
-            raise invalid("inputs", f"{self.n_features_in} columns", got)
-        if self.evidence is not None:
-            self.evidence.check(self.model)
+        self.evidence.check(self.model)
 
     def _check_rows(self) -> None:
         if (shares := self.label_distributions) is not None:
@@ -261,11 +250,10 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
     try:
         arrays, document = _read(path)
         return _restored(decode(arrays, _contents(arrays, document), SavedClassifier))
-    except SafetensorError as error:
-        found = f"not a saved classifier, or a damaged one ({error})"
+    except (SafetensorError, ValueError, RecursionError, OverflowError, OSError) as error:
+        foreign = isinstance(error, SafetensorError)
+        found = f"not a saved classifier, or a damaged one ({error})" if foreign else error
         raise ValueError(f"{os.fspath(path)}: cannot be loaded: {found}") from error
-    except (ValueError, RecursionError, OverflowError, OSError) as error:
-        raise ValueError(f"{os.fspath(path)}: cannot be loaded: {error}") from error
 
 
 def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:

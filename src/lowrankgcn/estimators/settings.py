@@ -49,7 +49,6 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 _GRAPHS = ("auto", "gaussian", "hypergraph", "knn", "precomputed")
 _ARCHITECTURES = ("auto", "full", "low-rank", "reduced")
-_OPTIMIZERS = ("gd", "adam", "lbfgs")
 _STEPS = {"gd": 0.2, "adam": 0.02, "lbfgs": None}
 #: Default penalty times the number of labelled rows.
 PENALTY = 0.4
@@ -100,7 +99,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         value = given[name]
         return PRESETS[preset].get(name, "auto") if _is_auto(value) else value
 
-    optimizer = choice(get("optimizer"), "optimizer", _OPTIMIZERS)
+    optimizer = choice(get("optimizer"), "optimizer", _STEPS)
     rank, filter_spec, penalty = get("rank"), get("filter"), get("l2_penalty")
     return Settings(
         graph=_graph(given["graph"]),

@@ -53,7 +53,6 @@ _RANK = 30
 # classes are not searched, with 1 ten mushrooms are worse than random ones.
 _NOISE = 0.03
 _DOUBT = 0.75
-_TINY = 1e-300
 # A component without a label comes first if it holds this share of the rows.
 _LEAST_PART = 0.01
 
@@ -178,7 +177,9 @@ class _Posterior:
         Sigma = np.linalg.inv(known.T @ known / _NOISE + np.eye(rank))
         self._Phi, self._T = Phi, Phi @ Sigma
         self._variance = np.einsum("ij,ij->i", self._T, Phi)
-        unknown = self._variance / np.maximum(np.einsum("ij,ij->i", Phi, Phi), _TINY)
+        unknown = self._variance / np.maximum(
+            np.einsum("ij,ij->i", Phi, Phi), np.finfo(np.float64).tiny
+        )
         self._weights = 1.0 - (1.0 - uncertain) * (1.0 - _DOUBT * unknown)
         self._M = (Phi * self._weights[:, None]).T @ Phi
         self._reduction = np.einsum("ij,ij->i", self._T @ self._M, self._T)

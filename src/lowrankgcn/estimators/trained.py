@@ -13,12 +13,7 @@ from torch import Tensor
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.estimators.candidates import Prepared
-from lowrankgcn.estimators.extended import (
-    CACHED_ROWS,
-    ExtendedLayer,
-    ExtendedNetwork,
-    mean_softmax,
-)
+from lowrankgcn.estimators.extended import CACHED_ROWS, ExtendedLayer, ExtendedNetwork, mean_softmax
 from lowrankgcn.estimators.features import ScaledFeatures
 from lowrankgcn.nn import Network
 from lowrankgcn.operators import FloatArray
