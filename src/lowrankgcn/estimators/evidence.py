@@ -122,10 +122,8 @@ def collect_evidence(
     One pass over the incidences of a hypergraph, and a prediction of at most 1000 rows.
     """
     chosen = spread_over(labels.codes, MOST_ROWS)
-    index = labels.index[chosen]
-    extended, features = _placed(model, graph, X, index)
-    codes = labels.codes[chosen].astype(np.int64)
-    rows = LabelledRows(index.astype(np.int64), codes, extended, features)
+    index, codes = (array[chosen].astype(np.int64) for array in (labels.index, labels.codes))
+    rows = LabelledRows(index, codes, *_placed(model, graph, X, index))
     return Evidence(tuple(map(response_of, networks)), graph.mean_cross_row(model.cross), rows)
 
 

@@ -177,9 +177,8 @@ class _Posterior:
         Sigma = np.linalg.inv(known.T @ known / _NOISE + np.eye(rank))
         self._Phi, self._T = Phi, Phi @ Sigma
         self._variance = np.einsum("ij,ij->i", self._T, Phi)
-        unknown = self._variance / np.maximum(
-            np.einsum("ij,ij->i", Phi, Phi), np.finfo(np.float64).tiny
-        )
+        prior = np.einsum("ij,ij->i", Phi, Phi)
+        unknown = self._variance / np.maximum(prior, np.finfo(np.float64).tiny)
         self._weights = 1.0 - (1.0 - uncertain) * (1.0 - _DOUBT * unknown)
         self._M = (Phi * self._weights[:, None]).T @ Phi
         self._reduction = np.einsum("ij,ij->i", self._T @ self._M, self._T)
