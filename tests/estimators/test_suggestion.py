@@ -94,20 +94,18 @@ def test_only_rows_among_those_given(digits: Any) -> None:
     assert sorted(classifier.suggest(180, among=among)) == list(range(20, 200))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_malformed_calls_of_suggest(digits: Any) -> None:
+    calls: list[tuple[dict[str, Any], str]] = [
         ({"k": 0}, "k: expected an integer >= 1, got 0"),
         ({"k": 2.5}, "k: expected an integer >= 1, got 2.5"),
         ({"k": 1778}, "k: expected at most 1777, the number of rows without a label, got 1778"),
         ({"k": 3, "among": [30, 31]}, "k: expected at most 2"),
         ({"k": 1, "among": [5000]}, "among: expected indices in 0..1796"),
-    ],
-)
-def test_malformed_calls_of_suggest(digits: Any, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError) as caught:
-        digits[0].suggest(**arguments)
-    assert message in str(caught.value)
+    ]
+    for arguments, message in calls:
+        with pytest.raises(ValueError) as caught:
+            digits[0].suggest(**arguments)
+        assert message in str(caught.value)
 
 
 def test_classifiers_from_files_have_no_graph(digits: Any, tmp_path: Any) -> None:
