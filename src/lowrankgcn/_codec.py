@@ -15,6 +15,7 @@ fields fit together: a damaged or forged file gives a ValueError that names the 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
@@ -49,7 +50,7 @@ def saved(cls: Class) -> Class:
 
 
 def encode(value: Any) -> tuple[Arrays, Any]:
-    """Turn a value into named arrays and a JSON value.
+    """Convert a value to named arrays and a JSON value.
 
     None, booleans, numbers, texts, lists, tuples, mappings, arrays and registered dataclasses come
     back as they are, NumPy scalars as Python's.
@@ -151,7 +152,7 @@ def _decode(value: Any, name: str, unused: Arrays) -> Any:
 
 
 def _objects(items: list[Any], width: Any, name: str) -> NDArray[Any]:
-    """A 1-D array of texts, or of objects if `width` is None."""
+    """Return a 1-D array of texts, or of objects if `width` is None."""
     array = np.fromiter(items, object, len(items))
     if width is None:
         return array
@@ -162,7 +163,7 @@ def _objects(items: list[Any], width: Any, name: str) -> NDArray[Any]:
 
 
 def _instance(kind: str, given: dict[str, Any], name: str, unused: Arrays) -> Any:
-    """An instance of a registered class, its fields checked."""
+    """Return an instance of a registered class; check its fields."""
     if kind not in _CLASSES:
         raise invalid(name or "value", "a class of this library", repr(kind)[:100])
     cls: Any = _CLASSES[kind]
@@ -183,7 +184,7 @@ def _instance(kind: str, given: dict[str, Any], name: str, unused: Arrays) -> An
 
 @cache
 def _fields(cls: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """Name, annotation and whether floats must be finite, of every field that is saved."""
+    """Return name, annotation and whether floats must be finite, for every saved field."""
     hints = get_type_hints(cls)
     return tuple(
         (field.name, hints[field.name], field.metadata.get("finite", True))
@@ -204,7 +205,7 @@ def _check(value: Any, hint: Any, name: str, finite: bool) -> None:
 
 
 def _fits(value: Any, hint: Any, finite: bool) -> bool:
-    """Whether a value is what an annotation says, and its floats are finite if they must be."""
+    """Return whether a value has the annotated type, with finite floats if they must be."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -221,30 +222,25 @@ def _fits(value: Any, hint: Any, finite: bool) -> bool:
         )
     if origin is np.ndarray:
         scalar = _scalar(hint)
-        if not isinstance(value, np.ndarray):
-            return False
-        if scalar is not Any and not np.issubdtype(value.dtype, scalar):
+        if not isinstance(value, np.ndarray) or not np.issubdtype(value.dtype, scalar):
             return False
         return not finite or value.dtype.kind != "f" or bool(np.isfinite(value).all())
     if hint is float:
-        try:
-            return type(value) in (int, float) and (not finite or math.isfinite(value))
-        except OverflowError:
-            return False
+        return type(value) in (int, float) and (not finite or abs(value) <= sys.float_info.max)
     if hint in (bool, int, str, NoneType):
         return type(value) is hint
     return isinstance(value, hint)
 
 
 def _scalar(hint: Any) -> Any:
-    """The scalar type of an annotation of arrays, such as NDArray[np.float64]."""
+    """Return the scalar type of an annotation of arrays, such as NDArray[np.float64]."""
     (scalar,) = get_args(get_args(hint)[1])
-    return get_origin(scalar) or scalar
+    return np.generic if scalar is Any else get_origin(scalar) or scalar
 
 
 def _hint_text(hint: Any) -> str:
     if get_origin(hint) is np.ndarray:
-        return f"{getattr(_scalar(hint), '__name__', 'numeric')} array"
+        return f"{_scalar(hint).__name__} array"
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(map(_hint_text, get_args(hint)))
     return "None" if hint is NoneType else str(getattr(hint, "__name__", hint))

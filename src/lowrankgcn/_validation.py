@@ -83,7 +83,9 @@ def finite_array(
         raise invalid(name, "no masked entries", f"{np.sum(value.mask)} of them")
     try:
         raw = np.asarray(value)
-        if raw.dtype.kind not in "biufO" or (raw.dtype.kind == "O" and _holds_text(raw)):
+        # float("1") would succeed, but text is a category, not a number.
+        texts = raw.dtype.kind == "O" and any(isinstance(x, (str, bytes)) for x in raw.ravel())
+        if raw.dtype.kind not in "biufO" or texts:
             raise TypeError("not numeric")
         with np.errstate(over="ignore"):  # the check below reports the infinity
             array = raw.astype(np.float64, copy=False)
@@ -174,11 +176,6 @@ def _dimensions(allowed: tuple[int, ...] | None) -> str:
         return ""
     plural = "" if allowed == (1,) else "s"
     return f" with {' or '.join(map(str, allowed))} dimension{plural}"
-
-
-def _holds_text(array: NDArray[Any]) -> bool:
-    # float("1") would succeed; text is a category, not a number.
-    return any(isinstance(entry, (str, bytes)) for entry in array.ravel())
 
 
 def _describe(value: Any) -> str:

@@ -104,7 +104,7 @@ def remote(address: str) -> RemoteFile:
     return RemoteFile("file.bin", address, len(CONTENT), hashlib.sha256(CONTENT).hexdigest())
 
 
-def test_the_file_arrives(server: str) -> None:
+def test_complete_files_are_downloaded(server: str) -> None:
     for path in ("/good", "/moved"):
         assert download(remote(server + path)) == CONTENT, path
 
@@ -134,7 +134,7 @@ def test_misbehaving_servers(server: str, monkeypatch: pytest.MonkeyPatch) -> No
         assert "\n" not in str(caught.value), path
 
 
-def test_nobody_listens() -> None:
+def test_connection_refused() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/"

@@ -1,4 +1,4 @@
-"""Files that are no tables, and what has to be said about them."""
+"""Malformed files, and parts of the expected messages."""
 
 from __future__ import annotations
 

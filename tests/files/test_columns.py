@@ -1,4 +1,4 @@
-"""What columns mean, and which are learned from."""
+"""Types of columns, and the choice of features."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TestKind:
         ):
             assert kind(*values) == "date", values
 
-    def test_decimal_commas_where_cells_are_apart_by_semicolons(self) -> None:
+    def test_decimal_commas(self) -> None:
         cells = Cells.from_column(pd.Series(["1,5", "2", None]), ",")
         assert cells.kind == "number"
         np.testing.assert_array_equal(cells.as_numbers(), [1.5, 2.0, np.nan])
@@ -95,7 +95,7 @@ class TestKind:
         assert categories.categories.tolist() == ["1", "2.5"]
         assert categories.codes.tolist() == [1, 0, 1, -1]
 
-    def test_unlike_cells(self) -> None:
+    def test_cells_of_several_types(self) -> None:
         with pytest.raises(ValueError, match="values of one type"):
             Cells.from_column(pd.Series([1, "x"], dtype=object))
 
@@ -226,11 +226,11 @@ class TestLabels:
         labels = Columns("kind", {}, {}).labels(frame)
         assert labels.tolist() == ["NA", "-1", None, None, "null", "a "]
 
-    def test_integers_are_spelled_as_they_are(self) -> None:
+    def test_integers_keep_their_spelling(self) -> None:
         frame = pd.DataFrame({"kind": pd.array([-1, 3, None], dtype="Int64")})
         assert Columns("kind", {}, {}).labels(frame).tolist() == ["-1", "3", None]
 
-    def test_names_of_rows_are_no_classes(self) -> None:
+    def test_identifiers_are_not_classes(self) -> None:
         frame = pd.DataFrame({"kind": [*(f"row {i}" for i in range(1500)), None]})
         with pytest.raises(ValueError, match="expected classes, got 1500 different values"):
             Columns("kind", {}, {}).labels(frame)

@@ -22,7 +22,7 @@ def frame_of(path: Path, data: bytes | str, **options: str) -> pd.DataFrame:
 
 
 class TestMalformed:
-    def test_one_line_that_names_the_file(self, tmp_path: Path) -> None:
+    def test_errors_are_one_line_with_the_file_name(self, tmp_path: Path) -> None:
         for case, (name, data, expected) in UNREADABLE.items():
             path = tmp_path / name
             path.write_bytes(data)
@@ -50,9 +50,8 @@ class TestMalformed:
 
 
 class TestText:
-    @pytest.mark.parametrize(
-        ("name", "data", "delimiter"),
-        [
+    def test_spellings_of_one_table(self, tmp_path: Path) -> None:
+        for name, data, delimiter in (
             ("t.csv", b"size,kind\n1.5,a\n2.5,\n", ","),
             ("t.csv", b"size;kind\n1.5;a\n2.5;\n", ";"),
             ("t.csv", b"size\tkind\n1.5\ta\n2.5\t\n", "\t"),
@@ -65,19 +64,15 @@ class TestText:
             ("t.csv", b"\nsize,kind\n\n1.5,a\n2.5,\n\n", ","),
             ("t.csv", "size,kind\n1.5,a\n2.5,\n".encode("utf-16"), ","),
             ("t.csv", "size,kind\n1.5,a\n2.5,\n".encode("utf-32"), ","),
-        ],
-    )
-    def test_spellings_of_one_table(
-        self, tmp_path: Path, name: str, data: bytes, delimiter: str
-    ) -> None:
-        path = tmp_path / name
-        path.write_bytes(data)
-        table = read_file(path)
-        assert table.delimiter == delimiter
-        assert table.frame["size"].tolist() == ["1.5", "2.5"]
-        assert table.frame["kind"].fillna("none").tolist() == ["a", "none"]
+        ):
+            path = tmp_path / name
+            path.write_bytes(data)
+            table = read_file(path)
+            assert table.delimiter == delimiter, data
+            assert table.frame["size"].tolist() == ["1.5", "2.5"], data
+            assert table.frame["kind"].fillna("none").tolist() == ["a", "none"], data
 
-    def test_cells_stay_as_they_are(self, tmp_path: Path) -> None:
+    def test_cells_keep_their_spelling(self, tmp_path: Path) -> None:
         cells = ["007", "1.50", "NA", "null", "1e3", " x ", "TRUE", "2024-02-30", "9" * 40, "-0"]
         data = "cell,more\n" + "".join(f"{cell},x\n" for cell in cells)
         frame = frame_of(tmp_path / "t.csv", data)
@@ -144,7 +139,7 @@ class TestParquet:
         pd.DataFrame({"a": [1, 2]}, index=["x", "y"]).to_parquet(path)
         assert read_file(path).frame.columns.tolist() == ["a", "__index_level_0__"]
 
-    def test_by_content_whatever_the_name(self, tmp_path: Path) -> None:
+    def test_content_decides_the_format(self, tmp_path: Path) -> None:
         path = tmp_path / "t.csv"
         path.write_bytes(parquet({"a": [1]}))
         assert read_file(path).format == "parquet"

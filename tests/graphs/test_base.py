@@ -1,4 +1,4 @@
-"""What every graph has in common."""
+"""Members common to all graphs."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Literal, final
 
@@ -144,20 +144,16 @@ class TableEncoder:
         names = tuple(table.columns)
         most = _MOST_UNIFORM_BINS if binning == "uniform" else None
         bins_of = _bins_of_columns(bins, names, most)
+        fit_cells = partial(
+            fit_column, binning=binning, missing_edge=missing == "edge", min_count=min_count
+        )
 
         def fit_one(start: int, stop: int) -> tuple[ColumnEncoding, NDArray[Any]] | None:
             name = names[start]
             cells = read_cells(table.columns[name], name)
             if missing == "drop-column" and cells.any_missing():
                 return None
-            return fit_column(
-                cells,
-                name,
-                bins=bins_of[name],
-                binning=binning,
-                missing_edge=missing == "edge",
-                min_count=min_count,
-            )
+            return fit_cells(cells, name, bins=bins_of[name])
 
         fitted = [pair for pair in map_chunks(fit_one, len(names), 1) if pair is not None]
         encoder = cls(names, tuple(encoding for encoding, _ in fitted))
@@ -285,15 +281,13 @@ class TableEncoder:
 def _bins_of_columns(
     bins: Any, names: tuple[Name, ...], most: int | None
 ) -> dict[Name, int | None]:
-    each = isinstance(bins, Mapping)
-    chosen = (
-        _by_column(bins, names, "bins", default=DEFAULT_BINS)
-        if each
-        else dict.fromkeys(names, bins)
-    )
+    chosen = dict.fromkeys(names, bins)
+    if isinstance(bins, Mapping):
+        chosen = _by_column(bins, names, "bins", default=DEFAULT_BINS)
     for name, number in chosen.items():
         if number is not None:
-            positive_int(number, f"bins[{name!r}]" if each else "bins", maximum=most)
+            argument = f"bins[{name!r}]" if isinstance(bins, Mapping) else "bins"
+            positive_int(number, argument, maximum=most)
     return chosen
 
 
