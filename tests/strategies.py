@@ -1,7 +1,7 @@
-"""Hypothesis strategies: graphs, smoothers, filters and tables as awkward as users' own.
+"""Hypothesis strategies: graphs, smoothers, filters and tables with awkward values.
 
 Sizes are small (a dozen nodes), so the dense oracle in ``tests.reference`` costs nothing, and
-weights are moderate unless ``extreme`` is asked for, so 1e-10 is a fair tolerance.
+weights are moderate unless ``extreme`` is set, so results agree to 1e-10.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def hypergraph_problems(draw: Draw, **options: Any) -> tuple[np.ndarray, np.ndar
 
 
 def smoothers(n_nodes: int) -> st.SearchStrategy[Any]:
-    """Every way to ask for S: None, the four names, a number, a positive diagonal."""
+    """Smoothers S: None, the four names, a number, a positive diagonal."""
     drawn = st.lists(weights, min_size=n_nodes, max_size=n_nodes)
     return st.one_of(
         st.sampled_from([None, "none", "identity", "hypergraph", "combined"]),
@@ -192,7 +192,7 @@ def smoothers(n_nodes: int) -> st.SearchStrategy[Any]:
 class FilterCase:
     """A filter of the package beside its scalar formula from the oracle.
 
-    ``filter`` may be unbound: ``needs`` says which extreme eigenvalues it takes from the spectrum,
+    ``filter`` may be unbound: ``needs`` lists the extreme eigenvalues it takes from the spectrum,
     and ``phi(smallest_nonzero, largest)`` is the formula for a spectrum with these. A graph without
     edges has neither; skip cases with ``needs`` there.
     """

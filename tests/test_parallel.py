@@ -30,7 +30,7 @@ def blas_threads():
 
 @pytest.fixture
 def two_blas_threads():
-    """Two threads of the BLAS, whatever the environment says, that any thread may limit."""
+    """Set the BLAS to two threads, and allow any thread to limit it."""
     release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
     limiter = threadpool_limits(limits=2, user_api="blas")
     release(force=True)

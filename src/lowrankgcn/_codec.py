@@ -156,10 +156,10 @@ def _objects(items: list[Any], width: Any, name: str) -> NDArray[Any]:
     array = np.fromiter(items, object, len(items))
     if width is None:
         return array
-    longest = max(map(len, items), default=1) if all(type(item) is str for item in items) else None
-    if longest is None or type(width) is not int or not 0 < width <= max(longest, _WIDEST):
+    texts = all(type(item) is str for item in items)
+    if not texts or type(width) is not int or not 0 < width <= max([_WIDEST, *map(len, items)]):
         raise invalid(name, "texts and their width", f"{items!r}"[:100])
-    return array.astype(f"U{max(width, longest)}")
+    return array.astype(f"U{max([width, *map(len, items)])}")
 
 
 def _instance(kind: str, given: dict[str, Any], name: str, unused: Arrays) -> Any:

@@ -21,7 +21,7 @@ NOWHERE = "http://127.0.0.1:9/agaricus-lepiota.data"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty data directory, and nobody to download from."""
+    """An empty data directory, and an address that refuses connections."""
     monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path))
     monkeypatch.setattr(mushrooms, "MUSHROOMS", replace(MUSHROOMS, address=NOWHERE))
     return tmp_path

@@ -44,7 +44,7 @@ def data_directory() -> Path:
     if named:
         return Path(named).expanduser().absolute()
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification says to ignore a relative path.
+    # The XDG specification requires that relative paths are ignored.
     base = Path(cache) if Path(cache).is_absolute() else Path("~/.cache").expanduser()
     return base.absolute() / "lowrankgcn"
 

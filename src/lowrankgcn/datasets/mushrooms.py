@@ -61,7 +61,7 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
     Raises
     ------
     DataUnavailableError
-        An OSError whose message says where to put the file by hand.
+        If no source has the file; the message names the folder and the address.
     ValueError
         If the file in the data directory is not UCI's.
 
