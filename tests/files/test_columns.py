@@ -98,6 +98,8 @@ class TestKind:
     def test_cells_of_several_types(self) -> None:
         with pytest.raises(ValueError, match="values of one type"):
             Cells.from_column(pd.Series([1, "x"], dtype=object))
+        with pytest.raises(ValueError, match="expected text or numbers, got binary"):
+            Cells.from_column(pd.Series([b"\xff"], dtype=object))
 
 
 def table(**columns: Any) -> pd.DataFrame:
@@ -213,6 +215,12 @@ class TestFeatures:
             with pytest.raises(ValueError, match=f"column 'day': expected dates, got {value!r}"):
                 columns.features(pd.DataFrame({"day": [value]}))
 
+    def test_columns_in_chunks(self) -> None:
+        chunked = pa.chunked_array([["1.5", "2"], ["2", None]])
+        frame = pa.table({"a": chunked}).to_pandas(types_mapper=pd.ArrowDtype)
+        features = Columns("kind", {"a": "number"}, {}).features(frame)
+        np.testing.assert_array_equal(features["a"], [1.5, 2.0, 2.0, np.nan])
+
     def test_arrow_dictionaries(self) -> None:
         values = pa.array(["x", "y", None, "x"]).dictionary_encode()
         frame = pa.table({"a": values}).to_pandas(types_mapper=pd.ArrowDtype)
@@ -234,6 +242,17 @@ class TestLabels:
         frame = pd.DataFrame({"kind": [*(f"row {i}" for i in range(1500)), None]})
         with pytest.raises(ValueError, match="expected classes, got 1500 different values"):
             Columns("kind", {}, {}).labels(frame)
+
+    def test_unusable_labels(self) -> None:
+        for cells, message in (
+            (["a", None], "column 'kind': expected labels of at least two classes, got 'a' only"),
+            ([None, " "], "column 'kind': expected labels of at least two classes, got empty"),
+            ([i / 8 for i in range(1, 30)], "expected classes, got 29 different numbers in 29"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                Columns("kind", {}, {}).labels(pd.DataFrame({"kind": cells}))
+        with pytest.raises(ValueError, match="target: expected a column of the table"):
+            Columns("kind", {}, {}).labels(pd.DataFrame({"sort": ["a", "b"]}))
 
     def test_many_whole_numbers_are_classes(self) -> None:
         frame = pd.DataFrame({"kind": [*map(str, range(50)), None]})

@@ -70,6 +70,10 @@ class CrossAffinity(ABC):
         -------
         ndarray or csr_array, shape (q, m)
             Dense for Gaussian graphs, otherwise sparse.
+
+        Notes
+        -----
+        The rows of Gaussian graphs are products with the identity matrix. Prefer :meth:`product`.
         """
         return self._product(X, np.eye(self.n_columns))
 
