@@ -159,7 +159,10 @@ def test_rank_keeps_the_largest_responses(values: list[float], data: st.DataObje
 
 def test_filters_explain_bad_arguments() -> None:
     calls: list[tuple[dict[str, Any], str]] = [
-        ({"filters": "pseudoinverse"}, "eigenvalues: expected a spectrum, to bind filter 'pseudoi"),
+        (
+            {"filters": "pseudoinverse"},
+            "eigenvalues: expected a positive one, which filter 'pseudoinverse' needs, got None",
+        ),
         ({"filters": "linear", "rank": 3}, "eigenvalues: expected a spectrum to apply the rank to"),
         (
             {"filters": "linear", "eigenvalues": [0.0, 1.0], "rank": 3},
@@ -168,7 +171,7 @@ def test_filters_explain_bad_arguments() -> None:
         ({"filters": "linear", "eigenvalues": []}, "eigenvalues: expected at least one, got none"),
         (
             {"filters": "pseudoinverse", "eigenvalues": [0.0, 0.0]},
-            "eigenvalues: expected a non-zero one, to bind filter 'pseudoinverse' to",
+            "eigenvalues: expected a positive one, which filter 'pseudoinverse' needs, got zeros",
         ),
         ({"filters": "lineer"}, "filter: expected one of 'linear'"),
         ({"filters": "linear", "eigenvalues": [[0.0]]}, "eigenvalues: expected a real numeric"),

@@ -1,15 +1,15 @@
 """Pictures of filters, spectra and eigenvectors.
 
-Every function draws on the given Matplotlib Axes, or on a new figure of its own, and returns the
-Axes; no global state is touched, so the pictures can be made in threads and servers alike:
+Every function draws on the given Matplotlib Axes, or on a new figure, and returns the Axes. The
+functions use no global state of Matplotlib, so threads and servers can call them:
 
 >>> ax = plot_filters(["linear", "quadratic"], eigenvalues=[0.0, 0.3, 0.7, 1.0], rank=2)
 >>> ax.get_xlabel()
 'eigenvalue λ'
 >>> ax.figure.savefig("filters.png")  # doctest: +SKIP
 
-Colours are those of Okabe and Ito, which remain distinct under the common colour-blindnesses;
-filters and large sets of classes also differ by marker.
+The colours are those of Okabe and Ito, which colour-blind readers can distinguish; filters and many
+classes also differ by marker.
 """
 
 from lowrankgcn.plotting.embedding import plot_embedding

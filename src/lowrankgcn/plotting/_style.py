@@ -1,8 +1,9 @@
-"""What all pictures share: colours, a figure of their own, a legend that covers no data."""
+"""Shared by all pictures: colours, a new figure, a legend that covers no data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,6 +20,7 @@ __all__ = [
     "FloatArray",
     "add_legend",
     "clean_spectrum",
+    "legend_mark",
     "new_or_given",
 ]
 
@@ -29,7 +31,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 GREY = "#B0B0B0"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
-# Eigenvalues below this share of the largest are zeros: user spectra carry rounding errors.
+# Eigenvalues below this share of the largest are zeros with rounding errors.
 _ZERO = 1e-12
 
 
@@ -41,10 +43,15 @@ def new_or_given(ax: Axes | None) -> Axes:
     return Figure(figsize=(6.4, 4.2), layout="constrained").subplots()
 
 
+def legend_mark(label: str, **style: Any) -> Line2D:
+    """Return a marker without a line for a legend."""
+    return Line2D([], [], label=label, linestyle="none", **style)
+
+
 def add_legend(ax: Axes, handles: Sequence[Line2D]) -> None:
-    """Legend above the axes, where it covers no data, in as many columns as their width holds."""
+    """Add a legend above the axes, in as many columns as their width holds."""
     marks_only = all(handle.get_linestyle() == "None" for handle in handles)
-    # In small letters an inch holds about 17; a handle and its spacing take up to 11 of them.
+    # An inch holds about 17 small letters; a handle and its spacing take up to 11 of them.
     width = 17 * ax.bbox.width / ax.figure.dpi
     lengths = [len(str(handle.get_label())) + (7 if marks_only else 11) for handle in handles]
     columns = len(handles) if sum(lengths) <= width else int(width / max(lengths))
@@ -61,7 +68,7 @@ def add_legend(ax: Axes, handles: Sequence[Line2D]) -> None:
 
 
 def clean_spectrum(eigenvalues: ArrayLike) -> FloatArray:
-    """Return the eigenvalues with zeros made exact."""
+    """Return the eigenvalues, with rounding errors of zeros removed."""
     values = finite_array(eigenvalues, "eigenvalues", ndim=1)
     if not values.size:
         raise invalid("eigenvalues", "at least one", "none")

@@ -1,4 +1,4 @@
-"""Nodes as points, placed by two eigenvectors."""
+"""Scatter plots of nodes by two eigenvectors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn._validation import finite_array, invalid, positive_int, random_generator
-from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, new_or_given
+from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, legend_mark, new_or_given
 
 __all__ = ["plot_embedding"]
 
@@ -34,16 +34,16 @@ def plot_embedding(
     eigenvectors : array_like, shape (n, k)
         One eigenvector per column, in ascending order of the eigenvalues.
     labels : array_like, shape (n,), optional
-        Classes; -1, None, NaN and "" mean unlabelled and are drawn grey, behind the others.
+        Classes; -1, None, NaN and "" mean unlabelled. Unlabelled nodes are grey, behind the others.
     columns : pair of int
         The eigenvectors to show. The default skips the trivial first one; on a graph of c
         components the first c are trivial.
     max_points : int
-        Of more nodes than this a random choice is drawn, labelled ones first.
+        Of more nodes, a random sample is drawn, labelled nodes first.
     random_state : int, numpy.random.Generator or None
-        Decides that choice and the order in which points overlap, so that no class hides another.
+        Chooses the sample and the order in which points overlap, so that no class hides another.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def plot_embedding(
     codes, names = _classes(labels, n)
 
     order = random_generator(random_state).permutation(n)
-    # Labelled nodes first: a choice from millions keeps the few that have a label.
+    # Labelled nodes first: a sample of millions keeps the few that have a label.
     order = order[np.argsort(codes[order] < 0, kind="stable")]
     order = order[: positive_int(max_points, "max_points")]
     points, codes = vectors[order][:, pair], codes[order]
@@ -75,21 +75,13 @@ def plot_embedding(
     group = np.where(codes < 0, -1, codes // len(COLOURS))
     for number in np.unique(group):
         member = group == number
-        colours = [GREY if c < 0 else COLOURS[c % len(COLOURS)] for c in codes[member]]
-        marker = MARKERS[max(number, 0) % len(MARKERS)]
+        colours = [_look(code)[0] for code in codes[member]]
+        style: dict[str, Any] = {"s": size, "linewidths": 0.0, "alpha": 0.8}
+        if number >= 0 and -1 in group:  # few labels stand out by size and a white rim
+            style = {"s": max(4 * size, 40.0), "linewidths": 0.6, "alpha": 1.0}
         x, y = points[member].T
-        # Few labels among many unlabelled nodes stand out by size and a white rim.
-        rim = number >= 0 and -1 in group
-        ax.scatter(
-            x,
-            y,
-            s=max(4 * size, 40.0) if rim else size,
-            c=colours,
-            marker=marker,
-            edgecolors="white",
-            linewidths=0.6 if rim else 0.0,
-            alpha=1.0 if rim else 0.8,
-        )
+        marker = _look(codes[member][0])[1]
+        ax.scatter(x, y, c=colours, marker=marker, edgecolors="white", **style)
     ax.set_xlabel(f"eigenvector {pair[0] + 1}")
     ax.set_ylabel(f"eigenvector {pair[1] + 1}")
     if labels is not None:
@@ -114,21 +106,20 @@ def _classes(labels: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], list[s
     return codes, names
 
 
+def _look(code: int) -> tuple[str, str]:
+    """Return colour and marker of a class, −1 for unlabelled nodes."""
+    if code < 0:
+        return GREY, MARKERS[0]
+    return COLOURS[code % len(COLOURS)], MARKERS[code // len(COLOURS) % len(MARKERS)]
+
+
 def _class_handles(names: list[str], *, unlabelled: bool) -> list[Line2D]:
-    handles = [
-        Line2D(
-            [],
-            [],
-            linestyle="none",
-            color=COLOURS[code % len(COLOURS)],
-            marker=MARKERS[code // len(COLOURS) % len(MARKERS)],
-            label=name,
-        )
-        for code, name in enumerate(names[:_MAX_LEGEND])
-    ]
+    handles = []
+    for code, name in enumerate(names[:_MAX_LEGEND]):
+        colour, marker = _look(code)
+        handles.append(legend_mark(name, color=colour, marker=marker))
     if len(names) > _MAX_LEGEND:
-        label = f"and {len(names) - _MAX_LEGEND} more"
-        handles.append(Line2D([], [], linestyle="none", label=label))
+        handles.append(legend_mark(f"and {len(names) - _MAX_LEGEND} more"))
     if unlabelled:
-        handles.append(Line2D([], [], linestyle="none", color=GREY, marker="o", label="unlabelled"))
+        handles.append(legend_mark("unlabelled", color=GREY, marker=MARKERS[0]))
     return handles

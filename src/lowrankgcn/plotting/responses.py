@@ -1,4 +1,4 @@
-"""Filters drawn over a spectrum, at full or low rank."""
+"""Plots of filters over a spectrum, at full or low rank."""
 
 from __future__ import annotations
 
@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.plotting._style import (
-    COLOURS,
-    GREY,
-    FloatArray,
-    add_legend,
-    clean_spectrum,
-    new_or_given,
-)
+from lowrankgcn.plotting import _style
+from lowrankgcn.plotting._style import FloatArray
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 
 __all__ = ["plot_filters"]
@@ -45,14 +39,15 @@ def plot_filters(
     ----------
     filters : filter, name, function, or list of these
         One curve each. "auto" parameters are bound to the smallest non-zero and the largest of
-        `eigenvalues`; with only a part of the spectrum, bind them before.
+        `eigenvalues`; if these are only a part of the spectrum, bind the filters before.
     eigenvalues : array_like, shape (k,), optional
-        Grey lines and one mark per filter; the picture then spans their range, else [0, 2].
+        Drawn as grey lines, with a mark on each curve. The picture covers their range, by default
+        [0, 2].
     rank : int, optional
         Show the low-rank equivalents: for each filter the `rank` eigenvalues with the largest
-        magnitude of φ(λ) are marked on the curve, the discarded ones at zero (equations 10 to 12).
+        magnitude of φ(λ) are marked on the curve, the others at zero (equations 10 to 12).
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -61,7 +56,7 @@ def plot_filters(
     Raises
     ------
     ValueError
-        If `rank`, or a filter with an "auto" parameter, comes without eigenvalues.
+        If there is a `rank`, or a filter with an "auto" parameter, but no eigenvalues.
 
     Notes
     -----
@@ -75,14 +70,14 @@ def plot_filters(
     ['pseudoinverse (scale=0.3)']
     """
     functions = as_filters(filters)
-    spectrum = None if eigenvalues is None else np.sort(clean_spectrum(eigenvalues))
-    if spectrum is None and rank is not None:
-        raise invalid("eigenvalues", "a spectrum to apply the rank to", "None")
-    if spectrum is not None and rank is not None:
+    spectrum = None if eigenvalues is None else np.sort(_style.clean_spectrum(eigenvalues))
+    if rank is not None:
+        if spectrum is None:
+            raise invalid("eigenvalues", "a spectrum to apply the rank to", "None")
         rank = positive_int(rank, "rank", maximum=spectrum.size)
     functions = tuple(_bound(phi, spectrum) for phi in functions)
 
-    ax = new_or_given(ax)
+    ax = _style.new_or_given(ax)
     start, end = (0.0, 2.0) if spectrum is None else (min(0.0, spectrum[0]), spectrum[-1])
     end = end if end > start else start + 1.0
     grid = np.linspace(start, end, 1001)
@@ -92,90 +87,68 @@ def plot_filters(
     if spectrum is not None:
         lines = np.unique(_merged(spectrum))
         vertical = ax.get_xaxis_transform()  # x in eigenvalues, y from 0 to 1 of the axes
-        ax.vlines(lines, 0, 1, transform=vertical, color=GREY, linewidth=0.6, alpha=0.5, zorder=0)
+        ax.vlines(
+            lines, 0, 1, transform=vertical, color=_style.GREY, linewidth=0.6, alpha=0.5, zorder=0
+        )
     handles = []
     for number, phi in enumerate(functions):
-        colour = COLOURS[number % len(COLOURS)]
+        style: dict[str, Any] = {"color": _style.COLOURS[number % len(_style.COLOURS)]}
         if spectrum is None:
-            style = _draw_curve(ax, phi, grid, colour, number)
+            style |= {"linestyle": _DASHES[number % len(_DASHES)], "linewidth": 1.6}
+            ax.plot(grid, _curve(phi, grid), **style)
+            if _jumps_at_zero(phi):
+                ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=style["color"])
         else:
-            style = _draw_marks(ax, phi, grid, colour, number, spectrum, rank)
-        handles.append(Line2D([], [], color=colour, label=str(phi), **style))
+            marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
+            style |= {"marker": marker, "markersize": 6, "markerfacecolor": "none"}
+            _draw_marks(ax, phi, grid, spectrum, rank, style)
+        handles.append(Line2D([], [], label=str(phi), **style))
     margin = 0.02 * (end - start)
     ax.set_xlim(start - margin, end + margin)
     ax.set_xlabel("eigenvalue λ")
     ax.set_ylabel("filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}")
-    add_legend(ax, handles)
+    _style.add_legend(ax, handles)
     return ax
 
 
-def _draw_curve(
-    ax: Axes, phi: Filter, grid: FloatArray, colour: str, number: int
-) -> dict[str, Any]:
-    """Draw φ alone, with a dot at 0 where it jumps there; return its style."""
-    style: dict[str, Any] = {"linestyle": _DASHES[number % len(_DASHES)], "linewidth": 1.6}
-    ax.plot(grid, _curve(phi, grid), color=colour, **style)
-    if _jumps_at_zero(phi):
-        ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=colour)
-    return style
-
-
 def _draw_marks(
-    ax: Axes,
-    phi: Filter,
-    grid: FloatArray,
-    colour: str,
-    number: int,
-    spectrum: FloatArray,
-    rank: int | None,
-) -> dict[str, Any]:
-    """Draw φ thinly and mark the eigenvalues, discarded ones at zero; return its style."""
-    marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
-    style: dict[str, Any] = {"marker": marker, "markersize": 6, "markerfacecolor": "none"}
+    ax: Axes, phi: Filter, grid: FloatArray, spectrum: FloatArray, rank: int | None, style: Any
+) -> None:
+    """Draw φ thinly and mark the eigenvalues, discarded ones at zero."""
     response = phi(spectrum)
-    ax.plot(grid, _curve(phi, grid, response), color=colour, linewidth=1, alpha=0.6)
-    kept = _is_dominant(response, spectrum.size if rank is None else rank)
+    ax.plot(grid, _curve(phi, grid, response), color=style["color"], linewidth=1, alpha=0.6)
+    dominant = np.argsort(-np.abs(response), kind="stable")[:rank]
+    kept = np.isin(np.arange(response.size), dominant)
     for chosen, height, alpha in [(kept, response, 1.0), (~kept, 0.0 * response, 0.4)]:
         marks = np.column_stack([_merged(spectrum), _merged(height)])[chosen]
         x, y = np.unique(marks, axis=0).T
-        ax.plot(x, y, linestyle="none", color=colour, alpha=alpha, **style)
-    return style
+        ax.plot(x, y, linestyle="none", alpha=alpha, **style)
 
 
 def _bound(phi: Filter, spectrum: FloatArray | None) -> Filter:
-    if spectrum is None:
-        if phi.needs:
-            raise invalid("eigenvalues", f"a spectrum, to bind filter {phi.name!r} to", "None")
+    if not phi.needs:
         return phi
-    positive = spectrum[spectrum > 0]
-    if phi.needs and not positive.size:
-        raise invalid(
-            "eigenvalues", f"a non-zero one, to bind filter {phi.name!r} to", "zeros only"
-        )
-    return phi.bind(positive.min(), positive.max()) if phi.needs else phi
-
-
-def _is_dominant(response: FloatArray, rank: int) -> NDArray[np.bool_]:
-    """Mask of the `rank` largest |φ(λ)|; among equals the smaller eigenvalue comes first."""
-    mask = np.zeros(response.shape, dtype=bool)
-    mask[np.argsort(-np.abs(response), kind="stable")[:rank]] = True
-    return mask
+    positive = np.empty(0) if spectrum is None else spectrum[spectrum > 0]
+    if not positive.size:
+        got = "None" if spectrum is None else "zeros only"
+        raise invalid("eigenvalues", f"a positive one, which filter {phi.name!r} needs", got)
+    return phi.bind(positive.min(), positive.max())
 
 
 def _merged(values: FloatArray) -> FloatArray:
-    """Round to 1/5000 of the range, which no picture resolves: a bulk becomes a few marks."""
+    """Round to 1/5000 of the range, finer than a picture, so that equal marks are drawn once."""
     step = np.ptp(values) / 5000
     return np.round(values / step) * step if step > 0 else values
 
 
 def _jumps_at_zero(phi: Filter) -> bool:
-    """Whether φ treats 0 apart, as pseudoinverses and impulses do."""
+    """Return whether φ is discontinuous at 0, as pseudoinverses and impulses are."""
     zero, near = phi([0.0, 1e-9])
     return bool(abs(near - zero) > 1e-3 * max(abs(zero), 1.0))
 
 
 def _curve(phi: Filter, grid: FloatArray, response: FloatArray | None = None) -> FloatArray:
-    """φ on the grid, NaN (not drawn) where a pole would squeeze the rest of the picture."""
+    """Return φ on the grid, NaN (not drawn) where a pole would flatten the other curves."""
     curve = phi(grid)
     if _jumps_at_zero(phi):
         curve[grid <= 0] = np.nan

@@ -1,4 +1,4 @@
-"""A spectrum by index, with the evidence of its accuracy."""
+"""Plots of eigenvalues and residuals by index."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from lowrankgcn._validation import finite_array, invalid
-from lowrankgcn.plotting._style import COLOURS, add_legend, clean_spectrum, new_or_given
+from lowrankgcn.plotting import _style
 
 __all__ = ["plot_spectrum"]
 
@@ -21,17 +20,17 @@ _SMALLEST_RESIDUAL = 1e-17
 def plot_spectrum(
     eigenvalues: ArrayLike, *, residuals: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw eigenvalues by their index, and how accurate each of them is.
+    """Draw eigenvalues and, if given, their residuals by index.
 
     Parameters
     ----------
     eigenvalues : array_like, shape (k,)
         Zeros, one per connected component, are drawn hollow.
     residuals : array_like, shape (k,), optional
-        Residual norms ‖Lu − λu‖, drawn against a logarithmic axis on the right; those below 1e-17,
-        such as exact zeros, are drawn at 1e-17.
+        Residual norms ‖Lu − λu‖, drawn against a logarithmic axis on the right; smaller ones than
+        1e-17, such as exact zeros, are drawn at 1e-17.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
@@ -44,7 +43,7 @@ def plot_spectrum(
     >>> ax.get_ylabel()
     'eigenvalue'
     """
-    spectrum = clean_spectrum(eigenvalues)
+    spectrum = _style.clean_spectrum(eigenvalues)
     errors = None
     if residuals is not None:
         errors = finite_array(residuals, "residuals", ndim=1)
@@ -52,43 +51,40 @@ def plot_spectrum(
             raise invalid("residuals", f"shape {spectrum.shape}", f"shape {errors.shape}")
         if (errors < 0).any():
             raise invalid("residuals", "norms >= 0", float(errors.min()))
-    ax = new_or_given(ax)
+    ax = _style.new_or_given(ax)
     index = np.arange(1, spectrum.size + 1)
     size = 6.0 if spectrum.size <= 60 else 2.5
     zero = spectrum == 0
     handles = []
-    for mask, label, face in [
-        (~zero, "eigenvalue", COLOURS[0]),
-        (zero, "zero (component)", "none"),
-    ]:
+    faces = [(~zero, "eigenvalue", _style.COLOURS[0]), (zero, "zero (component)", "none")]
+    for mask, label, face in faces:
         if mask.any():
             style: dict[str, Any] = {
                 "marker": "o",
-                "linestyle": "none",
-                "color": COLOURS[0],
+                "color": _style.COLOURS[0],
                 "markerfacecolor": face,
             }
-            ax.plot(index[mask], spectrum[mask], markersize=size, **style)
-            handles.append(Line2D([], [], label=label, **style))
+            ax.plot(index[mask], spectrum[mask], linestyle="none", markersize=size, **style)
+            handles.append(_style.legend_mark(label, **style))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     ax.set_xlabel("index")
     ax.set_ylabel("eigenvalue")
     margin = max(0.5, 0.03 * spectrum.size)
     ax.set_xlim(1 - margin, spectrum.size + margin)
     if spectrum.min() >= 0:
-        top = spectrum.max() or 1.0  # zeros only: the eigenvalues to come lie below two
+        top = spectrum.max() or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
     if errors is not None:
         right = ax.twinx()
-        style = {"marker": "x", "linestyle": "none", "color": COLOURS[1]}
+        style = {"marker": "x", "color": _style.COLOURS[1]}
         errors = np.maximum(errors, _SMALLEST_RESIDUAL)
-        right.plot(index, errors, markersize=size, **style)
+        right.plot(index, errors, linestyle="none", markersize=size, **style)
         right.set_yscale("log")
         decades = np.log10(errors)
         right.set_ylim(10 ** (np.floor(decades.min()) - 0.2), 10 ** (np.ceil(decades.max()) + 0.2))
         right.yaxis.set_minor_formatter(NullFormatter())
-        right.set_ylabel("residual norm", color=COLOURS[1])
-        right.tick_params(axis="y", labelcolor=COLOURS[1])
-        handles.append(Line2D([], [], label="residual (right)", **style))
-    add_legend(ax, handles)
+        right.set_ylabel("residual norm", color=_style.COLOURS[1])
+        right.tick_params(axis="y", labelcolor=_style.COLOURS[1])
+        handles.append(_style.legend_mark("residual (right)", **style))
+    _style.add_legend(ax, handles)
     return ax
