@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 from pathlib import Path
@@ -24,6 +25,11 @@ def call(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
         app(list(arguments), prog_name="lowrankgcn")
     return int(ended.value.code or 0)
+
+
+def feed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """Give a command in this process its standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +19,7 @@ import lowrankgcn as lg
 from lowrankgcn.cli import output
 from lowrankgcn.cli.models import load_model
 from lowrankgcn.files import read_file
-from tests.cli.commands import call, installed
+from tests.cli.commands import call, feed, installed
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +65,7 @@ def run(flowers: Path) -> tuple[subprocess.CompletedProcess[str], Path]:
 
 
 class TestInstalledCommand:
-    def test_says_what_it_did(self, run: Any) -> None:
+    def test_summary(self, run: Any) -> None:
         done, _ = run
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
@@ -86,7 +84,7 @@ class TestInstalledCommand:
         ):
             assert said in done.stdout
 
-    def test_the_table_comes_back_unchanged(self, run: Any, flowers: Path) -> None:
+    def test_columns_of_the_table_are_unchanged(self, run: Any, flowers: Path) -> None:
         before, after = read_file(flowers).frame, read_file(run[1] / "out.csv").frame
         added = ["prediction", "probability"]
         added += [f"probability_{name}" for name in ("setosa", "versicolor", "virginica")]
@@ -117,7 +115,7 @@ class TestInstalledCommand:
         names = sorted(path.name for path in run[1].iterdir())
         assert names == ["f.model", "out.csv", "report.html"]
 
-    def test_the_same_again(self, run: Any, flowers: Path, tmp_path: Path) -> None:
+    def test_same_command_same_file(self, run: Any, flowers: Path, tmp_path: Path) -> None:
         out = tmp_path / "again.csv"
         arguments = ["classify", str(flowers), "-t", "kind", "-o", str(out), "--probabilities"]
         assert call(*arguments, "--quiet") == 0
@@ -137,18 +135,17 @@ class TestOutput:
         assert rows["prediction"].notna().all()
         assert "120 to classify" in said
 
-    def test_standard_input_and_output_of_parquet(self, flowers: Path) -> None:
-        data = flowers.with_suffix(".parquet").read_bytes()
-        done = subprocess.run(
-            [*installed(), "classify", "-", "-t", "kind", "--out", "-", "--quiet", *QUICK],
-            input=data,
-            capture_output=True,
-            timeout=240,
-            check=False,
-        )
-        assert done.returncode == 0
-        assert done.stderr == b""
-        frame = pq.read_table(io.BytesIO(done.stdout)).to_pandas()
+    def test_standard_input_and_output_of_parquet(
+        self,
+        flowers: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capfdbinary: pytest.CaptureFixture[bytes],
+    ) -> None:
+        feed(monkeypatch, flowers.with_suffix(".parquet").read_bytes())
+        assert call("classify", "-", "-t", "kind", "--out", "-", "--quiet", *QUICK) == 0
+        captured = capfdbinary.readouterr()
+        assert captured.err == b""
+        frame = pq.read_table(io.BytesIO(captured.out)).to_pandas()
         assert len(frame) == 150
         assert accuracy(frame, flowers) > 0.8
 
@@ -184,7 +181,7 @@ class TestOutput:
         before = read_file(euro).frame
         pd.testing.assert_frame_equal(table.frame[before.columns], before)
 
-    def test_a_name_that_is_taken(
+    def test_new_column_with_an_existing_name(
         self, flowers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         frame = read_file(flowers).frame
@@ -220,7 +217,7 @@ class TestOutput:
         assert "numbers are binned" in capsys.readouterr().out
         assert accuracy(read_file(out).frame, flowers) > 0.8
 
-    def test_rows_apart_from_all_labels(
+    def test_rows_without_a_path_to_a_label(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         rows = [
@@ -343,22 +340,15 @@ class TestHelp:
         places = [text.index(f"│ {name} ") for name in ("classify", "predict", "demo")]
         assert places == sorted(places)
 
-    def test_completion(self) -> None:
+    def test_completion(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         words = "lowrankgcn classify t.csv --graph hy"
-        done = subprocess.run(
-            installed(),
-            env={
-                **os.environ,
-                "_LOWRANKGCN_COMPLETE": "complete_bash",
-                "COMP_WORDS": words,
-                "COMP_CWORD": str(len(shlex.split(words)) - 1),
-            },
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.stdout.split() == ["hypergraph"]
+        monkeypatch.setenv("_LOWRANKGCN_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        assert call() == 0
+        assert capsys.readouterr().out.split() == ["hypergraph"]
 
     def test_help_does_not_import_torch(self) -> None:
         code = (

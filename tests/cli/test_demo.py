@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import signal
 import subprocess
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,11 @@ import pytest
 import lowrankgcn as lg
 from lowrankgcn import report
 from lowrankgcn.cli import studies
-from lowrankgcn.cli.studies import study_spiral
 from lowrankgcn.report import Study
-from tests.cli.commands import MODULE, call, installed, refused
+from tests.cli.commands import MODULE, call, refused
+
+N_PER_ORB = 410  # more than 2048 points in all
+N = 5 * N_PER_ORB
 
 
 def without_times(value: Any) -> Any:
@@ -30,29 +34,30 @@ def without_times(value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def full_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    out = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    arguments = ["demo", "--out", str(out), "--json"]
-    done = subprocess.run(
-        [*installed(), *arguments], capture_output=True, text=True, timeout=240, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return json.loads(done.stdout), out
-
-
-@pytest.fixture(scope="module")
-def small_studies() -> tuple[Study, Study]:
-    """The studies with few points."""
-    return studies.study_cars(0), study_spiral(0, n_per_orb=60)
+def tour() -> tuple[Study, Study]:
+    """The studies, with enough points for fast sums, an iterative solver and estimated errors."""
+    return studies.study_cars(0), studies.study_spiral(0, n_per_orb=N_PER_ORB)
 
 
 @pytest.fixture
-def small_tour(small_studies: tuple[Study, Study], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tour with few points, computed once, and without figures."""
-    monkeypatch.setattr(studies, "study_cars", lambda seed: small_studies[0])
-    monkeypatch.setattr(studies, "study_spiral", lambda seed: small_studies[1])
+def without_figures(tour: tuple[Study, Study], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same tour without computing and drawing it again."""
+    monkeypatch.setattr(studies, "study_cars", lambda seed: tour[0])
+    monkeypatch.setattr(studies, "study_spiral", lambda seed: tour[1])
     monkeypatch.setattr(report, "render_studies", lambda *_, **__: "a page")
+
+
+@pytest.fixture(scope="module")
+def full_run(
+    tour: tuple[Study, Study], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], Path]:
+    out = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setattr(studies, "study_cars", lambda seed: tour[0])
+        patch.setattr(studies, "study_spiral", lambda seed: tour[1])
+        assert call("demo", "--out", str(out), "--json") == 0
+    return json.loads(printed.getvalue()), out
 
 
 class TestFullRun:
@@ -94,14 +99,14 @@ class TestFullRun:
 
     def test_spiral(self, full_run) -> None:
         spiral = full_run[0]["studies"]["spiral"]
-        assert spiral["graph"]["points"] == 10_000
+        assert spiral["graph"]["points"] == N
         assert spiral["graph"]["components"] == 1
         assert spiral["graph"]["their measured error"] <= 1e-6
         values = np.array(spiral["eigenpairs"]["eigenvalues"])
         assert values.shape == (11,)
         assert values[0] == 0
         assert (np.diff(values) > 0).all()
-        # Those of the paper's sample, 0.149177 … 0.927397, up to the randomness of the points.
+        # Those of the paper's sample of 10,000 points, up to the randomness of the points.
         assert values[[1, 2, 10]] == pytest.approx([0.149177, 0.409, 0.927397], abs=0.01)
         assert max(spiral["eigenpairs"]["residuals"]) <= 1e-6
         assert spiral["warnings"] == []
@@ -110,9 +115,9 @@ class TestFullRun:
         spiral = full_run[0]["studies"]["spiral"]
         kernels = {kernel["filter"]: kernel for kernel in spiral["kernels"]}
         second, last = np.array(spiral["eigenpairs"]["eigenvalues"])[[1, -1]]
-        # 9989 discarded eigenvalues between the last one kept and about 1.002.
+        # The discarded eigenvalues lie between the last one kept and about 1.002.
         inverse = kernels["pseudoinverse"]["truncation_error"]
-        assert second / 1.01 * np.sqrt(9989) < inverse < second / last * np.sqrt(9989)
+        assert second / 1.01 * np.sqrt(N - 11) < inverse < second / last * np.sqrt(N - 11)
         assert 0 < kernels["quadratic"]["truncation_error"] < kernels["linear"]["truncation_error"]
         assert kernels["linear"]["truncation_error"] < 1
         assert kernels["pseudoinverse"]["rank"] == 10
@@ -134,19 +139,19 @@ class TestFullRun:
 
 
 class TestSeed:
-    def test_same_seed_same_bytes(self) -> None:
-        # More than 2048 points: fast sums, an iterative solver, estimated truncation errors.
-        first, second = (
-            json.dumps(without_times(study_spiral(3, n_per_orb=410).numbers())) for _ in range(2)
-        )
+    def test_same_seed_same_bytes(self, tour: tuple[Study, Study]) -> None:
+        again = studies.study_spiral(0, n_per_orb=N_PER_ORB)
+        first, second = (json.dumps(without_times(one.numbers())) for one in (tour[1], again))
         assert first == second
 
     def test_other_seed_other_points(self) -> None:
-        first, other = (study_spiral(seed, n_per_orb=60).sample for seed in (3, 4))
-        assert first != other
+        points = lg.datasets.load_spiral(60, random_state=4).data
+        assert studies.study_spiral(4, n_per_orb=60).sample[0] == tuple(
+            f"{x:.4f}" for x in points[0]
+        )
 
 
-@pytest.mark.usefixtures("small_tour")
+@pytest.mark.usefixtures("without_figures")
 class TestOutput:
     def test_terminal_and_json_agree(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

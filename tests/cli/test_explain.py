@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn._codec import decode
-from tests.cli.commands import call, installed, refused
+from tests.cli.commands import call, feed, refused
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +49,7 @@ def test_values_of_a_car(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert len(lines) == 16
 
 
-def test_json_adds_up_and_is_what_python_says(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_adds_up_and_equals_python(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--row", "900", "--json", "--top", "2")
     assert explain(folder, "cars.model", "cars.csv", *arguments) == 0
     document = json.loads(capsys.readouterr().out)
@@ -121,9 +118,10 @@ def test_bad_input_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) 
         assert message in refused(capsys, *arguments), arguments
 
 
-def test_installed_command_reads_standard_input(folder: Path) -> None:
-    with open(folder / "cars.csv", "rb") as table:
-        command = [*installed(), "explain", str(folder / "cars.model"), "-", "--row", "2"]
-        done = subprocess.run(command, stdin=table, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and done.stderr == ""
-    assert done.stdout.startswith("row 2: vhigh (")
+def test_standard_input(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    feed(monkeypatch, (folder / "cars.csv").read_bytes())
+    assert call("explain", str(folder / "cars.model"), "-", "--row", "2") == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("row 2: vhigh (") and captured.err == ""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from tests.cli.commands import call, installed, refused
+from tests.cli.commands import call, feed, refused
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +113,10 @@ def test_bad_input_is_refused(
         assert message in refused(capsys, "suggest", *arguments), arguments
 
 
-def test_installed_command_reads_standard_input(folder: Path) -> None:
-    with open(folder / "none.csv", "rb") as table:
-        command = [*installed(), "suggest", "-", "--target", "ok", "-k", "2", "--json"]
-        done = subprocess.run(command, stdin=table, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and done.stderr == ""
-    assert len(json.loads(done.stdout)["rows"]) == 2
+def test_standard_input(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    feed(monkeypatch, (folder / "none.csv").read_bytes())
+    assert call("suggest", "-", "--target", "ok", "-k", "2", "--json") == 0
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)["rows"]) == 2 and captured.err == ""

@@ -91,19 +91,8 @@ def classify(
         _check_folder(table, context)
         from lowrankgcn.cli.folder import classify_folder
 
-        classify_folder(
-            table,
-            target,
-            settings,
-            drop=drop or (),
-            out=out,
-            save=save,
-            probabilities=probabilities,
-            scheduler=scheduler,
-            workers=workers,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        names = "table target drop out save probabilities scheduler workers as_json quiet"
+        classify_folder(settings, **{name: context.params[name] for name in names.split()})
         return
     for option in ("scheduler", "workers"):
         if context.params[option] is not None:

@@ -98,14 +98,12 @@ def _show(console: Console, study: Study) -> None:
     if study.spectrum is None:
         titles = ("index", "eigenvalue", "residual")
         console.print(output.text_table(titles, study.eigenvalue_rows, (0, 1, 2)))
-    exact = any(kernel.full_rank_form for kernel in study.kernels)
-    header = ["filter", "rank", "truncation error", "φ cut", "exact form"]
+    header = ("filter", "rank", "truncation error", "φ cut", "exact form")
     rows = [
-        [kernel.filter, str(kernel.rank), kernel.error_text, kernel.cut_text]
-        + ([kernel.full_rank_form or ""] if exact else [])
-        for kernel in study.kernels
+        (one.filter, str(one.rank), one.error_text, one.cut_text, one.full_rank_form or "–")
+        for one in study.kernels
     ]
-    console.print(output.text_table(header if exact else header[:-1], rows, (1, 2, 3)))
+    console.print(output.text_table(header, rows, (1, 2, 3)))
     for target in study.targets:
         name, share = target.largest_class
         labels, accuracy = len(target.training), percent(target.accuracy)

@@ -13,16 +13,6 @@ import typer
 from lowrankgcn._atomic import is_stream
 from lowrankgcn.exceptions import EigensolverError, FastSumError
 
-__all__ = [
-    "check_distinct",
-    "check_writable",
-    "collect_warnings",
-    "exit_on_user_error",
-    "exit_on_write_error",
-    "prefix_errors",
-    "prepare_folder",
-]
-
 
 @contextmanager
 def exit_on_user_error(option: str | None = None) -> Iterator[None]:
@@ -85,14 +75,12 @@ def check_writable(files: Mapping[str, Path | None]) -> None:
             raise typer.BadParameter("expected a file, got '-'", param_hint=option)
         folder = Path(os.path.realpath(path)).parent
         with exit_on_write_error(path, option):
-            if is_stream(path):
-                if not os.access(path, os.W_OK):
-                    raise PermissionError(13, os.strerror(13))
-            elif path.is_dir():
+            if path.is_dir():
                 raise IsADirectoryError(21, os.strerror(21))
-            elif not folder.is_dir():
+            if not folder.is_dir():
                 raise FileNotFoundError(2, f"there is no folder {folder}")
-            elif not os.access(folder, os.W_OK | os.X_OK):
+            stream = is_stream(path)
+            if not os.access(path if stream else folder, os.W_OK if stream else os.W_OK | os.X_OK):
                 raise PermissionError(13, os.strerror(13))
 
 

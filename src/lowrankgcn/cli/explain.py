@@ -74,19 +74,12 @@ def explain(
 
 
 def _document(one: ExplainedRow, top: int) -> dict[str, Any]:
-    return {
-        "row": one.row + 1,
-        "prediction": one.predicted,
-        "probability": one.probability,
-        "runner_up": one.runner_up,
-        "runner_up_probability": one.runner_up_probability,
-        "placed": one.placed,
-        "margin": one.margin,
-        "contributions": [
-            asdict(part) | ({"name": int(part.name) + 1} if part.kind == "row" else {})
-            for part in one.contributions[:top]
-        ],
-        "others": sum(part.amount for part in one.contributions[top:]),
-        "baseline": one.baseline,
-        "remainder": one.remainder,
-    }
+    document = asdict(one)
+    parts = document["contributions"]
+    for part in parts:
+        part["name"] = int(part["name"]) + 1 if part["kind"] == "row" else part["name"]
+    document["row"] += 1
+    document["prediction"] = document.pop("predicted")
+    document["contributions"] = list(parts[:top])
+    document["others"] = sum(part["amount"] for part in parts[top:])
+    return document

@@ -27,11 +27,11 @@ __all__ = ["classify_folder"]
 
 
 def classify_folder(
-    table: Path,
-    target: str,
     settings: Mapping[str, Any],
     *,
-    drop: Sequence[str],
+    table: Path,
+    target: str,
+    drop: Sequence[str] | None,
     out: Path | None,
     save: Path | None,
     probabilities: bool,
@@ -52,7 +52,7 @@ def classify_folder(
     files: dict[str, str] = {}
     with _client(scheduler, workers):
         with errors.exit_on_user_error():
-            frame, features, integers = _read(table, target, drop)
+            frame, features, integers = _read(table, target, drop or ())
         classifier = GCNClassifier(**settings)
         with progress("fitting", shown=shown), errors.exit_on_user_error():
             with errors.collect_warnings() as warned:
@@ -81,7 +81,7 @@ def classify_folder(
     }
     if as_json:
         more = {"seed": settings["random_state"], "seconds": watch.seconds, "warnings": warned}
-        output.print_json(facts | more, version=False)
+        output.print_json(facts | more)
         return
     times = ", ".join(f"{step} {duration(taken)}" for step, taken in watch.seconds.items())
     output.print_facts(Console(highlight=False, quiet=quiet), facts | {"time": times})
@@ -159,12 +159,7 @@ def _read_labels(column: pd.Series, integers: bool) -> pd.Series:
 
 
 def _write(
-    frame: Any,
-    target: str,
-    classifier: GCNClassifier,
-    integers: bool,
-    each_class: bool,
-    out: Path,
+    frame: Any, target: str, classifier: GCNClassifier, integers: bool, each_class: bool, out: Path
 ) -> None:
     from dask.delayed import delayed
 

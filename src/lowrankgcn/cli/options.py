@@ -73,8 +73,7 @@ def _model(name: str, metavar: str, help: str, **more: Any) -> Any:
 
 
 Graph = Annotated[
-    GraphName,
-    _model("--graph", "NAME", "Graph of the rows: gaussian, hypergraph, knn or auto."),
+    GraphName, _model("--graph", "NAME", "Graph of the rows: gaussian, hypergraph, knn or auto.")
 ]
 Architecture = Annotated[
     ArchitectureName,
@@ -157,10 +156,7 @@ Methods = Annotated[
 InOrder = Annotated[
     bool, Option("--in-order", help="Keep the order of the rows instead of shuffling them.")
 ]
-What = Annotated[
-    PaperTable,
-    Argument(metavar="NAME", help="Table or figure of the paper."),
-]
+What = Annotated[PaperTable, Argument(metavar="NAME", help="Table or figure of the paper.")]
 Runs = Annotated[int, Option("--runs", min=1, metavar="N", help="Training runs per row.")]
 
 
@@ -174,8 +170,7 @@ _OUT = "Write the table with predictions, in the format of the input; - for stan
 Out = Annotated[Path | None, _file("--out", _OUT)]
 OutOrFolder = Annotated[Path | None, _file("--out", f"{_OUT} For a folder, name a new folder.")]
 OutRows = Annotated[
-    Path | None,
-    _file("--out", "Write these rows with their numbers, in the format of the table."),
+    Path | None, _file("--out", "Write these rows with their numbers, in the format of the table.")
 ]
 Report = Annotated[Path | None, _file("--report", "Write an HTML report with figures.")]
 Save = Annotated[Path | None, _file("--save", "Save the model for `lowrankgcn predict`.")]

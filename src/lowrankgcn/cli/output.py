@@ -23,17 +23,6 @@ from lowrankgcn.cli.errors import exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.files import TableFile, write_file
 
-__all__ = [
-    "RunSummary",
-    "networks_text",
-    "print_facts",
-    "print_json",
-    "print_line",
-    "print_warnings",
-    "text_table",
-    "write_table",
-]
-
 
 def print_line(console: Console, text: str) -> None:
     """Print a line of any length without wrapping."""
@@ -46,9 +35,9 @@ def print_facts(console: Console, facts: Mapping[str, Any], *, width: int = 12) 
         print_line(console, f"{name:<{width}}{value}")
 
 
-def print_json(document: Mapping[str, Any], *, err: bool = False, version: bool = True) -> None:
+def print_json(document: Mapping[str, Any], *, err: bool = False) -> None:
     """Print a JSON document that begins with the version of the library."""
-    whole = {"version": lowrankgcn.__version__, **document} if version else document
+    whole = {"version": lowrankgcn.__version__, **document}
     typer.echo(json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False), err=err)
 
 
@@ -107,7 +96,16 @@ class RunSummary:
     def print(self, console: Console, *, as_json: bool, err: bool) -> None:
         """Print the summary to the console, or as JSON."""
         if as_json:
-            print_json(self.document(), err=err)
+            document = {
+                **self.more,
+                "classes": self.predictions.counts(),
+                "without_prediction": self.predictions.n_missing,
+                "notes": list(self.notes),
+                "warnings": list(self.warnings),
+                "files": dict(self.files),
+                "seconds": dict(self.seconds),
+            }
+            print_json(document, err=err)
             return
         print_facts(console, self.facts)
         for text in self.notes:
@@ -118,18 +116,6 @@ class RunSummary:
         steps = ", ".join(f"{name} {duration(taken)}" for name, taken in self.seconds.items())
         total = duration(sum(self.seconds.values()))
         print_facts(console, {**self.files, "time": f"{total}: {steps}"})
-
-    def document(self) -> dict[str, Any]:
-        """Return the contents of the JSON document."""
-        return {
-            **self.more,
-            "classes": self.predictions.counts(),
-            "without_prediction": self.predictions.n_missing,
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            "files": dict(self.files),
-            "seconds": dict(self.seconds),
-        }
 
     def _class_table(self) -> Table:
         header = ["class", "given", "predicted", "mean probability"]
