@@ -73,7 +73,7 @@ def test_close_boxes_are_compared_by_their_points() -> None:
 def test_too_many_distant_points_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(point_components, "_MOST_CUBES", 10)
     blocks, cloud = cloud_of(np.arange(40.0)[:, None] * 30.0, [7])
-    with pytest.raises(ValueError, match="bandwidth: expected a larger one"):
+    with pytest.raises(ValueError, match="bandwidth: expected a larger bandwidth"):
         find_components(blocks, cloud.cloud)
 
 

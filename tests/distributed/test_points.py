@@ -192,7 +192,7 @@ def test_options_that_need_memory_are_refused() -> None:
     apart = np.arange(20_000.0)[:, None] * 1e3
     y = np.full(20_000, -1)
     y[:2] = 0, 1
-    with pytest.raises(ValueError, match="bandwidth: expected a larger one"):
+    with pytest.raises(ValueError, match="bandwidth: expected a larger bandwidth"):
         fitted(in_chunks(apart, [100]), y, bandwidth=1.0)
 
 

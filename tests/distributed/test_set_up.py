@@ -21,15 +21,15 @@ from tests.distributed.tables import in_blocks, mixed_table, texts
 from lowrankgcn.distributed.blocks import Blocks  # isort: skip
 from lowrankgcn.distributed.encoding import fit_table  # isort: skip
 from lowrankgcn.distributed.fixed_point import FixedSum, exponent_of  # isort: skip
-from lowrankgcn.distributed.selection import Search, numbers_of, ordered_keys  # isort: skip
-from lowrankgcn.distributed.setup import SetUp, set_up  # isort: skip
+from lowrankgcn.distributed.selection import Search, numbers_from_keys, ordered_keys  # isort: skip
+from lowrankgcn.distributed.setup import TableSetUp, set_up  # isort: skip
 from lowrankgcn.distributed.vectors import TableVectors  # isort: skip
 
 CUTS = st.lists(st.integers(0, 60), max_size=6)
 FINITE = st.floats(-1e300, 1e300, allow_subnormal=True)
 
 
-def known(table: Any, cuts: Any, **parameters: Any) -> SetUp:
+def known(table: Any, cuts: Any, **parameters: Any) -> TableSetUp:
     options = read_settings(lg.GCNClassifier(**parameters).get_params())
     return set_up(Blocks.from_collection(in_blocks(table, cuts)), options)
 
@@ -74,7 +74,7 @@ def test_order_statistics_are_exact(numbers: list[float], data: st.DataObject) -
     while not search.done:
         cut = data.draw(st.integers(0, len(array)))
         search = search.narrowed(search.count(keys[:cut]) + search.count(keys[cut:]))
-    assert numbers_of(np.array([search.low], np.uint64), "f")[0] == np.sort(array)[rank]
+    assert numbers_from_keys(np.array([search.low], np.uint64), "f")[0] == np.sort(array)[rank]
 
 
 @given(numbers=st.lists(st.floats(-1e9, 1e9), min_size=1), data=st.data())

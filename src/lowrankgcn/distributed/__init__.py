@@ -24,9 +24,9 @@ ritz            eigenpairs from these sums
 point_spectrum  eigenpairs of points, refined until the measured error is small enough
 point_vectors   rows of the eigenvectors of points
 graph           graphs without their rows
-known           result of the set-up of a table or of points
+result          result of the set-up of a table or of points
 nodes           hidden layers of low-rank networks as sums over kept rows of U
-standin         rows that represent all rows in training
+representatives rows that represent all rows in training
 signs           the sign rule over blocks
 setup           set-up and models of tables
 points          set-up and models of points

@@ -1,9 +1,8 @@
 """Row blocks of Dask collections: one task per block and pass, with tree reduction.
 
-Every step of the package over many rows has one form: a pure function of one block of rows gives a
-small result, and results are joined two by two. Tasks hold no state, so a scheduler may repeat any
-of them elsewhere; joining is ordered, so that the same blocks give the same bits, and where it is
-exact (integers) any blocks do.
+Every step over many rows has the same form: a pure function computes a small result from one block
+of rows, and the results are joined in order. Tasks have no state, so the scheduler can repeat them
+on another worker. Joining integers is exact and does not depend on the division into blocks.
 
 >>> import dask.dataframe as dd, pandas as pd
 >>> frame = dd.from_pandas(pd.DataFrame({"x": range(10)}), npartitions=3)
@@ -40,10 +39,10 @@ __all__ = ["Blocks", "KeptBlocks", "compute", "is_collection", "joined_rows", "r
 Result = TypeVar("Result")
 
 _FAN_IN = 8
-_HERE = 64  # small results that may come from the workers to be joined here
-# Of dask.distributed, when whoever holds the results is gone; named because it may not be loaded.
+_JOINED_BY_CLIENT = 64  # results that the client joins itself; tasks join larger numbers
+# Exceptions of dask.distributed, by name because it may not be imported.
 _LOST = ("CommClosedError", "FutureCancelledError", "FuturesCancelledError", "CancelledError")
-_KILLED = "KilledWorker"  # when several workers died of one and the same task
+_KILLED = "KilledWorker"  # several workers died while running the same task
 
 
 def is_collection(value: Any) -> bool:
@@ -61,26 +60,26 @@ def compute(*tasks: Delayed) -> tuple[Any, ...]:
     Raises
     ------
     ConnectionError
-        If the scheduler is lost meanwhile, or workers die whenever they try.
+        If the scheduler is lost, or workers repeatedly die while running the same task.
     """
-    with _telling_of_losses():
+    with _translate_dask_errors():
         results: tuple[Any, ...] = dask.compute(*tasks)
     return results
 
 
 @contextmanager
-def _telling_of_losses() -> Iterator[None]:
+def _translate_dask_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
         if type(error).__name__ in _LOST:
             raise ConnectionError(
-                f"the Dask scheduler was lost and with it all intermediate results: {error}"
+                f"the Dask scheduler was lost, with all intermediate results: {error}"
             ) from error
         if type(error).__name__ == _KILLED:
             raise ConnectionError(
-                "workers died again and again on the same block of rows, mostly for want of memory:"
-                " use smaller blocks, or fewer workers with more memory each"
+                "workers died repeatedly while processing the same block of rows, probably because "
+                "they ran out of memory; use smaller blocks, or fewer workers with more memory each"
             ) from error
         raise
 
@@ -103,23 +102,23 @@ class Blocks:
 
     @classmethod
     def from_collection(cls, collection: Any) -> Blocks:
-        """The blocks of a Dask DataFrame, Series or array; arrays are cut along rows only."""
+        """Return the blocks of a Dask DataFrame, Series or array; arrays are split by rows only."""
         if isinstance(collection, da.Array):
             if collection.ndim > 1:
                 collection = collection.rechunk({axis: -1 for axis in range(1, collection.ndim)})
             tasks = tuple(collection.to_delayed().ravel().tolist())
             return cls(tasks, np.empty((0, *collection.shape[1:]), collection.dtype))
         if isinstance(collection, (dd.DataFrame, dd.Series)):
-            # Columns that are not asked for are not read. Further tuning would put several Parquet
-            # files into one block, and then not the same ones for all columns.
+            # Unused columns are not read. Further optimisation would put several Parquet files into
+            # one block, and different ones for different columns.
             lean = collection.simplify()
             return cls(tuple(lean.to_delayed(optimize_graph=False)), collection._meta)
         raise invalid("X", "a Dask DataFrame or array", type(collection).__name__)
 
     def map(self, function: Callable[..., Any], *shared: Any) -> list[Delayed]:
-        """One task per block: ``function(block, *shared)``.
+        """Return one task per block: ``function(block, *shared)``.
 
-        What is shared travels once, whatever the number of blocks.
+        Shared arguments are sent once, not once per block.
         """
         once = [delayed(value, traverse=False) for value in shared]
         task = delayed(run_task, pure=False)
@@ -131,7 +130,7 @@ class Blocks:
         join: Callable[[Result, Result], Result],
         *shared: Any,
     ) -> Result:
-        """``function(block, *shared)`` of all blocks, joined in their order."""
+        """Return ``function(block, *shared)`` of all blocks, joined in their order."""
         level = self.map(function, *shared)
         joined = delayed(_join, pure=False)
         while len(level) > 1:
@@ -141,20 +140,20 @@ class Blocks:
         return result  # type: ignore[no-any-return]  # Dask is untyped
 
     def collect(self, function: Callable[..., Result], *shared: Any) -> list[Result]:
-        """``function(block, *shared)`` of every block."""
+        """Return ``function(block, *shared)`` of every block."""
         return list(compute(*self.map(function, *shared)))
 
     def kept(self) -> KeptBlocks:
-        """The same blocks, computed now and kept where that is done, as long as this is."""
-        with _telling_of_losses():
+        """Compute the blocks and keep them on the workers."""
+        with _translate_dask_errors():
             return KeptBlocks(Blocks(tuple(dask.persist(*self.tasks)), self.empty))
 
     def lengths(self) -> tuple[int, ...]:
-        """Number of rows of every block."""
+        """Return the number of rows of every block."""
         return tuple(self.collect(len))
 
     def take(self, index: NDArray[np.intp], lengths: Sequence[int]) -> Any:
-        """Rows of the given numbers, ascending, as one table or array in memory."""
+        """Return the rows with the given ascending numbers as one table or array in memory."""
         tasks = []
         task = delayed(_take, pure=False)
         start = 0
@@ -169,7 +168,7 @@ class Blocks:
 @final
 @dataclass(frozen=True, eq=False)
 class KeptBlocks:
-    """Blocks that are there already, for hundreds of passes.
+    """Blocks that are stored on the workers, for hundreds of passes.
 
     Attributes
     ----------
@@ -191,10 +190,10 @@ class KeptBlocks:
     def reduce(
         self, function: Callable[[Any], Result], join: Callable[[Result, Result], Result]
     ) -> Result:
-        """``function(block)`` of all blocks, joined in their order.
+        """Return ``function(block)`` of all blocks, joined in their order.
 
-        As :meth:`Blocks.reduce`, but for functions that carry what they need, and in half the time:
-        the graph of tasks is written down here, and the last parts are joined here.
+        This takes half the time of :meth:`Blocks.reduce`, because the task graph is built directly
+        and the client joins the last results.
         """
         mark = uuid.uuid4().hex
         graph = dict(self._graph)
@@ -202,19 +201,19 @@ class KeptBlocks:
         for number, task in enumerate(self.blocks.tasks):
             level.append(f"part-{mark}-{number}")
             graph[level[-1]] = (run_task, function, task.key)
-        while len(level) > _HERE:
+        while len(level) > _JOINED_BY_CLIENT:
             groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
             level = [f"join-{mark}-{len(groups)}-{i}" for i in range(len(groups))]
             graph |= {key: (_join, join, group) for key, group in zip(level, groups, strict=True)}
         get = dask.base.get_scheduler() or dask.threaded.get
-        with _telling_of_losses():
+        with _translate_dask_errors():
             parts = list(get(graph, level))
         result: Result = _join(join, parts)
         return result
 
 
 def joined_rows(parts: Sequence[Any], empty: Any) -> Any:
-    """Pieces of a collection one after the other; `empty` if there is none."""
+    """Concatenate pieces of a collection; return `empty` if there are none."""
     if not parts:
         return empty
     if isinstance(parts[0], (pd.DataFrame, pd.Series)):
@@ -223,8 +222,8 @@ def joined_rows(parts: Sequence[Any], empty: Any) -> Any:
 
 
 def run_task(function: Callable[..., Any], block: Any, *shared: Any) -> Any:
-    """``function(block, *shared)`` in this thread alone."""
-    # One task is one thread: the scheduler runs several.
+    """Return ``function(block, *shared)``, computed in a single thread."""
+    # The scheduler runs several tasks in parallel.
     with inline_chunks(), single_threaded_blas():
         return function(block, *shared)
 

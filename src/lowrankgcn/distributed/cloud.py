@@ -1,7 +1,7 @@
 """Points in blocks: features, bandwidth and a sample in memory.
 
-Everything here is exact and the same as in memory: extremes, order statistics, sums of integers,
-and rows drawn by their numbers. None of it depends on how the rows are cut into blocks.
+All results are the same as in memory and do not depend on the division into blocks: extremes,
+order statistics, sums of integers, and rows sampled by number.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from lowrankgcn.operators.landmarks import candidate_rows, random_landmark_rows
 
 __all__ = ["BlockCloud", "PointReader", "SampledCloud", "fit_cloud"]
 
-# Within this squared radius every way of evaluating kernels is open: no need to know more exactly.
-_NEAR = 50.0
+# Up to this squared radius all methods of evaluating kernels apply, so an upper bound is enough.
+_SMALL_SQUARED_RADIUS = 50.0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PointReader:
-    """Reads blocks as scikit-learn checks them.
+    """Reads blocks of points with the checks of scikit-learn.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class PointReader:
 
     @classmethod
     def from_classifier(cls, classifier: GCNClassifier) -> PointReader:
-        """With the columns that a classifier was given, and nothing else of it."""
+        """Return a reader for the columns of a classifier."""
         estimator = GCNClassifier()
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(classifier, name):
@@ -57,14 +57,14 @@ class PointReader:
         return cls(estimator)
 
     def points(self, block: Any) -> FloatArray:
-        """Rows of a block as numbers, shape (n_b, d); ValueError if some are missing."""
+        """Return the rows of a block, shape (n_b, d); raise ValueError for missing values."""
         if not len(block):
             return np.zeros((0, self.estimator.n_features_in_))
         points: FloatArray = check_rows(self.estimator, block, "points")
         return points
 
     def columns(self, block: Any, names: tuple[Name, ...]) -> dict[Name, FloatArray]:
-        """Some columns of a block, by position."""
+        """Return some columns of a block by position."""
         points = self.points(block)
         return {name: points[:, int(name)] for name in names}
 
@@ -72,17 +72,17 @@ class PointReader:
 @final
 @dataclass(frozen=True, eq=False)
 class BlockCloud:
-    """How a block's rows become points in units of the bandwidth.
+    """Conversion of the rows of a block to points in units of the bandwidth.
 
     Attributes
     ----------
     reader : PointReader
     inputs : PointInputs
-        What networks see of the rows, and the units of the graph.
+        Features of the rows, and the units of the graph.
     centre, bandwidth
         As in :class:`PointCloud`.
     squared_radius : float
-        Of all points; an upper bound where it is small.
+        Largest squared norm of all points, or an upper bound if that is small.
     low, high : (d,) arrays
         Corners of the bounding box in bandwidths.
     lengths : tuple of int
@@ -104,23 +104,23 @@ class BlockCloud:
         return sum(self.lengths)
 
     def place(self, points: FloatArray) -> FloatArray:
-        """Coordinates of rows that were read."""
+        """Return the coordinates of points."""
         coordinates: FloatArray = (self.inputs.rows(points) - self.centre) / self.bandwidth
         return coordinates
 
     def coordinates(self, block: Any) -> FloatArray:
-        """Coordinates of a block, shape (n_b, d)."""
+        """Return the coordinates of a block, shape (n_b, d)."""
         return self.place(self.reader.points(block))
 
     def part(self, coordinates: FloatArray) -> PointCloud:
-        """Some of the points, that know how far away others are."""
+        """Return some of the points with the radius of all points."""
         return PointCloud(coordinates, self.squared_radius, self.centre, self.bandwidth)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SampledCloud:
-    """A cloud of which some points are in memory: :class:`~lowrankgcn.operators.PointSource`.
+    """Points in blocks with a sample in memory (a ``PointSource``).
 
     Attributes
     ----------
@@ -155,14 +155,14 @@ class SampledCloud:
         return self.cloud.squared_radius
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Coordinates of some of the points, shape (len(index), d)."""
+        """Return the coordinates of sampled points, shape (len(index), d)."""
         return self.coordinates[np.searchsorted(self.index, index)]
 
 
 def fit_cloud(
     blocks: Blocks, reader: PointReader, settings: Settings, lengths: Sequence[int], seed: int
 ) -> SampledCloud:
-    """Units, bandwidth and a sample of the points.
+    """Compute units, bandwidth and a sample of the points.
 
     Raises
     ------
@@ -171,8 +171,8 @@ def fit_cloud(
 
     Notes
     -----
-    A pass for the extremes, two to six for mean, standard deviation and quartiles, one for the
-    sample, and one for the radius of wide clouds.
+    One pass for the extremes, two to six for mean, standard deviation and quartiles, one for the
+    sample, and one for the radius of wide point clouds.
     """
     n = sum(lengths)
     inputs, corners = _fit_inputs(blocks, reader, settings, n)
@@ -186,7 +186,7 @@ def fit_cloud(
     low, high = (low - centre) / effective, (high - centre) / effective
     radius = float(np.square(np.maximum(np.abs(low), np.abs(high))).sum())
     cloud = BlockCloud(reader, inputs, centre, effective, radius, low, high, tuple(lengths))
-    if radius > _NEAR:
+    if radius > _SMALL_SQUARED_RADIUS:
         radius = blocks.reduce(_squared_radius, max, cloud)
         cloud = BlockCloud(reader, inputs, centre, effective, radius, low, high, tuple(lengths))
     return SampledCloud(cloud, index, (sample - centre) / effective)
@@ -195,7 +195,7 @@ def fit_cloud(
 def _fit_inputs(
     blocks: Blocks, reader: PointReader, settings: Settings, n: int
 ) -> tuple[PointInputs, FloatArray]:
-    """:meth:`PointInputs.fit` over blocks, and smallest and largest numbers, shape (2, d)."""
+    """Return the result of :meth:`PointInputs.fit` and the extremes of columns, shape (2, d)."""
     raw = not settings.scaling
     corners = blocks.reduce(_corners, _outer, reader)
     count = corners.shape[1]
@@ -203,7 +203,7 @@ def _fit_inputs(
         j: Spread("f", low, high, n) for j, (low, high) in enumerate(corners.T.tolist())
     }
     as_given = settings.bandwidth != "auto" or raw
-    # A quantile lies between two numbers that follow each other in order.
+    # A quantile is interpolated between two consecutive order statistics.
     places = [] if as_given else [(n - 1) * share for share in (0.25, 0.5, 0.75)]
     ranks = tuple(rank for place in places for rank in (int(place), min(int(place) + 1, n - 1)))
     numbers: dict[Name, NDArray[Any]] = {}
@@ -225,7 +225,7 @@ def _fit_inputs(
 
 
 def _sampled_rows(n: int, seed: int) -> NDArray[np.intp]:
-    """Rows that anybody will ask for."""
+    """Return the numbers of all rows that later steps sample."""
     random = random_landmark_rows(n, RANDOM_LANDMARKS, seed)
     draws = (bandwidth_rows(n, seed), *candidate_rows(n, seed), random, random_test_rows(n, seed))
     return np.unique(np.concatenate([*draws, misfit_rows(n)]))

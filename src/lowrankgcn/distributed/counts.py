@@ -5,8 +5,8 @@ counts C_l = H_lᵀH_l of the rows of each level l
 
 .. math:: H^T D^{-1} H = \sum_l C_l / l, \qquad H^T D^{-1/2} X = \sum_l H_l^T X_l / \sqrt{l},
 
-whatever the power of the degrees. Counts are integers, and numbers are added as integers in small
-units: the result has the same bits for all blocks and all orders of rows.
+for any power of the degrees. Counts are integers, and numbers are added as integers in small
+units, so the result does not depend on the blocks or the order of rows.
 
 >>> import numpy as np, pandas as pd
 >>> from lowrankgcn.graphs import TableEncoder
@@ -60,15 +60,15 @@ class NumberColumn:
 
     @classmethod
     def from_units(cls, name: Name, units: Units, n_rows: int) -> NumberColumn:
-        """Units so small as sums of a chunk, and of all rows, allow."""
-        # Chunks are added in floating point: 2¹⁶ rows of the largest number must stay exact. The
-        # magnitudes of all rows sum up to n at most, as the mean square is one.
+        """Choose the smallest units in which sums over a chunk and over all rows are exact."""
+        # Chunks are summed in floating point, which must be exact for 2¹⁶ rows of the largest
+        # number. The magnitudes of all rows add up to at most n, because the mean square is one.
         of_chunk = _EXACT - 16 - int(np.ceil(np.log2(max(units.largest, 1.0)))) - 1
         of_all = 62 - n_rows.bit_length()
         return cls(name, units, min(of_chunk, of_all, _MOST_BITS))
 
     def whole(self, column: Any) -> FloatArray:
-        """Integers as floats, 0 for missing cells, shape (n,)."""
+        """Return integers as floats, 0 for missing cells, shape (n,)."""
         cells = read_cells(column, self.name)
         if not isinstance(cells, Numbers) or not cells.any_present():
             return np.zeros(len(column))
@@ -81,7 +81,7 @@ class NumberColumn:
 @final
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """What to count."""
+    """Encoder and numeric columns of the table to count."""
 
     encoder: TableEncoder
     numbers: tuple[NumberColumn, ...]
@@ -90,7 +90,7 @@ class Counting:
 @final
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What was counted, for every level l that occurs.
+    """Counts for every number l of non-missing cells that occurs.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Counts:
     sums: dict[int, NDArray[np.int64]]
 
     def __add__(self, other: Counts) -> Counts:
-        """Both together."""
+        """Add two results."""
         return Counts(
             _added(self.rows, other.rows),
             _added(self.pairs, other.pairs),
@@ -178,7 +178,7 @@ def _sums(codes: NDArray[Any], whole: FloatArray, n_edges: int) -> NDArray[np.in
 
 
 def weighted(counts: dict[int, NDArray[Any]], weight: Callable[[int], float]) -> FloatArray:
-    """Σ_l weight(l) counts_l."""
+    """Return Σ_l weight(l) counts_l."""
     total = None
     for level, values in counts.items():
         part = weight(level) * values.astype(np.float64)
@@ -188,7 +188,7 @@ def weighted(counts: dict[int, NDArray[Any]], weight: Callable[[int], float]) ->
 
 
 def first_rows(blocks: Blocks, encoder: TableEncoder, limit: int) -> NDArray[np.int64]:
-    """Number of the first row of every hyperedge, then of the first `limit` rows without any."""
+    """Return the first row of every hyperedge, then the first `limit` rows without hyperedges."""
     n_edges = encoder.n_hyperedges
     firsts = np.full(n_edges, np.iinfo(np.int64).max)
     bare: list[int] = []
@@ -209,7 +209,7 @@ def _first_rows(
     firsts = np.full(n_edges + 1, len(codes), np.int64)
     backwards = np.arange(len(codes))[::-1]
     for column in codes.T:
-        # Of several rows the last one assigned stays: the first row.
+        # The last assignment wins, which is the first row.
         firsts[column[::-1]] = backwards
     bare = np.flatnonzero((codes == n_edges).all(axis=1))
     return firsts[:n_edges], bare[:limit].tolist(), len(codes)

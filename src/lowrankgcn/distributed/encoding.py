@@ -47,7 +47,7 @@ __all__ = ["FittedTable", "fit_table"]
 @final
 @dataclass(frozen=True, eq=False)
 class FittedTable:
-    """Which value of a table is which hyperedge, and the units of its binned columns.
+    """Encoder of a table, and the units of its binned columns.
 
     Attributes
     ----------
@@ -83,12 +83,12 @@ def fit_table(blocks: Blocks) -> FittedTable:
 
     Notes
     -----
-    One pass; with binned columns about six more over these alone: two for their mean and standard
-    deviation, in which the search for the edges of the bins begins.
+    One pass, and about six more over binned columns. Two of these compute mean and standard
+    deviation and begin the search for the edges of the bins.
     """
     sketch = blocks.reduce(sketch_block, join_sketches)
     mixed = frozenset(name for name, column in sketch.columns.items() if column.kind == "mixed")
-    if mixed:  # numbers in some blocks, texts in others: objects
+    if mixed:  # columns with numbers in some blocks and texts in others
         sketch = blocks.reduce(sketch_block, join_sketches, mixed)
     if not sum(sketch.lengths) or not sketch.columns:
         shape = (sum(sketch.lengths), len(sketch.columns))
@@ -111,7 +111,7 @@ def fit_table(blocks: Blocks) -> FittedTable:
 
 
 def _is_binned(column: ColumnSketch) -> bool:
-    """Whether numbers are binned: all but few distinct integers."""
+    """Return whether a numeric column is binned; a few distinct integers are not."""
     if column.kind != "numbers":
         return False
     if column.many or column.unit is not None:
@@ -132,14 +132,14 @@ def _values(name: Name, column: ColumnSketch) -> ColumnEncoding:
 
 def _binned(name: Name, column: ColumnSketch, edges: Any) -> ColumnEncoding:
     inner = inner_edges(edges, column.low, column.high)
-    # Every bin holds its upper edge or the largest number: none is empty.
+    # Every bin contains its upper edge or the largest number, so none is empty.
     return BinnedColumn(name, inner, tuple(range(len(inner) + 1)), column.unit)
 
 
 def _survey(
     blocks: Blocks, columns: Mapping[Name, ColumnSketch]
 ) -> tuple[dict[Name, Any], dict[Name, Units]]:
-    """Edges of the bins and units of the columns."""
+    """Return the edges of the bins and the units of the columns."""
     spreads = {
         name: Spread(column.number_kind, column.low, column.high, column.present)
         for name, column in columns.items()
@@ -160,7 +160,7 @@ def _ranks(column: ColumnSketch) -> tuple[int, ...]:
 
 
 def _numbers(block: Any, names: tuple[Name, ...]) -> dict[Name, NDArray[Any]]:
-    """The numbers of some columns of a block that are not missing."""
+    """Return the non-missing numbers of some columns of a block."""
     table = read_table(block)
     cells = {name: read_cells(table.columns[name], name) for name in names}
     return {

@@ -1,13 +1,13 @@
-"""Fit of a classifier to a Dask collection: passes over blocks, then training on a few rows.
+"""Fits a classifier to a Dask collection: passes over blocks, then training on a few rows.
 
 =============== ============================= ===================================================
-step            passes over the rows          what travels
+step            passes over the rows          data sent over the network
 =============== ============================= ===================================================
 labels          one over y                    labelled rows
 vocabulary      one, six more with bins       values of every column; counts in 4096 parts
 counts          one                           |E|² integers for each number of cells in a row
-units           two to ten, of points         counts in 4096 parts, a few thousand rows
-kernel          three, of points              arrays over landmarks or Fourier modes
+units           two to ten, for points        counts in 4096 parts, a few thousand rows
+kernel          three, for points             arrays over landmarks or Fourier modes
 training        none; with low-rank networks  r·c numbers to and from each block, twice in an
                 one for U, two an iteration   iteration, for c hidden columns of all restarts
 prediction      one, when computed            the model to the workers
@@ -31,14 +31,14 @@ from sklearn.utils.validation import validate_data
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import Blocks, is_collection, joined_rows, run_task
-from lowrankgcn.distributed.known import Known, itself
 from lowrankgcn.distributed.labels import read_lazy_labels, read_weights
 from lowrankgcn.distributed.model import evidence, fitted_rows
 from lowrankgcn.distributed.nodes import BlockNodes
-from lowrankgcn.distributed.points import loop_of, set_up_points
+from lowrankgcn.distributed.points import common_loop, set_up_points
 from lowrankgcn.distributed.prediction import chosen_classes, lazy_array
+from lowrankgcn.distributed.representatives import RepresentativeRows, representative_rows
+from lowrankgcn.distributed.result import SetUpResult, identity
 from lowrankgcn.distributed.setup import set_up
-from lowrankgcn.distributed.standin import StandIn, stand_in
 from lowrankgcn.distributed.vectors import vector_blocks
 from lowrankgcn.estimators.candidates import Prepared, prepare
 from lowrankgcn.estimators.classifier import GCNClassifier
@@ -66,16 +66,16 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
     ----------
     classifier : GCNClassifier
     X : Dask DataFrame or array
-        All rows. Up to 50 000 of them are fitted in memory; more must be a table (texts, or
-        ``graph="hypergraph"``) with the hypergraph's own loops, or points whose Gaussian kernel
-        landmarks or Fourier modes can carry.
+        All rows. Up to 50 000 rows are fitted in memory. Larger collections must be tables (texts,
+        or ``graph="hypergraph"``) with the default smoother, or points whose Gaussian kernel can be
+        represented by landmarks or Fourier modes.
     y : (n,) Dask Series or array, or anything in memory
     sample_weight : (n,) array, optional
 
     Raises
     ------
     ValueError
-        If an argument is wrong, or asks for what is done in memory only.
+        If an argument is invalid or is only supported in memory.
     ConnectionError
         If the scheduler is lost.
     """
@@ -93,7 +93,7 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
         parameter, expected, got = refusal
         what = f"{expected} with more than {MANY_ROWS} rows of a Dask collection"
         raise invalid(parameter, what, got)
-    # Of few points any graph may be the best, and some graphs need to see all of them.
+    # For few points, nearest neighbours may be the best graph; they are searched in memory.
     few = settings.architecture in ("auto", "low-rank")
     few = few or not _is_table(Blocks.from_collection(X).empty, settings)
     if refusal is not None or (few and labels.n_rows <= MANY_ROWS):
@@ -126,14 +126,14 @@ def _lengths(X: Any) -> tuple[int, ...]:
 
 
 def _is_table(empty: Any, settings: Settings) -> bool:
-    """Whether rows are joined by the values that they share."""
+    """Return whether rows are joined by their common values."""
     texts = first_category(empty) is not None
     categories = texts or getattr(empty, "dtype", None) == np.dtype(object)
     return settings.graph == "hypergraph" or (settings.graph == "auto" and categories)
 
 
 def _refusal(X: Any, settings: Settings) -> tuple[str, str, Any] | None:
-    """Parameter, expectation and value of what needs all rows in memory."""
+    """Return parameter, requirement and value of an option that needs all rows in memory."""
     if settings.graph not in ("auto", "hypergraph", "gaussian"):
         named = settings.graph if isinstance(settings.graph, str) else "a graph object"
         return ("graph", "'auto', 'hypergraph' or 'gaussian'", repr(named))
@@ -145,7 +145,7 @@ def _refusal(X: Any, settings: Settings) -> tuple[str, str, Any] | None:
     if _is_table(Blocks.from_collection(X).empty, settings):
         own = smoother is None or (isinstance(smoother, str) and smoother == "hypergraph")
         return None if own else ("smoother", "None or 'hypergraph'", repr(smoother))
-    if loop_of(smoother) is None:
+    if common_loop(smoother) is None:
         return ("smoother", "the same loop for all rows", f"{len(smoother)} numbers")
     return None
 
@@ -153,12 +153,12 @@ def _refusal(X: Any, settings: Settings) -> tuple[str, str, Any] | None:
 def _fit_in_memory(
     classifier: GCNClassifier, X: Any, labels: Labels, sample_weight: Any, lengths: Sequence[int]
 ) -> None:
-    """Bring the rows here, and give what concerns them back in their blocks."""
+    """Load the rows into memory, fit, and divide the results into blocks."""
     blocks = Blocks.from_collection(X)
-    rows = joined_rows(blocks.collect(itself), blocks.empty)
+    rows = joined_rows(blocks.collect(identity), blocks.empty)
     codes = np.full(labels.n_rows, -1)
     codes[labels.index] = labels.codes
-    y = pd.Categorical.from_codes(codes, categories=labels.classes)  # in their order
+    y = pd.Categorical.from_codes(codes, categories=labels.classes)  # keeps their order
     weights = None
     if sample_weight is not None:
         weights = np.zeros(labels.n_rows)
@@ -180,21 +180,21 @@ def _fit_blocks(
 ) -> None:
     seed = int(check_random_state(classifier.random_state).randint(2**31 - 1))
     clock = Clock()
-    known: Known
+    known: SetUpResult
     if _is_table(blocks.empty, settings):
         known = set_up(blocks, settings)
     else:
         known = set_up_points(blocks, classifier, settings, lengths, seed)
     labelled = blocks.take(labels.index, lengths)
-    rows = stand_in(known, labelled, labels.index)
+    rows = representative_rows(known, labelled, labels.index)
     if settings.architecture == "low-rank":
         rows = replace(rows, features=replace(rows.features, nodes=_nodes(blocks, known, settings)))
     proposals = _propose(known, rows, settings, labels.n_classes)
     clock.note("set-up")
-    standing = Labels(
+    represented = Labels(
         labels.classes, np.arange(len(labels.index)), labels.codes, rows.features.shape[0]
     )
-    task = TrainingTask(standing, settings, weights, seed, rows.features)
+    task = TrainingTask(represented, settings, weights, seed, rows.features)
     prepared = _prepare(known, rows, proposals, settings)
     scores, shares = task.compare(prepared)
     clock.note("selection")
@@ -202,7 +202,7 @@ def _fit_blocks(
     clock.note("training")
     seen = known.read(labelled)
     reach = known.reach(seen)
-    model, own = known.models(networks, standing, reach)
+    model, own = known.models(networks, represented, reach)
     results = _fitted_rows(blocks, known, own, labels, reach.alone)
     clock.note("prediction")
     fitted = Fitted(
@@ -221,14 +221,16 @@ def _fit_blocks(
     classifier._keep(labels, fitted, known.kind, reach.n_unplaced)
 
 
-def _nodes(blocks: Blocks, known: Known, settings: Settings) -> BlockNodes:
-    """The rows of U, kept for hidden layers."""
+def _nodes(blocks: Blocks, known: SetUpResult, settings: Settings) -> BlockNodes:
+    """Compute the rows of U and keep them on the workers for hidden layers."""
     report_progress("computing rows of the eigenvectors")
     dtype = np.dtype(settings.dtype)
     return BlockNodes.from_blocks(blocks, known.vectors, known.lengths, known.units, dtype)
 
 
-def _propose(known: Known, rows: StandIn, settings: Settings, n_classes: int) -> Proposals:
+def _propose(
+    known: SetUpResult, rows: RepresentativeRows, settings: Settings, n_classes: int
+) -> Proposals:
     if known.filters is None:
         choices = filter_choices(rows.pairs, settings, n_classes)
     else:
@@ -237,7 +239,7 @@ def _propose(known: Known, rows: StandIn, settings: Settings, n_classes: int) ->
 
 
 def _prepare(
-    known: Known, rows: StandIn, proposals: Proposals, settings: Settings
+    known: SetUpResult, rows: RepresentativeRows, proposals: Proposals, settings: Settings
 ) -> list[Prepared]:
     return [
         prepare(
@@ -266,12 +268,12 @@ class _Results:
 
 def _fitted_rows(
     blocks: Blocks,
-    known: Known,
+    known: SetUpResult,
     model: Model,
     labels: Labels,
     alone: NDArray[np.bool_],
 ) -> _Results:
-    """One task per block, from which all three arrays take their part."""
+    """Return the results of all rows; one task per block computes all three arrays."""
     shared, read = delayed(model, traverse=False), delayed(known.reader, traverse=False)
     lengths = known.lengths
     task, pick, choose = delayed(run_task), delayed(getattr), delayed(chosen_classes)
@@ -293,7 +295,7 @@ def _fitted_rows(
     )
 
 
-def _eigenvectors(blocks: Blocks, known: Known) -> Any:
-    """U, a lazy array (n, r)."""
+def _eigenvectors(blocks: Blocks, known: SetUpResult) -> Any:
+    """Return U as a lazy array (n, r)."""
     tasks = vector_blocks(blocks, known.vectors, known.lengths, known.units)
     return lazy_array(tasks, known.lengths, (known.pairs.rank,), np.float64)

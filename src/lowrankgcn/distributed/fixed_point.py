@@ -1,7 +1,7 @@
 """Sums of floating-point numbers that do not depend on their order.
 
-Numbers become integers in units of a power of two far below the largest of them; integers are added
-without rounding, so that any cut into blocks and any order of rows gives the same sum, bit for bit.
+Numbers are rounded to integer multiples of a power of two far below the largest of them. Integers
+are added without rounding, so the sum does not depend on the blocks or the order of rows.
 
 >>> import numpy as np
 >>> x = np.array([0.1, 1e9, -1e9, 0.2])
@@ -28,7 +28,7 @@ _LOW = 32  # bits of the lower part
 
 
 def exponent_of(largest: float) -> int:
-    """The smallest e with largest < 2^e.
+    """Return the smallest e with largest < 2^e.
 
     >>> exponent_of(5.0), exponent_of(8.0)
     (3, 4)
@@ -45,7 +45,7 @@ class FixedSum:
     ----------
     units : int
     count : int
-        How many numbers.
+        Number of summands.
     exponent : int
     """
 
@@ -55,7 +55,7 @@ class FixedSum:
 
     @classmethod
     def from_numbers(cls, numbers: NDArray[Any], exponent: int) -> FixedSum:
-        """The sum of an array of at most 2³⁰ numbers."""
+        """Sum an array of at most 2³⁰ numbers."""
         scaled = np.ldexp(np.asarray(numbers, np.float64), _HIGH - exponent)
         high = np.floor(scaled)
         low = np.floor((scaled - high) * 2.0**_LOW)
@@ -63,16 +63,16 @@ class FixedSum:
         return cls(units, len(scaled), exponent)
 
     def __add__(self, other: FixedSum) -> FixedSum:
-        """The sum of both."""
+        """Add two sums."""
         assert other.exponent == self.exponent
         return FixedSum(self.units + other.units, self.count + other.count, self.exponent)
 
     def value(self) -> float:
-        """The sum, rounded once."""
+        """Return the sum, rounded once."""
         return float(self._exact())
 
     def mean(self) -> float:
-        """The sum over the count, rounded once; 0 of nothing."""
+        """Return the mean, rounded once; 0 if there are no numbers."""
         return float(self._exact() / self.count) if self.count else 0.0
 
     def _exact(self) -> Fraction:

@@ -16,7 +16,7 @@ __all__ = ["BlockHypergraph", "BlockPoints"]
 @final
 @dataclass(frozen=True, eq=False)
 class BlockHypergraph:
-    """The hypergraph of a table whose rows stay where they are.
+    """Hypergraph of a table in blocks.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class BlockHypergraph:
     n_components : int
     hyperedge_sizes : (n_hyperedges,) int array
     encoder : TableEncoder
-        Which value of which column is which hyperedge.
+        Encoder of the values of the columns as hyperedges.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class BlockHypergraph:
 
     @property
     def hyperedge_names(self) -> tuple[str, ...]:
-        """The texts "column=value" of all hyperedges."""
+        """Names "column=value" of all hyperedges."""
         return self.encoder.hyperedge_names
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class BlockHypergraph:
 @final
 @dataclass(frozen=True)
 class BlockPoints:
-    """The Gaussian graph of points that stay where they are.
+    """Gaussian graph of points in blocks.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ class BlockPoints:
         Number of columns.
     n_components : int
     bandwidth : float
-        In the units of the graph: those of X if it was given, else of the columns' ranges.
+        In the units of X if it was given, otherwise in units of the ranges of the columns.
     method : {"low-rank", "fourier"}
-        How the kernel is summed.
+        Method of kernel summation.
     error : float
-        Measured error of these sums, as `Affinity.error`.
+        Measured error of the kernel sums, as in `Affinity.error`.
 
     Examples
     --------

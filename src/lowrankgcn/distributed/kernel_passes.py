@@ -1,7 +1,7 @@
 """Passes over points in blocks: column sums, Gram matrices and products with vectors.
 
-Each pass is a pure function of a block and small values; results are added up in the order of the
-blocks. Sums of floating-point numbers depend on the cut into blocks by rounding.
+Each pass is a pure function of a block and small values; results are added in the order of the
+blocks. The rounding of the sums depends on the division into blocks.
 """
 
 from __future__ import annotations
@@ -33,13 +33,11 @@ __all__ = [
     "weighted_columns",
 ]
 
-# ‖u‖² + ‖v‖² − 2uᵀv loses eps·(‖u‖² + ‖v‖²) to cancellation: 2e-13 within this squared radius.
-
 
 @final
 @dataclass(frozen=True, eq=False)
 class ColumnSums:
-    """What column sums of F need.
+    """Column sums of F over some points.
 
     Attributes
     ----------
@@ -56,7 +54,7 @@ class ColumnSums:
     exact: FloatArray
 
     def __add__(self, other: ColumnSums) -> ColumnSums:
-        """Both together."""
+        """Add two results."""
         return ColumnSums(
             self.components + other.components, self.tests + other.tests, self.exact + other.exact
         )
@@ -70,7 +68,7 @@ def kernel_sums(
     waves: SmoothVectors,
     probes: FloatArray,
 ) -> ColumnSums:
-    """Column sums over all points; `probes` (q, d) are points whose exact rows are wanted."""
+    """Compute column sums over all points, and the exact kernel rows of `probes`, shape (q, d)."""
     total: ColumnSums | None = blocks.reduce(
         _column_sums, _add, cloud, kernel, components, waves, probes
     )
@@ -105,7 +103,7 @@ def _column_sums(
 @final
 @dataclass(frozen=True, eq=False)
 class GramSums:
-    """What the second pass finds out.
+    """Gram matrices, degrees and shifts of some points.
 
     Attributes
     ----------
@@ -116,13 +114,13 @@ class GramSums:
     norms : (4,) array
         Sums of d t² for the test vectors t.
     unusable : int
-        Points whose degree is not positive though they are not isolated.
+        Number of points that are not isolated but have no positive computed degree.
     shift_sum, shift_low, shift_high : float
-        Of σ over all points that are not isolated.
+        Sum, minimum and maximum of σ over all points that are not isolated.
     degrees : (k,) array
-        The lowest ones, ascending.
+        The lowest degrees, ascending.
     lowest : (k, d) array
-        Points that have them.
+        The points with these degrees.
     """
 
     grams: FloatArray
@@ -136,7 +134,7 @@ class GramSums:
     lowest: FloatArray
 
     def __add__(self, other: GramSums) -> GramSums:
-        """Both together."""
+        """Add two results."""
         degrees = np.concatenate([self.degrees, other.degrees])
         order = _lowest(degrees)
         return GramSums(
@@ -155,7 +153,7 @@ class GramSums:
 def gram_sums(
     blocks: Blocks, cloud: BlockCloud, rows: Normaliser, waves: SmoothVectors, kappas: FloatArray
 ) -> GramSums:
-    """Gram matrices and degrees of all points."""
+    """Compute Gram matrices and degrees of all points."""
     total: GramSums | None = blocks.reduce(_gram_sums, _add, cloud, rows, waves, kappas)
     assert total is not None
     return total
@@ -169,9 +167,9 @@ def _gram_sums(
     for piece in rows.pieces(coordinates):
         points = coordinates[piece.rows]
         joined = piece.scale > 0
-        lonely = rows.components.sizes[piece.numbers] == 1
+        isolated = rows.components.sizes[piece.numbers] == 1
         weights = np.stack([piece.scale**2 * piece.weights(k) for k in kappas], axis=1)
-        squares = np.where(lonely, 1.0, np.maximum(piece.degrees, 0.0) + rows.loop)
+        squares = np.where(isolated, 1.0, np.maximum(piece.degrees, 0.0) + rows.loop)
         known = np.flatnonzero(joined)
         order = known[_lowest(piece.degrees[known])]
         tests = waves.rows(points)
@@ -180,7 +178,7 @@ def _gram_sums(
             rows.kernel.gram(piece.factor, weights),
             _by_component(piece.numbers, squares[:, None], count)[:, 0],
             np.maximum(piece.degrees, 0.0) @ tests**2,
-            int((~joined & ~lonely).sum()),
+            int((~joined & ~isolated).sum()),
             float(shift.sum()),
             float(shift.min(initial=np.inf)),
             float(shift.max(initial=-np.inf)),
@@ -194,7 +192,7 @@ def _gram_sums(
 @final
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Vectors B = T/(1 + κ(σ − 1)) F V in which eigenvectors are looked for, and their products.
+    """Vectors B = T/(1 + κ(σ − 1)) F V whose span contains approximate eigenvectors.
 
     Attributes
     ----------
@@ -203,7 +201,7 @@ class Basis:
     coefficients : (m, N) array
         V.
     middle : float
-        What is subtracted of σ.
+        Constant that is subtracted from σ.
     """
 
     kappas: FloatArray
@@ -214,7 +212,7 @@ class Basis:
 @final
 @dataclass(frozen=True, eq=False)
 class RitzSums:
-    """Products of all rows, with σ' = σ − middle and the null vectors N.
+    """Sums over rows for the Rayleigh–Ritz method, with σ' = σ − middle and the null vectors N.
 
     Attributes
     ----------
@@ -246,7 +244,7 @@ class RitzSums:
     cross: FloatArray
 
     def __add__(self, other: RitzSums) -> RitzSums:
-        """Both together."""
+        """Add two results."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
         return RitzSums(*(one + another for one, another in pairs))
 
@@ -259,7 +257,7 @@ def ritz_sums(
     basis: Basis,
     probes: FloatArray,
 ) -> RitzSums:
-    """All that eigenvectors in the span of a basis need of the rows."""
+    """Compute the sums over all rows for eigenvectors in the span of a basis."""
     total: RitzSums | None = blocks.reduce(_ritz_sums, _add, cloud, rows, waves, basis, probes)
     assert total is not None
     return total
@@ -300,7 +298,7 @@ def _ritz_sums(
 
 
 def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Piece) -> FloatArray:
-    """T/(1 + κ(σ − 1)) F V from F V, for the κ of every column."""
+    """Return T/(1 + κ(σ − 1)) F V from F V, for the κ of every column."""
     if len(kappas) and np.ptp(kappas) == 0:
         columns: FloatArray = product * (piece.scale * piece.weights(kappas[0]))[:, None]
         return columns
@@ -312,7 +310,7 @@ def weighted_columns(product: FloatArray, kappas: FloatArray, piece: Piece) -> F
 
 
 def _lowest(degrees: FloatArray) -> NDArray[np.intp]:
-    """Places of the lowest degrees, ascending; of equal ones the first come first."""
+    """Return the positions of the lowest degrees, ascending and in stable order."""
     places = np.arange(len(degrees))
     if len(degrees) > LOW_DEGREE_POINTS:
         places = np.flatnonzero(
@@ -332,14 +330,14 @@ def _by_component(numbers: Any, values: FloatArray, count: int) -> FloatArray:
 
 
 def _exact(cloud: BlockCloud, probes: FloatArray, points: FloatArray) -> FloatArray:
-    """Kernel values between probes and points, a point's own 1 included."""
+    """Return exact kernel values between probes and points, including the 1 of equal points."""
     cancel = cloud.squared_radius <= GEMM_RADIUS_SQUARED[np.float64]
     kernel: FloatArray = gaussian_kernel(probes, points, cancel=cancel)
     return kernel
 
 
 def _add(one: Any, other: Any) -> Any:
-    """The sum of two results; None for blocks without rows."""
+    """Add two results; a block without rows has the result None."""
     if one is None or other is None:
         return other if one is None else one
     return one + other

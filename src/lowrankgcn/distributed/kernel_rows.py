@@ -1,4 +1,4 @@
-r"""Rows of a Gaussian kernel in blocks: K ≈ F Fᵀ, where a row of F depends on its point alone.
+r"""Rows of a Gaussian kernel in blocks: K ≈ F Fᵀ, where a row of F depends on one point only.
 
 With the column sums :math:`s = F^T 1` a point x has the degree :math:`d(x) = f(x)^T s - 1` and the
 entries of
@@ -6,7 +6,7 @@ entries of
 .. math:: \mathcal{L} = \operatorname{diag}(\sigma) - T F F^T T, \qquad
           T = (D + S)^{-1/2}, \quad \sigma = (D + I)(D + S)^{-1}
 
-(section A3.3), without a look at any other point.
+(section A3.3) follow without any other point.
 
 >>> import numpy as np
 >>> cloud = PointCloud.from_points(np.linspace(0, 1, 50)[:, None], bandwidth=1.0)
@@ -49,48 +49,48 @@ __all__ = [
     "Solutions",
 ]
 
-_ROWS = 16384  # whose kernel values are kept while they are used
-_PLANNED_ROWS = 2**18  # transformed at once
-_RANK = 1e-10
+_ROWS = 16384  # points per chunk whose kernel values are stored
+_PLANNED_ROWS = 2**18  # points per Fourier transform
+_RANK = 1e-10  # eigenvalues of the Gram matrix below this are rounding errors
 
 
 class RowFactor(Protocol):
-    """F of some points."""
+    """Rows of F for some points."""
 
     def matmul(self, V: FloatArray) -> NDArray[Any]:
-        """F V, shape (n, k)."""
+        """Return F V, shape (n, k)."""
 
     def transpose_product(self, X: FloatArray) -> FloatArray:
-        """Fᵀ X, shape (m, k)."""
+        """Return Fᵀ X, shape (m, k)."""
 
 
 class KernelRows(Protocol):
-    """A factor of the kernel for any points: a small value, to be sent to workers."""
+    """Factor F of the kernel for any points; small enough to be sent to workers."""
 
     @property
     def method(self) -> str:
-        """How the kernel is represented, as `Affinity.method` has it."""
+        """Representation of the kernel, as in `Affinity.method`."""
 
     @property
     def first_nodes(self) -> tuple[float, ...]:
-        """κ to begin with."""
+        """First values of κ."""
 
     def nodes(self, ends: tuple[float, float], count: int) -> FloatArray:
-        """At least `count` κ for eigenvalues whose κ lie between two ends."""
+        """Return at least `count` values of κ between two ends."""
 
     @property
     def precise(self) -> KernelRows | None:
-        """The same in double precision, None if it is."""
+        """The same factor in double precision; None if it already is."""
 
     @property
     def independent(self) -> float:
-        """Squared length of a combination of unit vectors F v below which it is rounding."""
+        """Squared length below which a combination of unit vectors F v is a rounding error."""
 
     def pieces(self, coordinates: FloatArray) -> Iterator[tuple[int, int, RowFactor]]:
-        """F of consecutive points: first, end, factor."""
+        """Yield start, end and factor of consecutive points."""
 
     def gram(self, factor: Any, weights: FloatArray) -> FloatArray:
-        """What FᵀWF of some points needs, for every column of `weights` (n, a); to be added up."""
+        """Return the contribution of some points to FᵀWF, for every column of `weights` (n, a)."""
 
     def solutions(
         self,
@@ -100,9 +100,9 @@ class KernelRows(Protocol):
         tol: float,
         start: FloatArray | None,
     ) -> Solutions | None:
-        """At least `count` leading eigenvectors of H(κ), at each node or somewhere in between.
+        """Return at least `count` leading eigenvectors of H(κ), at the nodes or between them.
 
-        None if there are not so many. `start` (m, k) is a guess, for those found step by step.
+        Return None if there are fewer. Iterative methods start from `start` (m, k).
         """
 
 
@@ -117,7 +117,7 @@ class Solutions:
     vectors : (m, N) array
         The v, scaled so that T/(1 + κ(σ − 1))F v has about unit length.
     rest : float
-        Bound of all other eigenvalues, at the first κ.
+        Upper bound of all other eigenvalues at the first κ.
     """
 
     kappas: FloatArray
@@ -129,12 +129,12 @@ class Solutions:
 @final
 @dataclass(frozen=True, eq=False)
 class LandmarkRows:
-    """F = K(X, P) R⁻ᵀ through landmarks P.
+    """F = K(X, P) R⁻ᵀ with landmarks P.
 
     Attributes
     ----------
     factor : LandmarkFactor
-        On no points.
+        Factor without points.
     """
 
     factor: LandmarkFactor
@@ -143,37 +143,37 @@ class LandmarkRows:
     first_nodes = (1.0,)
 
     def nodes(self, ends: tuple[float, float], count: int) -> FloatArray:
-        """Chebyshev points of the logarithm of κ."""
+        """Return Chebyshev points of the logarithm of κ."""
         low, high = np.log(ends)
         places = np.cos(np.pi * (np.arange(count) + 0.5) / count)[::-1]
         return np.asarray(np.exp(low + (high - low) * (places + 1.0) / 2.0))
 
     @classmethod
     def from_landmarks(cls, cloud: PointCloud, landmarks: FloatArray, tol: float) -> LandmarkRows:
-        """Through landmarks of a cloud, of which no point is needed."""
+        """Return the factor for given landmarks; the points of the cloud are not used."""
         bare = replace(cloud, coordinates=cloud.coordinates[:0])
         return cls(LandmarkFactor.from_landmarks(bare, landmarks, tol=tol))
 
     @property
     def precise(self) -> LandmarkRows | None:
-        """The same in double precision, None if it is."""
+        """The same factor in double precision; None if it already is."""
         if not self.factor.single:
             return None
         return LandmarkRows.from_landmarks(self.factor.cloud, self.factor.landmarks, tol=0.0)
 
     @property
     def independent(self) -> float:
-        """Squared length of a combination of unit vectors F v below which it is rounding."""
+        """Squared length below which a combination of unit vectors F v is a rounding error."""
         return 1e-8 if self.factor.single else 1e-13
 
     def pieces(self, coordinates: FloatArray) -> Iterator[tuple[int, int, LandmarkFactor]]:
-        """F of consecutive points: first, end, factor."""
+        """Yield start, end and factor of consecutive points."""
         for start, stop in chunks(len(coordinates), _ROWS):
             part = replace(self.factor.cloud, coordinates=coordinates[start:stop])
             yield start, stop, self.factor.with_cloud(part)
 
     def gram(self, factor: LandmarkFactor, weights: FloatArray) -> FloatArray:
-        """FᵀWF, shape (a, m, m)."""
+        """Return FᵀWF, shape (a, m, m)."""
         return np.stack([factor.gram(column) for column in weights.T])
 
     def solutions(
@@ -184,7 +184,7 @@ class LandmarkRows:
         tol: float,
         start: FloatArray | None,
     ) -> Solutions | None:
-        """Leading eigenvectors at each node."""
+        """Return the leading eigenvectors at each node."""
         spectra = [np.linalg.eigh(gram) for gram in grams]
         rank = min(int((values > _RANK).sum()) for values, _ in spectra)
         width = min(count + EXTRA, rank)
@@ -202,7 +202,7 @@ class LandmarkRows:
 @final
 @dataclass(frozen=True, eq=False)
 class ModeRows:
-    """F_ik = √c_k cas(ω_k·u_i) through Fourier modes.
+    """F_ik = √c_k cas(ω_k·u_i) with Fourier modes.
 
     Attributes
     ----------
@@ -216,22 +216,22 @@ class ModeRows:
     precise = None
 
     def nodes(self, ends: tuple[float, float], count: int) -> FloatArray:
-        """Chebyshev points with both ends; 1 is that of null vectors."""
+        """Return Chebyshev points including both ends; null vectors have κ = 1."""
         places = np.cos(np.pi * np.arange(count + 1) / count)[::-1]
         return 1.0 + (1.02 * ends[1] - 1.0) * (places + 1.0) / 2.0
 
     @property
     def independent(self) -> float:
-        """Squared length of a combination of unit vectors F v below which it is rounding."""
+        """Squared length below which a combination of unit vectors F v is a rounding error."""
         return float(np.clip((10 * self.grid.eps) ** 2, 1e-13, 1e-8))
 
     def pieces(self, coordinates: FloatArray) -> Iterator[tuple[int, int, FourierFactor]]:
-        """F of consecutive points: first, end, factor."""
+        """Yield start, end and factor of consecutive points."""
         for start, stop in chunks(len(coordinates), _PLANNED_ROWS):
             yield start, stop, FourierFactor(self.grid, coordinates[start:stop])
 
     def gram(self, factor: FourierFactor, weights: FloatArray) -> FloatArray:
-        """The symbols of FᵀWF on the doubled grid, shape (a, N₂)."""
+        """Return the symbols of FᵀWF on the doubled grid, shape (a, N₂)."""
         eps = self.grid.eps / 100
         return self.grid.doubled.spread(factor.coordinates, weights, eps=eps).T
 
@@ -243,9 +243,9 @@ class ModeRows:
         tol: float,
         start: FloatArray | None,
     ) -> Solutions | None:
-        """Solutions with θ = 1/κ, between the nodes."""
+        """Return the solutions with θ = 1/κ, between the nodes."""
         gram = ModeGram.from_symbols(self.grid, grams.T)
-        if start is not None:  # with a little of everything else
+        if start is not None:  # random vectors complete the start
             others = np.random.default_rng(0).normal(size=(self.grid.size, count + 1 + EXTRA))
             others *= np.sqrt(self.grid.coefficients)[:, None]
             start = np.hstack([start, others[:, start.shape[1] :]])
@@ -255,28 +255,28 @@ class ModeRows:
         theta = 1.0 / found.kappas
         kappas = np.clip(found.kappas, nodes.min(), nodes.max())
         vectors = found.coefficients * np.sqrt(found.kappas)
-        rest = (1.0 - tol) * float(theta[-1])  # of copies of the last eigenvalue all are good
+        rest = (1.0 - tol) * float(theta[-1])  # any copy of the last eigenvalue will do
         return Solutions(kappas[:-1], theta[:-1], vectors[:, :-1], rest)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Some consecutive points of a block, and what 𝓛 has on its diagonal there.
+    """Some consecutive points of a block with the diagonal of 𝓛.
 
     Attributes
     ----------
     rows : slice
-        Which points of the block.
+        Position in the block.
     factor : RowFactor
     product : (n, k) array
         F V.
     numbers : (n,) int array
-        Their components.
+        Components of the points.
     degrees, scale, shift : (n,) arrays
         d, (d + s)^{-1/2} and (d + 1)/(d + s); zero for isolated points.
     profile : (n,) array
-        Null vectors laid on top of each other, as in :class:`NullSpace`.
+        Sum of the null vectors, as in :class:`NullSpace`.
     """
 
     rows: slice
@@ -294,14 +294,14 @@ class Piece:
         return np.where(self.scale > 0, self.shift - 1.0, 0.0)
 
     def weights(self, kappa: float) -> FloatArray:
-        """1/(1 + κ(σ − 1)), shape (n,)."""
+        """Return 1/(1 + κ(σ − 1)), shape (n,)."""
         return 1.0 / (1.0 + kappa * self.delta)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Normaliser:
-    """What turns rows of F into rows of the Laplacian.
+    """Conversion of rows of F to rows of the Laplacian.
 
     Attributes
     ----------
@@ -312,7 +312,7 @@ class Normaliser:
     loop : float
         Loop weight s of every point.
     squares : (c,) array or None
-        Sum of d + s over every component, 1 for isolated points; None while unknown.
+        Sum of d + s over every component, 1 for isolated points; None until it is computed.
     """
 
     kernel: KernelRows
@@ -322,19 +322,19 @@ class Normaliser:
     squares: FloatArray | None = None
 
     def pieces(self, coordinates: FloatArray, V: FloatArray | None = None) -> Iterator[Piece]:
-        """Points in pieces, with their products F V."""
+        """Yield the points in pieces, with their products F V."""
         columns = self.column_sums[:, None]
         columns = columns if V is None else np.hstack([columns, V])
         for start, stop, factor in self.kernel.pieces(coordinates):
             product = factor.matmul(columns)
             numbers = self.components.at(coordinates[start:stop])
-            lonely = self.components.sizes[numbers] == 1
-            degrees = np.where(lonely, 0.0, product[:, 0] - 1.0)
+            isolated = self.components.sizes[numbers] == 1
+            degrees = np.where(isolated, 0.0, product[:, 0] - 1.0)
             joined = degrees > 0
             scale, shift = np.zeros(len(degrees)), np.zeros(len(degrees))
             np.divide(1.0, np.sqrt(np.abs(degrees) + self.loop), out=scale, where=joined)
             np.divide(degrees + 1.0, degrees + self.loop, out=shift, where=joined)
-            profile = np.where(lonely, 1.0, 0.0)
+            profile = np.where(isolated, 1.0, 0.0)
             if self.squares is not None:
                 squares = np.where(joined, degrees + self.loop, profile)
                 profile = np.sqrt(squares / self.squares[numbers])

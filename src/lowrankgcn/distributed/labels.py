@@ -24,7 +24,7 @@ __all__ = ["lazy_labels", "lazy_rows_at", "read_lazy_labels", "read_weights"]
 
 
 def read_lazy_labels(y: Any) -> Labels:
-    """Labels of a Dask Series or array, or of what :func:`read_labels` takes."""
+    """Read the labels of a Dask Series or array, or of any argument of :func:`read_labels`."""
     if not is_collection(y):
         return read_labels(y)
     if y.ndim != 1:
@@ -40,7 +40,7 @@ def read_lazy_labels(y: Any) -> Labels:
 
 
 def lazy_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
-    """Numbers of the labelled rows, their labels, and the number of all rows."""
+    """Return the numbers of the labelled rows, their labels, and the number of all rows."""
     if not is_collection(y):
         return labelled_cells(y)
     index, values, start = [], [], 0
@@ -52,7 +52,7 @@ def lazy_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
 
 
 def lazy_rows_at(value: Any, index: NDArray[np.intp], count: int, name: str) -> Any:
-    """Some rows of a collection or of something in memory, which must have `count` rows."""
+    """Return some rows of a Dask collection or array, which must have `count` rows."""
     if value is None:
         return None
     if np.ndim(value) == 0:
@@ -68,12 +68,12 @@ def lazy_rows_at(value: Any, index: NDArray[np.intp], count: int, name: str) -> 
 
 
 def read_weights(sample_weight: Any, labels: Labels) -> NDArray[np.float64] | None:
-    """Weights of the labelled rows, in their order; None if there are none."""
+    """Return the weights of the labelled rows, or None if no weights are given."""
     if sample_weight is None:
         return None
     given = lazy_rows_at(sample_weight, labels.index, labels.n_rows, "sample_weight")
     weights = finite_array(given, "sample_weight", ndim=1)
     if weights.min() < 0 or not weights.any():
-        expected = "numbers >= 0, some of a labelled row > 0"
+        expected = "numbers >= 0, with a positive number for at least one labelled row"
         raise invalid("sample_weight", expected, f"minimum {weights.min():g}")
     return weights

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn.distributed.known import Known
+from lowrankgcn.distributed.result import SetUpResult
 from lowrankgcn.estimators.evidence import (
     MOST_ROWS,
     Evidence,
@@ -26,7 +26,7 @@ __all__ = ["FittedRows", "evidence", "fitted_rows"]
 
 
 def evidence(
-    known: Known,
+    known: SetUpResult,
     model: Model,
     networks: tuple[TrainedNetwork, ...],
     labelled: Any,
@@ -43,7 +43,7 @@ def evidence(
 @final
 @dataclass(frozen=True, eq=False)
 class FittedRows:
-    """Distributions of the rows of one block, and which of them have no label in reach.
+    """Class distributions of the rows of one block, and rows without a path to a labelled row.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ def fitted_rows(
     read: Callable[[Any], Any],
     own_labels: tuple[NDArray[np.intp], NDArray[np.intp]],
 ) -> FittedRows:
-    """Classify the rows of a block given to fit, as `read` gives them.
+    """Classify the rows of a block of the fitted data, converted by `read`.
 
     `own_labels` are isolated labelled rows of the block and their classes; isolated rows keep their
     own label.

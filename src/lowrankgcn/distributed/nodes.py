@@ -1,12 +1,13 @@
 r"""Low-rank networks on rows in blocks, with two passes over the rows of U per iteration.
 
-Training needs of all rows the sums of :mod:`lowrankgcn.training.nodes`, UᵀH forth and ∂A back.
-Each is a pure function of some rows of U and of small matrices. The rows of U are computed once and
-kept by the workers, n·r numbers in all; whoever loses his computes them again from the block.
+Training requires two sums over all rows (:mod:`lowrankgcn.training.nodes`): UᵀH in the forward pass
+and ∂A in the backward pass. Both are sums of pure functions of some rows of U and small matrices.
+Workers compute the rows of U once and keep them, n·r numbers in total. If a worker dies, another
+one computes its rows again.
 
-Small blocks are joined to pieces, so that a pass over few rows is few tasks. Pieces follow from the
-lengths of the blocks alone and sums are added in a fixed order: results do not depend on how many
-workers there are, nor on which of them has what.
+Small blocks are merged into pieces, so that a pass over few rows has few tasks. Pieces depend on
+the lengths of the blocks only, and sums are added in a fixed order, so results do not depend on the
+number of workers or the distribution of the pieces.
 
 >>> import dask.dataframe as dd, numpy as np
 >>> import lowrankgcn as lg
@@ -43,10 +44,9 @@ from lowrankgcn.training import Nodes, SpectralLayer
 
 __all__ = ["BlockNodes"]
 
-# Pieces have about so many rows, more where there would be very many of them, and so many bytes.
-_ROWS = 2**18
-_PIECES = 256
-_BYTES = 2**27
+_ROWS = 2**18  # rows of a piece; a pass over them takes 10 ms, the scheduler 1 ms per task
+_PIECES = 256  # pieces are larger if there would be more of them
+_BYTES = 2**27  # largest size of a piece
 
 
 @final
@@ -57,7 +57,7 @@ class BlockNodes(Nodes):
     Attributes
     ----------
     pieces : KeptBlocks
-        Arrays (n_b, R), kept where they were computed.
+        Arrays (n_b, R), stored on the workers.
     lengths : tuple of int
         Number of rows of every piece.
     """
@@ -74,7 +74,7 @@ class BlockNodes(Nodes):
         units: Mapping[int, int],
         dtype: Any,
     ) -> BlockNodes:
-        """Compute the rows of U of all blocks and keep them in the given type.
+        """Compute the rows of U of all blocks and store them with the given dtype.
 
         The other parameters are those of :func:`lowrankgcn.distributed.vectors.vector_blocks`.
         """
@@ -95,21 +95,21 @@ class BlockNodes(Nodes):
         return sum(self.lengths)
 
     def sums(self, layer: SpectralLayer) -> FloatArray:
-        """UᵀH of a hidden layer, shape (r, c): one pass."""
+        """Return UᵀH of a hidden layer, shape (r, c), in one pass."""
         return self.pieces.reduce(layer.sums, add)
 
     def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
-        """∂A over ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH: one pass."""
+        """Return ∂A and ∂b, shape (r + 1, c), from the derivative G with respect to UᵀH."""
         return self.pieces.reduce(partial(layer.gradients, G=G), add)
 
     def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
-        """Rows of U of the given numbers, ascending, shape (p, R)."""
+        """Return the rows of U with the given ascending numbers, shape (p, R)."""
         rows: NDArray[Any] = self.pieces.blocks.take(index, self.lengths)
         return rows
 
 
 def _spans(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Consecutive blocks (start, stop) of at most so many rows together, or of one block."""
+    """Return groups (start, stop) of consecutive blocks with at most `most` rows, or one block."""
     spans, start, count = [], 0, 0
     for number, length in enumerate(lengths):
         if number > start and count + length > most:

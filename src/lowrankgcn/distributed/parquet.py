@@ -1,7 +1,7 @@
-"""Tables in blocks from and to folders of Parquet files.
+"""Reads and writes folders of Parquet files.
 
-Workers write their blocks into a folder that has a passing name; it gets its own when all of them
-are there. Who reads the folder finds everything or nothing.
+Workers write their blocks into a folder with a temporary name, which is renamed when all blocks are
+written. A folder with its final name is therefore complete.
 
 >>> import tempfile, pathlib
 >>> import dask.dataframe as dd, pandas as pd
@@ -34,12 +34,12 @@ __all__ = ["folder_types", "read_folder", "write_folder"]
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Any:
-    """The Parquet files of a folder, in the order of their names, as a Dask DataFrame.
+    """Read the Parquet files of a folder, sorted by name, as a Dask DataFrame.
 
     Raises
     ------
     ValueError
-        If the folder has no Parquet file, or they cannot be read as one table.
+        If the folder has no Parquet files, or they cannot be read as one table.
     """
     files = _files(folder)
     folder_types(folder)
@@ -47,7 +47,7 @@ def read_folder(folder: str | os.PathLike[str]) -> Any:
         frame = dd.read_parquet(files)
         strange = [name for name in frame.columns if not isinstance(name, str)]
         if strange:
-            raise ValueError(f"names of columns are texts, not {strange[0]!r}")
+            raise ValueError(f"column names must be texts, got {strange[0]!r}")
         return frame
     except (pa.ArrowException, OSError, ValueError) as error:
         first = " ".join(str(error).split())
@@ -55,13 +55,13 @@ def read_folder(folder: str | os.PathLike[str]) -> Any:
 
 
 def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
-    """Arrow types of the columns that all files of a folder have.
+    """Return the Arrow types of the columns of a folder.
 
     Raises
     ------
     ValueError
-        If a file cannot be read, or has other columns or kinds of columns than the first; the text
-        names file and column.
+        If a file cannot be read, or its columns or column types differ from those of the first
+        file; the message names file and column.
     """
     types: dict[str, pa.DataType] = {}
     files = _files(folder)
@@ -73,8 +73,8 @@ def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
         index = [name for name in _index_columns(schema) if name in schema.names]
         if index:
             raise ValueError(
-                f"{file}: {index[0]!r} is a pandas index: write files with index=False, or "
-                "reset_index() before"
+                f"{file}: {index[0]!r} is a pandas index; write the files with index=False, or "
+                "call reset_index() first"
             )
         other = sorted(set(schema.names) ^ set(types)) if types else []
         if other:
@@ -84,7 +84,7 @@ def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
             if len({_kind(known), _kind(field.type)} - {"nothing"}) > 1:
                 got = f"{field.type} after {known}"
                 raise ValueError(f"{file}: expected one kind of column {field.name!r}, got {got}")
-            # Of integers and floats the latter hold both.
+            # Floats can represent columns of integers and floats.
             if pa.types.is_null(known) or pa.types.is_floating(field.type):
                 types[field.name] = field.type
     return types
@@ -102,32 +102,32 @@ def _index_columns(schema: pa.Schema) -> list[str]:
     return [name for name in metadata.get("index_columns", []) if isinstance(name, str)]
 
 
-def _kind(of: pa.DataType) -> str:
-    """What a column holds, whichever type it is written in."""
-    of = of.value_type if pa.types.is_dictionary(of) else of
-    if pa.types.is_null(of):
+def _kind(dtype: pa.DataType) -> str:
+    """Return the kind of values of a column, independent of their width."""
+    dtype = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+    if pa.types.is_null(dtype):
         return "nothing"
-    if pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of):
+    if pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_decimal(dtype):
         return "numbers"
-    if pa.types.is_string(of) or pa.types.is_large_string(of):
+    if pa.types.is_string(dtype) or pa.types.is_large_string(dtype):
         return "texts"
-    return str(of)
+    return str(dtype)
 
 
 def write_folder(frames: Sequence[Delayed], folder: str | os.PathLike[str]) -> int:
-    """Compute tables and write each into a Parquet file of a new folder; the number of rows.
+    """Compute tables, write each to a Parquet file in a new folder, and return the number of rows.
 
     Parameters
     ----------
     frames : sequence of Delayed
-        Each gives a DataFrame; its index is not written.
+        Tasks that return a DataFrame; its index is not written.
     folder : path
-        Must not be there yet, and workers must see it under the same name.
+        Must not exist, and must have the same path on all workers.
 
     Raises
     ------
     OSError
-        If it is there already or cannot be written.
+        If the folder exists or cannot be written.
     ConnectionError
         If the scheduler is lost.
     """
@@ -142,6 +142,6 @@ def write_folder(frames: Sequence[Delayed], folder: str | os.PathLike[str]) -> i
 
 def _write(frame: pd.DataFrame, path: str) -> int:
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    with replacing(path) as beside:  # a worker that died may have begun this file
+    with replacing(path) as beside:  # another worker may have died while writing this file
         pq.write_table(table, beside)
     return len(frame)

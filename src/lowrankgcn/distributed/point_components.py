@@ -1,9 +1,9 @@
 """Exact connected components of points in blocks, computed from a grid of boxes.
 
-Two points are joined if they are less than 27.3 bandwidths apart. Space is cut into cubes so small
-that the points of one are all joined; every block lists its cubes with the box that their points
-fill. Two boxes are surely joined, surely apart, or in doubt; what is in doubt and matters is
-settled by the points themselves.
+Two points are joined if they are less than 27.3 bandwidths apart. Space is divided into cubes that
+are so small that all points of a cube are joined. Every block lists its cubes with the bounding
+boxes of their points. The boxes of two cubes decide whether the cubes are joined, except for
+distances close to the limit, for which the points are compared.
 
 >>> import numpy as np
 >>> from lowrankgcn.distributed.point_components import Components
@@ -32,26 +32,26 @@ from lowrankgcn.operators.gaussian import EDGE_RADIUS
 __all__ = ["Components", "find_components"]
 
 _MOST_CUBES = 2**13
-_MOST_POINTS = 2**20  # that are looked at one by one
-_MOST_COMPONENTS = 1000  # of more than one point
-_FEW = 1e-9  # of a bandwidth: rounding of distances
+_MOST_POINTS = 2**20  # points that are compared one by one
+_MOST_COMPONENTS = 1000  # components of more than one point
+_ROUNDING = 1e-9  # rounding errors of distances, in bandwidths
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Cubes:
-    """Occupied cubes, ascending.
+    """Occupied cubes, sorted by number.
 
     Attributes
     ----------
     keys : (V,) int array
         Number of each cube.
     low, high : (V, d) arrays
-        Corners of the box that its points fill.
+        Corners of the bounding boxes of the points.
     counts, firsts : (V,) int arrays
-        How many points, and the number of the first.
+        Number of points, and number of the first point.
     n_rows : int
-        Points in all.
+        Total number of points.
     """
 
     keys: NDArray[np.int64]
@@ -61,11 +61,11 @@ class Cubes:
     firsts: NDArray[np.int64]
     n_rows: int
 
-    def followed_by(self, other: Cubes) -> Cubes:
-        """Cubes of these points and others that come after them."""
+    def joined_with(self, other: Cubes) -> Cubes:
+        """Return the cubes of these points and of others that follow them."""
         keys, place = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         if len(keys) > _MOST_CUBES:
-            raise _too_narrow(f"points in more than {_MOST_CUBES} places far from each other")
+            raise _too_narrow(f"more than {_MOST_CUBES} groups of distant points")
         shape = (len(keys), self.low.shape[1])
         low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
         counts = np.zeros(len(keys), np.int64)
@@ -81,18 +81,18 @@ class Cubes:
 @final
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Which component a point belongs to.
+    """Connected components as a function of the point.
 
     Attributes
     ----------
     sizes : (c,) int array
         Number of points of each component, in the order of their first points.
     grid : Grid or None
-        Cubes of space; None if there is a single component.
+        Division of space into cubes; None if there is a single component.
     keys : (V,) int array
-        Occupied cubes, ascending.
+        Numbers of the occupied cubes, ascending.
     numbers : (V,) int array
-        Component of each.
+        Component of each cube.
     """
 
     sizes: NDArray[np.int64]
@@ -102,7 +102,7 @@ class Components:
 
     @classmethod
     def single(cls, n: int) -> Components:
-        """All points joined; a single point is isolated."""
+        """Return a single component of n points."""
         return cls(np.array([n]), None, np.zeros(0, np.int64), np.zeros(0, np.intp))
 
     @property
@@ -116,7 +116,7 @@ class Components:
         return np.flatnonzero(self.sizes > 1)
 
     def at(self, coordinates: FloatArray) -> NDArray[np.intp]:
-        """Component of every point, shape (q,)."""
+        """Return the component of every point, shape (q,)."""
         if self.grid is None:
             return np.zeros(len(coordinates), np.intp)
         return self.numbers[np.searchsorted(self.keys, self.grid.keys(coordinates))]
@@ -125,7 +125,7 @@ class Components:
 @final
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Cubes that fill a box."""
+    """Division of a box into cubes."""
 
     low: FloatArray
     side: float
@@ -133,7 +133,7 @@ class Grid:
 
     @classmethod
     def from_corners(cls, low: FloatArray, high: FloatArray) -> Grid:
-        """Cubes of half the radius across."""
+        """Return cubes with a diagonal of half the radius."""
         side = EDGE_RADIUS / (2 * math.sqrt(len(low)))
         shape = np.floor((high - low) / side) + 1
         if np.log2(shape).sum() > 62:
@@ -141,7 +141,7 @@ class Grid:
         return cls(low, side, tuple(shape.astype(int).tolist()))
 
     def keys(self, coordinates: FloatArray) -> NDArray[np.int64]:
-        """Number of the cube of every point."""
+        """Return the number of the cube of every point."""
         places = np.floor((coordinates - self.low) / self.side).astype(np.int64)
         np.clip(places, 0, np.array(self.shape) - 1, out=places)
         numbers: NDArray[np.int64] = np.ravel_multi_index(tuple(places.T), self.shape)
@@ -149,25 +149,25 @@ class Grid:
 
 
 def find_components(blocks: Blocks, cloud: BlockCloud) -> Components:
-    """Components of all points.
+    """Compute the connected components of all points.
 
     Raises
     ------
     ValueError
-        If the bandwidth is so small that points lie in too many places.
+        If the bandwidth is so small that there are too many separate groups of points.
 
     Notes
     -----
-    No pass at all if the box around the points is small; otherwise one, and another one where boxes
-    leave doubt.
+    No pass if the bounding box of the points is small; otherwise one, and another one if points
+    have to be compared.
     """
     if float(np.square(cloud.high - cloud.low).sum()) < EDGE_RADIUS**2:
         return Components.single(cloud.n)
     grid = Grid.from_corners(cloud.low, cloud.high)
-    cubes = blocks.reduce(_cubes, Cubes.followed_by, cloud, grid)
-    labels, doubtful = _join_boxes(cubes)
-    if len(doubtful):
-        labels = _settle(blocks, cloud, grid, cubes, labels, doubtful)
+    cubes = blocks.reduce(_cubes, Cubes.joined_with, cloud, grid)
+    labels, undecided = _join_boxes(cubes)
+    if len(undecided):
+        labels = _compare_points(blocks, cloud, grid, cubes, labels, undecided)
     return _numbered(grid, cubes, labels)
 
 
@@ -187,39 +187,39 @@ def _cubes(block: Any, cloud: BlockCloud, grid: Grid) -> Cubes:
 
 
 def _join_boxes(cubes: Cubes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Components of surely joined cubes, and pairs of cubes in doubt that might join two."""
+    """Return the components by boxes alone, and pairs of cubes whose points must be compared."""
     centres, halves = (cubes.low + cubes.high) / 2, (cubes.high - cubes.low) / 2
     reach = EDGE_RADIUS + 2 * float(np.sqrt(np.square(halves).sum(axis=1)).max())
     tree = cKDTree(centres)
-    pairs = tree.query_pairs(reach * (1 + _FEW), output_type="ndarray")
+    pairs = tree.query_pairs(reach * (1 + _ROUNDING), output_type="ndarray")
     gaps = np.abs(centres[pairs[:, 0]] - centres[pairs[:, 1]])
     widths = halves[pairs[:, 0]] + halves[pairs[:, 1]]
     furthest = np.sqrt(np.square(gaps + widths).sum(axis=1))
     nearest = np.sqrt(np.square(np.maximum(gaps - widths, 0.0)).sum(axis=1))
-    labels = _joined(pairs[furthest < EDGE_RADIUS - _FEW], len(centres))
-    doubt = (furthest >= EDGE_RADIUS - _FEW) & (nearest < EDGE_RADIUS + _FEW)
-    doubt &= labels[pairs[:, 0]] != labels[pairs[:, 1]]
-    return labels, pairs[doubt]
+    labels = _joined(pairs[furthest < EDGE_RADIUS - _ROUNDING], len(centres))
+    open_pairs = (furthest >= EDGE_RADIUS - _ROUNDING) & (nearest < EDGE_RADIUS + _ROUNDING)
+    open_pairs &= labels[pairs[:, 0]] != labels[pairs[:, 1]]
+    return labels, pairs[open_pairs]
 
 
-def _settle(
+def _compare_points(
     blocks: Blocks,
     cloud: BlockCloud,
     grid: Grid,
     cubes: Cubes,
     labels: NDArray[np.intp],
-    doubtful: NDArray[np.intp],
+    undecided: NDArray[np.intp],
 ) -> NDArray[np.intp]:
-    """Components after a look at the points of cubes in doubt."""
-    wanted = np.unique(doubtful)
+    """Join components by comparing the points of undecided pairs of cubes."""
+    wanted = np.unique(undecided)
     if cubes.counts[wanted].sum() > _MOST_POINTS:
-        raise _too_narrow("many points on the brink of being joined")
+        raise _too_narrow("many pairs of points at the limit of being joined")
     points = blocks.reduce(_points_of, _stack, cloud, grid, cubes.keys[wanted])
     place = np.searchsorted(cubes.keys, grid.keys(points))
     order = np.argsort(place, kind="stable")
     points, place = points[order], place[order]
     trees: dict[int, cKDTree] = {}
-    for one, other in doubtful.tolist():
+    for one, other in undecided.tolist():
         if labels[one] == labels[other]:
             continue
         first, last = np.searchsorted(place, [one, one + 1])
@@ -251,7 +251,7 @@ def _joined(pairs: NDArray[np.intp], count: int) -> NDArray[np.intp]:
 
 
 def _numbered(grid: Grid, cubes: Cubes, labels: NDArray[np.intp]) -> Components:
-    """Components in the order of their first points."""
+    """Number the components in the order of their first points."""
     _, labels = np.unique(labels, return_inverse=True)
     count = int(labels.max()) + 1
     firsts = np.full(count, np.iinfo(np.int64).max)
@@ -265,10 +265,10 @@ def _numbered(grid: Grid, cubes: Cubes, labels: NDArray[np.intp]) -> Components:
         return Components.single(int(sizes[0]))
     found = Components(sizes, grid, cubes.keys, numbers)
     if len(found.joined) > _MOST_COMPONENTS:
-        raise _too_narrow(f"{len(found.joined)} parts that are not joined")
+        raise _too_narrow(f"{len(found.joined)} separate components")
     return found
 
 
 def _too_narrow(got: str) -> ValueError:
-    expected = "a larger one: too many of the points lie far from all others"
+    expected = "a larger bandwidth: too many points are far from all others"
     return invalid("bandwidth", expected, got)

@@ -1,15 +1,15 @@
-"""Eigenpairs of a Gaussian graph whose points lie in many blocks.
+"""Eigenpairs of a Gaussian graph of points in blocks.
 
 =============== ===============================================================================
-pass            what it adds up
+pass            sums
 =============== ===============================================================================
-column sums     Fᵀ1, which gives every degree; Fᵀ times test vectors
-Gram matrix     Fᵀ(D + S)^{-1}F, weighted a little; the lowest degrees
+column sums     Fᵀ1, which determines the degrees; Fᵀ times test vectors
+Gram matrix     weighted Fᵀ(D + S)^{-1}F; the lowest degrees
 Ritz            products of a few vectors with each other and with the features
 =============== ===============================================================================
 
-All three again with a sharper kernel where the measured error of the sums, or the residual of the
-eigenpairs, is above the tolerance.
+If the measured error of the sums, or the residual of the eigenpairs, exceeds the tolerance, all
+three passes are repeated with a more accurate kernel.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ from lowrankgcn.operators.gaussian import extrapolate
 
 __all__ = ["PointSpectrum", "solve"]
 
-_WRONG = 0.05  # an error with which eigenpairs are not those of the graph
+_WRONG = 0.05  # error above which the eigenpairs are rejected
 _ROUNDS = 3
-_NODES = (2, 4, 7)  # numbers of κ after the first, tried in turn until residuals fit
+_NODES = (2, 4, 7)  # numbers of κ, tried in turn until residuals are below the tolerance
 _LARGEST_KAPPA = 1000.0
-_MOST_MODES = 2**17  # eigenvectors of so many numbers are found in the process that calls
+_MOST_MODES = 2**17  # the calling process computes eigenvectors of this length
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PointSpectrum:
-    """The smallest eigenpairs outside of the null space, and all that is known beside them.
+    """The smallest eigenpairs outside the null space, with the sums that determine them.
 
     Attributes
     ----------
@@ -78,9 +78,9 @@ class PointSpectrum:
     ritz : Ritz
     grams : GramSums
     error : float
-        Measured error of the sums, as `Affinity.error`.
+        Measured error of the sums, as in `Affinity.error`.
     pair_error : float
-        ‖𝓛u − λu‖ with exact weights, as `Eigenpairs.fast_sum_error`.
+        ‖𝓛u − λu‖ with exact weights, as in `Eigenpairs.fast_sum_error`.
     """
 
     cloud: SampledCloud
@@ -95,12 +95,12 @@ class PointSpectrum:
 
     @property
     def residual(self) -> float:
-        """The largest residual."""
+        """Largest residual."""
         return float(self.ritz.residuals.max(initial=0.0))
 
     @property
     def worst(self) -> float:
-        """The largest of all errors of the pairs."""
+        """Largest error of the pairs."""
         return max(self.pair_error, self.residual)
 
     def within(self, tol: float) -> bool:
@@ -118,12 +118,12 @@ def solve(
     tol: float,
     seed: int,
 ) -> PointSpectrum:
-    """The `count` smallest pairs outside of the null space, or as many as the kernel determines.
+    """Compute the `count` smallest pairs outside the null space, or fewer at a lower rank.
 
     Raises
     ------
     ValueError
-        If no way of summing carries the kernel, or eigenpairs come out wrong.
+        If no summation method can represent the kernel, or the eigenpairs are inaccurate.
 
     Warns
     -----
@@ -133,32 +133,32 @@ def solve(
     solver = _Solver(blocks, cloud, components, loop, count, tol, seed)
     sharp, best = tol, None
     for _ in range(_ROUNDS):
-        found = solver.first_that_fits(sharp)
+        found = solver.first_accurate(sharp)
         if found is None:
             break
         if best is None or found.worst < best.worst:
             best = found
         if found.worst <= tol:
             return found
-        if found.pair_error <= 2 * found.residual:  # sharper sums would not help
+        if found.pair_error <= 2 * found.residual:  # more accurate sums would not help
             break
         sharp /= 10
     if best is None:
         raise invalid(
             "bandwidth",
-            "one that landmarks or Fourier modes can carry, a larger one, for rows in blocks",
-            f"{cloud.cloud.bandwidth:g} for points that reach over "
-            f"{float(cloud.extent.max()):.3g} of it",
+            "a larger bandwidth, so that landmarks or Fourier modes can represent the kernel",
+            f"{cloud.cloud.bandwidth:g} for points that extend over "
+            f"{float(cloud.extent.max()):.3g} bandwidths",
         )
     if best.worst > _WRONG:
         raise invalid(
             "bandwidth",
-            "a larger one, or fewer rows, which are fitted in memory: some points are nearly alone",
-            f"{cloud.cloud.bandwidth:g}, with which eigenpairs would be wrong by {best.worst:.1g}",
+            "a larger bandwidth, or fewer rows to fit in memory: some points are nearly isolated",
+            f"{cloud.cloud.bandwidth:g}, where the error of the eigenpairs is {best.worst:.1g}",
         )
     warn_caller(
-        f"the measured error {best.pair_error:.1e} of the fast sum, or the residual "
-        f"{best.residual:.1e} of eigenpairs, stays above tol={tol:g}",
+        f"The measured error {best.pair_error:.1e} of the fast sum, or the residual "
+        f"{best.residual:.1e} of the eigenpairs, exceeds tol={tol:g}; increase tol or bandwidth.",
         AccuracyWarning,
     )
     return best
@@ -179,8 +179,8 @@ class _Solver:
     def _points(self) -> BlockCloud:
         return self.cloud.cloud
 
-    def first_that_fits(self, tol: float) -> PointSpectrum | None:
-        """The first kernel whose measured error is at most `tol`."""
+    def first_accurate(self, tol: float) -> PointSpectrum | None:
+        """Return the result of the first kernel whose measured error is at most `tol`."""
         for kernel in self._kernels(tol):
             found = self._try(kernel, tol)
             if found is not None and found.error <= tol:
@@ -188,16 +188,16 @@ class _Solver:
         return None
 
     def _kernels(self, tol: float) -> Iterator[KernelRows]:
-        """Ways to represent the kernel, the cheapest first."""
-        nowhere = self._points.part(self.cloud.coordinates[:0])
+        """Yield representations of the kernel, the cheapest first."""
+        without_points = self._points.part(self.cloud.coordinates[:0])
         for factor in TOLERANCE_FACTORS:
             landmarks, pivot_tol = choose_greedy_landmarks(self.cloud, tol * factor, self.seed)
             if landmarks is None:
                 break
-            yield LandmarkRows.from_landmarks(nowhere, landmarks, pivot_tol)
+            yield LandmarkRows.from_landmarks(without_points, landmarks, pivot_tol)
         landmarks, pivot_tol = choose_random_landmarks(self.cloud, tol, self.seed)
         if landmarks is not None:
-            yield LandmarkRows.from_landmarks(nowhere, landmarks, pivot_tol)
+            yield LandmarkRows.from_landmarks(without_points, landmarks, pivot_tol)
         for factor in TOLERANCE_FACTORS:
             eps = fourier_tolerance(self.cloud, tol * factor)
             grid = None if eps is None else wide_grid(self._points.low, self._points.high, eps)
@@ -206,7 +206,7 @@ class _Solver:
             yield ModeRows(grid)
 
     def _try(self, kernel: KernelRows, tol: float) -> PointSpectrum | None:
-        """Eigenpairs with a kernel; None if degrees are unusable or its error is above `tol`."""
+        """Return the eigenpairs of a kernel; None if its degrees or its error are unacceptable."""
         report_progress("summing the kernel")
         waves = SmoothVectors.draw(self.cloud, self.seed)
         drawn = self.cloud.take(random_test_rows(self.cloud.n, self.seed))
@@ -228,13 +228,13 @@ class _Solver:
         found = self._pairs(rows, evidence, grams, nodes, None)
         if found is None or found.within(self.tol) or self.loop == 1.0:
             return found
-        if kernel.precise is not None:  # vectors of several κ are too much alike for float32
+        if kernel.precise is not None:  # vectors of several κ are too similar for float32
             return self._try(kernel.precise, tol)
         for count in _NODES:
             nodes = kernel.nodes(_kappa_ends(found.ritz.values, grams.shift_low), count)
             more = gram_sums(self.blocks, self._points, rows, waves, nodes)
             better = self._pairs(rows, evidence, more, nodes, found.trial.basis.coefficients)
-            if better is None or better.residual >= found.residual:  # nothing but rounding is left
+            if better is None or better.residual >= found.residual:  # only rounding errors are left
                 break
             found = better
             if found.within(self.tol):
@@ -249,7 +249,7 @@ class _Solver:
         nodes: FloatArray,
         start: FloatArray | None,
     ) -> PointSpectrum | None:
-        """Eigenpairs from Gram matrices at some κ; None if there are none, or degrees are wrong."""
+        """Return the eigenpairs from Gram matrices at some κ; None if this fails."""
         wanted = self.count + len(self.components.joined)
         sizes = self.components.sizes
         n_joined = int(sizes[sizes > 1].sum())
@@ -270,7 +270,7 @@ class _Solver:
 @final
 @dataclass(frozen=True, eq=False)
 class _Evidence:
-    """Sample points whose exact kernel rows give the error of the sums.
+    """Sampled points whose exact kernel rows determine the error of the sums.
 
     Attributes
     ----------
@@ -280,9 +280,9 @@ class _Evidence:
     probes : (q, d) array
         The points.
     certain : int
-        So many of them come first that stand for themselves only.
+        Number of leading points that represent only themselves.
     missing : float
-        What the kernel lacks of the worst represented point.
+        Largest error of the diagonal of the kernel.
     """
 
     waves: SmoothVectors
@@ -293,14 +293,14 @@ class _Evidence:
     missing: float
 
     def with_lowest(self) -> _Evidence:
-        """With points of lowest degree, which stand for themselves, in front."""
+        """Prepend the points of lowest degree, which represent only themselves."""
         lowest = self.grams.lowest[:LOWEST_DEGREES]
         known = (self.probes[:, None] == lowest[None]).all(axis=2).any(axis=1)
         probes = np.concatenate([lowest, self.probes[~known]])
         return replace(self, probes=probes, certain=len(lowest))
 
     def error(self, rows: Normaliser, exact: FloatArray) -> float | None:
-        """Error of the sums, from exact kernel rows of the probes times the test vectors."""
+        """Return the error of the sums, from the exact kernel rows times the test vectors."""
         (piece,) = rows.pieces(self.probes, self.columns.tests)
         own = self.waves.rows(self.probes)
         scale = np.zeros(len(self.probes))
@@ -322,14 +322,14 @@ def _missing(kernel: KernelRows, grams: GramSums) -> float:
 
 
 def _kappa_ends(values: FloatArray, shift_low: float) -> tuple[float, float]:
-    """Smallest and largest κ = 1/(1 − λ) of the eigenvalues found."""
+    """Return the smallest and largest κ = 1/(1 − λ) of the computed eigenvalues."""
     low, high = (1.0 / np.maximum(1.0 - values[[0, -1]], 1.0 / _LARGEST_KAPPA)).tolist()
     limit = 0.9 / max(1.0 - shift_low, 1e-300)  # 1 + κ(σ − 1) has to stay positive
     return min(low, limit), min(high, limit)
 
 
 def _pair_error(found: PointSpectrum, probes: FloatArray, certain: int) -> float:
-    """Estimate of ‖𝓛u − λu‖ with exact weights, the largest over all pairs."""
+    """Estimate the largest ‖𝓛u − λu‖ with exact weights over all pairs."""
     basis, ritz = found.trial.basis, found.ritz
     (piece,) = found.rows.pieces(probes, basis.coefficients)
     B = weighted_columns(piece.product, basis.kappas, piece)

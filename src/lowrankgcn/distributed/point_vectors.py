@@ -3,8 +3,8 @@ r"""Eigenvectors of a Gaussian graph as functions of the point.
 .. math:: u(x) = \sum_\kappa \frac{t(x)}{1 + \kappa\delta(x)}\, f(x)^T C_\kappa
           - \nu(x)\, o_{c(x)}
 
-with the row f(x) of the kernel's factor, t = (d + s)^{-1/2}, δ = σ − 1, and what the null vector
-ν of the point's component c takes off (:mod:`lowrankgcn.distributed.ritz`).
+with the row f(x) of the factor of the kernel, t = (d + s)^{-1/2}, δ = σ − 1, and the coefficient o
+of the null vector ν of the component c(x) (:mod:`lowrankgcn.distributed.ritz`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PointVectors:
     coefficients : (m, N) array
         C.
     mixture : (N, k) array
-        Which combinations of these vectors are eigenvectors.
+        Coefficients of the eigenvectors in these vectors.
     overlap : (components, k) array
     null : (z,) int array
         Components whose null vectors come first.
@@ -58,13 +58,13 @@ class PointVectors:
     def from_spectrum(
         cls, found: PointSpectrum, lead: int, index: NDArray[np.intp]
     ) -> PointVectors:
-        """The first `lead` null vectors and the pairs number `index` of a spectrum."""
+        """Return the first `lead` null vectors and the pairs `index` of a spectrum."""
         basis, ritz = found.trial.basis, found.ritz
         chosen = ritz.coefficients[:, index]
         kappas, coefficients, mixture = basis.kappas, basis.coefficients, chosen
         nodes = np.unique(kappas)
         if len(nodes) * len(index) < len(kappas):
-            # Vectors of one κ are combined beforehand.
+            # Combine the vectors of each κ in advance.
             own = [kappas == node for node in nodes]
             coefficients = np.hstack([coefficients[:, one] @ chosen[one] for one in own])
             kappas = np.repeat(nodes, len(index))
@@ -78,11 +78,11 @@ class PointVectors:
         return len(self.null) + int(self.overlap.shape[1])
 
     def rows(self, block: Any) -> FloatArray:
-        """U of the rows of a block, shape (n_b, r)."""
+        """Return U of the rows of a block, shape (n_b, r)."""
         return self.at(self.cloud.coordinates(block))[0]
 
     def at(self, coordinates: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
-        """U at points in units of the bandwidth, shape (n, r), and their components."""
+        """Return U at points in units of the bandwidth, shape (n, r), and their components."""
         result = np.zeros((len(coordinates), self.rank))
         numbers = np.zeros(len(coordinates), np.intp)
         lead = len(self.null)
@@ -96,7 +96,7 @@ class PointVectors:
         return result, numbers
 
     def signed(self, signs: FloatArray) -> PointVectors:
-        """With eigenvectors multiplied by signs; null vectors stay."""
+        """Return the eigenvectors multiplied by signs; null vectors do not change."""
         own = signs[len(self.null) :]
         return replace(self, mixture=self.mixture * own, overlap=self.overlap * own)
 
@@ -104,7 +104,7 @@ class PointVectors:
 @final
 @dataclass(frozen=True, eq=False)
 class PointPairs:
-    """Eigenvalues of points in blocks, and their evidence.
+    """Eigenvalues of points in blocks, with their errors.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class PointPairs:
     fast_sum_error, next_eigenvalue : float
         As in :class:`Eigenpairs`.
     method : {"low-rank", "fourier"}
-        How the kernel is summed.
+        Method of kernel summation.
     """
 
     eigenvalues: FloatArray
@@ -129,7 +129,7 @@ class PointPairs:
         return len(self.eigenvalues)
 
     def with_vectors(self, eigenvectors: Any) -> Eigenpairs:
-        """The same pairs with eigenvectors of given rows, which may be lazy."""
+        """Return the pairs with given eigenvectors, which may be lazy."""
         return Eigenpairs(
             self.eigenvalues,
             eigenvectors,
@@ -145,9 +145,9 @@ class PointPairs:
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedPoints(CrossAffinity):
-    """The fitted points themselves: a(x) is 1 if a label is in reach, then u(x).
+    """Fitted points: the row a(x) is 1 if x is connected to a label, followed by u(x).
 
-    For rows given to fit only; a new point is joined through landmarks or Fourier modes.
+    New points use landmarks or Fourier modes instead.
     """
 
     kind = "fitted"
@@ -157,11 +157,11 @@ class FittedPoints(CrossAffinity):
 
     @property
     def n_columns(self) -> int:
-        """One, and the number of eigenvectors."""
+        """One plus the number of eigenvectors."""
         return 1 + self.vectors.rank
 
     def rows(self, X: Any) -> FloatArray:
-        """The rows a(x), shape (q, 1 + r), for points in the units of the graph."""
+        """Return the rows a(x), shape (q, 1 + r), for points in the units of the graph."""
         cloud = self.vectors.cloud
         vectors, numbers = self.vectors.at((X - cloud.centre) / cloud.bandwidth)
         return np.column_stack([self.reached[numbers], vectors])

@@ -33,10 +33,10 @@ from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.cloud import PointReader, SampledCloud, fit_cloud
 from lowrankgcn.distributed.graph import BlockPoints
 from lowrankgcn.distributed.kernel_rows import LandmarkRows, ModeRows
-from lowrankgcn.distributed.known import Known, Reach
 from lowrankgcn.distributed.point_components import find_components
 from lowrankgcn.distributed.point_spectrum import PointSpectrum, solve
 from lowrankgcn.distributed.point_vectors import FittedPoints, PointPairs, PointVectors
+from lowrankgcn.distributed.result import LabelReach, SetUpResult
 from lowrankgcn.distributed.signs import rule_signs
 from lowrankgcn.estimators.candidates import overlap_signs
 from lowrankgcn.estimators.classifier import GCNClassifier
@@ -58,21 +58,21 @@ from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import SMOOTHERS, Laplacian
 from lowrankgcn.spectral.spectrum import warn_if_cut_degenerate
 
-__all__ = ["KnownPoints", "loop_of", "set_up_points"]
+__all__ = ["PointSetUp", "common_loop", "set_up_points"]
 
-_SOME = 500
+_LAPLACIAN_POINTS = 500  # points of the small Laplacian
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class KnownPoints(Known):
-    """What is known of all points; see :class:`Known`.
+class PointSetUp(SetUpResult):
+    """Result of the set-up of points; see :class:`SetUpResult`.
 
     Attributes
     ----------
     spectrum : PointSpectrum
     point_vectors : PointVectors
-        Signed as in training.
+        Eigenvectors with the signs used in training.
     compressed : (m, r) array
         FᵀTU.
     """
@@ -89,12 +89,12 @@ class KnownPoints(Known):
 
     @property
     def cloud(self) -> SampledCloud:
-        """The points."""
+        """Points with the sample in memory."""
         return self.spectrum.cloud
 
     @property
     def inputs(self) -> PointInputs:  # type: ignore[override]  # read only
-        """What the network sees."""
+        """Features and units of the graph."""
         return self.cloud.cloud.inputs
 
     @property
@@ -104,7 +104,7 @@ class KnownPoints(Known):
 
     @property
     def graph(self) -> BlockPoints:
-        """Size, components, bandwidth and error."""
+        """Size, components, bandwidth and error of the graph."""
         return BlockPoints(
             self.n_rows,
             self.cloud.dimension,
@@ -116,8 +116,8 @@ class KnownPoints(Known):
 
     @cached_property
     def laplacian(self) -> Laplacian:
-        """That of some of the points, at most 500."""
-        some = self.cloud.coordinates[:: -(-len(self.cloud.index) // _SOME)]
+        """Laplacian of at most 500 of the points."""
+        some = self.cloud.coordinates[:: -(-len(self.cloud.index) // _LAPLACIAN_POINTS)]
         return Laplacian(GaussianGraph(some, 1.0), self.spectrum.rows.loop)
 
     @property
@@ -127,25 +127,25 @@ class KnownPoints(Known):
 
     @property
     def reader(self) -> Callable[[Any], FloatArray]:
-        """A small function that gives the numbers of a block."""
+        """Function that reads the points of a block."""
         return self.cloud.cloud.reader.points
 
-    def reach(self, labelled: Any) -> Reach:
-        """How far the labels of some rows go."""
+    def reach(self, labelled: Any) -> LabelReach:
+        """Return the components that have labelled rows."""
         components = self.spectrum.rows.components
         place = components.at(self.cloud.cloud.place(labelled))
         reached = np.zeros(components.n_components, bool)
         reached[place] = True
         out_of_reach = int(components.sizes[~reached].sum())
-        return Reach(reached, components.sizes[place] == 1, out_of_reach)
+        return LabelReach(reached, components.sizes[place] == 1, out_of_reach)
 
     def models(
         self,
         networks: tuple[TrainedNetwork, ...],
         labels: Labels,
-        reach: Reach,
+        reach: LabelReach,
     ) -> tuple[Model, Model]:
-        """Models of new rows, and of the fitted rows themselves."""
+        """Return the models of new rows and of the fitted rows."""
         p = len(labels.index)
         rows = np.vstack([np.zeros((p, len(self.compressed))), self.compressed.T])
         cross = self._cross(DenseFactor(rows))
@@ -190,10 +190,10 @@ class KnownPoints(Known):
         )
 
 
-def loop_of(smoother: Any) -> float | None:
-    """The loop weight that a smoother gives every point; None if they differ.
+def common_loop(smoother: Any) -> float | None:
+    """Return the loop weight that all points have with a smoother; None if they differ.
 
-    >>> loop_of("identity"), loop_of(None), loop_of(0.5), loop_of([1.0, 2.0])
+    >>> common_loop("identity"), common_loop(None), common_loop(0.5), common_loop([1.0, 2.0])
     (1.0, 0.0, 0.5, None)
     """
     if isinstance(smoother, str):
@@ -209,13 +209,13 @@ def set_up_points(
     settings: Settings,
     lengths: Sequence[int],
     seed: int,
-) -> KnownPoints:
-    """Read, measure, sum and decompose.
+) -> PointSetUp:
+    """Read the points, sum the kernel and compute eigenpairs.
 
     Raises
     ------
     ValueError
-        If a number is missing, or no way of summing carries the kernel.
+        If a value is missing, or no summation method can represent the kernel.
     """
     report_progress("reading the points")
     cloud = fit_cloud(blocks, PointReader.from_classifier(classifier), settings, lengths, seed)
@@ -223,13 +223,13 @@ def set_up_points(
     if free and not fast_sum_is_cheaper(cloud, seed):
         raise invalid(
             "graph",
-            "'gaussian' with a bandwidth, or fewer rows or columns: nearest neighbours, which suit "
-            "these points better, are searched in memory only",
+            "'gaussian' with a bandwidth, or fewer rows or columns: these points need nearest "
+            "neighbours, which are only available in memory",
             "'auto'",
         )
     components = find_components(blocks, cloud.cloud)
     rank = rank_for(cloud.n, None, settings)
-    loop = loop_of(settings.smoother)
+    loop = common_loop(settings.smoother)
     assert loop is not None
     dimension = components.n_components
     zeros = min(dimension, rank)
@@ -261,8 +261,8 @@ def set_up_points(
             )
         if lead + len(index) < rank:
             warn_caller(
-                f"{rank} eigenpairs were asked for but only {lead + len(index)} are determined by "
-                "the kernel; all other eigenvalues are near 1",
+                f"{rank} eigenpairs were requested, but the kernel determines only "
+                f"{lead + len(index)}; all other eigenvalues are close to 1.",
                 RankWarning,
             )
         pairs = _pairs(found, lead, index, following)
@@ -273,7 +273,7 @@ def set_up_points(
 def _pairs(
     found: PointSpectrum, lead: int, index: NDArray[np.intp], following: float
 ) -> PointPairs:
-    # Null vectors are known by formula: what is left is rounding.
+    # Null vectors are exact up to rounding.
     rounding = np.full(lead, np.finfo(np.float64).eps)
     return PointPairs(
         np.concatenate([np.zeros(lead), found.ritz.values[index]]),
@@ -293,7 +293,7 @@ def _known(
     pairs: PointPairs,
     filters: tuple[Filter, ...] | None,
     settings: Settings,
-) -> KnownPoints:
+) -> PointSetUp:
     sums, ritz = found.sums, found.ritz
     chosen, overlap = ritz.coefficients[:, index], ritz.overlap[:, index]
     own = chosen.T @ sums.features - overlap.T @ sums.null_features
@@ -302,13 +302,13 @@ def _known(
     vectors = PointVectors.from_spectrum(found, lead, index)
     signs = overlap_signs(inner) if settings.scaling else rule_signs(blocks, vectors)
     signs[:lead] = 1.0
-    # FᵀT of the null vectors: those of isolated points have none.
+    # FᵀT times the null vectors, zero for isolated points.
     null = np.zeros((len(found.rows.column_sums), pairs.n_components))
     joined = found.rows.components.joined
     assert found.rows.squares is not None
     null[:, joined] = found.columns.components / np.sqrt(found.rows.squares[joined])
     compressed = np.hstack([null[:, :lead], found.trial.compressed(chosen) - null @ overlap])
-    return KnownPoints(
+    return PointSetUp(
         found,
         vectors.signed(signs),
         compressed * signs,

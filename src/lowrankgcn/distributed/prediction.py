@@ -1,7 +1,7 @@
 """Lazy class distributions and classes, block by block.
 
-A block's rows are independent of all others, so that every task needs one block and the small
-model. Nothing is computed before somebody asks for it.
+The rows of a block are independent of all others, so a task requires one block and the small model.
+Results are computed on request.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ __all__ = ["chosen_classes", "distributions", "lazy_array", "predict", "predict_
 
 
 def predict_proba(classifier: GCNClassifier, X: Any) -> Any:
-    """Class distributions of the rows of a Dask collection, a lazy Dask array (q, C)."""
+    """Return the class distributions of a Dask collection as a lazy Dask array (q, C)."""
     tasks, lengths = _shares(classifier, X)
     return lazy_array(tasks, lengths, (len(classifier.classes_),), np.float64)
 
 
 def predict(classifier: GCNClassifier, X: Any) -> Any:
-    """Classes of the rows of a Dask collection, a lazy Dask array (q,)."""
+    """Return the classes of a Dask collection as a lazy Dask array (q,)."""
     tasks, lengths = _shares(classifier, X)
     chosen = [delayed(chosen_classes)(shares, classifier.classes_) for shares in tasks]
     return lazy_array(chosen, lengths, (), classifier.classes_.dtype)
 
 
 def score(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any) -> float:
-    """Accuracy on the labelled rows of a Dask collection, which are brought into memory."""
+    """Return the accuracy on the labelled rows of a Dask collection, loaded into memory."""
     index, values, count = lazy_labels(y)
     if not len(index):
-        raise invalid("y", "a labelled row", "no label at all")
+        raise invalid("y", "at least one labelled row", "none")
     weights = lazy_rows_at(sample_weight, index, count, "sample_weight")
     rows = lazy_rows_at(X, index, count, "X")
     return float(classifier.score(rows, values, weights))
@@ -52,8 +52,10 @@ def score(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any) -> floa
 
 def _shares(classifier: GCNClassifier, X: Any) -> tuple[list[Delayed], tuple[float, ...]]:
     if classifier._model is None:
-        expected = "the fitted rows: see label_distributions_"
-        raise invalid("X", expected, "further rows of a graph that is not made of X")
+        expected = (
+            "the fitted rows (see label_distributions_), because the graph was not built from X"
+        )
+        raise invalid("X", expected, "other rows")
     blocks = Blocks.from_collection(X)
     reader = GCNClassifier()
     for name in ("n_features_in_", "feature_names_in_"):
@@ -66,14 +68,14 @@ def _shares(classifier: GCNClassifier, X: Any) -> tuple[list[Delayed], tuple[flo
 
 
 def distributions(block: Any, model: Model, reader: GCNClassifier, kind: Kind) -> FloatArray:
-    """Class distributions of the rows of a block, shape (q, C)."""
+    """Return the class distributions of the rows of a block, shape (q, C)."""
     if not len(block):
         return np.zeros((0, model.n_classes))
     return model.distributions(check_rows(reader, block, kind))[0]
 
 
 def chosen_classes(shares: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
-    """The class of largest probability of every row."""
+    """Return the most probable class of every row."""
     chosen: NDArray[Any] = classes[shares.argmax(axis=1)]
     return chosen
 
@@ -81,8 +83,8 @@ def chosen_classes(shares: FloatArray, classes: NDArray[Any]) -> NDArray[Any]:
 def lazy_array(
     tasks: Sequence[Delayed], lengths: Sequence[float], shape: tuple[int, ...], dtype: Any
 ) -> Any:
-    """Blocks of rows as one Dask array; NaN stands for an unknown length."""
-    # Not da.concatenate, which leaves out blocks without rows: blocks stay beside those of X.
+    """Return blocks of rows as one Dask array; unknown lengths are NaN."""
+    # da.concatenate would remove empty blocks; the chunks must match those of X.
     name = f"rows-{uuid.uuid4().hex}"
     keys = {(name, i, *(0 for _ in shape)): task.key for i, task in enumerate(tasks)}
     graph = HighLevelGraph.from_collections(name, keys, dependencies=tasks)

@@ -1,4 +1,4 @@
-r"""Eigenpairs of 𝓛 = diag(σ) − T F Fᵀ T from sums over rows: small matrices only.
+r"""Eigenpairs of 𝓛 = diag(σ) − T F Fᵀ T from sums over rows.
 
 An eigenvector satisfies (σ − λ) u = T F w with w = FᵀT u. With κ = 1/(1 − λ) and δ = σ − 1 it is
 therefore
@@ -6,13 +6,14 @@ therefore
 .. math:: u = \frac{T F v}{1 + \kappa\delta}, \qquad
           H(\kappa) v = v / \kappa, \quad H(\kappa) = F^T \frac{T^2}{1 + \kappa\delta} F.
 
-H depends on κ little where degrees are large, as δ is 1/degree without loops. Eigenvectors of H at
-one or a few fixed κ give vectors B = T F V/(1 + κδ) with
+H depends little on κ if degrees are large, because δ is 1/degree without loops. Eigenvectors of H
+at one or a few fixed κ give vectors B = T F V/(1 + κδ) with
 
 .. math:: \mathcal{L} B = \sigma B - (1 + \kappa\delta)\, B\, \theta,
 
-θ the eigenvalues of H(κ), in whose span the Rayleigh–Ritz method finds eigenpairs. All that it
-needs are products of B, σB and the null vectors, sums over rows; residuals follow from them too.
+where θ are the eigenvalues of H(κ). The Rayleigh–Ritz method finds eigenpairs in the span of B. It
+requires inner products of B, σB and the null vectors, which are sums over rows and also determine
+the residuals.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from lowrankgcn.spectral.solvers.base import SMALLEST
 
 __all__ = ["Ritz", "Trial", "rayleigh_ritz", "trial_basis"]
 
-_NULL = 10.0  # times that: squared sine of the angle with null vectors
+_NULL = 10.0  # factor for the squared sine of the angle with null vectors
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A basis, and the products of 𝓛 with it: 𝓛B = B diag(own) + σ'B diag(beside).
+    """Basis with the product 𝓛B = B diag(own) + σ'B diag(beside).
 
     Attributes
     ----------
     basis : Basis
     own, beside, theta : (N,) arrays
     off : float
-        No eigenvalue below this belongs to a vector off the basis.
+        Lower bound of the eigenvalues in the complement of the basis.
     independent : float
-        Squared length, of unit columns, below which a combination is rounding.
+        Squared length below which a combination of unit columns is a rounding error.
     """
 
     basis: Basis
@@ -56,7 +57,7 @@ class Trial:
     independent: float
 
     def compressed(self, coefficients: FloatArray) -> FloatArray:
-        """FᵀT B c = V θ c, shape (m, k)."""
+        """Return FᵀT B c = V θ c, shape (m, k)."""
         product: FloatArray = self.basis.coefficients @ (self.theta[:, None] * coefficients)
         return product
 
@@ -70,21 +71,21 @@ def trial_basis(
     tol: float,
     start: FloatArray | None = None,
 ) -> Trial | None:
-    """Eigenvectors of Gram matrices that span what `count` eigenvectors need.
+    """Compute a basis for `count` eigenvectors from eigenvectors of Gram matrices.
 
     Parameters
     ----------
     kernel : KernelRows
     sums : GramSums
-        At `nodes`.
+        Sums at `nodes`.
     count : int
-        Pairs wanted, with null vectors of more than one point.
+        Number of pairs, including null vectors of components with more than one point.
     n_joined : int
-        Points that are not isolated.
+        Number of points that are not isolated.
     tol : float
-        Largest residual of eigenvectors that are found step by step.
+        Largest residual of iterative solutions.
     start : (m, k) array, optional
-        A guess of these.
+        Start of the iteration.
     """
     middle = sums.shift_sum / max(n_joined, 1)
     found = kernel.solutions(sums.grams, nodes, count, tol, start)
@@ -107,7 +108,7 @@ def trial_basis(
 @final
 @dataclass(frozen=True, eq=False)
 class Ritz:
-    """Eigenpairs u = B c − N o outside of the null space.
+    """Eigenpairs u = B c − N o outside the null space.
 
     Attributes
     ----------
@@ -115,7 +116,7 @@ class Ritz:
     coefficients : (N, k) array
         c.
     overlap : (components, k) array
-        o, what is taken off along the null vectors.
+        o, coefficients of the null vectors.
     """
 
     values: FloatArray
@@ -125,7 +126,7 @@ class Ritz:
 
 
 def rayleigh_ritz(trial: Trial, sums: RitzSums, count: int) -> Ritz:
-    """The `count` smallest Ritz pairs, or as many as there are below what lies off the basis."""
+    """Return the `count` smallest Ritz pairs, or all below the lower bound `trial.off`."""
     overlap = sums.overlap
     image = sums.inner * trial.own + sums.image * trial.beside
     basis = _off_null(sums.inner, overlap, trial.independent)
@@ -148,7 +149,7 @@ def rayleigh_ritz(trial: Trial, sums: RitzSums, count: int) -> Ritz:
 
 
 def _off_null(inner: FloatArray, overlap: FloatArray, independent: float) -> FloatArray:
-    """Coefficients of an orthonormal basis of span(B) minus its null vectors, shape (N, k).
+    """Return an orthonormal basis of span(B) orthogonal to the null vectors, shape (N, k).
 
     Parameters
     ----------
@@ -157,13 +158,13 @@ def _off_null(inner: FloatArray, overlap: FloatArray, independent: float) -> Flo
     overlap : (c, N) array
         NᵀB.
     independent : float
-        Squared length, of unit columns, below which a combination is rounding.
+        Squared length below which a combination of unit columns is a rounding error.
     """
-    # In this order: a rotation in between would spread the rounding of short combinations to all.
+    # Scale first: a rotation would spread the rounding errors of short combinations.
     lengths = 1.0 / np.sqrt(np.diagonal(inner))
     unit, along = lengths[:, None] * inner * lengths, overlap * lengths
     norms, directions = la.eigh(unit - along.T @ along)
-    # What is left of a combination that is nearly a null vector is rounding as well.
+    # The remainder of a combination close to a null vector is a rounding error, too.
     whole = _form(directions, unit, directions)
     kept = (norms > independent) & (norms > _NULL * independent * whole)
     orthonormal: FloatArray = lengths[:, None] * directions[:, kept] / np.sqrt(norms[kept])
@@ -171,6 +172,6 @@ def _off_null(inner: FloatArray, overlap: FloatArray, independent: float) -> Flo
 
 
 def _form(left: FloatArray, matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Diagonal of leftᵀ M right."""
+    """Return the diagonal of leftᵀ M right."""
     form: FloatArray = np.einsum("ij,ij->j", left, matrix @ right)
     return form

@@ -1,17 +1,17 @@
-"""Exact order statistics of a column that lies in many blocks.
+"""Exact order statistics of a column in blocks.
 
-Numbers are mapped to unsigned integers in the same order. A rank is known to lie in an interval of
-these; every pass over the blocks counts the numbers in 4096 equal parts of the interval and goes on
-with one of them, until it holds a single number.
+Numbers are mapped to unsigned integers in the same order. Every pass over the blocks counts the
+numbers in 4096 equal parts of an interval and continues with the part that contains the rank, until
+a single number is left.
 
 >>> import numpy as np
 >>> keys = ordered_keys(np.array([-1.5, -0.0, 0.0, 2.0]), "f")
->>> bool((np.diff(keys.astype(object)) >= 0).all()), numbers_of(keys, "f").tolist()
+>>> bool((np.diff(keys.astype(object)) >= 0).all()), numbers_from_keys(keys, "f").tolist()
 (True, [-1.5, 0.0, 0.0, 2.0])
 >>> search = Search.start(rank=2, low=keys[0], high=keys[-1])
 >>> while not search.done:
 ...     search = search.narrowed(search.count(keys))
->>> numbers_of(np.array([search.low], np.uint64), "f")[0]
+>>> numbers_from_keys(np.array([search.low], np.uint64), "f")[0]
 np.float64(0.0)
 """
 
@@ -23,7 +23,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KeyKind", "Search", "numbers_of", "ordered_keys"]
+__all__ = ["KeyKind", "Search", "numbers_from_keys", "ordered_keys"]
 
 KeyKind = Literal["f", "i", "u"]
 
@@ -32,7 +32,7 @@ _SIGN = np.uint64(1 << 63)
 
 
 def ordered_keys(numbers: NDArray[Any], kind: KeyKind) -> NDArray[np.uint64]:
-    """Unsigned integers in the order of the numbers: floats ("f"), signed ("i") or unsigned."""
+    """Map floats ("f"), signed ("i") or unsigned integers to ordered unsigned integers."""
     if kind == "u":
         return numbers.astype(np.uint64)
     if kind == "i":
@@ -41,8 +41,8 @@ def ordered_keys(numbers: NDArray[Any], kind: KeyKind) -> NDArray[np.uint64]:
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
-def numbers_of(keys: NDArray[np.uint64], kind: KeyKind) -> NDArray[Any]:
-    """The numbers that :func:`ordered_keys` mapped to the keys."""
+def numbers_from_keys(keys: NDArray[np.uint64], kind: KeyKind) -> NDArray[Any]:
+    """Return the numbers from the keys of :func:`ordered_keys`."""
     if kind == "u":
         return keys
     if kind == "i":
@@ -53,12 +53,12 @@ def numbers_of(keys: NDArray[np.uint64], kind: KeyKind) -> NDArray[Any]:
 @final
 @dataclass(frozen=True)
 class Search:
-    """Where the number of some rank may be.
+    """Search for the number of a given rank.
 
     Attributes
     ----------
     rank : int
-        From 0, among the numbers of the interval.
+        Rank among the numbers of the interval, from 0.
     low, high : int
         Smallest and largest key of the interval.
     """
@@ -69,7 +69,7 @@ class Search:
 
     @classmethod
     def start(cls, rank: int, low: Any, high: Any) -> Search:
-        """Look between two keys for the number of rank `rank` of all that lie there."""
+        """Start a search among the numbers between two keys."""
         return cls(int(rank), int(low), int(high))
 
     @property
@@ -82,13 +82,13 @@ class Search:
         return max(0, (self.high - self.low).bit_length() - (_PARTS.bit_length() - 1))
 
     def count(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Numbers in each part of the interval, shape (4096,)."""
+        """Count the numbers in each part of the interval, shape (4096,)."""
         inside = keys[(keys >= np.uint64(self.low)) & (keys <= np.uint64(self.high))]
         parts = (inside - np.uint64(self.low)) >> np.uint64(self._shift)
         return np.bincount(parts.astype(np.intp), minlength=_PARTS)
 
     def narrowed(self, counts: NDArray[np.int64]) -> Search:
-        """The part that the rank lies in, from the counts of all blocks together."""
+        """Continue with the part that contains the rank, given the counts of all blocks."""
         ends = np.cumsum(counts)
         part = int(np.searchsorted(ends, self.rank, side="right"))
         rank = self.rank - int(ends[part] - counts[part])

@@ -25,15 +25,15 @@ from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.counts import count_table, first_rows, weighted
 from lowrankgcn.distributed.encoding import FittedTable, fit_table
 from lowrankgcn.distributed.graph import BlockHypergraph
-from lowrankgcn.distributed.known import Known, Reach
-from lowrankgcn.distributed.signs import rule_signs
-from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
-from lowrankgcn.distributed.standin import (
+from lowrankgcn.distributed.representatives import (
     edge_features,
     feature_square,
     spectral_features,
     table_inputs,
 )
+from lowrankgcn.distributed.result import LabelReach, SetUpResult
+from lowrankgcn.distributed.signs import rule_signs
+from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
 from lowrankgcn.distributed.vectors import TableVectors
 from lowrankgcn.estimators.candidates import overlap_signs
 from lowrankgcn.estimators.fitting import without_rounding
@@ -49,13 +49,13 @@ from lowrankgcn.operators import DenseFactor, FloatArray
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
 
-__all__ = ["SetUp", "set_up"]
+__all__ = ["TableSetUp", "set_up"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class SetUp(Known):
-    """What is known of all rows of a table; see :class:`Known`.
+class TableSetUp(SetUpResult):
+    """Result of the set-up of a table; see :class:`SetUpResult`.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class SetUp(Known):
 
     @property
     def laplacian(self) -> Laplacian:
-        """That of the graph of hyperedges, which has the same eigenvalues below one."""
+        """Laplacian of the graph of hyperedges, which has the same eigenvalues below one."""
         return self.spectrum.laplacian
 
     @property
@@ -101,34 +101,34 @@ class SetUp(Known):
 
     @property
     def average(self) -> FloatArray:
-        """Mean of h(x)/√degree over all rows, shape (|E|,)."""
+        """Mean of h(x)/√degree over all rows, shape (n_hyperedges,)."""
         counts = self.spectrum.counts
         sizes = {level: pairs.diagonal() for level, pairs in counts.pairs.items()}
         return weighted(sizes, lambda level: level**-0.5) / self.n_rows
 
-    def reach(self, labelled: Any) -> Reach:
-        """How far the labels of some rows go."""
+    def reach(self, labelled: Any) -> LabelReach:
+        """Return the components that have labelled rows."""
         spectrum, codes = self.spectrum, self.table.encoder.transform(labelled)
         bare = (codes == len(spectrum.sizes)).all(axis=1)
-        place = np.append(spectrum.component, -1)[codes].max(axis=1)  # of any of its hyperedges
+        place = np.append(spectrum.component, -1)[codes].max(axis=1)
         reached = np.zeros(len(spectrum.component_rows), bool)
         reached[place[~bare]] = True
         alone = bare | (spectrum.component_rows[place] == 1)
         out_of_reach = int(spectrum.component_rows[~reached].sum())
         empty = spectrum.bare_rows - int(bare.sum())
-        return Reach(reached[spectrum.component], alone, out_of_reach + empty)
+        return LabelReach(reached[spectrum.component], alone, out_of_reach + empty)
 
     def models(
         self,
         networks: tuple[TrainedNetwork, ...],
         labels: Labels,
-        reach: Reach,
+        reach: LabelReach,
     ) -> tuple[Model, Model]:
-        """Models of new rows, and of the fitted rows themselves."""
+        """Return the models of new rows and of the fitted rows."""
         inputs, spectrum, pairs = self.inputs, self.spectrum, self.pairs
         encoder = inputs.encoder
         weights = np.ones(encoder.n_hyperedges)
-        # Cᵀ U = D_E⁻¹ (HᵀD⁻¹H) Q; the identity among the rows that stand for all picks its columns.
+        # Cᵀ U = D_E⁻¹ (HᵀD⁻¹H) Q; the identity in the representative rows selects its columns.
         compressed = (spectrum.weights @ pairs.coefficients) / spectrum.sizes[:, None]
         p = len(labels.index)
         rows = DenseFactor(np.vstack([np.zeros((p, len(weights))), compressed.T]))
@@ -138,19 +138,18 @@ class SetUp(Known):
         extended = tuple(extend(trained, self.laplacian, vectors) for trained in networks)
         later = replace(cross, columns=None)
         model = Model(inputs, later, vectors.basis(), extended, labels.n_classes)
-        # U itself, not its extension: Q with the signs that the networks use.
+        # U itself instead of its extension, with the signs that the networks use.
         own = [pairs.coefficients @ np.asarray(used.eigenvectors[p:]) for used in vectors.pairs]
         return model, replace(model, basis=np.hstack([root, *own]))
 
 
-def set_up(blocks: Blocks, settings: Settings) -> SetUp:
-    """Fit the encoder, count, and decompose.
+def set_up(blocks: Blocks, settings: Settings) -> TableSetUp:
+    """Fit the encoder, count pairs of values, and compute eigenpairs.
 
     Notes
     -----
-    Eigenvectors are signed by their overlap with the features, a sum over all rows, as reduced
-    networks sign them; with the paper's settings by the rule for all eigenvectors, which takes one
-    or two passes more.
+    The signs of eigenvectors follow from their overlap with the features, as for reduced networks
+    in memory. With the paper's settings, the sign rule applies, which takes one or two more passes.
     """
     report_progress("reading the values of the columns")
     table = fit_table(blocks)
@@ -177,8 +176,8 @@ def set_up(blocks: Blocks, settings: Settings) -> SetUp:
         signs = overlap_signs(inner)
     else:
         signs = rule_signs(blocks, TableVectors(encoder, pairs))
-    signs = np.where(pairs.eigenvalues > 0, signs, 1.0)  # those of the null space stay
-    return SetUp(
+    signs = np.where(pairs.eigenvalues > 0, signs, 1.0)  # null vectors do not change
+    return TableSetUp(
         table,
         spectrum,
         inputs,

@@ -1,8 +1,8 @@
 """The sign rule of eigenvectors over rows in blocks.
 
-Among the entries of a vector whose magnitude is within a millionth of the largest, the first is
-positive (:mod:`lowrankgcn.spectral.spectrum`). One pass finds the largest magnitudes, a second
-one, only where positive and negative entries tie, who comes first.
+Among the entries of a vector within a relative 1e-6 of the largest magnitude, the first is positive
+(:mod:`lowrankgcn.spectral.spectrum`). One pass finds the largest magnitudes. If positive and
+negative entries tie, a second pass finds the first of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Extremes = tuple[FloatArray, FloatArray]
 
 
 def rule_signs(blocks: Blocks, vectors: EigenvectorRows) -> FloatArray:
-    """Signs by the rule, shape (r,)."""
+    """Return the signs by the rule, shape (r,)."""
     high, low = blocks.reduce(_extremes, _join, vectors)
     threshold = (1 - SIGN_TOL) * np.maximum(high, -low)
     signs = np.where(high < threshold, -1.0, 1.0)
@@ -45,7 +45,7 @@ def _join(one: Extremes, other: Extremes) -> Extremes:
 def _first_signs(
     block: Any, vectors: EigenvectorRows, threshold: FloatArray, tied: NDArray[np.intp]
 ) -> FloatArray:
-    """Sign of the first large entry of each tied column, 0 if the block has none."""
+    """Return the sign of the first large entry of each tied column, 0 if there is none."""
     rows = vectors.rows(block)[:, tied]
     large = np.abs(rows) >= threshold[tied]
     if not len(large):

@@ -1,12 +1,12 @@
 r"""Eigenpairs of the Laplacian of a table from counts of its hyperedges.
 
-With U = D^{-1/2} H Q every eigenvector is a combination Q of hyperedges (section A3.1), and all
-that training and prediction need of n rows are products of small matrices:
+With U = D^{-1/2} H Q every eigenvector is a combination Q of hyperedges (section A3.1). Training
+and prediction require only products of small matrices:
 
 .. math:: U^T X = Q^T (H^T D^{-1/2} X), \qquad H^T D^{-1/2} U = (H^T D^{-1} H)\, Q.
 
-The hyperedges are the nodes of a graph of their own with weights HᵀD⁻¹H, whose Laplacian has the
-same eigenvalues below one.
+The graph whose nodes are the hyperedges, with weights HᵀD⁻¹H, has a Laplacian with the same
+eigenvalues below one.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ __all__ = ["HyperedgePairs", "HyperedgeSpectrum"]
 @final
 @dataclass(frozen=True, eq=False)
 class HyperedgePairs:
-    """Eigenpairs through hyperedges: U = D^{-1/2} H Q.
+    """Eigenpairs with eigenvectors U = D^{-1/2} H Q.
 
     Attributes
     ----------
     eigenvalues, residuals : (r,) arrays
     coefficients : (|E|, r) array
-        Q; zero in the columns of bare rows.
+        Q; zero in the columns of empty rows.
     bare : dict from int to int
-        Columns that are unit vectors of rows without any cell, by the number of the row.
+        Columns that are unit vectors of empty rows, by the number of the row.
     next_eigenvalue : float
     n_components : int
     spectrum : WholeSpectrum
@@ -67,7 +67,7 @@ class HyperedgePairs:
         return len(self.eigenvalues)
 
     def with_vectors(self, eigenvectors: Any) -> Eigenpairs:
-        """The same pairs with eigenvectors of given rows, which may be lazy."""
+        """Return the pairs with given eigenvectors, which may be lazy."""
         return Eigenpairs(
             self.eigenvalues,
             eigenvectors,
@@ -80,14 +80,14 @@ class HyperedgePairs:
         )
 
     def signed(self, signs: FloatArray) -> HyperedgePairs:
-        """With eigenvectors multiplied by signs."""
+        """Return the pairs with eigenvectors multiplied by signs."""
         return replace(self, coefficients=self.coefficients * signs)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class HyperedgeSpectrum:
-    """The Laplacian of a table with its own loops, through its counts.
+    """Spectrum of a table with the default smoother, computed from its counts.
 
     Attributes
     ----------
@@ -103,20 +103,20 @@ class HyperedgeSpectrum:
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Rows of every hyperedge, |e|."""
+        """Number of rows of every hyperedge."""
         total: Any = sum(pairs.diagonal() for pairs in self.counts.pairs.values())
         return np.asarray(total)
 
     @cached_property
     def component(self) -> NDArray[np.intp]:
-        """Component of every hyperedge: those that share a row are joined."""
+        """Component of every hyperedge; hyperedges with a common row are joined."""
         shared: Any = sum(pairs > 0 for pairs in self.counts.pairs.values())
         labels: NDArray[np.intp] = connected_components(sp.csr_array(shared > 0), directed=False)[1]
         return labels.astype(np.intp)
 
     @cached_property
     def component_rows(self) -> NDArray[np.int64]:
-        """Rows of every component of hyperedges: of l hyperedges, each row is counted l times."""
+        """Number of rows of every component; a row with l hyperedges is counted l times."""
         rows = np.zeros(int(self.component.max()) + 1, np.int64)
         for level, pairs in self.counts.pairs.items():
             memberships = np.zeros(len(rows), np.int64)
@@ -126,33 +126,33 @@ class HyperedgeSpectrum:
 
     @property
     def bare_rows(self) -> int:
-        """Rows without any hyperedge."""
+        """Number of rows without hyperedges."""
         return self.counts.rows.get(0, 0)
 
     @property
     def n_components(self) -> int:
-        """Connected components, every bare row one of its own."""
+        """Number of connected components, including rows without hyperedges."""
         return len(self.component_rows) + self.bare_rows
 
     @cached_property
     def joined(self) -> NDArray[np.bool_]:
-        """Hyperedges whose component has more than one row, shape (|E|,)."""
+        """Whether the component of a hyperedge has more than one row, shape (n_hyperedges,)."""
         joined: NDArray[np.bool_] = self.component_rows[self.component] > 1
         return joined
 
     @cached_property
     def weights(self) -> FloatArray:
-        """HᵀD⁻¹H, shape (|E|, |E|)."""
+        """HᵀD⁻¹H, shape (n_hyperedges, n_hyperedges)."""
         return weighted(self.counts.pairs, lambda level: 1.0 / level)
 
     @cached_property
     def _joined_weights(self) -> FloatArray:
-        """HᵀD⁻¹H of the rows that are not alone."""
+        """HᵀD⁻¹H of the rows that are not isolated."""
         return np.where(self.joined[:, None], self.weights, 0.0)
 
     @cached_property
     def laplacian(self) -> Laplacian:
-        """That of the graph of hyperedges."""
+        """Laplacian of the graph of hyperedges."""
         return Laplacian(AdjacencyGraph(self._joined_weights))
 
     @cached_property
@@ -162,7 +162,7 @@ class HyperedgeSpectrum:
     @cached_property
     def _solution(self) -> Solution:
         gram = self._root[:, None] * self._joined_weights * self._root
-        # The null vector of a component is √d, its image √|e|; moved from 1 to −1.
+        # The null vector √d of a component corresponds to √|e|; move its eigenvalue from 1 to −1.
         for number in np.unique(self.component[self.joined]):
             right = np.where(self.component == number, np.sqrt(self.sizes), 0.0)
             right /= np.linalg.norm(right)
@@ -171,9 +171,9 @@ class HyperedgeSpectrum:
         return gram_solution((gram + gram.T) / 2, outside, lambda matrix, lead, dtype: matrix)
 
     def smallest(self, k: int, firsts: NDArray[np.int64] | None = None) -> HyperedgePairs:
-        """The k smallest pairs, as :func:`lowrankgcn.eigenpairs` has them.
+        """Return the k smallest pairs, as :func:`lowrankgcn.eigenpairs` does.
 
-        `firsts` are the rows that components begin with, needed if there are several.
+        `firsts` are the first rows of the components, required if there are several.
         """
         chosen = choose_smallest(self._solution, self.n_components, k)
         return self._pairs(*chosen, firsts)
@@ -181,7 +181,7 @@ class HyperedgeSpectrum:
     def dominant(
         self, k: int, filters: Sequence[Filter], firsts: NDArray[np.int64] | None = None
     ) -> tuple[HyperedgePairs, tuple[Filter, ...]]:
-        """The k pairs that `filters` weigh most, and the filters bound to the spectrum."""
+        """Return the k dominant pairs for `filters`, and the filters bound to the spectrum."""
         known = self._solution
         bound = bind_filters(filters, known.distinct)
         chosen = choose_dominant(
@@ -199,7 +199,7 @@ class HyperedgeSpectrum:
         inner, residuals = self._solution.build(index, 0, np.float64)
         null, bare = self._null_vectors(zeros, firsts)
         values = np.concatenate([np.zeros(zeros), self._solution.values[index]])
-        # Null vectors are known by formula: what is left is rounding.
+        # Null vectors are exact up to rounding.
         residuals = np.concatenate([np.full(zeros, np.finfo(np.float64).eps), residuals])
         warn_if_cut_degenerate(values, residuals, following)
         return HyperedgePairs(
@@ -215,7 +215,7 @@ class HyperedgeSpectrum:
     def _null_vectors(
         self, zeros: int, firsts: NDArray[np.int64] | None
     ) -> tuple[FloatArray, dict[int, int]]:
-        """Q of the first `zeros` null vectors, and which of them belong to bare rows."""
+        """Return Q of the first `zeros` null vectors, and which of them belong to empty rows."""
         null = np.zeros((len(self.sizes), zeros))
         if self.n_components == 1:
             null[:, :zeros] = 1.0 / np.sqrt(self.sizes.sum())
@@ -232,7 +232,7 @@ class HyperedgeSpectrum:
         return null, bare
 
     def _in_order(self, rows: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """First row and number of every component, −1 for bare rows, in the order of rows."""
+        """Return first row and number of every component (−1 for empty rows), sorted by row."""
         numbered = [
             (int(rows[: len(self.sizes)][self.component == number].min()), number)
             for number in range(len(self.component_rows))

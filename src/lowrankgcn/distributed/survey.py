@@ -1,7 +1,7 @@
-"""Mean, standard deviation and exact order statistics of columns of numbers in many blocks.
+"""Mean, standard deviation and exact order statistics of numeric columns in blocks.
 
-Sums are of integers and searches count, so that neither depends on how the rows are cut into blocks
-nor on their order.
+Sums are sums of integers, and searches count, so neither depends on the division into blocks or the
+order of rows.
 
 >>> import dask.array as da, numpy as np
 >>> from lowrankgcn.distributed.blocks import Blocks
@@ -23,18 +23,18 @@ from numpy.typing import NDArray
 
 from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.fixed_point import FixedSum, exponent_of
-from lowrankgcn.distributed.selection import KeyKind, Search, numbers_of, ordered_keys
+from lowrankgcn.distributed.selection import KeyKind, Search, numbers_from_keys, ordered_keys
 from lowrankgcn.graphs.cells import Name
 
 __all__ = ["Spread", "Units", "survey"]
 
-_CONSTANT = 1e-12  # columns vary if their spread is more than rounding of their size
+_CONSTANT = 1e-12  # relative standard deviation up to which a column is constant
 
 
 @final
 @dataclass(frozen=True)
 class Spread:
-    """Type, ends and number of the cells of a column that are not missing."""
+    """Type, extremes and number of the non-missing cells of a column."""
 
     kind: KeyKind
     low: Any
@@ -66,7 +66,7 @@ class Units:
 @final
 @dataclass(frozen=True)
 class _Query:
-    """What a pass asks of a column: counts for searches, and a sum of x or of (x − centre)²."""
+    """Counts and sums of a column in one pass; the sum is that of x or of (x − centre)²."""
 
     kind: KeyKind
     searches: tuple[Search, ...]  # of different intervals
@@ -74,7 +74,7 @@ class _Query:
     centre: float | None = None
 
 
-Answer = tuple[tuple[Any, ...], FixedSum | None]
+Measurement = tuple[tuple[Any, ...], FixedSum | None]
 Reader = Callable[[Any, tuple[Name, ...]], Mapping[Name, NDArray[Any]]]
 
 
@@ -84,20 +84,20 @@ def survey(
     ranks: Mapping[Name, tuple[int, ...]],
     read: Reader,
 ) -> tuple[dict[Name, NDArray[Any]], dict[Name, Units]]:
-    """Numbers of the given ranks, and units, of columns.
+    """Compute order statistics, and mean and standard deviation, of columns.
 
     Parameters
     ----------
     blocks : Blocks
     columns : mapping from name to Spread
     ranks : mapping from name to tuple of int
-        From 0.
+        Ranks from 0.
     read : callable
-        ``read(block, names)`` gives the numbers of columns that are not missing.
+        ``read(block, names)`` returns the non-missing numbers of columns.
 
     Notes
     -----
-    Two passes for the units, in which the searches begin, and at most four more for these.
+    Two passes compute the units and begin the searches, which take at most four more.
     """
     searches = {name: _searches(column, ranks[name]) for name, column in columns.items()}
     centre: dict[Name, float] = {}
@@ -109,13 +109,13 @@ def survey(
             if name in units and not intervals:
                 continue
             exponent = None if name in units else _exponent(column, centre.get(name))
-            asked = tuple(intervals.values())
-            queries[name] = _Query(column.kind, asked, exponent, centre.get(name))
-        answers = blocks.reduce(_ask, _join_answers, queries, read)
+            wanted = tuple(intervals.values())
+            queries[name] = _Query(column.kind, wanted, exponent, centre.get(name))
+        results = blocks.reduce(_measure, _join_measurements, queries, read)
         for name, query in queries.items():
-            counts, total = answers[name]
-            asked_for = ((s.low, s.high) for s in query.searches)
-            found = dict(zip(asked_for, counts, strict=True))
+            counts, total = results[name]
+            keys = ((s.low, s.high) for s in query.searches)
+            found = dict(zip(keys, counts, strict=True))
             searches[name] = tuple(
                 s.narrowed(found[s.low, s.high]) if (s.low, s.high) in found else s
                 for s in searches[name]
@@ -127,7 +127,7 @@ def survey(
             else:
                 units[name] = _units(columns[name], query, total)
     numbers = {
-        name: numbers_of(np.array([s.low for s in found], np.uint64), columns[name].kind)
+        name: numbers_from_keys(np.array([s.low for s in found], np.uint64), columns[name].kind)
         for name, found in searches.items()
     }
     return numbers, units
@@ -155,12 +155,12 @@ def _units(column: Spread, query: _Query, total: FixedSum) -> Units:
     return Units(query.centre, scale, offset / scale, column.present)
 
 
-def _ask(block: Any, queries: Mapping[Name, _Query], read: Reader) -> dict[Name, Answer]:
+def _measure(block: Any, queries: Mapping[Name, _Query], read: Reader) -> dict[Name, Measurement]:
     numbers = read(block, tuple(queries))
-    return {name: _answer(numbers[name], query) for name, query in queries.items()}
+    return {name: _measure_column(numbers[name], query) for name, query in queries.items()}
 
 
-def _answer(present: NDArray[Any], query: _Query) -> Answer:
+def _measure_column(present: NDArray[Any], query: _Query) -> Measurement:
     keys = ordered_keys(present, query.kind) if query.searches else np.zeros(0, np.uint64)
     counts = tuple(search.count(keys) for search in query.searches)
     if query.exponent is None:
@@ -172,7 +172,9 @@ def _answer(present: NDArray[Any], query: _Query) -> Answer:
     return counts, FixedSum.from_numbers(np.square(offsets), 1)
 
 
-def _join_answers(one: dict[Name, Answer], other: dict[Name, Answer]) -> dict[Name, Answer]:
+def _join_measurements(
+    one: dict[Name, Measurement], other: dict[Name, Measurement]
+) -> dict[Name, Measurement]:
     joined = {}
     for name, (counts, total) in one.items():
         more, further = other[name]

@@ -1,7 +1,7 @@
 """Rows of the eigenvectors of a table, computed from a block.
 
-Eigenvectors of n rows are nowhere stored. A small value that travels to the blocks gives each of
-them its own rows of U, whatever the graph is made of.
+The eigenvectors of all n rows are never stored. Workers compute the rows of U of a block from a
+small value.
 
 >>> import dask.dataframe as dd
 >>> import lowrankgcn as lg
@@ -51,13 +51,13 @@ class EigenvectorRows(Protocol):
         """Number of eigenvectors r."""
 
     def rows(self, block: Any) -> FloatArray:
-        """U of the rows of a block, shape (n_b, r), signed as in training."""
+        """Return U of the rows of a block, shape (n_b, r), with the signs used in training."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class TableVectors:
-    """Eigenvectors of a table through its hyperedges: U = D^{-1/2} H Q.
+    """Eigenvectors of a table, U = D^{-1/2} H Q.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class TableVectors:
         return self.pairs.rank
 
     def rows(self, block: Any) -> FloatArray:
-        """U of the rows of a block, shape (n_b, r); zero for rows without any cell."""
+        """Return U of the rows of a block, shape (n_b, r); zero for empty rows."""
         codes = self.encoder.transform(block)
         degrees = (codes < self.encoder.n_hyperedges).sum(axis=1)
         vectors = CodeFactor(codes, self.encoder.n_hyperedges) @ self.pairs.coefficients
@@ -86,7 +86,7 @@ class TableVectors:
 def vector_blocks(
     blocks: Blocks, vectors: EigenvectorRows, lengths: Sequence[int], units: Mapping[int, int]
 ) -> list[Delayed]:
-    """U of every block, one task for each.
+    """Return one task per block that computes its rows of U.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def vector_blocks(
     lengths : sequence of int
         Number of rows of each block.
     units : mapping from int to int
-        Columns that are unit vectors, by the number of their row among all rows: nothing that such
-        a row contains tells it from others like it.
+        Columns that are unit vectors, by the number of their row among all rows. They cannot be
+        computed from the row, which is empty.
     """
     shared = delayed(vectors, traverse=False)
     task = delayed(run_task, pure=False)

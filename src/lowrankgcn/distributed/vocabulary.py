@@ -1,8 +1,8 @@
 """Values and number statistics of the columns of a table, block by block.
 
-One pass notes the values of every column, with their numbers of rows. Columns of many numbers take
-a few more passes for the edges of their bins, which are the same order statistics that
-:meth:`TableEncoder.fit` takes of the whole column, and for mean and standard deviation.
+One pass counts the values of every column. Columns with many numbers take a few more passes for
+mean and standard deviation, and for the edges of their bins, which are the same order statistics as
+in :meth:`TableEncoder.fit`.
 
 >>> import pandas as pd
 >>> first = sketch_block(pd.DataFrame({"x": ["a", "b", "a"]}))
@@ -28,7 +28,7 @@ from lowrankgcn.graphs.table import DEFAULT_BINS
 
 __all__ = ["MOST_HYPEREDGES", "ColumnSketch", "TableSketch", "join_sketches", "sketch_block"]
 
-#: Hyperedges up to which their Gram matrix is kept.
+#: Largest number of hyperedges, because the Gram matrix of hyperedges is stored.
 MOST_HYPEREDGES = 4096
 
 NOTHING: frozenset[Name] = frozenset()
@@ -37,17 +37,17 @@ NOTHING: frozenset[Name] = frozenset()
 @final
 @dataclass(frozen=True, eq=False)
 class ColumnSketch:
-    """What some blocks hold in one column.
+    """Values of one column in some blocks.
 
     Attributes
     ----------
     kind : {"nothing", "values", "numbers", "mixed"}
-        Missing cells only; categories; numbers; categories in some blocks, numbers in others.
+        Only missing cells; categories; numbers; categories in some blocks and numbers in others.
     unit : "datetime", "timedelta" or None
     counts : dict
-        Number of rows of every value; of numbers only while there are no more than five.
+        Number of rows of every value; for numbers only up to five distinct values.
     order : tuple or None
-        All categories of a categorical, in their order.
+        Ordered categories of a categorical column.
     number_kind : {"f", "i", "u"}
         Floats, signed or unsigned integers.
     present : int
@@ -55,7 +55,7 @@ class ColumnSketch:
     low, high : number
         Smallest and largest number.
     many : bool
-        Whether there are more than five distinct numbers, which are not listed any more.
+        Whether there are more than five distinct numbers, which are not counted.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class ColumnSketch:
 @final
 @dataclass(frozen=True, eq=False)
 class TableSketch:
-    """What some blocks hold.
+    """Lengths and columns of some blocks.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class TableSketch:
 
 
 def sketch_block(block: Any, as_values: Set[Name] = NOTHING) -> TableSketch:
-    """Look at the columns of a block; those of `as_values` hold categories whatever they are."""
+    """Summarise the columns of a block; columns in `as_values` are categories."""
     table = read_table(block)
     columns = {}
     for name, column in table.columns.items():
@@ -124,7 +124,7 @@ def _sketch(cells: Categories | Numbers, name: Name, n_rows: int) -> ColumnSketc
 
 
 def join_sketches(one: TableSketch, other: TableSketch) -> TableSketch:
-    """What both hold together.
+    """Combine the summaries of two groups of blocks.
 
     Raises
     ------
@@ -173,5 +173,5 @@ def _join(one: ColumnSketch, other: ColumnSketch, name: Name) -> ColumnSketch:
 
 def _check_number(name: Name, count: int) -> None:
     if count > MOST_HYPEREDGES:
-        expected = f"at most {MOST_HYPEREDGES} distinct values (leave identifiers out)"
+        expected = f"at most {MOST_HYPEREDGES} distinct values (drop identifier columns)"
         raise invalid(f"column {name!r}", expected, f"{count} or more")

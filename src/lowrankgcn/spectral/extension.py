@@ -76,8 +76,8 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
 def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray:
     """Return Cᵀ U (I − Λ)^{-1}, shape (m, r), which extends eigenvectors without the graph.
 
-    1/(1−λ) is replaced by (1−λ)/δ² if |1−λ| < δ, the `least_divisor` of the cross-affinity, and by
-    zero if |1−λ| < 1e-6.
+    1/(1−λ) is replaced by (1−λ)/δ² if abs(1−λ) < δ, the `least_divisor` of the cross-affinity, and
+    by zero if abs(1−λ) < 1e-6.
     """
     rest = 1.0 - pairs.eigenvalues
     rest[np.abs(rest) < _UNDEFINED] = 0.0

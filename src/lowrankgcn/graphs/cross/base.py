@@ -36,7 +36,7 @@ class CrossAffinity(ABC):
     kind : str
         Name of the kind.
     least_divisor : float
-        Eigenvectors are extended by the factor 1/(1−λ), or by less if |1−λ| is below this.
+        Eigenvectors are extended by the factor 1/(1−λ), or by less if abs(1−λ) is below this.
     loop_weight : float
         s(x), in addition to the loops of a hypergraph itself.
     columns : Factor or None

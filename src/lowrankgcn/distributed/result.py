@@ -1,6 +1,6 @@
 """Result of the set-up, with one interface for tables and points.
 
-Set-up ends with a value of this kind, and training, prediction and explanations begin with it.
+Training, prediction and explanations start from this result.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["BlockPairs", "Known", "Reach", "itself"]
+__all__ = ["BlockPairs", "LabelReach", "SetUpResult", "identity"]
 
 
 class BlockPairs(Protocol):
-    """Eigenpairs whose eigenvectors are elsewhere."""
+    """Eigenpairs without their eigenvectors."""
 
     @property
     def rank(self) -> int:
         """Number of pairs."""
 
     def with_vectors(self, eigenvectors: Any) -> Eigenpairs:
-        """The same pairs with eigenvectors of given rows, which may be lazy."""
+        """Return the pairs with given eigenvectors, which may be lazy."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Reach:
-    """How far the labels go.
+class LabelReach:
+    """Rows that are connected to labelled rows.
 
     Attributes
     ----------
     parts : (k,) bool array
-        Hyperedges of components, or components, that have a label.
+        Components of points with a labelled row, or hyperedges of such components.
     alone : (p,) bool array
-        Labelled rows that no other row is joined to.
+        Labelled rows that are isolated.
     n_unplaced : int
-        Number of rows without a label in reach.
+        Number of rows without a path to a labelled row.
     """
 
     parts: NDArray[np.bool_]
@@ -58,21 +58,21 @@ class Reach:
     n_unplaced: int
 
 
-class Known(ABC):
-    """What is known of all rows.
+class SetUpResult(ABC):
+    """Result of the set-up of all rows.
 
     Attributes
     ----------
     kind : {"table", "points"}
     inputs : Inputs
-        What the network sees.
+        Conversion of rows to features.
     square_sum : float
         ‖X‖²_F.
     pairs : BlockPairs
     inner : (r, N_0) array
         UᵀX.
     filters : tuple of Filter or None
-        Those given, bound to the spectrum.
+        The given filters, bound to the spectrum.
     """
 
     kind: Kind
@@ -95,12 +95,12 @@ class Known(ABC):
     @property
     @abstractmethod
     def graph(self) -> Any:
-        """The graph, as far as it is known without its rows."""
+        """Graph without its rows."""
 
     @property
     @abstractmethod
     def laplacian(self) -> Laplacian:
-        """A small Laplacian that stands for that of all rows."""
+        """Small Laplacian in place of that of all rows."""
 
     @property
     @abstractmethod
@@ -114,41 +114,42 @@ class Known(ABC):
 
     @property
     def average(self) -> FloatArray | None:
-        """Mean of the rows of the cross-affinity, where its columns are hyperedges."""
+        """Mean row of the cross-affinity, if its columns are hyperedges."""
         return None
 
     @property
     def reader(self) -> Callable[[Any], Any]:
-        """A small function that gives the rows of a block as `inputs` takes them."""
-        return itself
+        """Function that converts a block to rows for `inputs`."""
+        return identity
 
     def read(self, block: Any) -> Any:
-        """Rows of a block as `inputs` takes them."""
+        """Return the rows of a block for `inputs`."""
         return self.reader(block)
 
     @abstractmethod
-    def reach(self, labelled: Any) -> Reach:
-        """How far the labels of some rows go."""
+    def reach(self, labelled: Any) -> LabelReach:
+        """Return the components that have labelled rows."""
 
     @abstractmethod
     def models(
         self,
         networks: tuple[TrainedNetwork, ...],
         labels: Labels,
-        reach: Reach,
+        reach: LabelReach,
     ) -> tuple[Model, Model]:
-        """Models of new rows, and of the fitted rows themselves.
+        """Return the models of new rows and of the fitted rows.
 
         Parameters
         ----------
         networks : tuple of TrainedNetwork
-            Trained on the rows that stand for all, of which the last r are the identity.
+            Networks trained on the representative rows, whose last r eigenvector rows are the
+            identity.
         labels : Labels
-            Of those rows.
-        reach : Reach
+            Labels of these rows.
+        reach : LabelReach
         """
 
 
-def itself(block: Any) -> Any:
-    """The block."""
+def identity(block: Any) -> Any:
+    """Return the block."""
     return block

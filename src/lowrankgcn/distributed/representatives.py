@@ -1,14 +1,14 @@
 r"""Few rows that represent all rows in training.
 
-A reduced-order network meets the n rows only in :math:`U^T X` and in the labelled rows of U; a
-model of the features only in labelled rows of X. The labelled rows together with r further ones,
-whose eigenvectors are the identity and whose features are what the labelled rows leave over,
+A reduced-order network depends on the n rows only through :math:`U^T X` and the labelled rows of U;
+a model of the features only through the labelled rows of X. The labelled rows and r further rows,
+whose eigenvectors are the identity and whose features are the remainder,
 
 .. math:: U_s = \begin{pmatrix} U_I \\ I \end{pmatrix}, \qquad
           X_s = \begin{pmatrix} X_I \\ U^T X - U_I^T X_I \end{pmatrix},
           \qquad U_s^T X_s = U^T X,
 
-are therefore trained on as if they were the whole table, by the same code.
+therefore replace the whole table in training, which uses the same code as in memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 
 from lowrankgcn.distributed.counts import Counting, weighted
 from lowrankgcn.distributed.encoding import FittedTable
-from lowrankgcn.distributed.known import Known
+from lowrankgcn.distributed.result import SetUpResult
 from lowrankgcn.distributed.spectrum import HyperedgePairs, HyperedgeSpectrum
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.graphs.columns import BinnedColumn
@@ -30,26 +30,26 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import TensorFeatures
 
 __all__ = [
-    "StandIn",
+    "RepresentativeRows",
     "edge_features",
     "feature_square",
+    "representative_rows",
     "spectral_features",
-    "stand_in",
     "table_inputs",
 ]
 
-_NOTHING = np.zeros((0, 0))  # vectors that features of tables and points do not look at
+_NO_VECTORS = np.zeros((0, 0))  # features of tables and points do not use eigenvectors
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class StandIn:
-    """Rows that stand for all rows in training; the p labelled ones come first.
+class RepresentativeRows:
+    """Rows that represent all rows in training; the p labelled rows are first.
 
     Attributes
     ----------
     pairs : Eigenpairs
-        With eigenvectors U_s, shape (p + r, r).
+        Pairs with eigenvectors U_s, shape (p + r, r).
     features : TensorFeatures
         X_s, shape (p + r, N_0).
     """
@@ -61,7 +61,7 @@ class StandIn:
 def table_inputs(
     fitted: FittedTable, spectrum: HyperedgeSpectrum, *, raw_features: bool
 ) -> TableInputs:
-    """What the network sees of a table, from its counts; as :meth:`TableInputs.fit`."""
+    """Return the result of :meth:`TableInputs.fit`, computed from counts."""
     encoder, sizes, nothing = fitted.encoder, spectrum.sizes, np.zeros(0)
     every = np.arange(encoder.n_hyperedges)
     if raw_features:
@@ -78,10 +78,10 @@ def table_inputs(
 
 
 def feature_square(inputs: TableInputs, fitted: FittedTable, spectrum: HyperedgeSpectrum) -> float:
-    """‖X‖²_F over all rows: of an indicator with mean m it is Σ h − 2mΣh + nm²."""
+    """Return ‖X‖²_F over all rows; an indicator h with mean m contributes Σh − 2mΣh + nm²."""
     sizes, means = spectrum.sizes[inputs.shown].astype(np.float64), inputs.means
     indicators = sizes - 2.0 * means * sizes + spectrum.n_rows * means**2
-    # Numbers have mean square one by their unit, unless they are constant.
+    # Standardised numbers have mean square one, unless they are constant.
     numbers = sum(
         fitted.units[name].present
         for name in inputs.numbers
@@ -93,7 +93,7 @@ def feature_square(inputs: TableInputs, fitted: FittedTable, spectrum: Hyperedge
 def edge_features(
     inputs: TableInputs, spectrum: HyperedgeSpectrum, counting: Counting
 ) -> FloatArray:
-    """HᵀD^{-1/2}X over all rows, shape (|E|, N_0)."""
+    """Return HᵀD^{-1/2}X over all rows, shape (n_hyperedges, N_0)."""
     counts = spectrum.counts
 
     def weight(level: int) -> float:
@@ -111,30 +111,30 @@ def edge_features(
 def spectral_features(
     inputs: TableInputs, pairs: HyperedgePairs, of_edges: FloatArray
 ) -> FloatArray:
-    """UᵀX over all rows, shape (r, N_0), from :func:`edge_features`."""
+    """Return UᵀX over all rows, shape (r, N_0), from :func:`edge_features`."""
     inner: FloatArray = pairs.coefficients.T @ of_edges
-    for column in pairs.bare.values():  # a unit vector: what the network sees of an empty row
+    for column in pairs.bare.values():  # unit vectors: the features of empty rows
         inner[column] = np.concatenate([-inputs.means, np.zeros(len(inputs.numbers))])
     return inner
 
 
-def stand_in(known: Known, labelled: Any, index: Any) -> StandIn:
-    """The rows that stand for all.
+def representative_rows(known: SetUpResult, labelled: Any, index: Any) -> RepresentativeRows:
+    """Return the rows that represent all rows in training.
 
     Parameters
     ----------
-    known : Known
+    known : SetUpResult
     labelled : table or array
         The p labelled rows.
     index : (p,) int array
-        Their numbers.
+        Numbers of the labelled rows.
     """
     pairs = known.pairs
-    features = known.inputs.features(known.read(labelled), _NOTHING)
+    features = known.inputs.features(known.read(labelled), _NO_VECTORS)
     vectors = known.vectors.rows(labelled)
     for row, column in known.units.items():
         vectors[np.asarray(index) == row, column] = 1.0
     rest = known.inner - vectors.T @ features
-    standing = pairs.with_vectors(np.vstack([vectors, np.eye(pairs.rank)]))
+    represented = pairs.with_vectors(np.vstack([vectors, np.eye(pairs.rank)]))
     tensor = torch.from_numpy(np.vstack([features, rest]))
-    return StandIn(standing, TensorFeatures(tensor))
+    return RepresentativeRows(represented, TensorFeatures(tensor))
