@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
+from lowrankgcn.nn import ACTIVATIONS
 from lowrankgcn.spectral.kernel import low_rank_kernels
 from lowrankgcn.training import (
-    ACTIVATIONS,
     SpectralLayer,
     StoredNodes,
     TensorFeatures,

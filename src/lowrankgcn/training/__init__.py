@@ -12,23 +12,20 @@ Modules in the order of the data flow: ``arguments`` (checks) and ``features`` â
 tensor([0, 0, 1, 1])
 """
 
-from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.features import Features, TensorFeatures
 from lowrankgcn.training.folds import predict_held_out
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.nodes import Nodes, SpectralLayer, StoredNodes
 from lowrankgcn.training.optimizers import LBFGS, Adam, GradientDescent, Optimizer
-from lowrankgcn.training.problem import Coordinates, Readout, TrainingProblem
+from lowrankgcn.training.problem import Readout, TrainingProblem
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.threads import limit_threads
 from lowrankgcn.training.train import train
 
 __all__ = [
-    "ACTIVATIONS",
     "LBFGS",
     "Adam",
-    "Coordinates",
     "ExplicitGradients",
     "Features",
     "GradientDescent",

@@ -97,22 +97,13 @@ def train_batch(
     n_penalised = sum(map(math.prod, shapes[: problem.depth if settings.decay == "all" else 1]))
     trained = join_parameters(tensors)
     s, max_iter = len(trained), settings.max_iter
-    outcome = Outcome(
-        np.full((max_iter, s), np.nan),
-        np.zeros(s, np.intp),
-        np.zeros(s, np.bool_),
-        np.zeros(s, np.bool_),
-    )
+    no, curve = np.zeros(s, np.bool_), np.full((max_iter, s), np.nan)
+    outcome = Outcome(curve, np.zeros(s, np.intp), no, no.copy())
     active, lowest, done = np.arange(s), np.full(s, np.inf), 0
     x, state = trained.clone(), State()
     while done < max_iter and len(active):
-        explicit = ExplicitGradients(
-            problem.select(active),
-            x,
-            shapes,
-            rotated=rotated,
-            generators=[generators[i] for i in active.tolist()],
-        )
+        sources = [generators[i] for i in active.tolist()]
+        explicit = ExplicitGradients(problem.select(active), x, shapes, rotated, sources)
         objective = Objective(explicit, settings.l2_penalty, n_penalised)
         finished = np.zeros(len(active), np.bool_)
         while done < max_iter and not finished.any():

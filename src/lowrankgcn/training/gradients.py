@@ -63,7 +63,7 @@ class ExplicitGradients:
         no biases for a network without them.
     rotated : bool
         Whether the weights of the first layer are in the coordinates of ``problem.basis``, shape
-        (N_1, q + 1), see :class:`lowrankgcn.training.Coordinates`.
+        (N_1, q + 1), see :class:`lowrankgcn.training.problem.Coordinates`.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
 
@@ -96,7 +96,6 @@ class ExplicitGradients:
         problem: TrainingProblem,
         parameters: Tensor,
         shapes: Sequence[Sequence[int]],
-        *,
         rotated: bool = False,
         generators: Sequence[torch.Generator] = (),
     ) -> None:
@@ -106,9 +105,9 @@ class ExplicitGradients:
         views = split_parameters(parameters, shapes)
         slopes = split_parameters(self.gradients, shapes)
         self._weights, self._weight_gradients = views[: self._depth], slopes[: self._depth]
-        biases = list(zip(views[self._depth :], slopes[self._depth :], strict=True))
-        layers: list[_Biases | None] = [*biases] if biases else [None] * self._depth
-        self._last_biases = layers[-1]
+        biases: list[Any] = list(zip(views[self._depth :], slopes[self._depth :], strict=True))
+        biases = biases or [None] * self._depth
+        self._last_biases: _Biases | None = biases[-1]
         self._basis = None if rotated else problem.basis
         # A coordinate beyond the basis does not act on features: its gradient remains zero.
         m, q = problem.features.shape
@@ -121,12 +120,8 @@ class ExplicitGradients:
             self._E = parameters.new_empty(self._s, problem.widths[-2], m)
         by_class = problem.sample_weight.unsqueeze(-2)  # (1, p) or (s, 1, p)
         self._row_weights, self._offset = by_class, -problem.targets.T * by_class
-        self._hidden: list[_Hidden | _SpectralHidden] = [
-            _Hidden(problem, pair, generators)
-            if problem.nodes is None
-            else _SpectralHidden(problem, pair)
-            for pair in layers[:-1]
-        ]
+        kind = _Hidden if problem.nodes is None else _SpectralHidden
+        self._hidden = [kind(problem, pair, generators) for pair in biases[:-1]]
 
     def evaluate(self) -> Tensor:
         """Set the gradients; return the logits of the labelled rows, shape (s, C, p)."""
@@ -138,9 +133,8 @@ class ExplicitGradients:
             error = self._loss_error(logits)
         else:
             outputs = [self._hidden[0].forward(self._Z)]
-            for layer in range(1, self._depth - 1):
-                Z = self._convolve(layer, outputs[-1])
-                outputs.append(self._hidden[layer].forward(Z))
+            for layer, hidden in enumerate(self._hidden[1:], 1):
+                outputs.append(hidden.forward(self._convolve(layer, outputs[-1])))
             logits, error = self._last_layer(outputs[-1])
             for layer in range(self._depth - 2, 0, -1):
                 self._hidden[layer].backward(error)
@@ -170,11 +164,9 @@ class ExplicitGradients:
             return logits, self._convolve_backward(last, H, error)
         inputs = self._by_kernel(H if readout.tall is None else H @ readout.tall)
         logits = torch.bmm(self._weights[last], inputs)
-        if readout.project is None:
-            error = self._loss_error(logits)
-        else:
-            logits = logits @ readout.project.T
-            error = self._loss_error(logits) @ readout.project
+        logits = logits if readout.project is None else logits @ readout.project.T
+        error = self._loss_error(logits)
+        error = error if readout.project is None else error @ readout.project
         self._weight_gradients[last].copy_(torch.bmm(error, inputs.mT))
         error = self._sum_kernels(torch.bmm(self._weights[last].mT, error))
         if readout.tall is not None:
@@ -213,12 +205,10 @@ class ExplicitGradients:
         K, result = self.problem.n_kernels, torch.zeros_like(H)
         weights = self._weights[layer].chunk(K, dim=2)
         gradients = self._weight_gradients[layer].chunk(K, dim=2)
-        for propagate, weight, gradient in zip(
-            self.problem.propagations, weights, gradients, strict=True
-        ):
+        for k, propagate in enumerate(self.problem.propagations):
             spread = propagate(error.flatten(0, 1).T).T.reshape(error.shape)
-            gradient.copy_(torch.bmm(spread, H.mT))
-            result.baddbmm_(weight.mT, spread)
+            gradients[k].copy_(torch.bmm(spread, H.mT))
+            result.baddbmm_(weights[k].mT, spread)
         return result
 
 
@@ -229,12 +219,7 @@ _Biases = tuple[Tensor, Tensor]  # biases (s, N) of a layer and their gradients
 class _Hidden:
     """A hidden layer σ(Z + b) with dropout."""
 
-    def __init__(
-        self,
-        problem: TrainingProblem,
-        biases: _Biases | None,
-        generators: Sequence[torch.Generator],
-    ) -> None:
+    def __init__(self, problem: TrainingProblem, biases: _Biases | None, generators: Any) -> None:
         self._activation = ACTIVATIONS[problem.activation]
         self._biases, self._dropout, self._generators = biases, problem.dropout, generators
         self._active: Tensor
@@ -265,7 +250,7 @@ class _Hidden:
 class _SpectralHidden:
     """A hidden layer Uᵀσ(U A + b) of nodes that are stored elsewhere."""
 
-    def __init__(self, problem: TrainingProblem, biases: _Biases | None) -> None:
+    def __init__(self, problem: TrainingProblem, biases: _Biases | None, _: Any) -> None:
         assert problem.nodes is not None
         self._nodes, self._activation, self._biases = problem.nodes, problem.activation, biases
         self._layer: SpectralLayer

@@ -20,9 +20,9 @@ array([[ 0.36, -1.28]])
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -56,7 +56,7 @@ class SpectralLayer:
     bias : (c,) array or None
         b.
     activation : str
-        A name of :data:`lowrankgcn.training.ACTIVATIONS`.
+        A name of :data:`lowrankgcn.nn.ACTIVATIONS`.
 
     Notes
     -----
@@ -76,58 +76,36 @@ class SpectralLayer:
 
     def sums(self, U: NDArray[Any]) -> FloatArray:
         """Compute UᵀH for U (n, R), of which the first r columns are used; shape (r, c)."""
-        rank, width = self.coefficients.shape
-        total = np.zeros((rank, width))
-        part = torch.empty(rank, width, dtype=self._A.dtype)
-        for rows, H, _ in self._chunks(U):
-            self._activate(rows, H)
-            torch.mm(rows.T, H, out=part)
-            total += part.numpy()
-        return total
+        return self._reduce(U, None)[:-1]
 
     def gradients(self, U: NDArray[Any], G: NDArray[Any]) -> FloatArray:
         """Compute ∂A and below it ∂b from G = ∂L/∂(UᵀH), shape (r, c); shape (r + 1, c)."""
+        return self._reduce(U, torch.from_numpy(G))
+
+    def _reduce(self, U: NDArray[Any], G: Tensor | None) -> FloatArray:
+        """Compute UᵀH above zeros, or with G the gradients."""
         rank, width = self.coefficients.shape
-        total = np.zeros((rank + 1, width))
-        part = torch.empty(rank, width, dtype=self._A.dtype)
-        inner = torch.from_numpy(G)
-        backward = ACTIVATIONS[self.activation].backward
-        for rows, H, error in self._chunks(U):
-            self._activate(rows, H)
-            torch.mm(rows, inner, out=error)
-            backward(error, H)
-            torch.mm(rows.T, error, out=part)
-            total[:rank] += part.numpy()
-            if self.bias is not None:
-                total[rank] += error.sum(0).numpy()
-        return total
-
-    @cached_property
-    def _A(self) -> Tensor:
-        return torch.from_numpy(self.coefficients)
-
-    @cached_property
-    def _b(self) -> Tensor | None:
-        return None if self.bias is None else torch.from_numpy(self.bias)
-
-    def _chunks(self, U: NDArray[Any]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Yield rows of U and two work arrays.
-
-        The arrays are allocated once: Dask workers return free memory to the system at once, and
-        allocating again costs more than the products.
-        """
-        rank, width = self.coefficients.shape
+        A = torch.from_numpy(self.coefficients)
+        bias = None if self.bias is None else torch.from_numpy(self.bias)
+        activation = ACTIVATIONS[self.activation]
+        total, part = np.zeros((rank + 1, width)), torch.empty_like(A)
         size = max(_SMALLEST_CHUNK, _CHUNK_BYTES // (width * U.itemsize))
-        H, error = torch.empty(2, min(size, len(U)), width, dtype=self._A.dtype)
+        # The work arrays are allocated once: Dask workers return free memory to the system at once,
+        # and allocating again costs more than the products.
+        H_chunk, E_chunk = torch.empty(2, min(size, len(U)), width, dtype=A.dtype)
         for start, stop in chunks(len(U), size):
             rows = torch.from_numpy(U[start:stop, :rank])
-            yield rows, H[: stop - start], error[: stop - start]
-
-    def _activate(self, rows: Tensor, H: Tensor) -> None:
-        torch.mm(rows, self._A, out=H)
-        if self._b is not None:
-            H += self._b
-        ACTIVATIONS[self.activation].forward(H)
+            summand = H = torch.mm(rows, A, out=H_chunk[: stop - start])
+            if bias is not None:
+                H += bias
+            activation.forward(H)
+            if G is not None:
+                summand = torch.mm(rows, G, out=E_chunk[: stop - start])
+                activation.backward(summand, H)
+                if bias is not None:
+                    total[rank] += summand.sum(0).numpy()
+            total[:rank] += torch.mm(rows.T, summand, out=part).numpy()
+        return total
 
 
 class Nodes(ABC):
@@ -183,15 +161,16 @@ class StoredNodes(Nodes):
 
     def sums(self, layer: SpectralLayer) -> FloatArray:
         """Compute UᵀH of a hidden layer, shape (r, c)."""
-        U = self.vectors
-        parts = map_chunks(lambda a, b: layer.sums(U[a:b]), self.n, _PART)
-        return sum(parts, layer.sums(U[:0]))
+        return self._sum(layer.sums)
 
     def gradients(self, layer: SpectralLayer, G: NDArray[Any]) -> FloatArray:
         """Compute ∂A and below it ∂b from G = ∂L/∂(UᵀH), shape (r + 1, c)."""
+        return self._sum(partial(layer.gradients, G=G))
+
+    def _sum(self, function: Callable[[NDArray[Any]], FloatArray]) -> FloatArray:
         U = self.vectors
-        parts = map_chunks(lambda a, b: layer.gradients(U[a:b], G), self.n, _PART)
-        return sum(parts, layer.gradients(U[:0], G))
+        parts = map_chunks(lambda start, stop: function(U[start:stop]), self.n, _PART)
+        return sum(parts, function(U[:0]))
 
     def take(self, index: NDArray[np.intp]) -> NDArray[Any]:
         """Return rows of U, shape (p, R)."""

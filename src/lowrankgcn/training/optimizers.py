@@ -27,6 +27,7 @@ OptimizerName = Literal["gd", "adam", "lbfgs"]
 #: Tensors that an optimiser keeps between blocks of iterations; their first dimension is the
 #: restart.
 State = tuple[Tensor, ...]
+Iterated = tuple[Tensor, State]  # losses (count, s) and the new state
 
 # Wolfe conditions of the line search, with the customary constants.
 _DECREASE = 1e-4
@@ -47,9 +48,7 @@ class Optimizer(ABC):
     rotation_invariant: ClassVar[bool]
 
     @abstractmethod
-    def iterate(
-        self, objective: Objective, state: State, iterations: range
-    ) -> tuple[Tensor, State]:
+    def iterate(self, objective: Objective, state: State, iterations: range) -> Iterated:
         """Update the parameters of the objective once for each of the iterations.
 
         Parameters
@@ -65,6 +64,7 @@ class Optimizer(ABC):
         losses : (len(iterations), s) Tensor
             Loss before each update.
         state : tuple of Tensor
+            The state after the last iteration.
         """
 
 
@@ -91,9 +91,7 @@ class GradientDescent(Optimizer):
         """Check the step."""
         positive_float(self.learning_rate, "learning_rate")
 
-    def iterate(
-        self, objective: Objective, state: State, iterations: range
-    ) -> tuple[Tensor, State]:
+    def iterate(self, objective: Objective, state: State, iterations: range) -> Iterated:
         """Update the parameters; there is no state."""
         for _ in iterations:
             objective.parameters.add_(objective.gradient(), alpha=-self.learning_rate)
@@ -135,9 +133,7 @@ class Adam(Optimizer):
         for beta in self.betas:
             positive_float(beta, "betas", zero=True, below=1.0)
 
-    def iterate(
-        self, objective: Objective, state: State, iterations: range
-    ) -> tuple[Tensor, State]:
+    def iterate(self, objective: Objective, state: State, iterations: range) -> Iterated:
         """Update the parameters; the state is the two moments."""
         zeros = torch.zeros_like(objective.parameters)
         mean, square = state or (zeros, zeros.clone())
@@ -184,9 +180,7 @@ class LBFGS(Optimizer):
         """Check the memory."""
         positive_int(self.memory, "memory")
 
-    def iterate(
-        self, objective: Objective, state: State, iterations: range
-    ) -> tuple[Tensor, State]:
+    def iterate(self, objective: Objective, state: State, iterations: range) -> Iterated:
         """Update the parameters; the state is loss, gradient and history."""
         x = objective.parameters
         if not state:

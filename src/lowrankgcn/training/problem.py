@@ -100,7 +100,7 @@ class TrainingProblem:
     n_kernels : int
         K.
     activation : str
-        A name of :data:`lowrankgcn.training.ACTIVATIONS`.
+        A name of :data:`lowrankgcn.nn.ACTIVATIONS`.
     dropout : float
     nodes : Nodes, optional
         The nodes of hidden layers if the m rows are the r eigenvectors of a low-rank network.

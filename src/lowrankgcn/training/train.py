@@ -139,14 +139,9 @@ def train(
     started = time.perf_counter()
     if not isinstance(network, Network):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
-    settings = Settings(
-        as_optimizer(optimizer, learning_rate),
-        max_iter,
-        l2_penalty,
-        decay,
-        patience if early_stopping else None,
-        tol,
-    )
+    chosen = as_optimizer(optimizer, learning_rate)
+    wait = patience if early_stopping else None
+    settings = Settings(chosen, max_iter, l2_penalty, decay, wait, tol)
     if network.dropout.p and isinstance(settings.optimizer, LBFGS):
         raise invalid("optimizer", "'gd' or 'adam' with dropout, whose loss is random", "L-BFGS")
     drawn = _seeds(seeds, n_restarts, random_state)
