@@ -35,7 +35,7 @@ def loss(
     penalty: float = 0.01,
     decay: str = "first",
 ) -> Tensor:
-    """The loss of section A4.3, with weights."""
+    """Compute the loss of section A4.3, with weights."""
     logits = network(X, index)
     T = torch.as_tensor(targets)
     T = torch.eye(logits.shape[1]).to(logits)[T] if T.ndim == 1 else T
@@ -59,7 +59,7 @@ def by_autograd(
     adam: bool = False,
     **options: Any,
 ) -> np.ndarray:
-    """Train the network itself; its losses."""
+    """Train the network itself; return its losses."""
     generator = torch.Generator().manual_seed(seed)
     network.reset_parameters(generator)
     plain = network.dropout
@@ -79,7 +79,7 @@ def by_autograd(
 
 
 def difference(record: TrainingRecord, network: Any, restart: int = 0) -> float:
-    """Largest difference of weights and biases to those of a network."""
+    """Return the largest difference of weights and biases to those of a network."""
     gaps = [
         (conv.weight - weight[restart]).abs().max().item()
         for conv, weight in zip(network.convs, record.weights, strict=True)
@@ -92,7 +92,7 @@ def difference(record: TrainingRecord, network: Any, restart: int = 0) -> float:
 
 
 def table(n: int = 40, seed: int = 0) -> tuple[lg.Laplacian, np.ndarray, np.ndarray]:
-    """A hypergraph with two classes in it, its incidence matrix and the classes."""
+    """Return a hypergraph with two classes, its incidence matrix and the classes."""
     rng = np.random.default_rng(seed)
     classes = np.arange(n) % 2
     chances = np.array([[0.9, 0.8, 0.5, 0.2, 0.1], [0.1, 0.2, 0.5, 0.8, 0.9]])
@@ -102,6 +102,6 @@ def table(n: int = 40, seed: int = 0) -> tuple[lg.Laplacian, np.ndarray, np.ndar
 
 
 def low_rank_network(kind: Any = lg.nn.GCN, widths: Any = (5, 6, 2), **options: Any) -> Any:
-    """A network on the table, in double precision."""
+    """Return a network on the table in double precision."""
     options.setdefault("dtype", cases.DOUBLE)
     return kind(lg.kernel(table()[0], "pseudoinverse", rank=3), widths, **options)

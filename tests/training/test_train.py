@@ -1,4 +1,4 @@
-"""Training as a whole: restarts, optimisers, weights, stopping, records and bad calls."""
+"""Training as a whole: restarts, optimisers, weights, stopping, records and malformed calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import scipy.optimize
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-import lowrankgcn as lg
 from lowrankgcn.nn import GCN, ReducedOrderGCN
 from lowrankgcn.training import LBFGS, Adam, GradientDescent, TrainingRecord, train
 from tests.problems import calm_blas  # noqa: F401
@@ -34,21 +33,18 @@ def run(network: Any, **options: Any) -> TrainingRecord:
 
 @pytest.mark.parametrize("optimizer", ["gd", "adam", "lbfgs"])
 @pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
-@pytest.mark.parametrize("widths", [(5, 2), (5, 3, 2), (5, 16, 2), (5, 4, 3, 2)])
-def test_a_restart_in_a_batch_is_the_seed_alone(
-    kind: Any, optimizer: Any, widths: tuple[int, ...]
-) -> None:
-    network = low_rank_network(kind, widths, bias=True)
-    together = run(network, n_restarts=5, random_state=3, optimizer=optimizer)
-    assert len(set(together.seeds)) == 5
-    for j in (0, 3):
-        alone = run(network, seeds=[together.seeds[j]], optimizer=optimizer)
-        assert_allclose(together.loss_curve[:, j], alone.loss_curve[:, 0], rtol=1e-8)
+def test_a_restart_in_a_batch_equals_training_its_seed_alone(kind: Any, optimizer: Any) -> None:
+    for widths in ((5, 2), (5, 16, 2), (5, 4, 3, 2)):
+        network = low_rank_network(kind, widths, bias=True)
+        together = run(network, n_restarts=5, random_state=3, optimizer=optimizer)
+        assert len(set(together.seeds)) == 5
+        alone = run(network, seeds=[together.seeds[3]], optimizer=optimizer)
+        assert_allclose(together.loss_curve[:, 3], alone.loss_curve[:, 0], rtol=1e-8)
         for a, b in zip(together.weights, alone.weights, strict=True):
-            assert_allclose(a[j], b[0], rtol=0, atol=1e-8)
+            assert_allclose(a[3], b[0], rtol=0, atol=1e-8)
 
 
-def test_single_precision_restart_in_a_batch_is_the_seed_alone() -> None:
+def test_single_precision_restart_in_a_batch_equals_its_seed_alone() -> None:
     network = low_rank_network(dtype=torch.float32)
     together = run(network, n_restarts=20)
     alone = run(network, seeds=together.seeds[7:8])
@@ -56,7 +52,7 @@ def test_single_precision_restart_in_a_batch_is_the_seed_alone() -> None:
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_same_seed_same_bits(dropout: float) -> None:
+def test_the_same_seed_gives_the_same_result(dropout: float) -> None:
     network = low_rank_network(dropout=dropout, dtype=torch.float32)
     first, second = run(network, n_restarts=4), run(network, n_restarts=4)
     assert first.seeds == second.seeds
@@ -197,7 +193,7 @@ def test_early_stopping_of_each_restart(optimizer: Any) -> None:
         assert_allclose(alone.weights[0][0], together.weights[0][j], atol=1e-7)
 
 
-def test_divergence_is_told_and_stays_with_its_restart() -> None:
+def test_divergence_is_reported_for_each_restart() -> None:
     network = low_rank_network(activation="identity", dtype=torch.float32)
     record = run(network, optimizer=GradientDescent(3e18), n_restarts=3, max_iter=100)
     assert record.diverged.all() and not record.converged.any()
@@ -224,7 +220,7 @@ def test_record_into_a_network(kind: Any) -> None:
     assert_allclose(logits[record.best], network(torch.as_tensor(X)).detach(), atol=1e-12)
     mask = np.arange(40) % 3 == 0
     assert_allclose(record.logits(network, X, mask), logits[:, mask], atol=1e-12)
-    network(torch.as_tensor(X)).sum().backward()  # the weights are ordinary parameters still
+    network(torch.as_tensor(X)).sum().backward()  # the weights are still ordinary parameters
     assert record.setup_seconds > 0 and record.training_seconds > 0
 
 
@@ -261,7 +257,7 @@ def test_tensors_and_arrays_are_the_same_input() -> None:
     assert math.isfinite(arrays.final_loss[0])
 
 
-def test_classes_are_found() -> None:
+def test_training_finds_the_classes() -> None:
     for kind in (GCN, ReducedOrderGCN):
         network = low_rank_network(kind, dtype=torch.float32)
         record = run(network, n_restarts=5, max_iter=300)
@@ -269,9 +265,9 @@ def test_classes_are_found() -> None:
         assert accuracy > 0.85
 
 
-# --- bad calls ----------------------------------------------------------------------------------
+# --- malformed calls ------------------------------------------------------------------------------
 
-BAD: list[tuple[str, dict[str, Any]]] = [
+MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("X: expected finite", {"X": np.full((40, 5), np.nan)}),
     ("X: expected finite", {"X": torch.full((40, 5), torch.inf)}),
     ("X: expected a dense tensor of shape", {"X": X[:, :4]}),
@@ -314,15 +310,15 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("message", "changes"), BAD)
-def test_bad_calls(message: str, changes: dict[str, Any]) -> None:
-    call: dict[str, Any] = {"network": low_rank_network(), "X": X, "index": INDEX}
-    call |= {"targets": TARGETS, "max_iter": 2} | changes
-    with pytest.raises(ValueError, match=message):
-        train(**call)
+def test_malformed_calls() -> None:
+    network = low_rank_network()
+    for message, changes in MALFORMED:
+        call: dict[str, Any] = {"network": network, "X": X, "index": INDEX, "targets": TARGETS}
+        with pytest.raises(ValueError, match=message):
+            train(**(call | {"max_iter": 2} | changes))
 
 
-def test_bad_optimizers_and_records() -> None:
+def test_malformed_optimizers_and_records() -> None:
     for make in (
         lambda: GradientDescent(0.0),
         lambda: Adam(betas=(1.0, 0.9)),
@@ -338,7 +334,3 @@ def test_bad_optimizers_and_records() -> None:
             record.load_into(other)
     with pytest.raises(ValueError, match="X: expected a dense tensor of shape"):
         record.logits(low_rank_network(), X[:, :3])
-
-
-def test_training_is_reached_from_the_package() -> None:
-    assert lg.training.train is train

@@ -144,9 +144,8 @@ class SpectralConv(nn.Module):
 
     def extra_repr(self) -> str:
         """Return widths, number of kernels and bias for the printed network."""
-        kernels = len(self.propagations)
-        bias = self.bias is not None
-        return f"{self.in_width} → {self.out_width}, kernels={kernels}, bias={bias}"
+        widths = f"{self.in_width} → {self.out_width}"
+        return f"{widths}, kernels={len(self.propagations)}, bias={self.bias is not None}"
 
 
 def convolve(
@@ -167,8 +166,7 @@ def _as_modules(kernels: Any, dtype: torch.dtype) -> nn.ModuleList:
         return nn.ModuleList([kernels])
     if not isinstance(kernels, nn.ModuleList):
         return as_propagations(kernels, dtype=dtype)
-    modules = [module for module in kernels if isinstance(module, Propagation)]
-    if not modules or len(modules) < len(kernels):
+    if not len(kernels) or not all(isinstance(module, Propagation) for module in kernels):
         raise invalid("kernels", "at least one Propagation and nothing else", repr(kernels))
-    expect_one_graph(modules)
+    expect_one_graph(kernels)
     return kernels

@@ -30,7 +30,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
 
-__all__ = ["as_operators", "as_propagation", "as_propagations"]
+__all__ = ["as_matrix", "as_operators", "as_propagation", "as_propagations", "expect_one_graph"]
 
 # Entries up to which a factor that NumPy could evaluate is stored: 128 MB in single precision.
 _STORED_ENTRIES = 2**25
@@ -128,7 +128,7 @@ def as_operators(kernels: Any) -> tuple[SymmetricOperator, ...]:
     return tuple(given)
 
 
-def expect_one_graph(kernels: Sequence[SymmetricOperator] | Sequence[Propagation]) -> None:
+def expect_one_graph(kernels: Iterable[Any]) -> None:
     """Reject kernels with different numbers of nodes."""
     sizes = sorted({kernel.n for kernel in kernels})
     if len(sizes) > 1:

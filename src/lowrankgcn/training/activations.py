@@ -21,12 +21,8 @@ from torch.nn import functional
 
 __all__ = ["ACTIVATIONS", "Activation"]
 
-# One pass over both arrays and no temporary; looked up once for the sake of small networks.
+# These operations need one pass over both arrays and no temporary array.
 _ops: Any = torch.ops.aten
-_threshold_backward = _ops.threshold_backward.grad_input
-_leaky_relu_backward = _ops.leaky_relu_backward.grad_input
-_tanh_backward = _ops.tanh_backward.grad_input
-_sigmoid_backward = _ops.sigmoid_backward.grad_input
 
 
 @final
@@ -48,15 +44,19 @@ class Activation:
 
 #: The named activations of the networks, see :data:`lowrankgcn.nn.ACTIVATIONS`.
 ACTIVATIONS: dict[str, Activation] = {
-    "relu": Activation(torch.relu_, lambda E, H: _threshold_backward(E, H, 0, grad_input=E)),
+    "relu": Activation(
+        torch.relu_, lambda E, H: _ops.threshold_backward.grad_input(E, H, 0, grad_input=E)
+    ),
     "leaky-relu": Activation(
         functional.leaky_relu_,
-        lambda E, H: _leaky_relu_backward(E, H, 0.01, True, grad_input=E),
+        lambda E, H: _ops.leaky_relu_backward.grad_input(E, H, 0.01, True, grad_input=E),
     ),
     # σ' = 1 + min(H, 0): e^Z below zero, 1 above.
     "elu": Activation(functional.elu_, lambda E, H: E.addcmul_(E, H.clamp_max(0.0))),
-    "tanh": Activation(torch.tanh_, lambda E, H: _tanh_backward(E, H, grad_input=E)),
-    "sigmoid": Activation(torch.sigmoid_, lambda E, H: _sigmoid_backward(E, H, grad_input=E)),
+    # σ' = 1 − H².
+    "tanh": Activation(torch.tanh_, lambda E, H: E.addcmul_(E * H, H, value=-1)),
+    # σ' = H (1 − H).
+    "sigmoid": Activation(torch.sigmoid_, lambda E, H: E.mul_(H).addcmul_(E, H, value=-1)),
     # σ' = 1 − e^(−H), the logistic function of Z.
     "softplus": Activation(
         lambda Z: Z.copy_(functional.softplus(Z)), lambda E, H: E.mul_(torch.expm1(-H).neg_())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from lowrankgcn.training.loss import Objective
 from lowrankgcn.training.optimizers import Optimizer, State
 from lowrankgcn.training.problem import Coordinates, TrainingProblem
 
-__all__ = ["Outcome", "Settings", "train_batch"]
+__all__ = ["Settings", "train_batch"]
 
 # Iterations whose losses are computed at once without early stopping.
 _BLOCK = 100
@@ -59,15 +59,6 @@ class Settings:
             positive_int(self.patience, "patience")
 
 
-class Outcome(NamedTuple):
-    """Losses (T, s) of s restarts, their numbers of iterations, and how they ended."""
-
-    loss_curve: NDArray[np.float64]
-    n_iter: NDArray[np.intp]
-    converged: NDArray[np.bool_]
-    diverged: NDArray[np.bool_]
-
-
 @torch.inference_mode()
 def train_batch(
     problem: TrainingProblem,
@@ -75,7 +66,7 @@ def train_batch(
     parameters: Sequence[Tensor],
     generators: Sequence[torch.Generator],
     advance: Callable[[int], None] = lambda count: None,
-) -> Outcome:
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Train s restarts; overwrite their parameters.
 
     Parameters
@@ -88,6 +79,13 @@ def train_batch(
         One for each restart, for dropout.
     advance : callable
         Called with the number of restart iterations done since the last call.
+
+    Returns
+    -------
+    loss_curve : (max_iter, s) array
+        Loss before each update, NaN after a restart has stopped.
+    converged : (s,) array of bool
+        Whether early stopping ended the restart.
     """
     tensors, coordinates = list(parameters), None
     rotated = problem.orthonormal and settings.optimizer.rotation_invariant
@@ -97,8 +95,7 @@ def train_batch(
     n_penalised = sum(map(math.prod, shapes[: problem.depth if settings.decay == "all" else 1]))
     trained = join_parameters(tensors)
     s, max_iter = len(trained), settings.max_iter
-    no, curve = np.zeros(s, np.bool_), np.full((max_iter, s), np.nan)
-    outcome = Outcome(curve, np.zeros(s, np.intp), no, no.copy())
+    loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
     active, lowest, done = np.arange(s), np.full(s, np.inf), 0
     x, state = trained.clone(), State()
     while done < max_iter and len(active):
@@ -109,10 +106,16 @@ def train_batch(
         while done < max_iter and not finished.any():
             iterations = range(done, min(done + (settings.patience or _BLOCK), max_iter))
             losses, state = settings.optimizer.iterate(objective, state, iterations)
-            finished, lowest = _record(
-                losses.cpu().numpy(), settings, outcome, active, done, lowest
-            )
             done = iterations.stop
+            # Losses count up to the first one that is not finite.
+            curve = losses.cpu().numpy()
+            finite = np.logical_and.accumulate(np.isfinite(curve))
+            loss_curve[iterations.start : done, active] = np.where(finite, curve, np.nan)
+            finished = ~finite[-1]
+            if settings.patience is not None:
+                minimum = np.where(finite, curve, np.inf).min(axis=0)
+                converged[active] = ~finished & ~(minimum < lowest - settings.tol)
+                finished, lowest = finished | converged[active], np.minimum(lowest, minimum)
             advance(len(iterations) * len(active) + int(finished.sum()) * (max_iter - done))
         trained[torch.as_tensor(active)] = x
         # The others continue in a smaller batch.
@@ -124,28 +127,4 @@ def train_batch(
         results[0] = coordinates.to_weights(results[0])
     for given, result in zip(parameters, results, strict=True):
         given.copy_(result)
-    return outcome
-
-
-def _record(
-    losses: NDArray[np.float64],
-    settings: Settings,
-    outcome: Outcome,
-    columns: NDArray[np.intp],
-    done: int,
-    lowest: NDArray[np.float64],
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Record the losses of a block; return the finished restarts and the lowest losses so far."""
-    finite = np.isfinite(losses)
-    healthy = np.where(finite.all(axis=0), len(losses), finite.argmin(axis=0))
-    diverged = healthy < len(losses)
-    kept = np.arange(len(losses))[:, None] < healthy
-    outcome.loss_curve[done : done + len(losses), columns] = np.where(kept, losses, np.nan)
-    outcome.n_iter[columns] = done + healthy
-    outcome.diverged[columns] = diverged
-    minimum = np.where(kept, losses, np.inf).min(axis=0)
-    stalled = np.zeros(len(columns), np.bool_)
-    if settings.patience is not None:
-        stalled = ~diverged & ~(minimum < lowest - settings.tol)
-        outcome.converged[columns] = stalled
-    return diverged | stalled, np.minimum(lowest, minimum)
+    return loss_curve, converged

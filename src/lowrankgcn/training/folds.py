@@ -30,7 +30,7 @@ from lowrankgcn.training.optimizers import Optimizer, OptimizerName, as_optimize
 from lowrankgcn.training.problem import TrainingProblem
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.threads import limit_threads
-from lowrankgcn.training.train import initial_weights
+from lowrankgcn.training.train import initial_parameters
 
 __all__ = ["predict_held_out"]
 
@@ -95,15 +95,14 @@ def predict_held_out(
     kept = [as_weights(np.where(fold, 0.0, given), class_weight, classes) for fold in held]
     settings = Settings(as_optimizer(optimizer, learning_rate), max_iter, l2_penalty, decay)
     like = next(network.parameters()).detach()
-    labels, mean = (torch.as_tensor(array).to(like) for array in (classes, weighting))
+    labels, mean = torch.as_tensor(classes), torch.as_tensor(weighting)
     problem = training_problem(network, as_features(X, network), index, labels, mean)
     if hidden_rows is not None:
         problem = _subsample(problem, positive_int(hidden_rows, "hidden_rows"), seed)
     shares = torch.as_tensor(np.array(kept)).to(like)
     problem = replace(problem, sample_weight=shares)
-    weights, biases, generators = initial_weights(network, (seed,) * len(held))
+    trained, generators = initial_parameters(network, (seed,) * len(held))
     with limit_threads(problem.work * len(held)):
-        trained = [*weights, *biases]
         train_batch(problem, settings, trained, generators)
         problem = replace(problem, dropout=0.0)
         shapes = [tensor.shape[1:] for tensor in trained]

@@ -250,7 +250,7 @@ class _Hidden:
 class _SpectralHidden:
     """A hidden layer Uᵀσ(U A + b) of nodes that are stored elsewhere."""
 
-    def __init__(self, problem: TrainingProblem, biases: _Biases | None, _: Any) -> None:
+    def __init__(self, problem: TrainingProblem, biases: _Biases | None, generators: Any) -> None:
         assert problem.nodes is not None
         self._nodes, self._activation, self._biases = problem.nodes, problem.activation, biases
         self._layer: SpectralLayer

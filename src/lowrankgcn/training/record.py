@@ -17,7 +17,6 @@ from lowrankgcn.nn.layers import convolve
 from lowrankgcn.nn.linear_map import as_index
 from lowrankgcn.training.arguments import as_features
 from lowrankgcn.training.features import Features
-from lowrankgcn.training.problem import Product
 from lowrankgcn.training.reduction import first_product
 from lowrankgcn.training.threads import limit_threads
 
@@ -158,26 +157,21 @@ class TrainingRecord:
     def _all_logits(self, network: Network, X: Features, index: Tensor | None) -> Tensor:
         """Compute logits of rows, or of eigenvectors without the last bias, for all restarts."""
         first = first_product(network, X)
-        restarts = range(self.n_restarts)
-        return torch.stack([self._logits(network, first, index, j) for j in restarts])
-
-    def _logits(
-        self, network: Network, first: Product, index: Tensor | None, restart: int
-    ) -> Tensor:
         last = len(self.weights) - 1
-        biased = len(self.biases) - isinstance(network, ReducedOrderGCN)
-        H = first(self.weights[0][restart].flatten(0, 1))
-        if last == 0 and index is not None:
-            H = H[index]
-        for layer, weight in enumerate(self.weights):
-            if layer > 0:
-                rows = index if layer == last else None
-                H = convolve(network.propagations, H, weight[restart], rows)
-            if layer < biased:
-                H += self.biases[layer][restart]
-            if layer < last:
-                H = network.activation(H)
-        return H
+        n_biased = len(self.biases) - isinstance(network, ReducedOrderGCN)
+        logits = []
+        for restart in range(self.n_restarts):
+            H = first(self.weights[0][restart].flatten(0, 1))
+            for layer, weights in enumerate(self.weights):
+                if layer > 0:
+                    rows = index if layer == last else None
+                    H = convolve(network.propagations, H, weights[restart], rows)
+                if layer < n_biased:
+                    H += self.biases[layer][restart]
+                if layer < last:
+                    H = network.activation(H)
+            logits.append(H if last > 0 or index is None else H[index])
+        return torch.stack(logits)
 
     def _check(self, network: Any) -> None:
         if not isinstance(network, Network):

@@ -113,15 +113,19 @@ def training_problem(
     if readout.tall is not None and network.depth == 2 and not network.dropout.p:
         features, tall = compression.merge_equal_rows(features, readout.tall)
         readout = replace(readout, tall=tall)
+    propagations: Sequence[Product] = network.propagations
+    found = None if nodes is None else _eigenvectors(network)
+    if found is not None:  # in the coordinates of the eigenvectors
+        propagations = [partial(torch.mul, phi[:, None]) for phi in found[1]]
     return TrainingProblem(
         widths=network.widths,
         features=compression.column_major(features),
-        targets=targets,
-        sample_weight=sample_weight,
+        targets=targets.to(features),
+        sample_weight=sample_weight.to(features),
         readout=readout,
         basis=basis,
         orthonormal=orthonormal and basis is not None,
-        propagations=_middle_products(network, spectral=nodes is not None),
+        propagations=propagations,
         n_kernels=len(network.propagations),
         activation=str(name),
         dropout=network.dropout.p,
@@ -167,14 +171,6 @@ def _eigenvectors(network: Network) -> _Eigenvectors | None:
         factors.add(module.factor)
         responses.append(core)
     return (U, responses) if len(factors) == 1 else None
-
-
-def _middle_products(network: Network, spectral: bool) -> Sequence[Product]:
-    """Return H ↦ 𝒦_k H, or V ↦ φ_k V in the coordinates of the eigenvectors."""
-    found = _eigenvectors(network) if spectral else None
-    if found is None:
-        return network.propagations
-    return [partial(torch.mul, phi[:, None]) for phi in found[1]]
 
 
 def _input_features(

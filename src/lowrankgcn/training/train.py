@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.progress import Progress
 from torch import Tensor
 
@@ -29,14 +30,14 @@ from lowrankgcn._progress import listener
 from lowrankgcn._validation import invalid, positive_int, random_generator
 from lowrankgcn.nn import Network
 from lowrankgcn.training.arguments import as_features, as_index, as_targets, as_weights
-from lowrankgcn.training.batch import Outcome, Settings, train_batch
+from lowrankgcn.training.batch import Settings, train_batch
 from lowrankgcn.training.optimizers import LBFGS, Optimizer, OptimizerName, as_optimizer
 from lowrankgcn.training.problem import TrainingProblem
 from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.threads import limit_threads
 
-__all__ = ["initial_weights", "train"]
+__all__ = ["initial_parameters", "train"]
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
@@ -148,37 +149,34 @@ def train(
     features, rows = as_features(X, network), as_index(index, network)
     classes = as_targets(targets, len(rows), network.widths[-1])
     weighting = as_weights(sample_weight, class_weight, classes)
-    labels, mean = (
-        torch.as_tensor(array).to(network.convs[0].weight) for array in (classes, weighting)
-    )
+    labels, mean = torch.as_tensor(classes), torch.as_tensor(weighting)
     # Set-up is a few large products, which use all threads unless the input is small.
     with limit_threads(math.prod(features.shape) * len(network.propagations)):
         problem = training_problem(network, features, rows, labels, mean)
-    weights, biases, generators = initial_weights(network, drawn)
+    parameters, generators = initial_parameters(network, drawn)
     size = _batch_size(problem)
     # Several batches run in threads of their own.
     work = problem.work * len(drawn) if len(drawn) <= size else 0
     prepared = time.perf_counter()
     with _progress(progress, settings.max_iter * len(drawn)) as advance:
 
-        def train_some(start: int, stop: int) -> Outcome:
-            parameters = [tensor[start:stop] for tensor in (*weights, *biases)]
+        def train_some(start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+            part = [tensor[start:stop] for tensor in parameters]
             with limit_threads(work):
-                return train_batch(problem, settings, parameters, generators[start:stop], advance)
+                return train_batch(problem, settings, part, generators[start:stop], advance)
 
         outcomes = map_chunks(train_some, len(drawn), size)
-    curve, n_iter, converged, diverged = (
-        np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True)
-    )
+    curve = np.concatenate([losses for losses, _ in outcomes], axis=1)
+    converged = np.concatenate([ended for _, ended in outcomes])
+    n_iter = np.isfinite(curve).sum(axis=0)
+    weights = [weight.mT.chunk(problem.n_kernels, dim=1) for weight in parameters[: network.depth]]
     return TrainingRecord(
-        weights=tuple(
-            torch.stack(weight.mT.chunk(problem.n_kernels, dim=1), dim=1) for weight in weights
-        ),
-        biases=tuple(biases),
+        weights=tuple(torch.stack(by_kernel, dim=1) for by_kernel in weights),
+        biases=tuple(parameters[network.depth :]),
         loss_curve=curve[: max(1, int(n_iter.max()))],
         n_iter=n_iter,
         converged=converged,
-        diverged=diverged,
+        diverged=~converged & (n_iter < settings.max_iter),
         seeds=drawn,
         setup_seconds=prepared - started,
         training_seconds=time.perf_counter() - prepared,
@@ -203,21 +201,17 @@ def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
 
 
 @torch.no_grad()
-def initial_weights(
+def initial_parameters(
     network: Network, seeds: Sequence[int]
-) -> tuple[list[Tensor], list[Tensor], list[torch.Generator]]:
-    """Draw transposed weights and biases as the network does; return them and the generators."""
+) -> tuple[list[Tensor], list[torch.Generator]]:
+    """Draw transposed weights, followed by zero biases if any; return them and the generators."""
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
-    weights = [
-        torch.stack(layer).flatten(1, 2).mT.contiguous() for layer in zip(*drawn, strict=True)
-    ]
-    biases = [
-        conv.bias.new_zeros(len(seeds), conv.out_width)
-        for conv in network.convs
-        if conv.bias is not None
-    ]
-    return weights, biases, generators
+    layers = [torch.stack(weights).flatten(1, 2) for weights in zip(*drawn, strict=True)]
+    parameters = [weights.mT.contiguous() for weights in layers]
+    if network.convs[0].bias is not None:
+        parameters += [weights.new_zeros(weights.shape[:2]) for weights in parameters]
+    return parameters, generators
 
 
 @contextmanager
