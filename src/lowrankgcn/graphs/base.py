@@ -165,18 +165,14 @@ class Graph(ABC):
         return read_only(pd.factorize(self._find_components())[0].astype(np.intp, copy=False))
 
     @cached_property
-    def _component_sizes(self) -> NDArray[np.intp]:
-        return np.bincount(self.components)
-
-    @property
     def n_components(self) -> int:
         """Number of connected components, isolated nodes included."""
-        return len(self._component_sizes)
+        return int(self.components.max()) + 1
 
     @cached_property
     def isolated(self) -> NDArray[np.bool_]:
         """Nodes without an edge to another node, shape (n,)."""
-        return read_only(self._component_sizes[self.components] == 1)
+        return read_only(np.bincount(self.components)[self.components] == 1)
 
 
 def magnitude(points: FloatArray) -> int:
