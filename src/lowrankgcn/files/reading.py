@@ -57,7 +57,6 @@ _BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins like that of UTF-16
     "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
     "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
-_CHUNK = 2**24
 _ARROW = "Could not open Parquet input source '<Buffer>': "  # not useful in a message
 
 
@@ -162,33 +161,26 @@ def _parse(data: bytes, format: Format | None, name: str, encoding: str | None) 
 def _utf8(data: bytes, encoding: str | None) -> bytes:
     """Decode and return the text in UTF-8, without a byte order mark."""
     marked = [name for name, marks in _BYTE_ORDER_MARKS.items() if data.startswith(marks)]
-    chosen = encoding or (marked[0] if marked else "utf-8-sig")
+    chosen = encoding or (marked[0] if marked else "utf-8")
     try:
-        codec = codecs.lookup(chosen)
-        decoder = codec.incrementaldecoder()
-        if not codec._is_text_encoding:  # "hex", "zip" and such
-            raise LookupError
+        codec = codecs.lookup(chosen).name
+        if b"\0" in data and not codec.startswith(("utf-16", "utf-32")):
+            line = data.count(b"\n", 0, data.index(b"\0")) + 1
+            raise ValueError(f"line {line}: expected text, got a NUL byte: not a text file")
+        text = data.decode(chosen)
+    except UnicodeDecodeError as error:
+        place = min(error.start, len(data) - 1)
+        line = data.count(b"\n", 0, place) + 1
+        raise ValueError(
+            f"line {line}: expected text in {chosen.upper()}, got the byte {data[place]:#04x}; "
+            "try another encoding, such as cp1252"
+        ) from None
     except (LookupError, TypeError):
         raise ValueError(
             f"encoding: expected a text encoding that Python supports, got {encoding!r}"
         ) from None
-    if b"\0" in data and not codec.name.startswith(("utf-16", "utf-32")):
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise ValueError(f"line {line}: expected text, got a NUL byte: not a text file")
-    parts = []
-    for start in range(0, len(data), _CHUNK):
-        try:
-            text = decoder.decode(data[start : start + _CHUNK], start + _CHUNK >= len(data))
-        except UnicodeDecodeError as error:
-            place = min(start + error.start, len(data) - 1)
-            line = data.count(b"\n", 0, place) + 1
-            raise ValueError(
-                f"line {line}: expected text in {chosen.removesuffix('-sig').upper()}, got the "
-                f"byte {data[place]:#04x}; try another encoding, such as cp1252"
-            ) from None
-        if codec.name != "utf-8":  # "utf-8-sig" is another codec
-            parts.append(text.encode("utf-8", "replace"))
-    plain = b"".join(parts) if parts else data
+    plain = data if codec == "utf-8" else text.encode("utf-8", "replace")
+    plain = plain.removeprefix(codecs.BOM_UTF8)
     if not plain.strip():
         raise ValueError("the file is empty")
     return plain
