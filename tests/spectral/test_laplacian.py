@@ -326,20 +326,20 @@ def test_landmark_kernels_have_a_factor() -> None:
     assert lg.Laplacian(lg.GaussianGraph(points, bandwidth), method="blocks").factor is None
 
 
-def test_sharpened() -> None:
+def test_with_tolerance() -> None:
     points, bandwidth = FAST["low-rank"]
     graph = lg.GaussianGraph(points, bandwidth)
     rough = lg.Laplacian(graph, 0.5, tol=1e-2)
-    sharp = rough.sharpened(1e-8)
+    sharp = rough.with_tolerance(1e-8)
     assert (sharp.tol, sharp.method, sharp.graph) == (1e-8, rough.method, graph)
     assert sharp.affinity.error <= 1e-8
     assert_array_equal(sharp.loop_weights, rough.loop_weights)
-    assert rough.sharpened(1e-2) is rough
-    assert rough.sharpened(0.1) is rough
+    assert rough.with_tolerance(1e-2) is rough
+    assert rough.with_tolerance(0.1) is rough
     exact = lg.Laplacian(graph, method="blocks")
-    assert exact.sharpened(1e-12) is exact
+    assert exact.with_tolerance(1e-12) is exact
     given_graph = lg.Laplacian(lg.AdjacencyGraph([[0, 1], [1, 0]]))
-    assert given_graph.sharpened(1e-12) is given_graph
+    assert given_graph.with_tolerance(1e-12) is given_graph
 
 
 def test_sampled_residuals_estimate_the_true_ones() -> None:

@@ -230,7 +230,7 @@ def _add_largest(
     if not hidden(low.values, laplacian.spectral_bound):
         return low, count
     high = solve(laplacian, replace(request, count=count, largest=True, start=None))
-    cut = _seam(low.values, high.values, 2 * request.tol)
+    cut = _boundary(low.values, high.values, 2 * request.tol)
     below, above = int((low.values < cut).sum()), np.flatnonzero(high.values >= cut)
     values = np.concatenate([low.values[:below], high.values[above]])
     edge = float(high.values[0])
@@ -250,7 +250,7 @@ def _add_largest(
     return Solution(values, low.method, build, low.products + high.products), below
 
 
-def _seam(low: FloatArray, high: FloatArray, slack: float) -> float:
+def _boundary(low: FloatArray, high: FloatArray, slack: float) -> float:
     """Return where the smallest eigenvalues end and the largest begin, no pair being in both.
 
     All below the last of `low` are in `low`, all above the first of `high` in `high`. If that is
@@ -315,7 +315,7 @@ def _accurate_pairs(
     """
     tol = request.tol
     for _ in range(_ACCURACY_ROUNDS):
-        laplacian = laplacian.sharpened(tol)
+        laplacian = laplacian.with_tolerance(tol)
         with single_threaded_blas_if_small(laplacian.n):
             pairs = run(laplacian, request)
             if laplacian.affinity.exact:

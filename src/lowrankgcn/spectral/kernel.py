@@ -211,10 +211,10 @@ def kernel(
     seed = positive_int(random_state, "random_state", minimum=0)
     request = Request(tolerance, random_state=seed)
     if rank is None:
-        sharp = laplacian.sharpened(tolerance)
+        accurate = laplacian.with_tolerance(tolerance)
         with single_threaded_blas_if_small(laplacian.n):
-            bound = _bound_filters(sharp, filters, request)
-            kernels = tuple(_full_rank(sharp, phi, form) for phi in bound)
+            bound = _bound_filters(accurate, filters, request)
+            kernels = tuple(_full_rank(accurate, phi, form) for phi in bound)
     else:
         target = positive_int(rank, "rank", maximum=laplacian.n)
         if form != "auto":

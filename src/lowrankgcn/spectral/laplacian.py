@@ -134,7 +134,7 @@ class NullSpace:
         return self.profile[rows, None] * coefficients[self.components[rows]]
 
     def project_out(self, X: FloatArray) -> FloatArray:
-        """X (n, k) minus its part in the null space; O(n k) whatever the dimension."""
+        """Return X (n, k) minus its part in the null space, in O(n k) for any dimension."""
         return X - self.combine(self.coefficients(X))
 
 
@@ -321,7 +321,7 @@ class Laplacian(SymmetricOperator):
         residual = (own - values) * vectors[exact.index] - scale * weighted
         return np.sqrt(exact.sum(residual**2))
 
-    def sharpened(self, tol: float) -> Laplacian:
+    def with_tolerance(self, tol: float) -> Laplacian:
         """Return the Laplacian with products accurate to `tol`; itself if they already are."""
         if self.affinity.exact or tol >= self.tol:
             return self

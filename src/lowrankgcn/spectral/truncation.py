@@ -103,7 +103,7 @@ def _quadrature(
     """
     kept = pairs.eigenvectors[:, pairs.eigenvalues > 0].astype(np.float64, copy=False)
 
-    def off(X: FloatArray) -> FloatArray:
+    def project(X: FloatArray) -> FloatArray:
         # Twice: the pairs are orthogonal to the null space only up to their residual, and what
         # remains would grow from step to step.
         for _ in range(2):
@@ -111,7 +111,7 @@ def _quadrature(
             X = X - kept @ (kept.T @ X)
         return X
 
-    block = off(probes)
+    block = project(probes)
     norms = np.linalg.norm(block, axis=0)
     alive = norms > 1e-10 * math.sqrt(laplacian.n)
     if not alive.any():
@@ -119,7 +119,7 @@ def _quadrature(
     basis = [block / np.where(alive, norms, 1.0)]
     diagonal, beside = [], []
     for _ in range(min(_STEPS, laplacian.n)):
-        image = off(laplacian @ basis[-1])
+        image = project(laplacian @ basis[-1])
         diagonal.append(np.einsum("ij,ij->j", basis[-1], image))
         for vectors in basis:  # full reorthogonalisation; the basis is short
             image -= np.einsum("ij,ij->j", vectors, image) * vectors

@@ -134,8 +134,8 @@ def gram_solution(
     dimension : int
         That of the space outside the null space.
     product : callable
-        ``product(C, lead, dtype)`` gives Z C behind `lead` columns of zeros, or whatever stands for
-        eigenvectors.
+        ``product(C, lead, dtype)`` returns Z C behind `lead` columns of zeros, or
+        other representations of the eigenvectors.
 
     Examples
     --------

@@ -45,18 +45,18 @@ def _lanczos(laplacian: Laplacian, request: Request) -> Solution:
     products = 0
 
     def search(k: int, found: FloatArray, accuracy: float, start: FloatArray) -> Built:
-        def off(x: FloatArray) -> FloatArray:
+        def project(x: FloatArray) -> FloatArray:
             x = null.project_out(x.reshape(n, 1))
             return x - found @ (found.T @ x)
 
         def apply(x: FloatArray) -> FloatArray:
             nonlocal products
             products += 1
-            block = off(x)
+            block = project(x)
             image = laplacian @ block
             # What is projected out goes to 0: all others lie between 1 and 1 + bound.
             image = block + image if largest else (1.0 + bound) * block - image
-            return off(image)[:, 0]
+            return project(image)[:, 0]
 
         operator = spla.LinearOperator((n, n), matvec=apply, dtype=np.float64)
         try:
@@ -64,7 +64,7 @@ def _lanczos(laplacian: Laplacian, request: Request) -> Solution:
                 operator,
                 k=k,
                 which="LA",
-                v0=off(start)[:, 0],
+                v0=project(start)[:, 0],
                 ncv=min(n, max(2 * k + 1, 20)),
                 # ARPACK's tolerance is relative to the operator's eigenvalue, at most 3.
                 tol=accuracy / 4,

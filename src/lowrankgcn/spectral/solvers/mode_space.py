@@ -1,4 +1,4 @@
-"""Eigenpairs of Gaussian graphs on Fourier modes: after two sums over the points, without them.
+"""Eigenpairs of Gaussian graphs on Fourier modes, from few sums over the points.
 
 With A = F Fᵀ of N Fourier modes (:mod:`lowrankgcn.operators.modes`), 𝓛_S = diag(σ) − T F Fᵀ T and
 δ = σ − 1, an eigenvector is u = (σ − λ)^{-1} T F v for v = FᵀTu. In terms of κ = 1/(1 − λ),
@@ -8,7 +8,7 @@ With A = F Fᵀ of N Fourier modes (:mod:`lowrankgcn.operators.modes`), 𝓛_S =
 an eigenproblem of N unknowns whose matrix hardly depends on κ: δ = 1/d without loops, and the
 weights are 1/(d + κ). At κ = 1 they complete the kernel, H(1) has its spectrum in [0, 1], and the
 null vectors are the v of eigenvalue 1. Between a few nodes κ_j the weights are interpolated; then
-each node costs one array of sums over the points, whatever their number.
+each node costs one array of sums over the points.
 
 >>> import numpy as np
 >>> from lowrankgcn.operators.modes import ModeGrid

@@ -126,7 +126,9 @@ def _evaluate(
     *inner, wrong = np.sum(map_chunks(scale, n, _ROWS), axis=0)
     lengths = np.sqrt(np.diag(inner))
     overlap = null.coefficients(U[:, :k]) / lengths
-    outside = _off_null(np.array(inner) / np.outer(lengths, lengths), overlap, kappas, count)
+    outside = _outside_null_space(
+        np.array(inner) / np.outer(lengths, lengths), overlap, kappas, count
+    )
     if outside is None:
         return None
     values, ritz = outside
@@ -152,7 +154,7 @@ def _further_nodes(nodes: FloatArray, last: float) -> FloatArray:
     return nodes[-2:]
 
 
-def _off_null(
+def _outside_null_space(
     inner: FloatArray, overlap: FloatArray, kappas: FloatArray, count: int
 ) -> tuple[FloatArray, FloatArray] | None:
     """Values and coefficients of `count` orthonormal vectors outside the null space.
