@@ -257,13 +257,6 @@ def factor_gram(factor: Any, dense: np.ndarray, tolerance: float) -> None:
     close(factor.gram(0 * weights), np.zeros((dense.shape[1],) * 2), tolerance)
 
 
-def factor_row_squares(factor: Any, dense: np.ndarray, tolerance: float) -> None:
-    """Check diag(F diag(w) F^T) for no weights and weights of either sign."""
-    weights = block(dense.shape[1], 1)[:, 0]
-    close(factor.row_squares(), np.diag(dense @ dense.T), tolerance)
-    close(factor.row_squares(weights), np.diag(dense @ np.diag(weights) @ dense.T), tolerance)
-
-
 def factor_take(factor: Any, dense: np.ndarray, tolerance: float) -> None:
     """Check selected rows: none, one, all, reversed with repeats."""
     n = len(dense)
@@ -276,11 +269,11 @@ def factor_stays_untouched(factor: Any, dense: np.ndarray, tolerance: float) -> 
     """Check that arguments do not change and that results belong to the caller."""
     n, m = dense.shape
     V, X = block(m, 2), block(n, 2)
-    rows, columns = block(n, 1)[:, 0], block(m, 1)[:, 0]
-    before = [a.copy() for a in (V, X, rows, columns)]
-    results = (factor @ V, factor.transpose_product(X), factor.gram(rows), factor.gram())
-    results += (factor.row_squares(columns), factor.row_squares(), factor.take(np.arange(n)))
-    for argument, copy in zip((V, X, rows, columns), before, strict=True):
+    weights = block(n, 1)[:, 0]
+    before = [a.copy() for a in (V, X, weights)]
+    results = (factor @ V, factor.transpose_product(X), factor.gram(weights), factor.gram())
+    results += (factor.take(np.arange(n)),)
+    for argument, copy in zip((V, X, weights), before, strict=True):
         assert_array_equal(argument, copy)
     for result in results:
         _overwrite(result)
@@ -303,7 +296,6 @@ FACTOR_CHECKS: list[Callable[[Any, np.ndarray, float], None]] = [
     factor_product,
     factor_transpose_product,
     factor_gram,
-    factor_row_squares,
     factor_take,
     factor_stays_untouched,
     factor_wrong_shapes_rejected,

@@ -228,11 +228,6 @@ class CodeFactor(Factor):
             sizes[group.own] = group.add_cells(histogram(group))
         return sizes[:-1]
 
-    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute the diagonal of H diag(weights) Hᵀ, shape (n,)."""
-        # The entries of H, 0 and 1, equal their squares.
-        return self @ (np.ones(self.n_hyperedges) if weights is None else weights)
-
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), |E|)."""
         codes = self.codes[node_index(index, "index", len(self.codes))]

@@ -87,10 +87,6 @@ class DenseOperator(_StoredOperator):
 
     matrix: FloatArray  # (n, n)
 
-    def to_dense(self) -> FloatArray:
-        """Return a copy of the matrix."""
-        return self.matrix.copy()
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -98,11 +94,6 @@ class SparseOperator(_StoredOperator):
     """A symmetric matrix in compressed sparse rows."""
 
     matrix: sp.csr_array  # (n, n)
-
-    def to_dense(self) -> FloatArray:
-        """Return the matrix as an array."""
-        dense: FloatArray = self.matrix.toarray()
-        return dense
 
 
 @final
@@ -151,12 +142,10 @@ class DiagonalPlusLowRank(SymmetricOperator):
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, shape (n,)."""
-        if self.core is None or self.core.ndim == 1:
-            return self.offset + self.factor.row_squares(self.core)
         diagonal = self.offset.copy()
         for start, stop in chunks(self.n, BLOCK_ROWS):
             rows = self.factor.take(np.arange(start, stop))
-            diagonal[start:stop] += np.einsum("ij,ij->i", rows @ self.core, rows)
+            diagonal[start:stop] += np.einsum("ij,ji->i", rows, self._core_product(rows.T))
         return diagonal
 
 
