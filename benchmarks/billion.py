@@ -59,8 +59,8 @@ def _bytes(value: float | None) -> str:
 def markdown(measured: dict[str, Any], rows: float, workers: int) -> str:
     """Format the steps as a Markdown table."""
     names = ["read", "sent to a worker", "sent between workers", "received by the client"]
-    heads = ["step", "seconds", "read by a worker", *names[1:]]
-    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    header = ["step", "seconds", "read by a worker", *names[1:]]
+    lines = [f"| {' | '.join(header)} |", "|---" * len(header) + "|"]
     total = 0.0
     for step in steps(measured, rows, workers):
         seconds = step.get("seconds")

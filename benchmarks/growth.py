@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 SIZES = (10**5, 10**6, 10**7)
-HEADS = ("work", "set-up", "selection", "training", "predictions", "all", "peak MB")
+HEADER = ("work", "set-up", "selection", "training", "predictions", "all", "peak MB")
 STEPS = ("set-up", "selection", "training", "prediction", "all")
 
 
@@ -48,8 +48,8 @@ def line(name: str, run: dict[str, Any]) -> str:
 def main() -> None:
     """Measure and print."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
-    print(f"| {' | '.join(HEADS)} |")
-    print("|---" * len(HEADS) + "|")
+    print(f"| {' | '.join(HEADER)} |")
+    print("|---" * len(HEADER) + "|")
     tables: dict[int, float] = {}
     for name in ("table", "points"):
         runs = [measure(name, n, folder) for n in SIZES]
@@ -64,7 +64,7 @@ def main() -> None:
             f"| {fitted[0]:.2f}, {fitted[1]:.2f} | |"
         )
     paper = measure("paper", 10**6, folder)
-    print(line("table, the paper's way", paper))
+    print(line("table, the paper's implementation", paper))
     print(f"| … times faster | | | | | {paper['seconds']['all'] / tables[10**6]:.3g} | |")
 
 

@@ -22,10 +22,10 @@ import numpy as np
 
 import lowrankgcn as lg
 from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
-from lowrankgcn.experiments.statistics import interval
+from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
 
 SIZES = (10, 20, 30, 40, 60, 80, 100)
-ASKED = (40, 60, 100)
+COMPARED = (40, 60, 100)
 NAMES = ("cars", "mushrooms", "digits")
 MOST_ROWS = 2000
 
@@ -40,7 +40,7 @@ class Curves:
     seconds: float  # per suggestion
 
 
-def thinned(task: ComparisonTask, generator: np.random.Generator) -> tuple[Any, np.ndarray]:
+def draw_rows(task: ComparisonTask, generator: np.random.Generator) -> tuple[Any, np.ndarray]:
     """Return at most 2000 of the rows, and their classes."""
     if task.n_rows > MOST_ROWS:
         kept = np.sort(generator.choice(task.n_rows, MOST_ROWS, replace=False))
@@ -49,7 +49,13 @@ def thinned(task: ComparisonTask, generator: np.random.Generator) -> tuple[Any, 
 
 
 def curve(
-    rows: Any, classes: np.ndarray, apart: np.ndarray, start: np.ndarray, seed: int, *, ask: bool
+    rows: Any,
+    classes: np.ndarray,
+    held_out: np.ndarray,
+    start: np.ndarray,
+    seed: int,
+    *,
+    suggest: bool,
 ) -> tuple[list[float], float]:
     """Return the accuracies at all sizes, and the mean seconds of a suggestion."""
     generator = np.random.default_rng([seed, 1])
@@ -57,8 +63,8 @@ def curve(
     accuracies, seconds, fitted = [], [], None
     for size in SIZES:
         count = size - len(labelled)
-        free = np.setdiff1d(np.flatnonzero(~apart), labelled)
-        if count > 0 and ask:
+        free = np.setdiff1d(np.flatnonzero(~held_out), labelled)
+        if count > 0 and suggest:
             fitted = fitted or fit(rows, classes, labelled, seed)
             begin = time.process_time()
             labelled += fitted.suggest(count, among=free).tolist()
@@ -66,11 +72,12 @@ def curve(
         elif count > 0:
             labelled += generator.choice(free, count, replace=False).tolist()
         fitted = fit(rows, classes, labelled, seed)
-        accuracies.append(float((fitted.transduction_[apart] == classes[apart]).mean()))
+        accuracies.append(float((fitted.transduction_[held_out] == classes[held_out]).mean()))
     return accuracies, float(np.mean(seconds or [0.0]))
 
 
 def fit(rows: Any, classes: np.ndarray, labelled: list[int], seed: int) -> lg.GCNClassifier:
+    """Fit a classifier with default arguments to the labelled rows."""
     y = np.full(len(classes), -1)
     y[labelled] = classes[labelled]
     with warnings.catch_warnings():  # components without a label are likely with few labels
@@ -79,19 +86,23 @@ def fit(rows: Any, classes: np.ndarray, labelled: list[int], seed: int) -> lg.GC
 
 
 def measure(task: ComparisonTask, seeds: range) -> Curves:
+    """Measure both strategies, one repeat per seed."""
     suggested, random, seconds = [], [], []
     for seed in seeds:
         generator = np.random.default_rng(seed)
-        rows, classes = thinned(task, generator)
-        apart = np.zeros(len(classes), bool)
-        apart[generator.permutation(len(classes))[: len(classes) // 2]] = True
+        rows, classes = draw_rows(task, generator)
+        held_out = np.zeros(len(classes), bool)
+        held_out[generator.permutation(len(classes))[: len(classes) // 2]] = True
         start = np.array(
-            [generator.choice(np.flatnonzero((classes == c) & ~apart)) for c in np.unique(classes)]
+            [
+                generator.choice(np.flatnonzero((classes == c) & ~held_out))
+                for c in np.unique(classes)
+            ]
         )
-        asked, taken = curve(rows, classes, apart, start, seed, ask=True)
-        suggested.append(asked)
+        accuracies, taken = curve(rows, classes, held_out, start, seed, suggest=True)
+        suggested.append(accuracies)
         seconds.append(taken)
-        random.append(curve(rows, classes, apart, start, seed, ask=False)[0])
+        random.append(curve(rows, classes, held_out, start, seed, suggest=False)[0])
     return Curves(task.name, np.array(suggested), np.array(random), float(np.mean(seconds)))
 
 
@@ -110,27 +121,31 @@ def labels_needed(curves: Curves, size: int) -> float:
 
 
 def accuracy_table(found: list[Curves]) -> str:
-    lines = ["| data | labels | " + " | ".join(map(str, SIZES)) + " |"]
-    lines.append("|---|---|" + "---|" * len(SIZES))
+    """Return mean accuracies in per cent with 95 % intervals."""
+    rows = []
     for curves in found:
-        for name, values in (("suggested", curves.suggested), ("random", curves.random)):
-            cells = ["{:.1f} ± {:.1f}".format(*interval(100 * v)) for v in values.T]
-            lines.append(f"| {curves.name} | {name} | " + " | ".join(cells) + " |")
-        gains = ["{:+.1f} ± {:.1f}".format(*interval(100 * v))
-                 for v in (curves.suggested - curves.random).T]  # fmt: skip
-        lines.append(f"| {curves.name} | difference | " + " | ".join(gains) + " |")
-    return "\n".join(lines)
+        suggested, random = 100 * curves.suggested, 100 * curves.random
+        for name, values, form in (
+            ("suggested", suggested, ".1f"),
+            ("random", random, ".1f"),
+            ("difference", suggested - random, "+.1f"),
+        ):
+            cells = [plus_minus(*interval(column), form) for column in values.T]
+            rows.append([curves.name, name, *cells])
+    return markdown_table(("data", "labels", *map(str, SIZES)), rows, range(2, 2 + len(SIZES)))
 
 
 def needed_table(found: list[Curves]) -> str:
-    heads = " | ".join(f"as {size} random ones" for size in ASKED)
-    lines = [f"| data | {heads} | seconds per suggestion |", "|---|" + "---|" * (len(ASKED) + 1)]
+    """Return how many suggested labels give the accuracy of random ones."""
+    header = ["data", *(f"as {size} random ones" for size in COMPARED), "seconds per suggestion"]
+    rows = []
     for curves in found:
-        needed = [labels_needed(curves, size) for size in ASKED]
-        cells = ["more than 100" if np.isinf(n) else f"{n:.0f}" for n in needed]
-        cells[:] = [f"at most {SIZES[0]}" if c == str(SIZES[0]) else c for c in cells]
-        lines.append(f"| {curves.name} | " + " | ".join(cells) + f" | {curves.seconds:.3f} |")
-    return "\n".join(lines)
+        cells = []
+        for needed in (labels_needed(curves, size) for size in COMPARED):
+            text = "more than 100" if np.isinf(needed) else f"{needed:.0f}"
+            cells.append(f"at most {SIZES[0]}" if needed <= SIZES[0] else text)
+        rows.append([curves.name, *cells, f"{curves.seconds:.3f}"])
+    return markdown_table(header, rows, range(1, len(header)))
 
 
 def main() -> None:

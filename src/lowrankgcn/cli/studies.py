@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -48,12 +48,16 @@ for row in spiral.training:
 classes = lg.GCNClassifier(random_state={seed}).fit(spiral.data, y).transduction_
 """
 
-_CARS_REMARKS = {
+_CARS_REMARKS: dict[Literal["acceptability", "buying"], str] = {
     "acceptability": "The original target of this table: how acceptable a car is. It depends on "
     "combinations of columns, which twenty labels hardly show.",
     "buying": "The target of the published results: the buying price. It is itself a column of the "
     "table, so predicting it only shows that the computation works.",
 }
+_SPIRAL_REMARK = (
+    "Two labels per class; the clouds overlap, and the class of a point is the centre "
+    "nearest to it."
+)
 
 
 def study_cars(seed: int = 0) -> Study:
@@ -64,31 +68,18 @@ def study_cars(seed: int = 0) -> Study:
         with watch.timing("graph"):
             graph = lg.Hypergraph.from_table(cars.data)
             laplacian = lg.Laplacian(graph)
-        with watch.timing("eigenpairs"), warnings.catch_warnings():
-            # The rank is at most the number of hyperedges; the solver finds it.
-            warnings.simplefilter("ignore", lg.RankWarning)
-            pairs = lg.eigenpairs(laplacian, graph.n_hyperedges, random_state=seed)
-        with watch.timing("kernels"):
-            kernels = lg.kernel(laplacian, list(_FILTERS), rank=pairs.rank, random_state=seed)
-            full = lg.kernel(laplacian, list(_FILTERS), random_state=seed)
-            summaries = tuple(
-                KernelSummary.from_kernel(kernel, full=whole, seed=seed)
-                for kernel, whole in zip(kernels, full, strict=True)
-            )
-        embedding = spectral_embedding(pairs)
+        # The rank is at most the number of hyperedges; the solver finds it.
+        found = _spectral(laplacian, graph.n_hyperedges, seed, watch, full_rank=True)
+        embedding = spectral_embedding(found["pairs"])
         targets = []
-        for target in ("acceptability", "buying"):
+        for target, remark in _CARS_REMARKS.items():
             given = lg.datasets.load_cars(target)
             # In a multiple eigenspace, two single eigenvectors are an arbitrary choice.
             plane = class_plane(embedding, given.target, given.training)
             names = ("first direction of the class means", "second direction")
             with watch.timing("classification"):
-                remark = _CARS_REMARKS[target]
                 targets.append(_classify(target, remark, cars.data, given, plane, names, seed))
-    sizes = dict(zip(graph.hyperedge_names, graph.hyperedge_sizes.tolist(), strict=True))
-    columns = [
-        f"{name} {sum(edge.startswith(f'{name}=') for edge in sizes)}" for name in cars.data.columns
-    ]
+    values = [f"{name} {count}" for name, count in cars.data.nunique().items()]
     return Study(
         name="cars",
         title="A table: cars (UCI Car Evaluation)",
@@ -99,18 +90,16 @@ def study_cars(seed: int = 0) -> Study:
         facts={
             "rows": graph.n_nodes,
             "hyperedges": graph.n_hyperedges,
-            "values per column": ", ".join(columns),
+            "values per column": ", ".join(values),
             "components": graph.n_components,
             "isolated nodes": int(graph.isolated.sum()),
-            "numerical rank": pairs.rank,
+            "numerical rank": found["pairs"].rank,
         },
-        pairs=pairs,
-        filters=tuple(kernel.filter for kernel in kernels),
-        kernels=summaries,
         targets=tuple(targets),
         seconds=watch.seconds,
         warnings=tuple(messages),
         code=_CARS_CODE.format(seed=seed),
+        **found,
     )
 
 
@@ -122,22 +111,12 @@ def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
         with watch.timing("graph"):
             graph = lg.GaussianGraph(spiral.data, bandwidth=_BANDWIDTH, random_state=seed)
             laplacian = lg.Laplacian(graph)
-        with watch.timing("eigenpairs"):
-            pairs = lg.eigenpairs(laplacian, _SPIRAL_PAIRS, random_state=seed)
-        with watch.timing("kernels"):
-            kernels = lg.kernel(laplacian, list(_FILTERS), rank=_SPIRAL_PAIRS, random_state=seed)
-            summaries = tuple(KernelSummary.from_kernel(kernel, seed=seed) for kernel in kernels)
+        found = _spectral(laplacian, _SPIRAL_PAIRS, seed, watch)
+        pairs, names = found["pairs"], ("eigenvector 2", "eigenvector 3")
+        target, remark = "nearest of the five centres", _SPIRAL_REMARK
+        plane = pairs.eigenvectors[:, 1:3]
         with watch.timing("classification"):
-            result = _classify(
-                "nearest of the five centres",
-                "Two labels per class; the clouds overlap, and the class of a point is the centre "
-                "nearest to it.",
-                spiral.data,
-                spiral,
-                pairs.eigenvectors[:, 1:3],
-                ("eigenvector 2", "eigenvector 3"),
-                seed,
-            )
+            result = _classify(target, remark, spiral.data, spiral, plane, names, seed)
     n = graph.n_nodes
     return Study(
         name="spiral",
@@ -156,16 +135,32 @@ def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
             "fast sums": laplacian.affinity.method,
             "their measured error": max(laplacian.affinity.error, pairs.fast_sum_error),
         },
-        pairs=pairs,
-        filters=tuple(kernel.filter for kernel in kernels),
-        kernels=summaries,
         targets=(result,),
         seconds=watch.seconds,
         warnings=tuple(messages),
         code=_SPIRAL_CODE.format(n_per_orb=n_per_orb, seed=seed),
         points=spiral.data[:, [0, 2]],
         point_names=("x", "z"),
+        **found,
     )
+
+
+def _spectral(
+    laplacian: lg.Laplacian, count: int, seed: int, watch: Stopwatch, *, full_rank: bool = False
+) -> dict[str, Any]:
+    """Return eigenpairs, filters bound to the spectrum, and summaries of the kernels."""
+    with watch.timing("eigenpairs"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", lg.RankWarning)
+        pairs = lg.eigenpairs(laplacian, count, random_state=seed)
+    with watch.timing("kernels"):
+        kernels = lg.kernel(laplacian, list(_FILTERS), rank=pairs.rank, random_state=seed)
+        full = lg.kernel(laplacian, list(_FILTERS), random_state=seed) if full_rank else [None] * 3
+        summaries = [
+            KernelSummary.from_kernel(kernel, full=whole, seed=seed)
+            for kernel, whole in zip(kernels, full, strict=True)
+        ]
+    filters = tuple(kernel.filter for kernel in kernels)
+    return {"pairs": pairs, "filters": filters, "kernels": tuple(summaries)}
 
 
 def _classify(

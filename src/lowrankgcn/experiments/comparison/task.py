@@ -116,30 +116,12 @@ def make_task(
         raise invalid("columns", "at least one column beside the target", "none")
     classes, names, class_notes = _read_classes(target)
     notes += class_notes
-    numeric = [
-        column
-        for column, dtype in rows.dtypes.items()
-        if is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
-    ]
-    for column in numeric:
-        values = _as_floats(rows[column])
-        largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
-        if largest > _LARGEST:
-            raise invalid(f"column {column!r}", f"numbers up to {_LARGEST:g}", f"{largest:g}")
+    categorical = not all(map(_is_number, rows.dtypes))
     missing = int(rows.isna().to_numpy().sum())
-    categorical = len(numeric) < rows.shape[1]
     if missing and not categorical:
         rows = rows.astype(np.float64).fillna(rows.mean())
         notes += (f"{missing} missing numbers replaced by the means of their columns",)
-    numbers = np.concatenate(
-        [
-            _standardised(rows[column])
-            if column in numeric or is_datetime64_any_dtype(rows[column].dtype)
-            else _indicators(rows[column])
-            for column in rows
-        ],
-        axis=1,
-    )
+    numbers = np.hstack([_as_numbers(rows[column]) for column in rows])
     return ComparisonTask(name, rows, numbers, categorical, classes, names, notes)
 
 
@@ -158,33 +140,34 @@ def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple
         raise invalid("target", "at least two classes with two rows each", f"{len(values)}")
     notes = []
     if len(single):
-        named = ", ".join(sorted(map(str, single))[:3]) + (", …" if len(single) > 3 else "")
-        notes.append(f"classes of a single row count as unknown: {named}")
+        more = ", …" if len(single) > 3 else ""
+        named = ", ".join(sorted(map(str, single))[:3])
+        notes.append(f"classes of a single row count as unknown: {named}{more}")
     unknown = int((codes < 0).sum())
     if unknown:
         notes.append(f"{unknown} rows of unknown class take part without being labelled or tested")
     return codes.astype(np.intp), tuple(map(str, values)), tuple(notes)
 
 
-def _as_floats(column: pd.Series) -> NDArray[np.float64]:
+def _is_number(dtype: Any) -> bool:
+    return is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
+
+
+def _as_numbers(column: pd.Series) -> NDArray[np.float64]:
+    """Standardise numbers and dates; return an indicator for every value of other columns."""
     if is_datetime64_any_dtype(column.dtype):
         column = (column - column.min()) / pd.Timedelta(days=1)
+    elif not _is_number(column.dtype):
+        texts = column.astype(object).where(column.notna(), "").map(str)
+        return np.asarray(pd.get_dummies(texts, dtype=np.float64))
     values: NDArray[np.float64] = column.to_numpy(np.float64, na_value=np.nan)
-    return values
-
-
-def _standardised(column: pd.Series) -> NDArray[np.float64]:
-    values = _as_floats(column)
     finite = values[np.isfinite(values)]
+    largest = np.abs(finite).max(initial=0.0)
+    if largest > _LARGEST:
+        raise invalid(f"column {column.name!r}", f"numbers up to {_LARGEST:g}", f"{largest:g}")
     mean, deviation = (finite.mean(), finite.std()) if finite.size else (0.0, 1.0)
     scaled = (np.where(np.isfinite(values), values, mean) - mean) / (deviation or 1.0)
     return scaled[:, None]
-
-
-def _indicators(column: pd.Series) -> NDArray[np.float64]:
-    texts = column.astype(object).where(column.notna(), "").map(str)
-    codes, values = pd.factorize(texts, sort=True)
-    return np.asarray(np.eye(len(values))[codes])
 
 
 _LOADERS: dict[str, Callable[..., Any]] = {

@@ -79,27 +79,22 @@ def short_cells(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _count_verdicts(rows: list[dict[str, Any]]) -> tuple[int, int, int]:
-    """Return the number of rows that agree, differ with an erratum, and differ without one."""
-    agree = sum(row["agrees"] for row in rows)
-    explained = sum(row["explained_by"] is not None for row in rows)
-    return agree, explained, len(rows) - agree - explained
-
-
 def summary(results: Results) -> str:
     """Count the rows that agree and differ in one sentence."""
     rows = results.rows
     if not rows:
         return "No rows were computed."
-    agree, explained, unexplained = _count_verdicts(rows)
+    agree = sum(row["agrees"] for row in rows)
     chance = sum(row["agrees"] and not row["beyond_chance"] for row in rows)
+    errata = [row["explained_by"] for row in rows if row["explained_by"] is not None]
+    unexplained = len(rows) - agree - len(errata)
     text = (
         f"{agree} of {len(rows)} rows agree with the published figure: {chance} within chance, "
         f"{agree - chance} within {TOLERANCE:g} points"
     )
-    if explained:
-        numbers = sorted({row["explained_by"] for row in rows} - {None})
-        text += f"; {explained} differ and are explained by errata ({', '.join(map(str, numbers))})"
+    if errata:
+        numbers = ", ".join(map(str, sorted(set(errata))))
+        text += f"; {len(errata)} differ and are explained by errata ({numbers})"
     if unexplained:
         text += f"; {unexplained} differ without an explanation"
     text += f". {results.runs} runs, seed {results.seed}."
@@ -153,7 +148,6 @@ def as_html(results: Results, *, command: str, filters: bool) -> str:
         sections["filters"] = "Figures 3 and 4: filters and points"
     if results.rows:
         sections["errata"] = "Errors in the paper"
-    agree, explained, unexplained = _count_verdicts(results.rows)
     return render_page(
         "reproduction.html.j2",
         title="The paper, reproduced",
@@ -161,12 +155,6 @@ def as_html(results: Results, *, command: str, filters: bool) -> str:
         sections={**sections, "repeat": "How to reproduce"},
         results=results,
         summary=summary(results),
-        cards=[
-            (agree, "rows agree with the published accuracy"),
-            (explained, "rows differ, explained by an erratum"),
-            (unexplained, "rows differ without an explanation"),
-            (results.runs, "runs for every row"),
-        ],
         how=HOW,
         tables=shown,
         header=HEADER,

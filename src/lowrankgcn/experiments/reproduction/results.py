@@ -54,11 +54,7 @@ class Results:
     @property
     def errata(self) -> list[dict[str, Any]]:
         """Number, title and text of all errata, and what the runs show about them."""
-        return [
-            {"number": erratum["number"], "title": erratum["title"], "text": erratum["text"]}
-            | {"shown": self.shown.get(name, [])}
-            for name, erratum in ERRATA.items()
-        ]
+        return [erratum | {"shown": self.shown.get(name, [])} for name, erratum in ERRATA.items()]
 
 
 def reproduce(

@@ -39,11 +39,12 @@ from lowrankgcn.spectral.laplacian import Laplacian
 __all__ = ["ERRATA", "TOLERANCE", "check_formulas", "demonstrate", "explains", "judge"]
 
 ERRATA: dict[str, dict[str, Any]] = {
-    erratum["name"]: {"number": number} | erratum
+    erratum["name"]: {"number": number, "title": erratum["title"], "text": erratum["text"]}
     for number, erratum in enumerate(PAPER["erratum"], start=1)
 }
-"""Errata by name: number, title, text, and a template of what a run shows."""
+"""Number, title and text of the errata by name."""
 
+_SHOWN = {erratum["name"]: erratum["shown"] for erratum in PAPER["erratum"]}
 _L_GCN_20 = 91.72  # accuracy in Table 2 of the row of Figure 5 with exchanged digits
 _ROWS = 58  # in all tables of the paper: at 95 % each, three would differ by chance
 # Points. The choice of training nodes, the same for all of the paper's figures, changes an accuracy
@@ -153,7 +154,7 @@ def demonstrate(table: str, rows: Sequence[dict[str, Any]], found: Found) -> dic
         values[name] = {
             "ranges": "; ".join(PAPER["page"]["signs"].format(**row) for row in reduced)
         }
-    return {name: ERRATA[name]["shown"].format(**each) for name, each in values.items()}
+    return {name: _SHOWN[name].format(**each) for name, each in values.items()}
 
 
 def check_formulas() -> dict[str, str]:
@@ -175,4 +176,4 @@ def check_formulas() -> dict[str, str]:
     L, K = laplacian.to_dense(), kernel(laplacian, Polynomial((2.0, -1.0))).to_dense()
     plus, minus = (float(abs(K - (2 * np.eye(3) + sign * -1 * L)).max()) for sign in (1, -1))
     values = {"zeros": zeros, "plus": plus, "minus": minus}
-    return {name: ERRATA[name]["shown"].format(**values) for name in ("components", "formula")}
+    return {name: _SHOWN[name].format(**values) for name in ("components", "formula")}
