@@ -282,7 +282,7 @@ def test_code_type_grows_with_the_hyperedges() -> None:
         assert (codes[:, 0] == np.arange(n_values)).all()
 
 
-def test_numpy_texts_that_arrow_cannot_read() -> None:
+def test_unusual_numpy_texts() -> None:
     """Missing texts and halves of surrogate pairs."""
     missing = np.array([["a"], [np.nan], ["b"]], np.dtypes.StringDType(na_object=np.nan))
     encoder, codes = TableEncoder.fit_transform(missing)

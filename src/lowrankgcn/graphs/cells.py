@@ -2,7 +2,7 @@
 
 :func:`column_kind` is the one place that decides whether a column holds numbers, dates or
 categories. :func:`read_cells` converts a pandas series or NumPy array accordingly; the rows become
-plain numbers, and Python objects appear once per distinct value:
+plain numbers, and the values are Python objects, once per distinct value:
 
 >>> import pandas as pd
 >>> read_cells(pd.Series(["b", None, "a", "b"]), "letter")
@@ -192,13 +192,10 @@ def read_cells(column: Any, name: object) -> Categories | Numbers:
         If the column holds complex or infinite numbers, or objects that cannot be hashed.
     """
     if isinstance(column, np.ndarray):
-        if column.dtype.kind in "UST":
-            try:
-                return _dictionary(column)
-            except (UnicodeDecodeError, pa.ArrowNotImplementedError):  # surrogates; StringDType
-                column = pd.Series(column.astype(object), dtype=object)
-        else:
-            column = pd.Series(np.ascontiguousarray(column), copy=False)
+        texts = column.dtype.kind in "UST"
+        column = np.ascontiguousarray(column.astype(object) if texts else column)
+        # pandas would convert objects to strings, which cannot hold halves of surrogate pairs.
+        column = pd.Series(column, dtype=object if column.dtype == object else None, copy=False)
     dtype = column.dtype
     if isinstance(dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
@@ -268,14 +265,6 @@ def _infer(column: Any) -> Any:
     except (OverflowError, TypeError, ValueError):
         pass  # integers of hundreds of digits, mixed time zones: kept as objects
     return column
-
-
-def _dictionary(column: NDArray[Any]) -> Categories:
-    """Encode a NumPy array of texts without creating a Python object per row."""
-    encoded = pa.array(column).dictionary_encode()
-    values = [_plain(value) for value in encoded.dictionary.to_pylist()]
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return _merge(codes.astype(np.intp, copy=False), values, ordered=False)
 
 
 def _plain(value: Any) -> Value:

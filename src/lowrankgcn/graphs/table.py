@@ -63,8 +63,8 @@ class TableEncoder:
 
     Notes
     -----
-    Fitting costs one pass over the table and a partial sort of each binned column. No Python
-    objects are created per row.
+    Fitting costs one pass over the table and a partial sort of each binned column. Rows of data
+    frames do not become Python objects; those of NumPy arrays of texts do.
 
     Examples
     --------
