@@ -72,7 +72,7 @@ def test_bad_input_is_refused(
         (["--target", "kind", "--out", "there"], "there exists already"),
         (["--target", "kind", "--out", "new", "--validate"], "not available for folders"),
         (["--target", "kind", "--out", "-"], "name a new folder"),
-        (["--target", "kind", "--out", "source/new"], "is inside of"),
+        (["--target", "kind", "--out", "source/new"], "is inside "),
         (["--target", "kind", "--out", "none/new"], "is not a folder"),
         (["--target", "kind", "--save", "source/0.parquet"], "which is read"),
         (["--target", "kind", "--out", "new", "--save", "new"], "would overwrite --out"),

@@ -85,8 +85,7 @@ def classify(
         "random_state": seed,
     }
     if scheduler is not None and workers is not None:
-        message = "--scheduler and --workers cannot be combined"
-        raise typer.BadParameter(message, param_hint="--scheduler")
+        raise errors.option_error("--scheduler", "cannot be combined with --workers")
     if table.is_dir():
         _check_folder(table, context)
         from lowrankgcn.cli.folder import classify_folder
@@ -96,8 +95,7 @@ def classify(
         return
     for option in ("scheduler", "workers"):
         if context.params[option] is not None:
-            message = "this option is only available for folders of Parquet files"
-            raise typer.BadParameter(message, param_hint=f"--{option}")
+            raise errors.option_error(f"--{option}", "only available for folders of Parquet files")
 
     outputs = {"--out": out, "--report": report, "--save": save}
     errors.check_writable(outputs)
@@ -138,14 +136,12 @@ def classify(
 def _check_folder(folder: Path, context: typer.Context) -> None:
     for option in ("report", "validate", "categorical", "numeric", "encoding"):
         if context.params[option]:
-            message = "this option is not available for folders"
-            raise typer.BadParameter(message, param_hint=f"--{option}")
+            raise errors.option_error(f"--{option}", "not available for folders")
     if next(folder.glob("*.parquet"), None) is None:
-        message = f"{folder} is a folder without Parquet files"
-        raise typer.BadParameter(message, param_hint="TABLE")
+        raise errors.option_error("TABLE", f"{folder} is a folder without Parquet files")
     if find_spec("dask") is None or find_spec("distributed") is None:
         message = "a folder needs Dask: pip install lowrankgcn[distributed]"
-        raise typer.BadParameter(message, param_hint="TABLE")
+        raise errors.option_error("TABLE", message)
 
 
 @final

@@ -14,6 +14,11 @@ from lowrankgcn._atomic import is_stream
 from lowrankgcn.exceptions import EigensolverError, FastSumError
 
 
+def option_error(option: str | None, message: str) -> typer.BadParameter:
+    """Return an error about an option; the command prints it in one line and exits with code 2."""
+    return typer.BadParameter(message, param_hint=option)
+
+
 @contextmanager
 def exit_on_user_error(option: str | None = None) -> Iterator[None]:
     """Report invalid input, unreadable files and lack of memory in one line, with exit code 2.
@@ -26,11 +31,11 @@ def exit_on_user_error(option: str | None = None) -> Iterator[None]:
     except OSError as error:
         name = "" if error.filename is None else f"{error.filename}: "
         message = f"{name}{error.strerror or error}"
-        raise typer.BadParameter(message, param_hint=option) from None
+        raise option_error(option, message) from None
     except (ValueError, EigensolverError, FastSumError) as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
+        raise option_error(option, str(error)) from None
     except MemoryError as error:
-        raise typer.BadParameter(f"not enough memory: {error}", param_hint=option) from None
+        raise option_error(option, f"not enough memory: {error}") from None
 
 
 @contextmanager
@@ -43,7 +48,7 @@ def exit_on_write_error(path: str | os.PathLike[str], option: str = "--out") -> 
         raise typer.Exit(0) from None
     except OSError as error:
         message = f"cannot write to {os.fspath(path)}: {error.strerror or error}"
-        raise typer.BadParameter(message, param_hint=option) from None
+        raise option_error(option, message) from None
 
 
 @contextmanager
@@ -72,7 +77,7 @@ def check_writable(files: Mapping[str, Path | None]) -> None:
         if path is None or (option == "--out" and str(path) == "-"):
             continue
         if str(path) == "-":
-            raise typer.BadParameter("expected a file, got '-'", param_hint=option)
+            raise option_error(option, "expected a file, got '-'")
         folder = Path(os.path.realpath(path)).parent
         with exit_on_write_error(path, option):
             if path.is_dir():
@@ -108,15 +113,14 @@ def check_distinct(
             continue
         place = os.path.realpath(path)
         if place in taken:
-            message = f"{path} would overwrite {taken[place]}"
-            raise typer.BadParameter(message, param_hint=option)
+            raise option_error(option, f"{path} would overwrite {taken[place]}")
         taken[place] = option
 
 
 def prepare_folder(folder: Path, *, inside: str = "") -> None:
     """Make an output folder and, if named, a folder inside it; check that both are writable."""
     if folder.exists() and not folder.is_dir():
-        raise typer.BadParameter(f"{folder} is a file, not a folder", param_hint="--out")
+        raise option_error("--out", f"{folder} is a file, not a folder")
     with exit_on_write_error(folder):
         (folder / inside).mkdir(parents=True, exist_ok=True)
         for one in (folder, folder / inside):
@@ -133,7 +137,5 @@ def collect_warnings() -> Iterator[list[str]]:
         try:
             yield texts
         finally:
-            for warning in caught:
-                text = " ".join(str(warning.message).split())
-                if issubclass(warning.category, UserWarning) and text not in texts:
-                    texts.append(text)
+            found = [one for one in caught if issubclass(one.category, UserWarning)]
+            texts += dict.fromkeys(" ".join(str(one.message).split()) for one in found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Console
 
 from lowrankgcn._format import plural
@@ -52,7 +51,7 @@ def explain(
         rows = len(file.frame)
         if max(row) > rows:
             message = f"{file.name} has {plural(rows, 'row')}, there is no row {max(row)}"
-            raise typer.BadParameter(message, param_hint="--row")
+            raise errors.option_error("--row", message)
         with errors.exit_on_user_error(), errors.prefix_errors(file.name):
             chosen = file.frame.iloc[[number - 1 for number in row]]
             features = columns.features(chosen, decimal=file.decimal)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
@@ -56,8 +55,7 @@ def classify_folder(
         classifier = GCNClassifier(**settings)
         with progress("fitting", shown=shown), errors.exit_on_user_error():
             with errors.collect_warnings() as warned:
-                meta = (target, object)
-                labels = frame[target].map_partitions(_read_labels, integers, meta=meta)
+                labels = frame[target].map_partitions(_read_labels, integers, meta=(target, object))
                 classifier.fit(features, labels)
         output.print_warnings(warned, shown=shown)
         watch.seconds |= classifier.timings_
@@ -95,7 +93,7 @@ def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
     if out is None:
         message = "" if save is not None else "name a new folder for the rows"
     elif source.resolve() in out.resolve().parents:
-        message = f"{out} is inside of {source}"
+        message = f"{out} is inside {source}"
     elif not out.resolve().parent.is_dir():
         message = f"{out.resolve().parent} is not a folder"
     elif out == Path("-"):
@@ -103,7 +101,7 @@ def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
     elif out.exists():
         message = f"{out} exists already; name a new folder"
     if message:
-        raise typer.BadParameter(message, param_hint="--out")
+        raise errors.option_error("--out", message)
 
 
 @contextmanager
@@ -128,7 +126,7 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         except (OSError, TimeoutError, ValueError) as error:
             message = f"no connection to Dask: {' '.join(str(error).split())}"
             option = "--workers" if scheduler is None else "--scheduler"
-            raise typer.BadParameter(message, param_hint=option) from None
+            raise errors.option_error(option, message) from None
         yield
 
 

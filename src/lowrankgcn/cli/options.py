@@ -76,8 +76,7 @@ Graph = Annotated[
     GraphName, _model("--graph", "NAME", "Graph of the rows: gaussian, hypergraph, knn or auto.")
 ]
 Architecture = Annotated[
-    ArchitectureName,
-    _model("--architecture", "NAME", "Network to train: full, low-rank, reduced or auto."),
+    ArchitectureName, _model("--architecture", "NAME", "Network: full, low-rank, reduced or auto.")
 ]
 FilterName = Annotated[
     str,

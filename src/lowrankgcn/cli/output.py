@@ -47,6 +47,11 @@ def print_warnings(texts: Sequence[str], *, shown: bool) -> None:
         typer.echo(f"warning: {text}", err=True)
 
 
+def share_text(share: float | None) -> str:
+    """Format a share as a percentage, None as a dash."""
+    return "–" if share is None else percent(share)
+
+
 def text_table(
     header: Sequence[str],
     rows: Iterable[Sequence[str | Text]],
@@ -121,8 +126,7 @@ class RunSummary:
         header = ["class", "given", "predicted", "mean probability"]
         rows = []
         for name, counts in self.predictions.counts().items():
-            mean = counts["mean_probability"]
-            share = "–" if mean is None else percent(mean)
+            share = share_text(counts["mean_probability"])
             rows.append([name, str(counts["given"]), str(counts["predicted"]), share])
         if self.predictions.n_missing:
             rows.append(["none", "–", str(self.predictions.n_missing), "–"])

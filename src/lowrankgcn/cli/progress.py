@@ -23,19 +23,15 @@ from lowrankgcn._progress import listening
 __all__ = ["Stopwatch", "bar", "progress"]
 
 _TEXT = TextColumn("{task.description}", markup=False)
-_WINDOW = 600.0  # seconds; steps of different length alternate, so average over many of them
+_SPAN = 600.0  # seconds; steps of different length alternate, so average over many of them
 
 
 def _bars(*columns: Any, shown: bool) -> Progress:
     """Return a progress display on standard error, silent unless that is a terminal."""
     console = Console(stderr=True)
-    console.quiet = not (shown and console.is_terminal)
+    console.quiet = quiet = not (shown and console.is_terminal)
     return Progress(
-        *columns,
-        console=console,
-        transient=True,
-        speed_estimate_period=_WINDOW,
-        disable=console.quiet,
+        *columns, console=console, transient=True, speed_estimate_period=_SPAN, disable=quiet
     )
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from lowrankgcn._format import percent, plural
+from lowrankgcn._format import plural
 from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.app import app
 from lowrankgcn.cli.predictions import Predictions
@@ -59,8 +58,8 @@ def suggest(
         )
     free = len(data.labels) - data.n_labelled
     if free < count:
-        message = f"{data.table.name} has {plural(free, 'row')} without a label"
-        raise typer.BadParameter(f"{message}, fewer than {count}", param_hint="-k")
+        message = f"{data.table.name} has {plural(free, 'row')} without a label, fewer than {count}"
+        raise errors.option_error("-k", message)
     with progress("fitting", shown=shown), errors.exit_on_user_error():
         with errors.collect_warnings() as warned:
             rows, predictions = _suggest(data, count, seed)
@@ -81,7 +80,7 @@ def suggest(
         output.print_json(document, err=to_stdout)
         return
     console = Console(highlight=False, quiet=quiet, stderr=to_stdout)
-    _show(console, data, suggested, with_predictions=predictions is not None)
+    _show(console, data, suggested, predictions is not None)
     if out is not None and not to_stdout:
         output.print_line(console, f"written to {out}")
 
@@ -122,32 +121,24 @@ def _suggestion(data: LabelledTable, row: int, predictions: Predictions | None) 
 
 
 def _show(
-    console: Console,
-    data: LabelledTable,
-    suggested: list[dict[str, Any]],
-    *,
-    with_predictions: bool,
+    console: Console, data: LabelledTable, suggested: list[dict[str, Any]], predicted: bool
 ) -> None:
     labels = "no labels yet"
     if data.n_labelled:
         classes = plural(data.n_classes, "class", "classes")
         labels = f"{plural(data.n_labelled, 'label')} of {classes}"
-    for text in (
-        f"{data.table.name}: {plural(len(data.labels), 'row')}, {labels}",
-        *data.ignored_notes(),
-    ):
+    name, n_rows = data.table.name, plural(len(data.labels), "row")
+    for text in (f"{name}: {n_rows}, {labels}", *data.ignored_notes()):
         output.print_line(console, text)
     names = list(data.columns.used)[:_SHOWN]
-    header = [
-        "row",
-        *([f"{data.columns.target}?", "probability"] if with_predictions else []),
-        *names,
+    header = ["row", f"{data.columns.target}?", "probability", *names]
+    rows = [
+        [str(one["row"]), one["prediction"] or "–", output.share_text(one["probability"])]
+        + [one["values"][name] or "" for name in names]
+        for one in suggested
     ]
-    rows = []
-    for one in suggested:
-        probability = one["probability"]
-        guess = [one["prediction"] or "–", "–" if probability is None else percent(probability)]
-        cells = [one["values"][name] or "" for name in names]
-        rows.append([str(one["row"]), *(guess if with_predictions else []), *cells])
-    numeric = (0, 2) if with_predictions else (0,)
+    if not predicted:
+        for row in (header, *rows):
+            del row[1:3]
+    numeric = (0, 2) if predicted else (0,)
     console.print(output.text_table(header, rows, numeric, pad_edge=False))

@@ -237,12 +237,9 @@ def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def versions() -> tuple[str, ...]:
     """Return the versions of Python and of the packages that affect results."""
+    first = (f"lowrankgcn {lowrankgcn.__version__}", f"Python {platform.python_version()}")
     packages = ("numpy", "scipy", "torch", "finufft", "matplotlib")
-    return (
-        f"lowrankgcn {lowrankgcn.__version__}",
-        f"Python {platform.python_version()}",
-        *(f"{name} {version(name)}" for name in packages),
-    )
+    return (*first, *(f"{name} {version(name)}" for name in packages))
 
 
 def _all_columns(frame: pd.DataFrame | None) -> Columns:
