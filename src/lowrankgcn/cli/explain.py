@@ -73,12 +73,10 @@ def explain(
 
 
 def _document(one: ExplainedRow, top: int) -> dict[str, Any]:
-    document = asdict(one)
-    parts = document["contributions"]
+    parts = [asdict(part) for part in one.contributions]
     for part in parts:
         part["name"] = int(part["name"]) + 1 if part["kind"] == "row" else part["name"]
-    document["row"] += 1
-    document["prediction"] = document.pop("predicted")
-    document["contributions"] = list(parts[:top])
-    document["others"] = sum(part["amount"] for part in parts[top:])
-    return document
+    document = {"row": one.row + 1, "prediction": one.predicted}
+    document |= {name: value for name, value in asdict(one).items() if name != "predicted"}
+    others = sum(part["amount"] for part in parts[top:])
+    return document | {"row": one.row + 1, "contributions": parts[:top], "others": others}
