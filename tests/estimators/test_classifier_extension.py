@@ -1,4 +1,4 @@
-"""Predictions for rows that were there at fitting: those made at fitting, for tables exactly."""
+"""Predictions for fitted rows equal those made at fitting, for tables exactly."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ def test_divided_difference() -> None:
 def test_rows_of_unknown_values_are_uniform_with_a_warning() -> None:
     classifier = lg.GCNClassifier(random_state=0, max_iter=20, n_restarts=1)
     classifier.fit(CARS.data, labels())
-    strange = CARS.data.head(2).copy()
-    strange[:] = "never seen"
+    unknown = CARS.data.head(2).copy()
+    unknown[:] = "never seen"
     with pytest.warns(lg.UnlabelledComponentWarning, match="2 of 2 rows"):
-        shares = classifier.predict_proba(strange)
+        shares = classifier.predict_proba(unknown)
     assert_array_equal(shares, np.full((2, 4), 0.25))
 
 
 @pytest.mark.parametrize("graph", ["knn", "gaussian"])
 def test_fitted_points_with_eigenvalues_near_one(graph: str) -> None:
-    """A hundred points have 30 eigenvalues up to 1.02, where u(x) is known from no neighbour."""
+    """A hundred points have 30 eigenvalues up to 1.02; near one the extension is damped."""
     iris = load_iris()
     rows = np.flatnonzero(np.arange(150) % 50 < 33)
     classifier = lg.GCNClassifier(graph=graph, rank=30, random_state=0, n_restarts=1)

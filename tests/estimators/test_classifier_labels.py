@@ -1,4 +1,4 @@
-"""How labels are written: what marks an unlabelled row, and which classes come out."""
+"""Accepted formats of labels, marks of unlabelled rows, and the resulting classes."""
 
 from __future__ import annotations
 

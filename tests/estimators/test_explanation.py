@@ -1,4 +1,4 @@
-"""Explanations: what they mean, how they print, and what is kept for them."""
+"""Explanations: meaning, printed form and saved data."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ def test_numbers_show_the_cell_and_its_bin() -> None:
 
 def test_rows_without_affinity_have_no_contributions(cars: Any) -> None:
     classifier, rows = cars
-    strange = rows.iloc[[0]].astype(object)
-    strange.iloc[0] = "?"
-    explanation = classifier.explain(strange)
+    unknown = rows.iloc[[0]].astype(object)
+    unknown.iloc[0] = "?"
+    explanation = classifier.explain(unknown)
     assert not explanation[0].placed and explanation[0].contributions == ()
     assert explanation[0].probability == 0.25
     assert str(explanation) == (

@@ -1,4 +1,4 @@
-"""Features by rows and products: the same as the stored matrix, and the same networks from them."""
+"""Features given by rows and products equal a stored matrix and train the same networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that come with their weights or incidences, and graphs in place of rows."""
+"""Rows given by weights or incidences, and graphs in place of rows."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_row_without_weights_is_uniform_with_a_warning() -> None:
     ids=str,
 )
 def test_incidence_rows(options: dict[str, Any]) -> None:
-    """Joined through the same hyperedges, a copy of a row is that row."""
+    """A copy of a row has the same hyperedges and the same prediction."""
     incidence = lg.Hypergraph.from_table(CARS.data).incidence.to_sparse()
     labels = ten_labels_per_class(CARS.target.to_numpy(), 0)
     given = {"random_state": 0, "max_iter": 30, "n_restarts": 1, "dtype": "float64"} | options

@@ -1,8 +1,8 @@
 """Accuracies of the paper, in its settings: means over 100 restarts, labelled rows not counted.
 
-Points, tables and training nodes are the paper's own. An accuracy is that of each restart by itself
-and not that of their ensemble. The classes of the cars are their buying prices, which is what the
-published labels are.
+Points, tables and training nodes are those of the paper. The mean is over the accuracies of single
+restarts, not of their ensemble. The classes of the cars are their buying prices, as in the
+published labels.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MUSHROOM_TRAINING = """
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """One line of the paper's tables: the network, its input, and what the estimator is told."""
+    """One line of the paper's tables: the network, its input, and the estimator's arguments."""
 
     kernel: lg.Kernel
     network: lg.nn.Network

@@ -1,4 +1,4 @@
-"""Which rows to label next: against a naive rule, its properties, and what labels gain by it."""
+"""Suggested rows: comparison with a naive rule, properties, and gain in accuracy."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def naive(
     chosen: list[int] = []
     for _ in range(k):
         S = covariance([*labelled, *chosen]) if labelled or chosen else K
-        told = (weights[:, None] * S**2).sum(axis=0) / (rule._NOISE + np.diag(S))
-        scores = {i: weights[i] * told[i] for i in candidates if i not in chosen}
+        reduction = (weights[:, None] * S**2).sum(axis=0) / (rule._NOISE + np.diag(S))
+        scores = {i: weights[i] * reduction[i] for i in candidates if i not in chosen}
         chosen.append(max(scores, key=lambda i: (scores[i], -i)))
     return chosen
 
@@ -51,7 +51,7 @@ def test_greedy_rows_are_those_of_the_naive_rule(seed: int, n: int, rank: int, k
     labelled = generator.permutation(n)[:known].tolist()
     candidates = [i for i in range(n) if i not in labelled]
     found = greedy_rows(Phi, uncertain, labelled, candidates, 3)
-    # Rows that tell the same up to rounding may come in any order: their scores are compared.
+    # Rows of equal score up to rounding may come in any order: their scores are compared.
     assert found.tolist() == naive(Phi, uncertain, labelled, candidates, 3)
 
 
@@ -197,7 +197,7 @@ def test_first_rows_with_labels_of_one_class() -> None:
 
 
 def test_suggestions_find_unknown_classes() -> None:
-    """A classifier that knows two orbs of five is sure of them; the others are far from labels."""
+    """With labels of two orbs of five, predictions are confident but far from labels elsewhere."""
     spiral = lg.datasets.load_spiral(100, random_state=0)
     seen = []
     for seed in range(6):
@@ -228,11 +228,11 @@ def test_twenty_suggested_digits_beat_forty_random_ones() -> None:
         apart = generator.random(len(data.target)) < 0.5
         pool = generator.permutation(np.flatnonzero(~apart))
         start = np.array([pool[data.target[pool] == digit][0] for digit in range(10)])
-        asked = np.r_[start, fit(start).suggest(10, among=~apart)]
+        suggested = np.r_[start, fit(start).suggest(10, among=~apart)]
         rest = pool[~np.isin(pool, start)]
         right = [
             (fit(labelled).transduction_[apart] == data.target[apart]).mean()
-            for labelled in (asked, np.r_[start, rest[:30]])
+            for labelled in (suggested, np.r_[start, rest[:30]])
         ]
         gains.append(right[0] - right[1])
     assert np.mean(gains) > 0
