@@ -31,7 +31,7 @@ Forward = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def timed(run: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    """Seconds and losses of a run."""
+    """Return the seconds and losses of a run."""
     start = time.perf_counter()
     losses = run()
     return time.perf_counter() - start, losses

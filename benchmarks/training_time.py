@@ -161,7 +161,7 @@ class Mushrooms:
         return speedup(lambda: self.train(self.low_rank), peer, 200)
 
     def track_reduced_speedup(self) -> float:
-        """Target 40."""
+        """Target 25."""
         return self.reduced_speedup()[0]
 
     def reduced_speedup(self) -> tuple[float, float, float]:

@@ -12,8 +12,17 @@ import scipy.optimize
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
+from lowrankgcn._progress import listening
 from lowrankgcn.nn import GCN, ReducedOrderGCN
-from lowrankgcn.training import LBFGS, Adam, GradientDescent, TrainingRecord, train
+from lowrankgcn.training import (
+    LBFGS,
+    Adam,
+    GradientDescent,
+    TensorFeatures,
+    TrainingRecord,
+    features,
+    train,
+)
 from tests.problems import calm_blas  # noqa: F401
 from tests.training_problems import by_autograd, difference, loss, low_rank_network, table
 
@@ -243,6 +252,26 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     run(low_rank_network())
     assert capsys.readouterr().out == ""
     assert "training" in shown
+    steps: list[tuple[str, int, int]] = []
+    with listening(lambda *step: steps.append(step)):
+        run(low_rank_network(), n_restarts=2)
+    assert steps[-1] == ("training", 60, 60)
+
+
+def test_stored_features_in_another_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(features, "CHUNK_ROWS", 7)
+    stored = TensorFeatures(torch.as_tensor(X))
+    U, W = torch.eye(40)[:, :3], torch.eye(5)[:, :2]
+    assert_array_equal(stored.inner(U), X[:3])
+    assert stored.inner(U).dtype == torch.float64 and stored.times(W).dtype == torch.float32
+    assert_array_equal(stored.times(W), X[:, :2])
+    assert_array_equal(stored.part(3, 5).dense(), X[3:5])
+    assert_allclose(stored.square_sum(), (X**2).sum())
+    network = low_rank_network()
+    assert_allclose(
+        train(network, stored, INDEX, TARGETS, max_iter=5).loss_curve,
+        train(network, X, INDEX, TARGETS, max_iter=5).loss_curve,
+    )
 
 
 def test_tensors_and_arrays_are_the_same_input() -> None:
@@ -272,6 +301,7 @@ MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("X: expected finite", {"X": torch.full((40, 5), torch.inf)}),
     ("X: expected a dense tensor of shape", {"X": X[:, :4]}),
     ("X: expected a real numeric array", {"X": np.zeros(40)}),
+    ("X: expected shape", {"X": TensorFeatures(torch.as_tensor(X[:, :4]))}),
     ("index: expected at least one", {"index": [], "targets": []}),
     ("index: expected indices in", {"index": [40] * 6}),
     ("index: expected a mask", {"index": np.ones(6, bool)}),

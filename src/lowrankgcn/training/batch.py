@@ -20,7 +20,8 @@ from lowrankgcn.training.problem import Coordinates, TrainingProblem
 
 __all__ = ["Settings", "train_batch"]
 
-# Iterations whose losses are computed at once without early stopping.
+# Iterations whose losses are computed at once without early stopping: per iteration this takes a
+# microsecond, one by one half the time of a small network.
 _BLOCK = 100
 
 

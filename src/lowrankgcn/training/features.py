@@ -22,9 +22,10 @@ from torch import Tensor
 from lowrankgcn._parallel import chunks
 from lowrankgcn.training.nodes import Nodes
 
-__all__ = ["Features", "TensorFeatures"]
+__all__ = ["CHUNK_ROWS", "Features", "TensorFeatures"]
 
-_ROWS = 65536
+#: Rows converted to another data type at a time: a few megabytes for a hundred columns.
+CHUNK_ROWS = 4096
 
 
 class Features(ABC):
@@ -118,14 +119,14 @@ class TensorFeatures(Features):
         if U.dtype == self.tensor.dtype:
             return U.T @ self.tensor
         total = self.tensor.new_zeros(U.shape[1], self.tensor.shape[1], dtype=torch.float64)
-        for start, stop in chunks(len(U), _ROWS):
+        for start, stop in chunks(len(U), CHUNK_ROWS):
             total.addmm_(U[start:stop].double().T, self.tensor[start:stop].double())
         return total
 
     def times(self, weight: Tensor) -> Tensor:
         """Compute X W, shape (n, k), for W of shape (N₀, k), in the dtype of W."""
         product = weight.new_empty(len(self.tensor), weight.shape[1])
-        for start, stop in chunks(len(product), _ROWS):
+        for start, stop in chunks(len(product), CHUNK_ROWS):
             product[start:stop] = self.tensor[start:stop].to(weight) @ weight
         return product
 

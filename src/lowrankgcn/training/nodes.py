@@ -37,10 +37,10 @@ __all__ = ["Nodes", "SpectralLayer", "StoredNodes"]
 
 FloatArray = NDArray[np.float64]
 
-# Bytes of activations at a time; larger than the small caches, for longer products.
+# Bytes of activations at a time, which fit the cache, but at least some rows for long products.
 _CHUNK_BYTES = 2**20
 _SMALLEST_CHUNK = 256
-# Rows per part, which one thread sums.
+# Rows summed by one thread at a time: enough work to outweigh starting it.
 _PART = 2**16
 
 

