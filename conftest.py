@@ -1,4 +1,4 @@
-"""What pytest may look at: the package for Dask collections only where Dask is installed."""
+"""Collect the package for Dask collections only if Dask is installed."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""The figures for a billion rows follow from the measurements that are kept."""
+"""The extrapolation to a billion rows agrees with the stored measurements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEASURED = ROOT / "benchmarks" / "scale_passes.json"
 
 
 @pytest.mark.skipif(not MEASURED.is_file(), reason="benchmarks are not part of the package")
-def test_the_page_has_what_the_script_computes() -> None:
+def test_the_page_shows_the_output_of_the_script() -> None:
     from benchmarks.billion import markdown, steps
 
     measured = json.loads(MEASURED.read_text())

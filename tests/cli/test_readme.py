@@ -14,7 +14,7 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def steps() -> list[tuple[str, list[str]]]:
-    """The commands of the first console block, each with the lines below it."""
+    """Return the commands of the first console block, each with its output lines."""
     (block, *_) = re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL)
     found = []
     for text in ("\n" + block).split("\n$ ")[1:]:
@@ -27,7 +27,7 @@ def steps() -> list[tuple[str, list[str]]]:
 
 
 def without_numbers(lines: list[str]) -> list[str]:
-    """Lines with # for numbers, which depend on the machine in their last digits."""
+    """Replace numbers, whose last digits depend on the machine, by #."""
     spaced = [re.sub(r"[\d.]+", "#", line) for line in lines if line]
     return [re.sub(r"# m?s", "# s", re.sub(r"[ ─]+", " ", line)) for line in spaced]
 
@@ -46,7 +46,7 @@ def test_console(
     captured = capsys.readouterr()
     assert captured.err == ""
     ours, theirs = without_numbers(captured.out.splitlines()), without_numbers(printed)
-    # Which network has the largest share is the machine's rounding too.
+    # The order of the networks also depends on the rounding of the machine.
     names = [sorted(re.findall(r"[A-Za-z-]+", line)) for line in ours]
     assert names == [sorted(re.findall(r"[A-Za-z-]+", line)) for line in theirs]
     assert len(ours) == len(theirs)

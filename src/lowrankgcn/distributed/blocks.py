@@ -38,7 +38,7 @@ __all__ = ["Blocks", "KeptBlocks", "compute", "is_collection", "joined_rows", "r
 
 Result = TypeVar("Result")
 
-_FAN_IN = 8
+_FAN_IN = 8  # results that one task joins
 _JOINED_BY_CLIENT = 64  # results that the client joins itself; tasks join larger numbers
 # Exceptions of dask.distributed, by name because it may not be imported.
 _LOST = ("CommClosedError", "FutureCancelledError", "FuturesCancelledError", "CancelledError")

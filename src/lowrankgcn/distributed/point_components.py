@@ -31,7 +31,7 @@ from lowrankgcn.operators.gaussian import EDGE_RADIUS
 
 __all__ = ["Components", "find_components"]
 
-_MOST_CUBES = 2**13
+_MOST_CUBES = 2**13  # pairs of cubes are compared in the calling process
 _MOST_POINTS = 2**20  # points that are compared one by one
 _MOST_COMPONENTS = 1000  # components of more than one point
 _ROUNDING = 1e-9  # rounding errors of distances, in bandwidths

@@ -57,9 +57,9 @@ from lowrankgcn.operators.gaussian import extrapolate
 __all__ = ["PointSpectrum", "solve"]
 
 _WRONG = 0.05  # error above which the eigenpairs are rejected
-_ROUNDS = 3
+_ROUNDS = 3  # each with sums ten times as accurate
 _NODES = (2, 4, 7)  # numbers of κ, tried in turn until residuals are below the tolerance
-_LARGEST_KAPPA = 1000.0
+_LARGEST_KAPPA = 1000.0  # κ of the eigenvalue 0.999; larger eigenvalues share it
 _MOST_MODES = 2**17  # the calling process computes eigenvectors of this length
 
 

@@ -27,8 +27,8 @@ __all__ = ["KeyKind", "Search", "numbers_from_keys", "ordered_keys"]
 
 KeyKind = Literal["f", "i", "u"]
 
-_PARTS = 4096
-_SIGN = np.uint64(1 << 63)
+_PARTS = 4096  # a search in 64-bit keys takes at most six passes
+_SIGN = np.uint64(1 << 63)  # sign bit
 
 
 def ordered_keys(numbers: NDArray[Any], kind: KeyKind) -> NDArray[np.uint64]:
