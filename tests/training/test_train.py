@@ -78,7 +78,7 @@ def test_restarts_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = run(network, n_restarts=5)
     assert_allclose(whole.loss_curve, parts.loss_curve, rtol=1e-10)
     monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", "1")
-    assert_array_equal(run(network, n_restarts=5).loss_curve, parts.loss_curve)
+    assert_allclose(run(network, n_restarts=5).loss_curve, parts.loss_curve, rtol=1e-12)
 
 
 def test_network_is_left_as_it_was() -> None:
