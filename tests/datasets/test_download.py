@@ -84,6 +84,8 @@ class Handler(BaseHTTPRequestHandler):
     def moved(self) -> None:
         self.send_response(301)
         self.send_header("Location", "/good")
+        # Without this header the client may reuse the connection while the server closes it.
+        self.send_header("Connection", "close")
         self.send_header("Content-Length", "0")
         self.end_headers()
 

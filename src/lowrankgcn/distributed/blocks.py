@@ -41,7 +41,13 @@ Result = TypeVar("Result")
 _FAN_IN = 8  # results that one task joins
 _JOINED_BY_CLIENT = 64  # results that the client joins itself; tasks join larger numbers
 # Exceptions of dask.distributed, by name because it may not be imported.
-_LOST = ("CommClosedError", "FutureCancelledError", "FuturesCancelledError", "CancelledError")
+_LOST = (
+    "CancelledError",
+    "ClosedClientError",
+    "CommClosedError",
+    "FutureCancelledError",
+    "FuturesCancelledError",
+)
 _KILLED = "KilledWorker"  # several workers died while running the same task
 
 
