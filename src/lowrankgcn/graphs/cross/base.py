@@ -58,6 +58,7 @@ class CrossAffinity(ABC):
     def n_columns(self) -> int:
         """Number m of columns of C: hyperedges, landmarks, modes or nodes."""
 
+    @abstractmethod
     def rows(self, X: Any) -> FloatArray | sp.csr_array:
         """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node.
 
@@ -70,12 +71,7 @@ class CrossAffinity(ABC):
         -------
         ndarray or csr_array, shape (q, m)
             Dense for Gaussian graphs, otherwise sparse.
-
-        Notes
-        -----
-        The rows of Gaussian graphs are products with the identity matrix. Prefer :meth:`product`.
         """
-        return self._product(X, np.eye(self.n_columns))
 
     @abstractmethod
     def _product(self, X: Any, Q: FloatArray) -> FloatArray:
