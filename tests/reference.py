@@ -1,12 +1,12 @@
 """The oracle: the paper of Alfke and Stoll (2019) on low-rank GCNs, written out densely.
 
 Every function is a naive transcription of one formula, named by its section, with n×n arrays and
-Python loops where a loop is what the formula says. Nothing of the package is imported, and nothing
+Python loops where a loop is the formula. Nothing of the package is imported, and nothing
 is clever: agreement with this file is what "correct" means in the tests.
 
 Two corrections of the paper are built in. Zero is an eigenvalue once per connected component, not
 once (a node without neighbours is a component), and a node without neighbours has a zero row and
-column in the Laplacian, as the first form of the definition says, whatever its loop weight is.
+column in the Laplacian, as in the first form of the definition, for any loop weight.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def components(adjacency: ArrayLike) -> NDArray[np.intp]:
 
 
 def smoother_diagonal(smoother: object, own_loops: ArrayLike) -> Array:
-    """Give the diagonal of S for every way to ask for a smoother (A2.3, A3.3)."""
+    """Give the diagonal of S for every kind of smoother (A2.3, A3.3)."""
     own = np.asarray(own_loops, dtype=np.float64)
     if smoother is None or (isinstance(smoother, str) and smoother == "hypergraph"):
         return own.copy()

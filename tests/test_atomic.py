@@ -26,7 +26,7 @@ def test_replaces_with_the_usual_permissions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_leaves_the_old_file_whole(
+def test_an_error_keeps_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
 ) -> None:
     path = tmp_path / "report.html"
@@ -49,13 +49,13 @@ def test_a_block_that_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_new_folder_is_complete_or_absent(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "parts") as beside:
-        (beside / "first").write_text("one")
+    with new_folder(tmp_path / "parts") as temporary:
+        (temporary / "first").write_text("one")
     assert (tmp_path / "parts" / "first").read_text() == "one"
     with pytest.raises(FileExistsError), new_folder(tmp_path / "parts"):
         pass
-    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "others") as beside:
-        (beside / "first").write_text("one")
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "others") as temporary:
+        (temporary / "first").write_text("one")
         raise KeyboardInterrupt
     assert [path.name for path in tmp_path.iterdir()] == ["parts"]
 

@@ -144,7 +144,7 @@ def test_damaged_values_are_refused() -> None:
             decode(parts, changed, Everything)
 
 
-def test_one_name_is_one_class() -> None:
+def test_two_classes_of_one_name_are_refused() -> None:
     other = type("Heat", (), {})
     with pytest.raises(TypeError, match="two classes named Heat"):
         saved(other)

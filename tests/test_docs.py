@@ -56,7 +56,7 @@ def test_files_named_on_a_page_exist(page: str) -> None:
 
 
 @pytest.mark.skipif(not REFERENCE.is_file(), reason="the documentation is not part of the package")
-def test_bars_are_not_substitutions() -> None:
+def test_docstrings_have_no_substitutions() -> None:
     """Outside formulas and code, reStructuredText reads |E| as a substitution."""
     pytest.importorskip("dask", reason="Dask is not installed")
     documented = documented_objects()

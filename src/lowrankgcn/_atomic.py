@@ -3,8 +3,8 @@
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     path = Path(folder) / "note.txt"
-...     with replacing(path) as beside:
-...         _ = beside.write_text("all of it")
+...     with replacing(path) as temporary:
+...         _ = temporary.write_text("all of it")
 ...     path.read_text()
 'all of it'
 """
@@ -39,24 +39,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise IsADirectoryError(f"{path} is a folder")
     if is_stream(path):
         with tempfile.TemporaryDirectory() as folder:
-            beside = Path(folder) / "file"
-            yield beside
-            with open(beside, "rb") as source, open(path, "wb") as stream:
+            temporary = Path(folder) / "file"
+            yield temporary
+            with open(temporary, "rb") as source, open(path, "wb") as stream:
                 shutil.copyfileobj(source, stream)
         return
     # A rename is atomic only within one file system, hence the same folder. Unlike tempfile's 0600
     # the file gets the usual permissions.
-    beside = _beside(target)
+    temporary = _temporary_path(target)
     try:
-        yield beside
-        with open(beside, "rb+") as file:
+        yield temporary
+        with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         if target.exists():
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise
 
 
@@ -65,15 +65,15 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
     return os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
 
 
-def _beside(target: Path) -> Path:
+def _temporary_path(target: Path) -> Path:
     # Names have at most 255 bytes, and a character up to four.
     return target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}")
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write `data` to a file atomically."""
-    with replacing(path) as beside:
-        beside.write_bytes(data)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
@@ -81,8 +81,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
     Undecodable bytes, such as those of a file name, are escaped.
     """
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
 @contextmanager
@@ -100,19 +100,19 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as there:
-    ...     with new_folder(Path(there) / "parts") as beside:
-    ...         _ = (beside / "first.txt").write_text("one")
+    ...     with new_folder(Path(there) / "parts") as temporary:
+    ...         _ = (temporary / "first.txt").write_text("one")
     ...     [file.name for file in (Path(there) / "parts").iterdir()]
     ['first.txt']
     """
     target = Path(os.path.abspath(path))
     if target.exists() or target.is_symlink():
         raise FileExistsError(17, os.strerror(17), os.fspath(path))
-    beside = _beside(target)
-    beside.mkdir()
+    temporary = _temporary_path(target)
+    temporary.mkdir()
     try:
-        yield beside
-        os.rename(beside, target)
+        yield temporary
+        os.rename(temporary, target)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise

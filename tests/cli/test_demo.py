@@ -264,6 +264,6 @@ class TestHelp:
     def test_demo(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert call("demo", "--help") == 0
         text = capsys.readouterr().out
-        assert "Examples:" in text and "lowrankgcn demo --out tour" in text
+        assert "Examples:" in text and "lowrankgcn demo --out demo-1" in text
         for option in ("--out", "--seed", "--json", "--quiet"):
             assert option in text

@@ -46,8 +46,8 @@ def test_folders_are_classified_file_by_file(
     options = ["--architecture", "reduced", "--rank", "9", "--json"]
     arguments = [folder, "--target", "kind", "--out", out, "--save", model, *options]
     assert call("classify", *map(str, arguments)) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["rows"] == 200 and told["graph"].startswith("BlockHypergraph(200 nodes")
+    document = json.loads(capsys.readouterr().out)
+    assert document["rows"] == 200 and document["graph"].startswith("BlockHypergraph(200 nodes")
     written = [pd.read_parquet(file) for file in sorted(out.iterdir())]
     assert [len(part) for part in written] == [90, 0, 110]
     whole = pd.concat(written, ignore_index=True)
@@ -84,7 +84,9 @@ def test_bad_input_is_refused(
         assert sorted(path.name for path in folder.parent.iterdir()) == ["source", "there"]
 
 
-def test_a_cluster_is_for_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cluster_options_require_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "table.csv").write_text("a,b\n1,x\n2,\n")
     table, new = str(tmp_path / "table.csv"), str(tmp_path / "new")
     assert call("classify", table, "--target", "b", "--workers", "2") == 2

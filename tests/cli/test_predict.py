@@ -57,7 +57,7 @@ class TestPredict:
         assert frame["code"].tolist() == new["code"].tolist()
         assert (frame["probability"].astype(float) > 0.5).all()
 
-    def test_same_answers_whatever_the_file(self, model: Path, tmp_path: Path) -> None:
+    def test_predictions_do_not_depend_on_the_format(self, model: Path, tmp_path: Path) -> None:
         new = cars(50, 2)
         for name, write in {
             "a.csv": lambda path: new.to_csv(path, index=False),
@@ -77,7 +77,7 @@ class TestPredict:
             numbers = table[columns[1:]].astype(float)
             assert (numbers == tables[0][columns[1:]].astype(float)).all(axis=None)
 
-    def test_what_is_told(
+    def test_summary_and_notes(
         self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         new = cars(20, 3).assign(more="x")
@@ -136,7 +136,7 @@ class TestPredict:
 
 
 class TestModelsFromPython:
-    def test_of_a_table(self, tmp_path: Path) -> None:
+    def test_saved_in_python_from_a_table(self, tmp_path: Path) -> None:
         frame = cars(200, 0).drop(columns="code")
         X, y = frame.drop(columns="kind"), frame["kind"]
         classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
@@ -149,7 +149,7 @@ class TestModelsFromPython:
         expected = classifier.predict(new[X.columns])
         assert read_file(out).frame["prediction"].tolist() == expected.tolist()
 
-    def test_of_numbers(self, tmp_path: Path) -> None:
+    def test_saved_in_python_from_numbers(self, tmp_path: Path) -> None:
         rng = np.random.default_rng(0)
         X = pd.DataFrame({"a": rng.random(60), "b": rng.random(60)})
         classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
@@ -162,7 +162,9 @@ class TestModelsFromPython:
         written = pq.read_table(out)["prediction"].to_pylist()
         assert written == [str(label) for label in classifier.predict(X)]
 
-    def test_without_names(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_saved_in_python_without_column_names(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         X = np.random.default_rng(0).random((30, 2))
         classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
         lg.save(classifier.fit(X, (X[:, 0] > 0.5).astype(int)), tmp_path / "m")

@@ -49,7 +49,7 @@ def test_spiral_labels_are_the_nearest_centres() -> None:
 
 
 @pytest.mark.paper
-def test_rule_of_the_labels_is_the_papers(spiral_points: SpiralData) -> None:
+def test_labels_equal_those_of_the_paper(spiral_points: SpiralData) -> None:
     np.testing.assert_array_equal(nearest_centre(spiral_points.points) + 1, spiral_points.labels)
     np.testing.assert_array_equal(np.bincount(spiral_points.labels)[1:], PUBLISHED_COUNTS)
 
@@ -124,7 +124,7 @@ def test_cars_buying_price_is_the_papers_task() -> None:
     )
 
 
-def test_frames_hold_the_same_as_arrays() -> None:
+def test_frames_equal_arrays() -> None:
     loaders: list[tuple[Any, str]] = [
         (lambda **options: load_spiral(30, **options), "orb"),
         (load_cars, "acceptability"),

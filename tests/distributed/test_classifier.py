@@ -82,7 +82,7 @@ def one_block() -> lg.GCNClassifier:
 
 @settings(max_examples=3, deadline=None)
 @given(cuts=CUTS, labels_in_blocks=st.booleans())
-def test_any_cut_gives_the_same_networks(
+def test_block_sizes_do_not_change_the_networks(
     one_block: lg.GCNClassifier, cuts: list[int], labels_in_blocks: bool
 ) -> None:
     y: Any = in_blocks(pd.Series(LABELS), cuts[::2]) if labels_in_blocks else LABELS
@@ -201,7 +201,7 @@ def test_explanations_are_the_same_and_suggestions_need_memory(in_memory: lg.GCN
         assert [part.name for part in other.contributions] == [p.name for p in one.contributions]
     with pytest.raises(ValueError, match="in memory at fit, got one fitted to a Dask collection"):
         there.suggest(2)
-    with pytest.raises(ValueError, match=r"X: expected rows in memory: take a few with .compute"):
+    with pytest.raises(ValueError, match=r"rows in memory \(load some rows with \.compute"):
         there.explain(in_blocks(TEXTS, [99]))
 
 
@@ -209,7 +209,7 @@ def test_malformed_labels_and_weights_are_refused() -> None:
     blocks = in_blocks(TEXTS, [9])
     with pytest.raises(ValueError, match="y: expected 300 labels, as many as X has rows, got 299"):
         classifier().fit(blocks, LABELS[1:])
-    with pytest.raises(ValueError, match="X: expected a Dask DataFrame or array, as y is"):
+    with pytest.raises(ValueError, match=r"a Dask DataFrame or array \(y is a Dask collection\)"):
         classifier().fit(TEXTS, in_blocks(pd.Series(LABELS), [3]))
     for weight in (np.ones(3), 2.0):
         with pytest.raises(ValueError, match="sample_weight: expected 300 rows"):

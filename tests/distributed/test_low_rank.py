@@ -96,7 +96,7 @@ def in_memory() -> lg.GCNClassifier:
 
 @settings(max_examples=3, deadline=None)
 @given(cuts=CUTS, piece=st.sampled_from([1, 90, 10**6]))
-def test_any_cut_gives_the_same_labels(
+def test_block_sizes_do_not_change_the_labels(
     in_memory: lg.GCNClassifier, cuts: list[int], piece: int
 ) -> None:
     here = in_memory

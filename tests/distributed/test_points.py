@@ -85,7 +85,7 @@ def test_bandwidth_and_units_are_those_of_memory() -> None:
     assert_allclose(there.eigenpairs_.eigenvalues, here.eigenpairs_.eigenvalues, atol=2e-4)
 
 
-def test_low_degrees_take_several_rounds_in_double_precision() -> None:
+def test_low_degrees_need_several_rounds_in_double_precision() -> None:
     spiral = lg.datasets.load_spiral(400, random_state=0)
     y = some_labels(spiral.target, 60, 0)
     options: dict[str, Any] = {"bandwidth": 3.5, "rank": 20, "tol": 1e-4}
@@ -98,7 +98,7 @@ def test_low_degrees_take_several_rounds_in_double_precision() -> None:
 
 @settings(max_examples=3, deadline=None)
 @given(cuts=CUTS, labels_in_blocks=st.booleans(), frame=st.booleans())
-def test_any_cut_gives_the_same(cuts: list[int], labels_in_blocks: bool, frame: bool) -> None:
+def test_block_sizes_do_not_matter(cuts: list[int], labels_in_blocks: bool, frame: bool) -> None:
     y: Any = in_blocks(pd.Series(LABELS), cuts[::2]) if labels_in_blocks else LABELS
     table = pd.DataFrame(POINTS, columns=["x", "y"])
     X = in_blocks(table, cuts) if frame else in_chunks(POINTS, cuts)

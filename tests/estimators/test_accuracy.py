@@ -25,7 +25,7 @@ LABELS = 10
     ("load", "margin", "splits"),
     [(load_iris, -0.03, 2), (load_wine, -0.03, 2), (load_digits, 0.05, 1)],
 )
-def test_defaults_beside_logistic_regression(
+def test_defaults_compared_with_logistic_regression(
     load: Callable[[], Any], margin: float, splits: int
 ) -> None:
     data = load()

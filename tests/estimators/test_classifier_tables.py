@@ -96,7 +96,7 @@ def test_unlabelled_rows_do_not_count_in_a_score() -> None:
             classifier.score(X, labels)
 
 
-def test_minus_one_as_text_is_refused_beside_texts() -> None:
+def test_minus_one_as_text_is_refused() -> None:
     X, truth, y = clusters()
     names = np.array(["ash", "elm", "oak"])[truth]
     names[y < 0] = -1

@@ -52,7 +52,7 @@ def test_fitted_rows_given_again_below_the_damped_eigenvalues() -> None:
     assert_allclose(again, classifier.label_distributions_, rtol=0, atol=1e-6)
 
 
-def test_weights_of_new_rows_beside_a_refit() -> None:
+def test_weights_of_new_rows_agree_with_a_refit() -> None:
     """Measured over four draws: 96.5 % of the digits held out get the class of a fit with them."""
     digits = load_digits()
     order = np.random.default_rng(0).permutation(1797)
@@ -125,7 +125,7 @@ def letters(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return table.astype(str), truth
 
 
-def test_incidence_rows_beside_a_refit() -> None:
+def test_incidence_rows_agree_with_a_refit() -> None:
     """Measured over three draws: 97 to 100 % of the classes are those of a fit with the rows."""
     table, truth = letters(600, 0)
     incidence = lg.Hypergraph.from_table(table).incidence.to_sparse()

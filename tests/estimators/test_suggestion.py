@@ -110,7 +110,7 @@ def test_malformed_calls_of_suggest(digits: Any) -> None:
 
 def test_classifiers_from_files_have_no_graph(digits: Any, tmp_path: Any) -> None:
     lg.save(digits[0], tmp_path / "model")
-    with pytest.raises(ValueError, match="one fitted here, with its graph"):
+    with pytest.raises(ValueError, match="a classifier fitted in this process"):
         lg.load(tmp_path / "model").suggest(3)
 
 

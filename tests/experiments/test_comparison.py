@@ -142,7 +142,7 @@ class TestSplits:
         assert (again.fits["accuracy"] == fits["accuracy"]).all()
         assert (other.fits["accuracy"] != fits["accuracy"]).any()
 
-    def test_order_decides_among_equal_neighbours(self) -> None:
+    def test_row_order_affects_equal_neighbours(self) -> None:
         # Cars are sorted, and each has fifteen nearest neighbours of which nine are taken.
         task, methods = load_task("cars"), choose(["spreading-knn"])
         in_order = compare(task, methods, counts=(10,), splits=3, in_order=True)
@@ -192,7 +192,7 @@ class TestFailures:
         assert "- New failed in 2 of 4 fits: RuntimeError: no such luck" in page
         assert "- New warned in 4 of 4 fits: UserWarning: careful" in page
 
-    def test_what_counts_as_a_failure(self) -> None:
+    def test_exits_and_wrong_shapes_are_failures(self) -> None:
         def leave(*_: Any) -> None:
             raise SystemExit("cannot go on")
 
@@ -357,5 +357,5 @@ class TestTask:
         assert list(task.rows) == ["size"]
         assert task.rows["size"].tolist() == [1.5, 2.5, 3.5, 2.5]
         assert task.notes[0] == "column id left out: identifier"
-        with pytest.raises(ValueError, match="expected a column to learn from"):
+        with pytest.raises(ValueError, match="expected a feature column"):
             file_task(read_file(path), "kind", drop=["size"])

@@ -93,7 +93,9 @@ def test_random_training_sets_have_the_papers_sizes() -> None:
 
 
 class TestStore:
-    def test_runs_are_added_to(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_more_runs_reuse_stored_runs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         computed: list[list[int]] = []
         measure = runner.measure
 

@@ -50,7 +50,7 @@ def test_the_interval_is_students() -> None:
     assert verdict["deviation"] == pytest.approx(100 * values.std(ddof=1))
 
 
-def test_chance_is_that_of_both_means() -> None:
+def test_chance_includes_both_means() -> None:
     """All 58 means agree in 95 of 100 cases if they differ by chance only."""
     generator = np.random.default_rng(1)
     n, runs, groups = 12, 20, 8
@@ -67,7 +67,7 @@ def test_chance_is_that_of_both_means() -> None:
     assert beyond((published + 8 * error)[:100]).mean() > 0.9
 
 
-def test_chance_and_tolerance_decide_together() -> None:
+def test_agreement_by_chance_or_tolerance() -> None:
     for published, agrees, beyond in (
         (90.0, True, False),
         (91.9, True, True),
@@ -146,7 +146,7 @@ def test_the_mistyped_filter_must_give_the_figure(mushroom_rows: object) -> None
     assert unexplained(results) == ["GCN (naive) quadratic", "GCN quadratic"]
 
 
-def test_nothing_explains_wrong_cars() -> None:
+def test_wrong_cars_are_not_explained() -> None:
     results = collect(("cars",), found_for(("cars",), LGCN_linear=0.5), runs=3, seed=0)
     assert unexplained(results) == ["L-GCN linear"]
 

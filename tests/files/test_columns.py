@@ -191,7 +191,7 @@ class TestChoice:
 
 
 class TestFeatures:
-    def test_of_another_table(self) -> None:
+    def test_columns_of_another_table(self) -> None:
         frame = table(size=[i / 8 for i in range(10)], colour=["red", "blue"] * 5)
         columns = choose_columns(frame, "kind")
         other = pd.DataFrame({"colour": ["green"], "size": ["7"], "more": ["?"]})

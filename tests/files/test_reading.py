@@ -50,7 +50,7 @@ class TestMalformed:
 
 
 class TestText:
-    def test_spellings_of_one_table(self, tmp_path: Path) -> None:
+    def test_one_table_in_several_formats(self, tmp_path: Path) -> None:
         for name, data, delimiter in (
             ("t.csv", b"size,kind\n1.5,a\n2.5,\n", ","),
             ("t.csv", b"size;kind\n1.5;a\n2.5;\n", ";"),
@@ -114,7 +114,7 @@ class TestText:
 
 
 class TestParquet:
-    def test_types_survive(self, tmp_path: Path) -> None:
+    def test_types_are_kept(self, tmp_path: Path) -> None:
         columns = {
             "integers": pa.array([1, None], pa.int64()),
             "small": pa.array([1, None], pa.uint8()),
@@ -139,7 +139,7 @@ class TestParquet:
         pd.DataFrame({"a": [1, 2]}, index=["x", "y"]).to_parquet(path)
         assert read_file(path).frame.columns.tolist() == ["a", "__index_level_0__"]
 
-    def test_content_decides_the_format(self, tmp_path: Path) -> None:
+    def test_format_is_detected_by_content(self, tmp_path: Path) -> None:
         path = tmp_path / "t.csv"
         path.write_bytes(parquet({"a": [1]}))
         assert read_file(path).format == "parquet"

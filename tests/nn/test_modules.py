@@ -195,7 +195,7 @@ def test_torch_is_imported_when_networks_are() -> None:
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
 
 
-def test_convolutions_take_propagations() -> None:
+def test_convolutions_accept_propagations() -> None:
     module = lg.nn.as_propagation(cases.kernel("dense"))
     first, second = SpectralConv(module, 3, 2), SpectralConv(torch.nn.ModuleList([module]), 3, 2)
     assert first.propagations[0] is second.propagations[0] is module

@@ -101,7 +101,7 @@ def test_data_with_hyperedges() -> None:
     assert_array_equal(graph.hyperedge_weights, cases.WEIGHTS)
 
 
-def test_hypergraph_data_calls_its_hyperedges_edges() -> None:
+def test_edges_of_hypergraph_data_are_hyperedges() -> None:
     graph = from_pyg(HyperGraphData(edge_index=MEMBERS)).graph
     assert isinstance(graph, lg.Hypergraph)
     assert_array_equal(graph.incidence.to_dense(), cases.INCIDENCE[:6])

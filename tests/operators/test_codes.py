@@ -110,7 +110,7 @@ class TestLargeColumns(FactorContract):
 
 @settings(max_examples=25)
 @given(table=code_tables())
-def test_any_table_is_its_one_hot_matrix(table: tuple[np.ndarray, int]) -> None:
+def test_factor_equals_the_one_hot_matrix(table: tuple[np.ndarray, int]) -> None:
     codes, total = table
     factor = CodeFactor(codes, total)
     dense = one_hot(codes, total)

@@ -239,7 +239,7 @@ def test_same_seed_gives_the_same_result(
     assert_array_equal(problem.points, before)
 
 
-def test_error_sees_rare_points() -> None:
+def test_error_includes_rare_points() -> None:
     # Nearly every distinct point becomes a landmark, so only a few rare points carry an error.
     problem = case("duplicates", 3, 0.3)
     try:

@@ -103,7 +103,7 @@ def test_values_do_not_depend_on_the_other_points(n: int) -> None:
         close(grid.gather(u[part], a), values[part])
 
 
-def test_plans_survive_copies() -> None:
+def test_plans_can_be_copied() -> None:
     u = block(20, 2)
     plan = ModeGrid.for_box(u.min(axis=0), u.max(axis=0), 1e-4).plan(u)
     sums = plan.spread(np.ones(20))

@@ -116,7 +116,7 @@ def test_poles_do_not_squeeze_the_other_curves_but_peaks_stay() -> None:
     assert step[-1, 1] == 1.0
 
 
-def test_values_apart_at_zero_are_dots() -> None:
+def test_discontinuities_at_zero_are_dots() -> None:
     for phi, value in [(ZeroImpulse(), 1.0), (HighPass(), 0.0)]:
         ax = plot_filters(phi)
         np.testing.assert_array_equal(marks(ax, "o"), [[0.0, value]])

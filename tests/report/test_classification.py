@@ -117,7 +117,7 @@ class TestEmbedding:
         assert np.array_equal(drawn[0].coordinates, drawn[1].coordinates)
         assert not np.array_equal(drawn[0].coordinates, drawn[2].coordinates)
 
-    def test_keeps_parts_of_the_graph_apart(self) -> None:
+    def test_components_are_separated(self) -> None:
         codes = np.repeat([0, 1], 50)
         halves = np.eye(2)[codes] / np.sqrt(50)
         pairs = self.pairs(halves, [0.0, 0.0])
@@ -173,7 +173,7 @@ class TestMarks:
         marks = class_marks([str(i) for i in range(MOST_MARKS)], np.ones(MOST_MARKS))
         assert len({(mark.colour, mark.shape) for mark in marks}) == MOST_MARKS
 
-    def test_rare_ones_of_many_share_a_grey_dot(self) -> None:
+    def test_rare_classes_share_a_grey_dot(self) -> None:
         marks = class_marks([f"class {i}" for i in range(60)], np.arange(60))
         own = [mark.name for mark in marks if mark.shape != "."]
         assert own == [f"class {i}" for i in range(60 - MOST_MARKS + 1, 60)]

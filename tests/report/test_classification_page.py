@@ -119,7 +119,7 @@ class TestHostileTable:
         assert "<script>alert(1)</script>" in page.text
         assert "<img src=x onerror=alert(1)>" in page.words
 
-    def test_nothing_is_long(self, hostile_html: str) -> None:
+    def test_long_texts_are_shortened(self, hostile_html: str) -> None:
         assert len(hostile_html) < 500_000
         assert "W" * 41 not in hostile_html
 
@@ -128,7 +128,7 @@ class TestHostileTable:
 
     @needs_browser
     @pytest.mark.parametrize("width", [1200, 420])
-    def test_text_lies_well(self, hostile_html: str, width: int) -> None:
+    def test_text_fits_the_page(self, hostile_html: str, width: int) -> None:
         layout = measure(hostile_html, width=width)
         assert layout.n_texts > 100
         assert layout.scroll_width == width
@@ -145,7 +145,7 @@ class TestWords:
     def page(self, result: Classification, **changes: Any) -> Page:
         return Page(render_classification(replace(result, **changes)))
 
-    def test_answer(self, result: Classification) -> None:
+    def test_results(self, result: Classification) -> None:
         words = self.page(result, source="toys.csv", target="kind").words
         assert "toys.csv: kind of 170 rows" in words
         assert "“ kind ” was known in 30 of 200 rows and was predicted for the other 170." in words
@@ -155,8 +155,8 @@ class TestWords:
     def test_accuracy_not_measured(self, result: Classification) -> None:
         assert "was not measured" in self.page(result).words
         for command in ("", "lowrankgcn classify table.csv --target class"):
-            told = self.page(result, command=command).words
-            assert ("Add --validate" in told) == bool(command)
+            words = self.page(result, command=command).words
+            assert ("Add --validate" in words) == bool(command)
 
     def test_accuracy(self, result: Classification) -> None:
         X = pd.DataFrame({"a": ["x", "y"] * 10})
@@ -173,15 +173,15 @@ class TestWords:
             assert text in words
             assert "hidden label p q r p 100 % – – q – 100 % –" in words
 
-    def test_how_to_repeat(self, result: Classification) -> None:
+    def test_command_versions_and_seed(self, result: Classification) -> None:
         words = self.page(result, command="lowrankgcn classify t.csv", seed=5).words
         assert "lowrankgcn classify t.csv" in words
         assert "seed 5" in words
         assert all(version in words for version in result.versions)
 
-    def test_sure_of_nothing(self, result: Classification) -> None:
-        nobody = Certainty.from_probabilities(np.zeros(0), n_classes=3)
-        page = self.page(result, predicted=(0, 0, 0), certainty=nobody, least_certain=())
+    def test_no_predicted_rows(self, result: Classification) -> None:
+        empty = Certainty.from_probabilities(np.zeros(0), n_classes=3)
+        page = self.page(result, predicted=(0, 0, 0), certainty=empty, least_certain=())
         assert "Confidence" not in page.words
 
 

@@ -55,7 +55,7 @@ class TestPage:
         assert html.count("data:image/png") == 4
         assert len(html) < 2_500_000
 
-    def test_figures_take_the_colour_of_the_text(self, html: str) -> None:
+    def test_figures_use_the_colour_of_the_text(self, html: str) -> None:
         assert "currentColor" in html
         assert "#000000" not in html
         assert "#102132" not in html
@@ -70,13 +70,13 @@ class TestPage:
         for value in studies[1].pairs.eigenvalues[1:]:
             assert f"{value:.6f}" in text
 
-    def test_how_to_repeat(self, page: Page) -> None:
+    def test_command_and_code(self, page: Page) -> None:
         text = " ".join(page.text)
         assert "lowrankgcn demo --seed 0" in text
         assert "import lowrankgcn as lg" in text
         assert "load_spiral(80, random_state=0)" in text
 
-    def test_code_runs(self, studies: list[Study]) -> None:
+    def test_printed_code_runs(self, studies: list[Study]) -> None:
         for study in studies:
             names: dict[str, object] = {"lg": lg}
             exec(study.code, names)
@@ -100,7 +100,7 @@ class TestPage:
 
     @needs_browser
     @pytest.mark.parametrize("width", [1200, 420])
-    def test_text_lies_well(self, html: str, width: int) -> None:
+    def test_text_fits_the_page(self, html: str, width: int) -> None:
         layout = measure(html, width=width)
         assert layout.scroll_width == width
         assert (layout.overflowing, layout.overlapping) == ([], [])

@@ -132,7 +132,7 @@ def test_copies_beyond_the_computed_pairs(method: Any) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_constant_filters_take_the_smallest(method: Any) -> None:
+def test_constant_filters_keep_the_smallest(method: Any) -> None:
     case = large("gaussian")
     for spec, first in (("constant", 0), ("high-pass", 1)):
         pairs = lg.eigenpairs(case.laplacian, 5, which="dominant", filter=spec, method=method)

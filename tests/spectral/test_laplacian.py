@@ -365,7 +365,7 @@ def test_laplacians_are_frozen() -> None:
     assert repr(laplacian) == "Laplacian(Hypergraph(2 nodes, 1 hyperedges), smoother='identity')"
 
 
-def test_its_arrays_are_read_only() -> None:
+def test_arrays_are_read_only() -> None:
     laplacian = lg.Laplacian(lg.AdjacencyGraph([[0, 1], [1, 0]]), "identity")
     for name in ("degrees", "loop_weights", "shift", "scale"):
         with pytest.raises(ValueError, match="read-only"):

@@ -48,7 +48,7 @@ _LOW_RANK: dict[str, Any] = {"architecture": "low-rank", "filter": "pseudoinvers
 
 
 @pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 10, "bandwidth": 3.5}, {"splits": 1}])
-def test_points_beside_a_refit(options: dict[str, Any]) -> None:
+def test_points_agree_with_a_refit(options: dict[str, Any]) -> None:
     spiral = lg.datasets.load_spiral(500)
     new, old = agreement_with_a_refit(spiral.data, spiral.target, **options)
     assert new >= old - _SAMPLING
@@ -56,7 +56,9 @@ def test_points_beside_a_refit(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 20}, {}])
-def test_mushrooms_beside_a_refit(mushroom_rows: list[list[str]], options: dict[str, Any]) -> None:
+def test_mushrooms_agree_with_a_refit(
+    mushroom_rows: list[list[str]], options: dict[str, Any]
+) -> None:
     raw = pd.DataFrame(mushroom_rows).sample(2500, random_state=0)
     table = raw.drop(columns=[0, 11]).rename(columns=str)
     classes = (raw[0] == "p").to_numpy().astype(int)
@@ -65,7 +67,7 @@ def test_mushrooms_beside_a_refit(mushroom_rows: list[list[str]], options: dict[
     assert new >= 0.95
 
 
-def test_cars_beside_a_refit() -> None:
+def test_cars_agree_with_a_refit() -> None:
     cars = lg.datasets.load_cars(as_frame=True)
     new, old = agreement_with_a_refit(cars.data, cars.target.to_numpy())
     assert new >= old - _SAMPLING
@@ -102,7 +104,7 @@ def test_rows_do_not_depend_on_each_other(fitted: tuple[lg.GCNClassifier, Any]) 
     assert (classifier.predict(take(rows, index)) == classifier.classes_[together.argmax(1)]).all()
 
 
-def test_fitted_rows_seen_as_new_ones(fitted: tuple[lg.GCNClassifier, Any]) -> None:
+def test_fitted_rows_as_new_rows(fitted: tuple[lg.GCNClassifier, Any]) -> None:
     classifier, rows = fitted
     same = (classifier.predict(rows) == classifier.transduction_).mean()
     if isinstance(classifier.graph_, lg.Hypergraph):

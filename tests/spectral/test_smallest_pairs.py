@@ -214,7 +214,7 @@ def test_pieces(method: Any) -> None:
                 assert pairs.next_eigenvalue > 0.0
 
 
-def test_only_zeros_asked_for_beyond_512_nodes() -> None:
+def test_only_zeros_requested_beyond_512_nodes() -> None:
     case = large("pieces")
     with ignoring(lg.DisconnectedGraphWarning):
         pairs = lg.eigenpairs(case.laplacian, case.spectrum.n_zero, method="lanczos")

@@ -143,7 +143,7 @@ def test_svd_needs_a_factor() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_eigenvectors_in_the_type_asked_for(dtype: Any) -> None:
+def test_eigenvectors_have_the_requested_dtype(dtype: Any) -> None:
     case = large("table-own-loops")
     for direct in (solve_svd(case.laplacian, EXACT), solve_dense(case.laplacian, EXACT)):
         vectors, _ = direct.build(np.arange(3), 1, dtype)
@@ -201,7 +201,7 @@ def test_every_copy_of_a_multiple_eigenvalue(solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_seeds_decide_everything(solver: str) -> None:
+def test_equal_seeds_give_equal_results(solver: str) -> None:
     case = large("pieces")
     first, second, other = (
         pairs_of(solve(solver, case, 4, 1e-6, random_state=seed)) for seed in (7, 7, 8)
@@ -211,7 +211,7 @@ def test_seeds_decide_everything(solver: str) -> None:
     assert not np.array_equal(first[1], other[1])
 
 
-def test_seeds_decide_even_where_the_space_is_exhausted() -> None:
+def test_equal_seeds_in_an_exhausted_space() -> None:
     """On a complete graph every Krylov space has one dimension; ARPACK must start anew."""
     laplacian = lg.Laplacian(lg.AdjacencyGraph(np.ones((520, 520)) - np.eye(520)))
     first, second = (pairs_of(solve_lanczos(laplacian, Request(1e-6, 4))) for _ in range(2))

@@ -65,7 +65,7 @@ def graph(spiral_points: SpiralData) -> lg.GaussianGraph:
 
 
 @pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-9])
-def test_eigenvalues_to_the_tolerance_asked_for(graph: lg.GaussianGraph, tol: float) -> None:
+def test_eigenvalues_within_the_tolerance(graph: lg.GaussianGraph, tol: float) -> None:
     pairs = lg.eigenpairs(lg.Laplacian(graph, tol=tol), 20)
     assert_allclose(pairs.eigenvalues, EIGENVALUES[:20], rtol=0, atol=tol)
     assert pairs.eigenvalues[0] == 0.0
@@ -87,7 +87,7 @@ def test_eigenvalues_to_the_tolerance_asked_for(graph: lg.GaussianGraph, tol: fl
     assert norms.max() <= 5 * tol
 
 
-def test_tolerance_of_the_call_sharpens_the_sum(graph: lg.GaussianGraph) -> None:
+def test_a_smaller_tolerance_improves_the_sum(graph: lg.GaussianGraph) -> None:
     coarse = lg.Laplacian(graph, tol=1e-2)
     pairs = lg.eigenpairs(coarse, 11, tol=1e-6)
     assert_allclose(pairs.eigenvalues, EIGENVALUES[:11], rtol=0, atol=1e-6)

@@ -55,7 +55,7 @@ def test_estimates_beyond_2048_nodes(phi: filters.Filter) -> None:
     estimates = [K.truncation_error(random_state=seed) for seed in range(4)]
     for estimate in estimates:
         assert abs(estimate.value - exact) <= 4 * estimate.standard_error + 1e-6 * exact
-        # Sixteen probes tell a norm over thousands of eigenvalues to within some percent.
+        # Sixteen probes estimate a norm over thousands of eigenvalues to within some percent.
         assert estimate.standard_error <= 0.05 * exact
     assert K.truncation_error(random_state=3) == estimates[3]  # same seed, same bits
     if phi.name != "constant":
@@ -64,7 +64,7 @@ def test_estimates_beyond_2048_nodes(phi: filters.Filter) -> None:
 
 
 def test_zeros_left_out_are_counted_exactly() -> None:
-    """300 components and rank 100: 200 responses φ(0) are missing, whatever the probes say."""
+    """300 components and rank 100: 200 responses φ(0) are missing, for any probes."""
     cycle = circulant(8, 2)[0].graph.adjacency
     graph = lg.AdjacencyGraph(sp.block_diag([cycle] * 300, format="csr"))
     values = np.sort(np.tile(circulant(8, 2)[1], 300))
@@ -107,7 +107,7 @@ def test_exact_up_to_2048_nodes() -> None:
         assert_allclose(estimate.value, left(phi, values, 7), rtol=1e-8)
 
 
-def test_small_remainders_survive_large_responses() -> None:
+def test_small_remainders_next_to_large_responses() -> None:
     """Two clusters joined by 1e-10: L⁺ has one response of 1e10, and the others count too."""
     adjacency = la.block_diag(np.ones((6, 6)), np.ones((6, 6)))
     adjacency[5, 6] = adjacency[6, 5] = 1e-10

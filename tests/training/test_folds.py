@@ -76,7 +76,7 @@ def test_weights_are_those_of_the_rows_left(kind: str, class_weight: Any) -> Non
         assert_allclose(found, torch.softmax(logits, dim=1).numpy(), rtol=0, atol=1e-7)
 
 
-def test_identity_training_sees_labelled_rows_only() -> None:
+def test_training_without_a_graph_uses_labelled_rows_only() -> None:
     """The same network by autograd on all rows has the same gradient descent."""
     net = network("identity")
     record = train(

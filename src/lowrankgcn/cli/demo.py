@@ -1,4 +1,4 @@
-"""``lowrankgcn demo``: a tour of the library on embedded data."""
+"""``lowrankgcn demo``: run the library on built-in data."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ _EXAMPLES = """Examples:
 
 lowrankgcn demo
 
-lowrankgcn demo --out tour --seed 1
+lowrankgcn demo --out demo-1 --seed 1
 """
 
 _NOTE = (
-    "Accuracies are those of GCNClassifier with default settings, on the unlabelled rows. The "
-    "eigenpairs, filters and kernels shown are the paper's; the classifier chooses its own and "
-    "lists them."
+    "Accuracies are those of GCNClassifier with default arguments on the unlabelled rows. The "
+    "eigenpairs, filters and kernels shown are those of the paper; the classifier selects others."
 )
 
 
@@ -44,11 +43,11 @@ def demo(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Take a tour on an embedded table and an embedded point cloud.
+    """Classify a built-in table and a built-in point cloud, and write a report.
 
     Builds the graph of each, computes eigenpairs of its Laplacian with their residuals, filters
     and low-rank kernels, classifies the nodes, and writes **DIR/report.html**, a page with figures
-    that needs no network.
+    that works offline.
     """
     errors.prepare_folder(out)
     begin = time.perf_counter()

@@ -51,7 +51,7 @@ def reproduce(
     markdown: options.Markdown = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compute the paper's tables and figures beside the published numbers.
+    """Recompute the tables and figures of the paper, next to the published numbers.
 
     Trains every row from many random starts and prints mean accuracies with 95 % intervals, the
     published figures, times, and whether they agree or which erratum of the paper explains the

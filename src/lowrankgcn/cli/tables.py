@@ -105,7 +105,7 @@ def read_labelled_table(
         If the file cannot be read.
     """
     table = read_file(path, encoding=encoding)
-    report_progress("looking at the columns")
+    report_progress("reading the columns")
     frame = table.frame
     with prefix_errors(table.name):
         named = (column_names(given or (), frame.columns) for given in (drop, categorical, numeric))

@@ -112,5 +112,5 @@ def _paper_points(path: Path) -> _Sample:
         raise invalid(str(path), "10000 rows of 5 finite numbers", f"shape {table.shape}")
     target, training = table[:, 3].astype(np.intp) - 1, np.flatnonzero(table[:, 4])
     if sorted(target[training]) != [0, 0, 1, 1, 2, 2, 3, 3, 4, 4] or np.ptp(target) != 4:
-        raise invalid(str(path), "two training nodes of each label 1 to 5", "others")
+        raise invalid(str(path), "two training nodes of each label 1 to 5", "other nodes")
     return table[:, :3].copy(), target, training

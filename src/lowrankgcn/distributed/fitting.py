@@ -81,8 +81,8 @@ def fit(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any = None) ->
     """
     settings = read_settings(classifier.get_params(deep=False))
     if not is_collection(X):
-        beside = ", as y is" if is_collection(y) else ""
-        raise invalid("X", f"a Dask DataFrame or array{beside}", type(X).__name__)
+        reason = " (y is a Dask collection)" if is_collection(y) else ""
+        raise invalid("X", f"a Dask DataFrame or array{reason}", type(X).__name__)
     _check_columns(X)
     lengths = _lengths(X)
     labels = read_lazy_labels(y)

@@ -131,10 +131,10 @@ def write_folder(frames: Sequence[Delayed], folder: str | os.PathLike[str]) -> i
     ConnectionError
         If the scheduler is lost.
     """
-    with new_folder(folder) as beside:
+    with new_folder(folder) as temporary:
         task = delayed(_write, pure=False)
         parts = [
-            task(frame, str(beside / f"part-{number:05d}.parquet"))
+            task(frame, str(temporary / f"part-{number:05d}.parquet"))
             for number, frame in enumerate(frames)
         ]
         return sum(compute(*parts))
@@ -142,6 +142,6 @@ def write_folder(frames: Sequence[Delayed], folder: str | os.PathLike[str]) -> i
 
 def _write(frame: pd.DataFrame, path: str) -> int:
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    with replacing(path) as beside:  # another worker may have died while writing this file
-        pq.write_table(table, beside)
+    with replacing(path) as temporary:  # another worker may have died while writing this file
+        pq.write_table(table, temporary)
     return len(frame)

@@ -37,12 +37,12 @@ _NULL = 10.0  # factor for the squared sine of the angle with null vectors
 @final
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Basis with the product 𝓛B = B diag(own) + σ'B diag(beside).
+    """Basis with the product 𝓛B = B diag(scale) + σ'B diag(shifted_scale).
 
     Attributes
     ----------
     basis : Basis
-    own, beside, theta : (N,) arrays
+    scale, shifted_scale, theta : (N,) arrays
     off : float
         Lower bound of the eigenvalues in the complement of the basis.
     independent : float
@@ -50,8 +50,8 @@ class Trial:
     """
 
     basis: Basis
-    own: FloatArray
-    beside: FloatArray
+    scale: FloatArray
+    shifted_scale: FloatArray
     theta: FloatArray
     off: float
     independent: float
@@ -128,27 +128,28 @@ class Ritz:
 def rayleigh_ritz(trial: Trial, sums: RitzSums, count: int) -> Ritz:
     """Return the `count` smallest Ritz pairs, or all below the lower bound `trial.off`."""
     overlap = sums.overlap
-    image = sums.inner * trial.own + sums.image * trial.beside
-    basis = _off_null(sums.inner, overlap, trial.independent)
+    image = sums.inner * trial.scale + sums.image * trial.shifted_scale
+    basis = _outside_null_space(sums.inner, overlap, trial.independent)
     values, ritz = la.eigh(basis.T @ ((image + image.T) / 2) @ basis)
     count = min(count, int((values <= trial.off).sum()))
     values, chosen = np.maximum(values[:count], SMALLEST), basis @ ritz[:, :count]
     along = overlap @ chosen
-    # 𝓛u − λu = σ'B(beside∘c) + B((own − λ)∘c) + λ N o
-    beside, own = trial.beside[:, None] * chosen, (trial.own[:, None] - values) * chosen
+    # 𝓛u − λu = σ'B(shifted_scale∘c) + B((scale − λ)∘c) + λ N o
+    shifted = trial.shifted_scale[:, None] * chosen
+    scaled = (trial.scale[:, None] - values) * chosen
     null = values * along
     squares = (
-        _form(beside, sums.square, beside)
-        + _form(own, sums.inner, own)
+        _form(shifted, sums.square, shifted)
+        + _form(scaled, sums.inner, scaled)
         + np.square(null).sum(axis=0)
-        + 2 * _form(beside, sums.image, own)
-        + 2 * _form(null, sums.shifted, beside)
-        + 2 * _form(null, overlap, own)
+        + 2 * _form(shifted, sums.image, scaled)
+        + 2 * _form(null, sums.shifted, shifted)
+        + 2 * _form(null, overlap, scaled)
     )
     return Ritz(values, np.sqrt(np.maximum(squares, 0.0)), chosen, along)
 
 
-def _off_null(inner: FloatArray, overlap: FloatArray, independent: float) -> FloatArray:
+def _outside_null_space(inner: FloatArray, overlap: FloatArray, independent: float) -> FloatArray:
     """Return an orthonormal basis of span(B) orthogonal to the null vectors, shape (N, k).
 
     Parameters

@@ -33,9 +33,9 @@ __all__ = ["GCNClassifier"]
 class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     r"""Semi-supervised classifier: a graph of all rows, and networks trained on the labelled ones.
 
-    Rows become nodes of a graph; a few eigenpairs of its Laplacian 𝓛 carry the clusters; small
+    Rows become nodes of a graph. A few eigenpairs of its Laplacian 𝓛 describe the clusters. Small
     networks :math:`X^{l+1} = \sigma(\sum_k \mathcal{K}^{(k)} X^l \Theta^{(k)})` with
-    :math:`\mathcal{K}^{(k)} = U \varphi_k(\Lambda) U^T` (equation 2) learn the labels from them.
+    :math:`\mathcal{K}^{(k)} = U \varphi_k(\Lambda) U^T` (equation 2) are trained on the labels.
 
     Parameters
     ----------

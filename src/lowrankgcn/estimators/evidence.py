@@ -53,7 +53,7 @@ class LabelledRows:
     def __post_init__(self) -> None:
         expect_shape(self.index, "index", None)
         if not len(self.index) or self.index.min() < 0:
-            raise invalid("index", "one or more integers >= 0", "others")
+            raise invalid("index", "one or more integers >= 0", "other values")
         expect_shape(self.codes, "codes", len(self.index))
         expect_shape(self.extended, "extended", len(self.index), None)
         expect_shape(self.features, "features", len(self.index), None)
@@ -88,7 +88,11 @@ class Evidence:
             last = network.layers[-1]
             # A network has a response if, and only if, its last layer reads eigenvectors alone.
             if (response is None) != (last.own is not None):
-                raise invalid("responses", "one for each network of eigenvectors", "another")
+                raise invalid(
+                    "responses",
+                    "one response for each network with eigenvectors only",
+                    "another number",
+                )
             if response is not None and last.readout is not None:
                 expect_shape(response, "responses", len(last.readout))
                 if response.min(initial=0.0) < 0:
@@ -99,7 +103,7 @@ class Evidence:
             expect_shape(rows.extended, "extended", None, model.basis.shape[1])
             expect_shape(rows.features, "features", None, model.width or 0)
             if rows.codes.min() < 0 or rows.codes.max() >= model.n_classes:
-                raise invalid("codes", f"classes below {model.n_classes}", "others")
+                raise invalid("codes", f"classes below {model.n_classes}", "other values")
 
 
 def collect_evidence(

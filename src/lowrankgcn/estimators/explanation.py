@@ -6,7 +6,7 @@
 row 0: apple (90.0 %) rather than pear (10.0 %), margin +1.40
   +1.50  colour = red
   -0.20  size = XL
-  +0.10  what an average row has
+  +0.10  average row
 """
 
 from __future__ import annotations
@@ -100,10 +100,10 @@ class ExplainedRow:
         if rest:
             others = "1 other" if len(rest) == 1 else f"{len(rest)} others"
             lines.append(f"  {sum(one.amount for one in rest):+.2f}  {others}")
-        base = "what an average row has" if by == "values" else "bias, whatever the labelled rows"
+        base = "average row" if by == "values" else "bias"
         lines.append(f"  {self.baseline:+.2f}  {base}")
         if by == "rows":
-            lines.append(f"  {self.remainder:+.2f}  what labelled rows do not explain")
+            lines.append(f"  {self.remainder:+.2f}  not explained by labelled rows")
         return lines
 
 

@@ -180,7 +180,7 @@ class TableInputs(Inputs):
         total = self.encoder.n_hyperedges
         bounded = np.concatenate([[-1], self.shown, [total]])
         if (bounded[1:] <= bounded[:-1]).any():
-            raise invalid("shown", f"ascending integers in 0..{total - 1}", "others")
+            raise invalid("shown", f"ascending integers in 0..{total - 1}", "other values")
         expect_shape(self.means, "means", len(self.shown))
         expect_shape(self.centre, "centre", len(self.numbers))
         _check_scales(self.scale, "scale", len(self.numbers))
@@ -300,7 +300,7 @@ def _check_scales(scale: FloatArray, name: str, count: int) -> None:
     """Refuse scales that are not positive; those of constant columns are infinite."""
     expect_shape(scale, name, count)
     if not (scale > 0).all():
-        raise invalid(name, "numbers > 0", "others")
+        raise invalid(name, "numbers > 0", "other values")
 
 
 def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -71,7 +71,9 @@ class InspectionMixin:
         """
         check_is_fitted(self)
         if distributed_module(X):
-            raise invalid("X", "rows in memory: take a few with .compute()", "a Dask collection")
+            raise invalid(
+                "X", "rows in memory (load some rows with .compute())", "a Dask collection"
+            )
         data = check_rows(self, X, self._kind)
         if self._model is None:
             raise invalid("X", "a graph that new rows can join", "a graph without rows")
@@ -121,9 +123,9 @@ class InspectionMixin:
         """
         check_is_fitted(self)
         if not hasattr(self, "laplacian_"):
-            raise invalid("classifier", "one fitted here, with its graph", "one from a file")
+            raise invalid("classifier", "a classifier fitted in this process", "one from a file")
         if not isinstance(self.label_distributions_, np.ndarray):
-            expected = "one whose X and y were in memory at fit"
+            expected = "a classifier fitted to data in memory"
             raise invalid("classifier", expected, "one fitted to a Dask collection")
         return suggest(
             self.laplacian_,

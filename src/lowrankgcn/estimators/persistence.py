@@ -130,7 +130,7 @@ class SavedClassifier:
         if self.model is None or self.evidence is None:
             if self.label_distributions is None or self.model or self.evidence:
                 expected = "a model with its evidence, or the distributions of the fitted rows"
-                raise invalid("model", expected, "others")
+                raise invalid("model", expected, "other values")
             return
         if self.model.n_classes != len(self.classes):
             raise invalid("n_classes", len(self.classes), self.model.n_classes)  # type: ignore[arg-type]
@@ -140,7 +140,7 @@ class SavedClassifier:
         if (shares := self.label_distributions) is not None:
             expect_shape(shares, "label_distributions", None, len(self.classes))
             if self.unplaced is None or self.unplaced.shape != (len(shares),):
-                raise invalid("unplaced", f"{len(shares)} booleans", "others")
+                raise invalid("unplaced", f"{len(shares)} booleans", "other values")
             if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
                 raise invalid("label_distributions", "distributions", "other numbers")
 
@@ -279,14 +279,14 @@ def _contents(arrays: Arrays, document: Any) -> Any:
         raise invalid("format", repr(FORMAT), repr(got)[:100])
     version = positive_int(document.get("format_version"), "format_version")
     if version == 1:
-        raise ValueError("written by version 0.1; fit again")
+        raise ValueError("written by version 0.1; fit and save the classifier again")
     if version > FORMAT_VERSION:
         writer = f"{version}, written by lowrankgcn {document.get('library_version')}"
         expected = f"at most {FORMAT_VERSION}; install a newer release"
         raise invalid("format_version", expected, writer)
     contents = document.get("contents")
     if document.get("sha256") != _digest(arrays, contents):
-        raise invalid("file", "contents as they were written", "others: it is damaged")
+        raise ValueError("the file is damaged: its checksum does not match")
     return contents
 
 
@@ -306,7 +306,7 @@ def _snapshot(
     """Collect what a file keeps of a classifier."""
     model, evidence = classifier._model, classifier._evidence
     if model is None and not fitted_rows:
-        raise invalid("fitted_rows", "True, as new rows cannot be classified", False)
+        raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
     if evidence is not None and not fitted_rows:
         evidence = replace(evidence, labelled=None)
     if description is None:
@@ -314,7 +314,7 @@ def _snapshot(
     try:
         described = json.loads(json.dumps(dict(description), allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise invalid("description", "what JSON can hold", error) from None
+        raise invalid("description", "values that JSON supports", error) from None
     names = getattr(classifier, "feature_names_in_", None)
     attributes: dict[str, Any]
     attributes = {name: getattr(classifier, f"{name}_", None) for name in _ATTRIBUTES}

@@ -1,1 +1,1 @@
-"""Experiments on whole datasets, for people who want to see before they believe."""
+"""Experiments on whole datasets: comparison with other methods, reproduction of the paper."""

@@ -196,7 +196,7 @@ def choose_columns(
                 used[name] = cells.kind
     if not used:
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
-        raise ValueError(f"expected a column to learn from beside {target!r}, got none: {why}")
+        raise ValueError(f"expected a feature column besides {target!r}, got none: {why}")
     return Columns(target, used, left_out)
 
 

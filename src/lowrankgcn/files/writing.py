@@ -58,8 +58,8 @@ def write_file(
     choice(format, "format", ("csv", "tsv", "parquet"))
     delimiter = delimiter or ("\t" if format == "tsv" else ",")
     if os.fspath(path) != "-":
-        with replacing(path) as beside:
-            _write(frame, beside, format, delimiter)
+        with replacing(path) as temporary:
+            _write(frame, temporary, format, delimiter)
         return
     sink = io.BytesIO()
     _write(frame, sink, format, delimiter)

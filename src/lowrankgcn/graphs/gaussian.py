@@ -36,7 +36,7 @@ from lowrankgcn.operators.landmarks import LandmarkFactor
 
 __all__ = ["GaussianGraph"]
 
-_KEPT_POINTS = 50_000  # up to so many points, new rows get exact weights to all of them
+_KEPT_POINTS = 50_000  # up to this number of points, new rows get exact weights to all of them
 _BANDWIDTH_SAMPLE = 1000  # points whose distances choose the bandwidth
 
 

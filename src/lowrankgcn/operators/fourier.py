@@ -47,7 +47,7 @@ class GaussianFourier(SymmetricOperator):
         return cls(cloud, eps, ModeGrid.for_box(low, high, eps).plan(cloud.coordinates))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Plans live in FINUFFT's memory, so a copy makes its own.
+        # Plans are stored in FINUFFT's memory and cannot be copied.
         return partial(GaussianFourier.from_cloud, eps=self.eps), (self.cloud,)
 
     @property

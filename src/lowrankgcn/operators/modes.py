@@ -197,7 +197,7 @@ class PlannedPoints:
         return max(-(-self.n // _SPANS), 4 * self.grid.size, _FEW_POINTS)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Plans live in FINUFFT's memory, so a copy makes its own.
+        # Plans are stored in FINUFFT's memory and cannot be copied.
         return PlannedPoints, (self.grid, self.coordinates, self.eps, self.single)
 
     def spread(self, values: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:

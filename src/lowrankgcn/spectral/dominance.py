@@ -56,8 +56,8 @@ def bind_filters(
     largest : callable, optional
         Computes λ_n if it is needed; by default it is the largest that is known.
     """
-    # Without an edge there is neither λ₂ nor λ_n > 0. The filters then only see λ = 0, and any
-    # scale will do.
+    # Without an edge there is neither λ₂ nor λ_n > 0. The filters are then evaluated at λ = 0
+    # only, and any scale is valid.
     second = float(min(known, default=1.0))
     top = None
     if any("largest" in filter.needs for filter in filters):
@@ -66,12 +66,12 @@ def bind_filters(
 
 
 def choose_smallest(solution: Solution, dimension: int, k: int) -> Chosen:
-    """Choose the k smallest pairs, beside a null space of `dimension`."""
+    """Choose the k smallest pairs, including a null space of `dimension`."""
     zeros = min(dimension, k)
     count = min(k - zeros, len(solution.values))
     if count < k - zeros:
         warn_caller(
-            f"{k} eigenpairs were asked for but only {zeros + count} are determined: all other "
+            f"{k} eigenpairs were requested, but only {zeros + count} are determined: all other "
             f"eigenvalues equal {solution.bulk_value:g} ({solution.bulk_count}-fold) and their "
             "eigenvectors are arbitrary",
             RankWarning,
@@ -122,7 +122,7 @@ def choose_dominant(
             )
         if ahead < k:
             warn_caller(
-                f"rank {k} was asked for but only {ahead} eigenpairs outweigh the eigenvalue "
+                f"rank {k} was requested, but only {ahead} eigenpairs outweigh the eigenvalue "
                 f"{bulk_value:g}, whose {bulk_count} eigenvectors are arbitrary; "
                 f"the rank is {ahead}",
                 RankWarning,

@@ -78,9 +78,9 @@ def eigenpairs(
         Admissible residual, and admissible error of fast sums; the Laplacian's own by default. A
         smaller one makes a Gaussian Laplacian sum more accurately.
     method : {"auto", "dense", "svd", "lanczos", "krylov"}
-        The solver, see :mod:`lowrankgcn.spectral.solvers`. "auto" goes by the structure: Gram
-        matrix for hypergraphs and landmark kernels, LAPACK for n ≤ 512, Fourier modes where they
-        are few beside the points, blocks for exact Gaussian sums, ARPACK otherwise.
+        The solver, see :mod:`lowrankgcn.spectral.solvers`. "auto" chooses by structure: Gram
+        matrix for hypergraphs and landmark kernels, LAPACK for n ≤ 512, Fourier modes if they
+        are few compared with the points, block Krylov for exact Gaussian sums, ARPACK otherwise.
     random_state : int
         Seed of start vectors and of the rows on which fast sums are checked.
     max_iter : int, optional
@@ -102,7 +102,7 @@ def eigenpairs(
     Warns
     -----
     RankWarning
-        More pairs were asked for than are determined; fewer are returned.
+        Fewer pairs are determined than requested; fewer are returned.
     DisconnectedGraphWarning
         Zero is a multiple eigenvalue.
     DegenerateCutWarning
@@ -288,7 +288,7 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
 
 
 def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
-    """Return all eigenvalues of a complete solution beside a null space of `dimension`."""
+    """Return all eigenvalues of a complete solution and a null space of `dimension`."""
     values = np.concatenate([[0.0], solution.values, [solution.bulk_value]])
     counts = np.array([dimension, *[1] * len(solution.values), solution.bulk_count], np.int64)
     listed = counts > 0

@@ -168,7 +168,7 @@ def kernel(
         Target rank r: the kernel keeps the r eigenvalues of largest :math:`|\varphi|`. Full rank
         when omitted.
     form : {"auto", "affine", "structured", "polynomial", "dense"}
-        Structure of a full-rank kernel, see the module's table; "auto" takes the first that fits.
+        Structure of a full-rank kernel, see the module's table; "auto" uses the first that applies.
     tol : float, optional
         Passed to the eigensolver; the Laplacian's own by default.
     random_state : int
@@ -181,8 +181,8 @@ def kernel(
     Raises
     ------
     ValueError
-        If a full-rank kernel would need an n×n matrix beyond n = 2048 and ``form="dense"`` does
-        not ask for it, or if a polynomial overflows on the spectrum.
+        If a full-rank kernel would need an n×n matrix beyond n = 2048 and `form` is not
+        "dense", or if a polynomial overflows on the spectrum.
 
     Warns
     -----

@@ -155,8 +155,8 @@ class Laplacian(SymmetricOperator):
     graph : Graph
         Any graph of this package.
     smoother : None, "none", "identity", "hypergraph", "combined", float or (n,) array
-        The loops S, see :func:`lowrankgcn.spectral.laplacian.loop_weights`. None takes the graph's
-        own. S_H + αI is ``graph.loop_weights + alpha``.
+        The loops S, see :func:`lowrankgcn.spectral.laplacian.loop_weights`. None uses the
+        graph's own. S_H + αI is ``graph.loop_weights + alpha``.
     tol : float
         Largest measured error of the products, where they are approximated (Gaussian graphs).
     method : str

@@ -71,7 +71,7 @@ class Eigenpairs:
     residuals : (k,) array
         ‖𝓛u − λu‖ for the operator that was solved; a true eigenvalue of it is no further away.
     method : {"dense", "modes", "lanczos", "svd", "krylov", "null space"}
-        The solver; "null space" when only zero eigenvalues were asked for.
+        The solver; "null space" if only zero eigenvalues were requested.
     iterations : int
         Products of the operator with a vector that the solver used; with "modes" of its Gram matrix
         on Fourier modes.

@@ -117,7 +117,7 @@ def _quadrature(
     if not alive.any():
         return np.zeros(len(norms))
     basis = [block / np.where(alive, norms, 1.0)]
-    diagonal, beside = [], []
+    diagonal, off_diagonal = [], []
     for _ in range(min(_STEPS, laplacian.n)):
         image = project(laplacian @ basis[-1])
         diagonal.append(np.einsum("ij,ij->j", basis[-1], image))
@@ -125,22 +125,22 @@ def _quadrature(
             image -= np.einsum("ij,ij->j", vectors, image) * vectors
         lengths = np.linalg.norm(image, axis=0)
         alive = alive & (lengths > 1e-10)
-        beside.append(np.where(alive, lengths, 0.0))
+        off_diagonal.append(np.where(alive, lengths, 0.0))
         if not alive.any():
             break
         basis.append(np.where(alive, image / np.where(alive, lengths, 1.0), 0.0))
     return np.array(
         [
-            norm**2 * _rule(phi, [d[j] for d in diagonal], [b[j] for b in beside])
+            norm**2 * _rule(phi, [d[j] for d in diagonal], [b[j] for b in off_diagonal])
             for j, norm in enumerate(norms)
         ]
     )
 
 
-def _rule(phi: Filter, diagonal: list[float], beside: list[float]) -> float:
+def _rule(phi: Filter, diagonal: list[float], off_diagonal: list[float]) -> float:
     """Σ weights·φ(nodes)² of the quadrature rule that belongs to a tridiagonal matrix."""
-    steps = next((j + 1 for j, length in enumerate(beside) if length == 0), len(diagonal))
-    nodes, vectors = la.eigh_tridiagonal(diagonal[:steps], beside[: steps - 1])
+    steps = next((j + 1 for j, length in enumerate(off_diagonal) if length == 0), len(diagonal))
+    nodes, vectors = la.eigh_tridiagonal(diagonal[:steps], off_diagonal[: steps - 1])
     weights = vectors[0] ** 2
     # Rounding leaves nodes of no weight where kept eigenvectors were, and φ may be huge there.
     listed = weights > 1e-14

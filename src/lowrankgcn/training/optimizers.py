@@ -217,12 +217,12 @@ def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimize
     """
     if isinstance(optimizer, Optimizer):
         if learning_rate is not None:
-            raise invalid("learning_rate", "None beside an optimizer that has one", learning_rate)
+            raise invalid("learning_rate", "None, because the optimizer has its own", learning_rate)
         return optimizer
     name = choice(optimizer, "optimizer", ("gd", "adam", "lbfgs"))
     if name == "lbfgs":
         if learning_rate is not None:
-            raise invalid("learning_rate", "None for L-BFGS, which searches", learning_rate)
+            raise invalid("learning_rate", "None, because L-BFGS searches the step", learning_rate)
         return LBFGS()
     kind = GradientDescent if name == "gd" else Adam
     return kind() if learning_rate is None else kind(learning_rate)

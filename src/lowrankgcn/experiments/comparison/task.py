@@ -113,7 +113,7 @@ def make_task(
         two rows.
     """
     if rows.shape[1] == 0:
-        raise invalid("columns", "at least one column beside the target", "none")
+        raise invalid("columns", "at least one feature column", "none")
     classes, names, class_notes = _read_classes(target)
     notes += class_notes
     categorical = not all(map(_is_number, rows.dtypes))
@@ -134,7 +134,7 @@ def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple
     column = column.where(~column.isin(single), None)
     try:
         codes, values = pd.factorize(column, sort=True)
-    except TypeError:  # strings beside numbers
+    except TypeError:  # a mixture of strings and numbers
         codes, values = pd.factorize(column.map(str, na_action="ignore"), sort=True)
     if len(values) < 2:
         raise invalid("target", "at least two classes with two rows each", f"{len(values)}")

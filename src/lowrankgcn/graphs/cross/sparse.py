@@ -131,7 +131,7 @@ class IncidenceCross(_HyperedgeCross):
         count = positive_int(self.n_given, "n_given", minimum=0)
         bounded = np.concatenate([[-1], self.numbers, [count]])
         if (bounded[1:] <= bounded[:-1]).any():
-            raise invalid("numbers", f"ascending integers in 0..{count - 1}", "others")
+            raise invalid("numbers", f"ascending integers in 0..{count - 1}", "other values")
 
     def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
         given = binary_matrix(X, "X")

@@ -16,7 +16,7 @@ __all__ = ["EXTRA", "SMALLEST", "Built", "Request", "Solution", "residual_norms"
 
 Built = tuple[NDArray[Any], FloatArray]
 
-EXTRA = 5  # vectors iterated beyond those wanted, for faster convergence
+EXTRA = 5  # additional vectors in iterations, for faster convergence
 # Outside the null space every eigenvalue is positive; rounding must not make it zero or negative.
 SMALLEST = float(np.finfo(np.float64).eps)
 
@@ -33,7 +33,7 @@ class Request:
     count : int
         Number of pairs outside the null space. Direct solvers compute all of them.
     largest : bool
-        Whether the largest pairs are wanted instead of the smallest.
+        Whether to compute the largest pairs instead of the smallest.
     lead : int
         Columns in front of the eigenvectors that will be filled with null vectors.
     method : str

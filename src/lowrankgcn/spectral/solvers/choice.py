@@ -25,7 +25,7 @@ _GRAM_LIMIT = 4096  # columns of Z up to which its Gram matrix is decomposed
 
 
 def direct_solution(laplacian: Laplacian, request: Request) -> Solution | None:
-    """Return all eigenvalues if that is cheap or the method asked for, else None."""
+    """Return all eigenvalues if that is cheap or requested by `method`, else None."""
     factor, method = laplacian.factor, request.method
     if method in ("auto", "svd") and factor is not None and laplacian.has_constant_shift:
         if method == "svd" or factor.shape[1] <= min(_GRAM_LIMIT, laplacian.n):

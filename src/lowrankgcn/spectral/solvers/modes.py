@@ -28,7 +28,7 @@ _FIRST_GUESS = 4.0  # κ of λ = 3/4
 
 
 def modes_are_few(laplacian: Laplacian) -> bool:
-    """Return whether there are few enough modes beside the points, and few enough components."""
+    """Return whether modes are few compared with points, and components are few."""
     operator = laplacian.affinity.operator
     if not isinstance(operator, GaussianFourier):
         return False
