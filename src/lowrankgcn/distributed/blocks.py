@@ -52,7 +52,7 @@ _KILLED = "KilledWorker"  # several workers died while running the same task
 
 
 def is_collection(value: Any) -> bool:
-    """Whether a value is a Dask DataFrame, Series or array.
+    """Return whether a value is a Dask DataFrame, Series or array.
 
     >>> is_collection(np.zeros(3)), is_collection(da.zeros(3))
     (False, True)

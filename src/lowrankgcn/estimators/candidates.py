@@ -91,7 +91,7 @@ class Candidate:
         return " & ".join(map(str, self.filters)) or "identity"
 
     def __str__(self) -> str:
-        """One line."""
+        """Describe the candidate in one line."""
         if self.ignores_graph and not self.hidden_widths:
             return "linear model of the features"
         rank = "" if self.rank is None else f", rank {self.rank}"
@@ -231,7 +231,7 @@ def _inverse_rms(square: float, size: int) -> float:
 
 
 def truncated(pairs: Eigenpairs, rank: int) -> Eigenpairs:
-    """The first `rank` of the pairs."""
+    """Return the first `rank` pairs."""
     if rank >= pairs.rank:
         return pairs
     return replace(

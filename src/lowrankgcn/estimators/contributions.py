@@ -46,7 +46,7 @@ def value_contributions(
     assert isinstance(cross, TableCross) and evidence.average is not None
     encoder = cross.encoder
     column_of = np.repeat(np.arange(len(encoder.columns)), np.diff(encoder.offsets))
-    vectors = _of_vectors(model, found)
+    vectors = _vector_coefficients(model, found)
     amounts = np.zeros((len(vectors), len(encoder.columns)))
     # Hyperedges of the row,
     rows = sp.coo_array(cross.rows(inputs.rows(X)))
@@ -84,7 +84,7 @@ def hyperedge_contributions(
     -----
     O(t R) for t incidences of the rows and R extended vectors, and O(m R) once for m hyperedges.
     """
-    cross, vectors = model.cross, _of_vectors(model, found)
+    cross, vectors = model.cross, _vector_coefficients(model, found)
     average = evidence.average
     assert isinstance(cross, IncidenceCross) and average is not None
     rows = sp.csr_array(cross.rows(X))
@@ -103,7 +103,7 @@ def hyperedge_contributions(
     return found.constant + usual, parts
 
 
-def _of_vectors(model: Model, found: Attribution) -> FloatArray:
+def _vector_coefficients(model: Model, found: Attribution) -> FloatArray:
     """Return the coefficients of the extended vectors, including those used as features."""
     vectors = found.vectors
     if isinstance(model.inputs, GivenInputs) and model.width is not None:
@@ -191,7 +191,7 @@ def _coordinates(
 
 
 def _interpolation(there: NDArray[Any], logits: NDArray[Any]) -> NDArray[Any]:
-    """α = (𝒦 + τI)^{-1} Z for 𝒦 = FFᵀ, as (Z − F (FᵀF + τI)^{-1} FᵀZ)/τ, shape (s, p, C)."""
+    """Compute α = (𝒦 + τI)^{-1} Z = (Z − F (FᵀF + τI)^{-1} FᵀZ)/τ, shape (s, p, C), 𝒦 = FFᵀ."""
     inner = there.transpose(0, 2, 1) @ there  # (s or 1, r, r)
     ridge = _RIDGE * np.trace(inner, axis1=1, axis2=2)[:, None, None] / there.shape[1]
     ridge = np.where(ridge > 0, ridge, 1.0)

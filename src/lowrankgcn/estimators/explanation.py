@@ -130,11 +130,11 @@ class Explanation(Sequence[ExplainedRow]):
     by: By
 
     def __len__(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return len(self.rows)
 
     def __getitem__(self, index: Any) -> Any:
-        """Explanation of a row, or of several."""
+        """Return the explanation of a row, or of several."""
         return self.rows[index]
 
     def to_frame(self) -> pd.DataFrame:

@@ -12,7 +12,7 @@ A layer is affine in its input and in the extended vectors v(x), and an activati
 
 .. math:: \sigma(z) = \sigma(0) + s(z)\, z, \qquad s(z) = \frac{\sigma(z) - \sigma(0)}{z},
 
-whatever σ is (for ReLU, s is 1 or 0). With s held at the values it has in row x, the margin
+for any σ (for ReLU, s is 1 or 0). With s held at the values it has in row x, the margin
 z_c(x) − z_{c'}(x) of two logits is therefore *equal* to
 
 .. math:: \text{constant} + \sum_j f_j(x)\, F_j + \sum_k v_k(x)\, V_k

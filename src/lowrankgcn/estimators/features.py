@@ -55,7 +55,7 @@ class TableFeatures(Features):
     Notes
     -----
     Memory is that of the codes and numbers; with g groups of columns (:class:`CodeFactor`) UᵀX and
-    X W cost O(n g r) and O(n g k), whatever the number of categories is.
+    X W cost O(n g r) and O(n g k), independent of the number of categories.
     """
 
     inputs: TableInputs
@@ -74,13 +74,13 @@ class TableFeatures(Features):
         return self.incidence.shape[0], self.inputs.width
 
     def take(self, index: Tensor) -> Tensor:
-        """Selected rows X[index], shape (p, N₀)."""
+        """Return the rows X[index], shape (p, N₀)."""
         rows = index.cpu().numpy()
         features = self.inputs.features_from_codes(self.incidence.codes[rows], self.numbers[rows])
         return torch.from_numpy(features)
 
     def inner(self, U: Tensor) -> Tensor:
-        """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""
+        """Compute UᵀX, shape (r, N₀), for U of shape (n, r)."""
         vectors = U.cpu().numpy()
 
         def term(start: int, stop: int) -> FloatArray:
@@ -93,7 +93,7 @@ class TableFeatures(Features):
         return torch.from_numpy(np.column_stack([indicators.T, rest[:, 1:]]))
 
     def times(self, weight: Tensor) -> Tensor:
-        """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
+        """Compute X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
         given = weight.detach().cpu().numpy()
         table, rest = self.inputs.hyperedge_weights(given)
         product = self.incidence.matmul(table, dtype=given.dtype)
@@ -103,12 +103,12 @@ class TableFeatures(Features):
         return torch.from_numpy(product).to(weight.device)
 
     def part(self, start: int, stop: int) -> TableFeatures:
-        """The rows start…stop−1, in the same memory."""
+        """Return the rows start, …, stop − 1, in the same memory."""
         codes = CodeFactor(self.incidence.codes[start:stop], self.incidence.n_hyperedges)
         return TableFeatures(self.inputs, codes, self.numbers[start:stop])
 
     def dense(self) -> Tensor:
-        """All of X."""
+        """Return all of X."""
         return self.take(torch.arange(self.shape[0]))
 
     def square_sum(self) -> float:
@@ -145,22 +145,22 @@ class ScaledFeatures(Features):
         return self.base.shape
 
     def take(self, index: Tensor) -> Tensor:
-        """Selected rows X[index], shape (p, N₀)."""
+        """Return the rows X[index], shape (p, N₀)."""
         return (self.scale * self.base.take(index.cpu())).to(self.like)
 
     def inner(self, U: Tensor) -> Tensor:
-        """The product UᵀX, shape (r, N₀), for U of shape (n, r)."""
+        """Compute UᵀX, shape (r, N₀), for U of shape (n, r)."""
         if self.known is None:
             return (self.scale * self.base.inner(U)).to(self.like)
         assert len(self.known) == U.shape[1]
         return torch.from_numpy(self.scale * self.known).to(self.like)
 
     def times(self, weight: Tensor) -> Tensor:
-        """The product X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
+        """Compute X W, shape (n, k), for W of shape (N₀, k), in the type of W."""
         return self.base.times((self.scale * weight).cpu()).to(weight.device)
 
     def dense(self) -> Tensor:
-        """All of X."""
+        """Return all of X."""
         return self.base.dense().to(self.like) * self.scale
 
     def square_sum(self) -> float:

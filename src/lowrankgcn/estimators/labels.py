@@ -92,10 +92,10 @@ def read_labels(y: Any) -> Labels:
     if isinstance(dtype, pd.CategoricalDtype):
         present = set(labels)
         ordered = [category for category in dtype.categories if category in present]
-        classes = _of_one_kind(np.fromiter(ordered, object, len(ordered)))
+        classes = _validated_classes(np.fromiter(ordered, object, len(ordered)))
         codes = pd.Index(ordered, dtype=object).get_indexer(pd.Index(labels, dtype=object))
     else:
-        classes, codes = np.unique(_of_one_kind(labels), return_inverse=True)
+        classes, codes = np.unique(_validated_classes(labels), return_inverse=True)
     if len(classes) < 2:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
@@ -111,7 +111,7 @@ def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     index, labels, n_rows = labelled_cells(y)
     if not len(index):
         raise invalid("y", "a labelled row", "no label at all")
-    return index, _of_one_kind(labels), n_rows
+    return index, _validated_classes(labels), n_rows
 
 
 def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
@@ -158,7 +158,7 @@ def _check_marks(chosen: NDArray[Any]) -> None:
         raise invalid("y", "'' or None to mark unlabelled rows among texts", "'-1'")
 
 
-def _of_one_kind(labels: NDArray[Any]) -> NDArray[Any]:
+def _validated_classes(labels: NDArray[Any]) -> NDArray[Any]:
     """Validate classes; convert objects that are all numbers or all booleans."""
     if labels.dtype.kind == "O":
         kind = pd.api.types.infer_dtype(labels)

@@ -190,15 +190,15 @@ class Selection(Sequence[dict[str, Any]]):
         )
 
     def __len__(self) -> int:
-        """Number of candidates."""
+        """Return the number of candidates."""
         return len(self._rows)
 
     def __getitem__(self, index: Any) -> Any:
-        """A row, or several."""
+        """Return a row, or several."""
         return self._rows[index]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Rows, best first."""
+        """Iterate over the rows, best first."""
         return iter(self._rows)
 
     @property
@@ -211,7 +211,7 @@ class Selection(Sequence[dict[str, Any]]):
         return pd.DataFrame(self._rows)
 
     def __repr__(self) -> str:
-        """As text, one line for each candidate."""
+        """Show one line for each candidate."""
         heads = ("architecture", "filter", "rank", "accuracy", "loss", "share")
         lines = [heads, *(_cells(row) for row in self._rows)]
         widths = [max(len(line[j]) for line in lines) for j in range(len(heads))]

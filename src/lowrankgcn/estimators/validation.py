@@ -73,7 +73,7 @@ class Validation:
     seconds: float
 
     def __str__(self) -> str:
-        """One line."""
+        """Show the accuracy in one line."""
         return (
             f"accuracy {self.accuracy:.0%} (95% interval {self.low:.0%} to {self.high:.0%}) "
             f"on {self.n_rows} labelled rows; largest class {self.largest_class:.0%}"

@@ -227,7 +227,7 @@ class LandmarkFactor(Factor):
         return gaussian_kernel(coordinates, self.landmarks) @ self.inverse_root.T
 
     def _solve(self, V: FloatArray, *, transposed: bool = False) -> FloatArray:
-        """R⁻¹ V or R⁻ᵀ V by substitution.
+        """Compute R⁻¹ V or R⁻ᵀ V by substitution.
 
         Tight pivots make R⁻¹ as large as 1e5. A product with it loses as many digits, substitution
         does not. Products with many rows still use R⁻¹, because SciPy's substitution holds the

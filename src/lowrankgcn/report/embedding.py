@@ -25,8 +25,7 @@ def spectral_embedding(pairs: Eigenpairs, rows: NDArray[np.intp] | None = None) 
     """Return some or all rows of U_r, weighted by λ₂/λ, with a mean square of at most one.
 
     The weights damp oscillating eigenvectors. The constant eigenvector of a connected graph is
-    omitted. Several zero eigenvalues separate their components by equal distances, whatever their
-    sizes.
+    omitted. Several zero eigenvalues separate their components by equal distances.
     """
     values, n = pairs.eigenvalues, len(pairs.eigenvectors)
     vectors = np.asarray(pairs.eigenvectors[slice(None) if rows is None else rows], np.float64)

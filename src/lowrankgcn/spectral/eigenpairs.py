@@ -297,7 +297,7 @@ def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
 
 
 def _null_residuals(laplacian: Laplacian, block: FloatArray) -> FloatArray:
-    """‖𝓛u‖ for null vectors u; a connected graph's degrees are its row sums, so it is rounding."""
+    """Return ‖𝓛u‖ for null vectors u, which is rounding: degrees are the row sums of the graph."""
     if laplacian.null_space.dimension > 1:
         return np.asarray(np.linalg.norm(laplacian @ block, axis=0))
     degrees, diagonal = laplacian.affinity.degrees, laplacian.affinity.diagonal

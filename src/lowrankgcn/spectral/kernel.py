@@ -104,7 +104,7 @@ class Kernel(SymmetricOperator):
         return self.operator.rows(index, X)
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,)."""
+        """Return the diagonal, shape (n,)."""
         return self.operator.diagonal()
 
     @property
@@ -322,7 +322,7 @@ def _choose_form(laplacian: Laplacian, coefficients: Sequence[float] | None) -> 
 def _structured_polynomial(
     laplacian: Laplacian, coefficients: Sequence[float]
 ) -> SymmetricOperator:
-    """b₀I + Z M Zᵀ with M = Σ_{j≥1} (−1)^j b_j (ZᵀZ)^{j−1} (section A3.1.2).
+    """Return b₀I + Z M Zᵀ with M = Σ_{j≥1} (−1)^j b_j (ZᵀZ)^{j−1} (section A3.1.2).
 
     The b_j are the Taylor coefficients at λ = 1. Isolated nodes, whose rows of Z vanish, have the
     eigenvalue 0 instead of 1 and get φ(0).
@@ -343,7 +343,7 @@ def _structured_polynomial(
 
 
 def _structured_filter(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
-    """φ(1)I + U_R (φ(Λ_R) − φ(1)) U_Rᵀ (section A3.1.3), null vectors among the columns of U_R."""
+    """Return φ(1)I + U_R (φ(Λ_R) − φ(1)) U_Rᵀ (section A3.1.3); U_R includes null vectors."""
     solution = solve_svd(laplacian, Request(laplacian.tol))
     joined = laplacian.joined_components
     vectors, _ = solution.build(np.arange(len(solution.values)), len(joined), np.float64)

@@ -98,11 +98,11 @@ class NullSpace:
         return int(self.components.max()) + 1
 
     def vectors(self, start: int, stop: int) -> FloatArray:
-        """Null vectors number start…stop−1 as columns, shape (n, stop − start)."""
+        """Return null vectors start, …, stop − 1 as columns, shape (n, stop − start)."""
         return self.select(np.arange(start, stop))
 
     def select(self, numbers: NDArray[np.intp]) -> FloatArray:
-        """Null vectors of the given numbers as columns, shape (n, len(numbers))."""
+        """Return the null vectors of the given numbers as columns, shape (n, len(numbers))."""
         if self.dimension == 1 and len(numbers) == 1:
             return self.profile[:, None].copy()
         place = np.full(self.dimension, -1)
@@ -114,7 +114,7 @@ class NullSpace:
         return block
 
     def coefficients(self, X: FloatArray) -> FloatArray:
-        """Inner products with the null vectors, shape (dimension, k) for X of shape (n, k)."""
+        """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""
         if self.dimension == 1:
             # In pieces: single precision vectors are not copied to double as a whole.
             parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), _ROWS)
@@ -129,7 +129,7 @@ class NullSpace:
     def combine(
         self, coefficients: FloatArray, start: int = 0, stop: int | None = None
     ) -> FloatArray:
-        """Rows start…stop−1 of the null vectors times `coefficients` (dimension, k)."""
+        """Compute rows start, …, stop − 1 of the null vectors times coefficients (dimension, k)."""
         rows = slice(start, stop)
         return self.profile[rows, None] * coefficients[self.components[rows]]
 
@@ -258,7 +258,7 @@ class Laplacian(SymmetricOperator):
         return self.shift[index][:, None] * X[index] - self.scale[index][:, None] * product
 
     def diagonal(self) -> FloatArray:
-        """Diagonal, shape (n,)."""
+        """Return the diagonal, shape (n,)."""
         # Not scale**2, which overflows for degrees below 1e-308.
         return self.shift - self.scale * (self.scale * self.affinity.diagonal)
 

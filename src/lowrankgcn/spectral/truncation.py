@@ -97,7 +97,7 @@ def _without(values: FloatArray, counts: NDArray[np.int64], kept: FloatArray) ->
 def _quadrature(
     laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probes: FloatArray
 ) -> FloatArray:
-    """‖φ(𝓛)z‖² for the part z of every probe off the null space and the pairs, shape (count,).
+    """Estimate ‖φ(𝓛)z‖² for every probe z without null space and kept pairs, shape (count,).
 
     Lanczos iterations for all probes side by side; each gives a quadrature rule for its z.
     """
@@ -138,7 +138,7 @@ def _quadrature(
 
 
 def _rule(phi: Filter, diagonal: list[float], off_diagonal: list[float]) -> float:
-    """Σ weights·φ(nodes)² of the quadrature rule that belongs to a tridiagonal matrix."""
+    """Compute Σ weights·φ(nodes)² of the quadrature rule of a tridiagonal matrix."""
     steps = next((j + 1 for j, length in enumerate(off_diagonal) if length == 0), len(diagonal))
     nodes, vectors = la.eigh_tridiagonal(diagonal[:steps], off_diagonal[: steps - 1])
     weights = vectors[0] ** 2

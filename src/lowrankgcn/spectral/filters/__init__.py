@@ -10,7 +10,7 @@ array([1. , 0.8, 0. ])
 >>> Pseudoinverse().bind(smallest_nonzero=0.2)(eigenvalues)
 array([0. , 1. , 0.2])
 
-Overview (λ₂ the smallest non-zero, λₙ the largest eigenvalue; "auto" takes them from the spectrum):
+Overview (λ₂ the smallest non-zero, λₙ the largest eigenvalue; "auto" uses those of the spectrum):
 
 =========================== ============================ ===========================================
 filter                      φ(λ)                         keeps

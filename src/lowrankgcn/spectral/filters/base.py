@@ -66,7 +66,7 @@ class Filter(ABC):
 
     @abstractmethod
     def _response(self, eigenvalues: FloatArray) -> Any:
-        """φ at a 1-D array of eigenvalues."""
+        """Evaluate φ at a 1-D array of eigenvalues."""
 
     @final
     def __call__(self, eigenvalues: ArrayLike) -> FloatArray:
@@ -150,7 +150,7 @@ class Filter(ABC):
         return None
 
     def __str__(self) -> str:
-        """Name and the parameters that are not the defaults, as in legends."""
+        """Show the name and the parameters other than the defaults, as in legends."""
         shown = ", ".join(
             f"{field.name}={_short(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]
@@ -159,13 +159,13 @@ class Filter(ABC):
         return f"{self.name} ({shown})" if shown else self.name
 
     def __add__(self, other: Filter) -> Sum:
-        """φ plus another filter."""
+        """Add another filter."""
         if not isinstance(other, Filter):
             return NotImplemented
         return Sum((self, other))
 
     def __mul__(self, factor: float) -> Scaled:
-        """φ times a number c."""
+        """Multiply by a number c."""
         if not isinstance(factor, numbers.Real):
             return NotImplemented
         return Scaled(factor, self)
@@ -211,7 +211,7 @@ class Sum(Filter):
         return " + ".join(part.name for part in self.filters)
 
     def __str__(self) -> str:
-        """Parts joined by plus signs."""
+        """Join the parts by plus signs."""
         return " + ".join(map(str, self.filters))
 
     @property

@@ -332,7 +332,7 @@ class Custom(Filter):
         set_fields(self, name=self.name or getattr(self.function, "__name__", "custom"))
 
     def __str__(self) -> str:
-        """Its name."""
+        """Show the name."""
         return self.name
 
     def _response(self, eigenvalues: FloatArray) -> Any:

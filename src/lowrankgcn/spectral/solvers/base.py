@@ -114,6 +114,6 @@ def stored_solution(
 
 
 def residual_norms(laplacian: Laplacian, values: FloatArray, vectors: FloatArray) -> FloatArray:
-    """‖𝓛u − λu‖ of every pair, shape (k,)."""
+    """Compute ‖𝓛u − λu‖ of every pair, shape (k,)."""
     norms: FloatArray = np.linalg.norm(laplacian @ vectors - vectors * values, axis=0)
     return norms

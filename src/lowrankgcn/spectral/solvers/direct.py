@@ -125,7 +125,7 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
 def gram_solution(
     gram: FloatArray, dimension: int, product: Callable[[FloatArray, int, Any], NDArray[Any]]
 ) -> Solution:
-    """All eigenpairs of 𝓛 = I − Z Zᵀ outside the null space, from the deflated Gram matrix of Z.
+    """Compute all pairs of 𝓛 = I − Z Zᵀ outside the null space from the deflated Gram matrix of Z.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def _factor(laplacian: Laplacian) -> Factor:
 
 
 def _deflated_gram(laplacian: Laplacian, factor: Factor) -> FloatArray:
-    """ZᵀZ with the singular vectors Zᵀ√d of the null space moved from 1 to −1, far from others."""
+    """Return ZᵀZ with the eigenvalue 1 of Zᵀ√d, for null vectors √d, moved to −1."""
     gram = factor.gram()
     null = laplacian.null_space
     joined = laplacian.joined_components
@@ -193,10 +193,10 @@ def _deflated_gram(laplacian: Laplacian, factor: Factor) -> FloatArray:
 
 
 def _reorthogonalized(gram: FloatArray, v: FloatArray, mu: FloatArray) -> FloatArray:
-    """Columns of v/√μ, corrected so that Z times them is orthonormal where μ is small.
+    """Return v/√μ, corrected so that Z v/√μ is orthonormal where μ is small.
 
-    (Zv)ᵀ(Zv) = vᵀ ZᵀZ v is diagonal up to rounding, which μ ≪ 1 magnifies; a Cholesky factor of
-    it, computed from the same numbers, takes the error out.
+    (Zv)ᵀ(Zv) = vᵀ ZᵀZ v is diagonal up to rounding, which μ ≪ 1 magnifies. Its Cholesky
+    factor, computed from the same numbers, removes the error.
     """
     scaled = v / np.sqrt(mu)
     inner = scaled.T @ gram @ scaled
@@ -208,7 +208,7 @@ def _reorthogonalized(gram: FloatArray, v: FloatArray, mu: FloatArray) -> FloatA
 
 
 def _eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """All eigenpairs of a symmetric matrix, ascending."""
+    """Compute all eigenpairs of a symmetric matrix, ascending."""
     with single_threaded_blas() if len(matrix) <= _SMALL_MATRIX else nullcontext():
         values, vectors = la.eigh(matrix)
     return values, vectors

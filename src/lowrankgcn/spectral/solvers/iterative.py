@@ -73,7 +73,7 @@ def _lanczos(laplacian: Laplacian, request: Request) -> Solution:
         except spla.ArpackNoConvergence as error:
             raise EigensolverError(
                 f"Lanczos found {len(error.eigenvalues)} of {k} eigenpairs to tol={accuracy:g} "
-                f"with {products} products; raise max_iter or tol, ask for fewer pairs, or use "
+                f"with {products} products; raise max_iter or tol, request fewer pairs, or use "
                 "method='krylov'"
             ) from None
         return vectors, heights
@@ -146,7 +146,7 @@ def solve_krylov(laplacian: Laplacian, request: Request) -> Solution:
     else:
         raise EigensolverError(
             f"block Krylov iteration reached residuals of {residuals.max():.1e} for "
-            f"tol={request.tol:g} with {products} products; raise max_iter or tol, or ask for "
+            f"tol={request.tol:g} with {products} products; raise max_iter or tol, or request "
             "fewer pairs"
         )
     order = np.argsort(values[:count], kind="stable")
@@ -156,7 +156,7 @@ def solve_krylov(laplacian: Laplacian, request: Request) -> Solution:
 
 
 def _orthonormal(block: FloatArray, basis: FloatArray, null: NullSpace) -> FloatArray:
-    """Orthonormal basis of the block's part outside span(basis) and the null space.
+    """Return an orthonormal basis of the block outside span(basis) and the null space.
 
     Dependent columns are dropped.
     """

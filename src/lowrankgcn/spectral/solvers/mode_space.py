@@ -72,7 +72,7 @@ def mode_pairs(
     start: FloatArray | None = None,
     random_state: int = 0,
 ) -> ModePairs | None:
-    """The pairs of smallest κ, from the matrices H(κ_j) at q nodes.
+    """Compute the pairs of smallest κ from the matrices H(κ_j) at q nodes.
 
     A block method: multiple eigenvalues are found with all their copies.
 
@@ -121,7 +121,7 @@ def mode_pairs(
 
 
 def lagrange(nodes: FloatArray, at: FloatArray) -> FloatArray:
-    """Values of the polynomials that are one at one node and zero at the others, shape (q, k).
+    """Evaluate the polynomials that are 1 at one node and 0 at the others, shape (q, k).
 
     >>> lagrange(np.array([1.0, 3.0]), np.array([2.0])).ravel()
     array([0.5, 0.5])
@@ -136,12 +136,12 @@ def lagrange(nodes: FloatArray, at: FloatArray) -> FloatArray:
 
 
 def _shares(nodes: FloatArray, kappas: FloatArray) -> FloatArray:
-    """Shares of the nodes in H(κ); that at the last node stands for all beyond."""
+    """Return the shares of the nodes in H(κ); beyond the last node, those at this node."""
     return lagrange(nodes, np.clip(kappas, nodes.min(), nodes.max()))
 
 
 def interpolation_error(offset: FloatArray, nodes: FloatArray, kappas: FloatArray) -> FloatArray:
-    """|w̃ − w|/w of the weights w = 1/(1 + δκ) that :func:`mode_pairs` interpolates, shape (n, k).
+    """Compute |w̃ − w|/w of the weights w = 1/(1 + δκ) that are interpolated, shape (n, k).
 
     Exactly δ^q Π_j (κ − κ_j)/(1 + δκ_j) between the nodes.
 
@@ -161,7 +161,7 @@ def interpolation_error(offset: FloatArray, nodes: FloatArray, kappas: FloatArra
 def _search(
     gram: ModeGram, nodes: FloatArray, count: int, width: int, tol: float, start: FloatArray
 ) -> ModePairs | None:
-    """Rayleigh–Ritz on a growing space: the residuals of what has not converged are added to it."""
+    """Apply Rayleigh–Ritz to a growing space; residuals of unconverged pairs are added to it."""
     basis = _orthonormal(start, np.zeros((gram.grid.size, 0)))
     images = gram.products(basis)
     products = basis.shape[1]
@@ -193,7 +193,7 @@ def _search(
 def _ritz(
     small: FloatArray, nodes: FloatArray, width: int, kappas: FloatArray, close: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Solutions of S(κ) y = y/κ for the projected matrices (q, m, m): κ (w,) and y (m, w).
+    """Solve S(κ) y = y/κ for the projected matrices (q, m, m): κ (w,) and y (m, w).
 
     The j-th largest eigenvalue of κS(κ) grows with κ and is one for one κ only: the j-th solution
     is well defined, and this is a step of Newton's iteration to it. Those closer than `close` share
@@ -225,7 +225,7 @@ def _ritz(
 
 
 def _orthonormal(block: FloatArray, basis: FloatArray) -> FloatArray:
-    """Orthonormal basis of the block's part outside span(basis), by its Gram matrix: no QR pays."""
+    """Return an orthonormal basis of the block outside span(basis); faster than QR."""
     for _ in range(2):
         block = block - basis @ (basis.T @ block)
         lengths = np.linalg.norm(block, axis=0)

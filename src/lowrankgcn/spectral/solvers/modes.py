@@ -146,7 +146,7 @@ def _evaluate(
 
 
 def _further_nodes(nodes: FloatArray, last: float) -> FloatArray:
-    """Two more nodes for κ from 1 to `last`: each far from all others (Leja points)."""
+    """Return two more nodes for κ from 1 to `last`, each far from all others (Leja points)."""
     candidates = np.linspace(1.0, last, 129)
     for _ in range(2):
         distances = np.prod(np.abs(candidates[:, None] - nodes), axis=1)
@@ -157,10 +157,10 @@ def _further_nodes(nodes: FloatArray, last: float) -> FloatArray:
 def _outside_null_space(
     inner: FloatArray, overlap: FloatArray, kappas: FloatArray, count: int
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Values and coefficients of `count` orthonormal vectors outside the null space.
+    """Return values and coefficients of `count` orthonormal vectors outside the null space.
 
-    Of the span of k unit vectors with the given inner products, one direction for each component
-    belongs to the null space: the one that it has most overlap with. Rayleigh–Ritz on the others.
+    The span of k unit vectors with the given inner products contains one direction for each
+    component that overlaps most with the null space. Rayleigh–Ritz is applied to the others.
     """
     k = len(kappas)
     off = la.svd(overlap)[2][k - count :].T
