@@ -1,4 +1,4 @@
-"""Graphs of every type beside their dense weights, for tests of Laplacians, eigenpairs and kernels.
+"""Graphs of every type with their dense weights, for tests of Laplacians, eigenpairs and kernels.
 
 A ``Problem`` holds one graph of the package and what the oracle in ``tests.reference`` needs to
 know of it. ``problems`` draws small ones; ``large`` names fixed ones beyond the 512 nodes up to

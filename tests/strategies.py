@@ -190,7 +190,7 @@ def smoothers(n_nodes: int) -> st.SearchStrategy[Any]:
 
 @dataclass(frozen=True)
 class FilterCase:
-    """A filter of the package beside its scalar formula from the oracle.
+    """A filter of the package with its scalar formula from the oracle.
 
     ``filter`` may be unbound: ``needs`` lists the extreme eigenvalues it takes from the spectrum,
     and ``phi(smallest_nonzero, largest)`` is the formula for a spectrum with these. A graph without
@@ -295,7 +295,7 @@ def continuous_filters() -> st.SearchStrategy[FilterCase]:
 
 @dataclass(frozen=True)
 class TableCase:
-    """A pandas table beside its raw cells.
+    """A pandas table with its raw cells.
 
     ``columns`` holds Python values with None where a cell is missing, as ``tests.reference_tables``
     reads them; ``numeric`` names the columns that are binned.

@@ -1,4 +1,4 @@
-"""Classifiers, spectra and JSON documents beside the stored results of an earlier state."""
+"""Classifiers, spectra and JSON documents compared with stored results of an earlier state."""
 
 from __future__ import annotations
 

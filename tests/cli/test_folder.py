@@ -20,7 +20,7 @@ pytest.importorskip("distributed", reason="dask.distributed is not installed")
 
 from tests.distributed.tables import some_labels, texts  # isort: skip
 
-# Of Dask's reader about itself, with newer pandas.
+# Dask's reader issues this warning with newer pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")
 
 NAMES = np.array(["ant", "bee", "cat"], object)

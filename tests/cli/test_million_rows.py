@@ -56,7 +56,7 @@ def test_a_million_rows(million: tuple[Path, np.ndarray], tmp_path: Path) -> Non
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    # Of the largest child so far; in kilobytes, but in bytes on macOS.
+    # Peak of the largest child so far, in kilobytes, but in bytes on macOS.
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit
     assert peak < 3 * GIGABYTE

@@ -33,7 +33,7 @@ FITTED: dict[str, tuple[Any, dict[str, Any]]] = {
     "graph of weights": (AdjacencyGraph(WEIGHTS), {}),
     "graph of neighbours": (AdjacencyGraph.knn(POINTS, 4), {}),
     "graph of other points": (POINTS, {"graph": AdjacencyGraph.knn(POINTS + 1.0, 4)}),
-    "weights beside features": (POINTS, {"graph": AdjacencyGraph(WEIGHTS)}),
+    "weights with features": (POINTS, {"graph": AdjacencyGraph(WEIGHTS)}),
 }
 
 
@@ -93,12 +93,12 @@ PREDICTIONS: dict[str, tuple[str, Any, str]] = {
     "a graph made of other rows": (
         "graph of other points",
         POINTS,
-        r"X: expected the fitted rows: see label_distributions_",
+        r"X: expected the fitted rows .see label_distributions_",
     ),
-    "a graph of weights beside features": (
-        "weights beside features",
+    "a graph of weights with features": (
+        "weights with features",
         POINTS,
-        r"X: expected the fitted rows: see label_distributions_",
+        r"X: expected the fitted rows .see label_distributions_",
     ),
     "negative weights": (
         "weights",

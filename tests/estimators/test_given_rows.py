@@ -148,7 +148,7 @@ def test_incidence_rows_agree_with_a_refit() -> None:
     ids=["neighbours", "small numbers", "Gaussian"],
 )
 def test_graph_objects_made_of_the_same_points(make: Any, unit: float) -> None:
-    """As features beside the graph, and the graph alone."""
+    """Features with a graph, and the graph alone."""
     rows = unit * POINTS
     graph = make(rows)
     for classifier in (

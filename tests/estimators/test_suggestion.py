@@ -201,7 +201,9 @@ def test_suggestions_find_unknown_classes() -> None:
     spiral = lg.datasets.load_spiral(100, random_state=0)
     seen = []
     for seed in range(6):
-        start = np.random.default_rng(seed).choice(200, 2, replace=False)  # of the first two orbs
+        start = np.random.default_rng(seed).choice(
+            200, 2, replace=False
+        )  # rows of the first two orbs
         y = np.full(500, -1)
         y[start] = 0, 1
         classifier = lg.GCNClassifier(rank=20, **CHEAP).fit(spiral.data, y)

@@ -40,7 +40,7 @@ def column(cells: Any, **options: Any) -> tuple[list[str], list[int]]:
 DAYS = pd.to_datetime(["2020-01-03", None, "2020-01-01", "2020-01-03"])
 DATES = [None if pd.isna(day) else day.date() for day in DAYS]
 DECIMALS = [decimal.Decimal("0.7"), None, decimal.Decimal(0), decimal.Decimal("0.7")]
-SAME_CODES = [1, 2, 0, 1]  # of two values, the second cell missing
+SAME_CODES = [1, 2, 0, 1]  # codes of two values, the second cell missing
 TWO_VALUES: dict[str, Any] = {
     "str": pd.Series(["b", None, "a", "b"], dtype="str"),
     "string": pd.Series(["b", None, "a", "b"], dtype="string"),

@@ -28,7 +28,7 @@ def kernel(points: np.ndarray, bandwidth: float = 1.0) -> np.ndarray:
 
 
 class TestGaussianFourier(OperatorContract):
-    tolerance = 1e-9  # of sums over some thousand modes with eps = 1e-11
+    tolerance = 1e-9  # sums over some thousand modes with eps = 1e-11
 
     @pytest.fixture(params=CLOUDS)
     def case(self, request: pytest.FixtureRequest) -> tuple[GaussianFourier, np.ndarray]:

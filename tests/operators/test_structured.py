@@ -96,7 +96,7 @@ class TestNoColumns(OperatorContract):
 
 
 class TestPolynomialOperator(OperatorContract):
-    tolerance = 1e-11  # of entries that grow like the fourth power
+    tolerance = 1e-11  # entries grow like the fourth power
 
     @pytest.fixture(params=[(2.0,), (1.0, -0.5), (1.0, -1.0, 0.5, 0.0, 0.25)])
     def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:

@@ -42,7 +42,7 @@ NAMES = [
     "zero-impulse",
 ]
 
-# Each filter beside its formula, one eigenvalue at a time and in plain Python.
+# Each filter with its formula, one eigenvalue at a time and in plain Python.
 ORACLES = [
     (Linear(), lambda x: 1 - x),
     (Linear(largest=1.5), lambda x: 1 - x / 1.5),

@@ -67,8 +67,8 @@ def classify(
 ) -> None:
     """Predict the class of every row whose target cell is empty.
 
-    Labelled rows train the model; the others are predicted. Columns with a different value in
-    every row, or with the same value in all rows, are ignored.
+    Labelled rows train the model; the others are predicted. Identifiers (columns in which nearly
+    every row has a different value) and constant or empty columns are ignored.
 
     The output has two more columns: **prediction**, the class of the row (labelled rows keep their
     label), and **probability**, the probability of that class. Without **--out**, **--report**,

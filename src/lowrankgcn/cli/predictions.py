@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 __all__ = ["Predictions"]
 
-_DIGITS = 6  # of probabilities
+_DIGITS = 6  # decimals of probabilities
 
 
 @final

@@ -55,7 +55,7 @@ def _shares(classifier: GCNClassifier, X: Any) -> tuple[list[Delayed], tuple[flo
         expected = (
             "the fitted rows (see label_distributions_), because the graph was not built from X"
         )
-        raise invalid("X", expected, "other rows")
+        raise invalid("X", expected, "new rows")
     blocks = Blocks.from_collection(X)
     reader = GCNClassifier()
     for name in ("n_features_in_", "feature_names_in_"):

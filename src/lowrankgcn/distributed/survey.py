@@ -69,7 +69,7 @@ class _Query:
     """Counts and sums of a column in one pass; the sum is that of x or of (x − centre)²."""
 
     kind: KeyKind
-    searches: tuple[Search, ...]  # of different intervals
+    searches: tuple[Search, ...]  # searches in different intervals
     exponent: int | None = None
     centre: float | None = None
 

@@ -276,14 +276,14 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         X : array, DataFrame or sparse array
             Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
             rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
-            X, rows like those the graph was made of. For a Dask collection the result is a lazy
+            X, rows like those the graph was built from. For a Dask collection the result is a lazy
             Dask array.
 
         Raises
         ------
         ValueError
-            If the rows are not like those at fitting, or a graph object was given that was not made
-            of X: it cannot be extended to new rows.
+            If the rows are not like those at fitting, or a graph object was given that was not
+            built from X and cannot be extended to new rows.
         """
         check_is_fitted(self)
         if (lazy := distributed_module(X)) is not None:
@@ -291,8 +291,10 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
             return distributions
         data = check_rows(self, X, self._kind)
         if self._model is None:
-            expected = "the fitted rows: see label_distributions_"
-            raise invalid("X", expected, "further rows of a graph that is not made of X")
+            expected = (
+                "the fitted rows (see label_distributions_), because the graph was not built from X"
+            )
+            raise invalid("X", expected, "new rows")
         shares, lost = self._model.distributions(data)
         if lost.any():
             warn_caller(

@@ -24,8 +24,9 @@ from lowrankgcn.operators import FloatArray
 
 __all__ = ["hyperedge_contributions", "row_contributions", "value_contributions"]
 
-# Of the mean of 𝒦(i, i). On a spiral, digits and cars with 20 to 100 labels the absolute amounts
-# of a row are 1.5 to 3 times their sum, and the remainder is 1 to 13 % of the margin (medians).
+# Relative to the mean of 𝒦(i, i). On spiral, digits and cars with 20 to 100 labels the absolute
+# amounts of a row are 1.5 to 3 times their sum, and the remainder is 1 to 13 % of the margin
+# (medians).
 _RIDGE = 0.03
 
 

@@ -64,7 +64,7 @@ class TableFeatures(Features):
 
     @classmethod
     def from_table(cls, inputs: TableInputs, X: Any, graph: Hypergraph) -> TableFeatures:
-        """Build the features of the table X that `graph` was made of."""
+        """Build the features of the table X that `graph` was built from."""
         assert isinstance(graph.incidence, CodeFactor)
         return cls(inputs, graph.incidence, inputs.standardised(X))
 

@@ -92,7 +92,7 @@ def fit(
         distributions = _distributions(graph, labels, networks)
         unplaced = _unplaced(graph, labels)
         model, evidence = None, None
-        # A graph that was given beside X accepts further rows of X only if it was made of X.
+        # A graph given in addition to X accepts new rows only if it was built from X.
         if not isinstance(settings.graph, Graph) or (
             rows.kind == graph.row_kind and graph.is_built_from(rows.data)
         ):
@@ -242,7 +242,7 @@ def without_rounding(inner: FloatArray, square_sum: float) -> FloatArray:
 
     Otherwise rounding would decide on which side of its kink an activation starts.
     """
-    length = math.sqrt(square_sum / inner.shape[1])  # of a column, about
+    length = math.sqrt(square_sum / inner.shape[1])  # typical norm of a column
     return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
 
 

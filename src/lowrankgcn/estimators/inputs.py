@@ -286,7 +286,7 @@ def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -
     result = np.full((table.n_rows, len(numbers)), np.nan)
     for j, name in enumerate(numbers):
         cells = read_cells(table.columns[name], name)
-        if not cells.any_present():  # of whatever type
+        if not cells.any_present():  # the type of an empty column does not matter
             continue
         if not isinstance(cells, Numbers):
             raise invalid(f"column {name!r}", "numbers as at fitting", "texts")

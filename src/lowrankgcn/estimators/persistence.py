@@ -44,7 +44,7 @@ __all__ = ["NotSaved", "load", "save"]
 FORMAT = "lowrankgcn.GCNClassifier"
 FORMAT_VERSION = 2
 
-_KEY = "lowrankgcn"  # of the JSON document in the metadata of the safetensors file
+_KEY = "lowrankgcn"  # key of the JSON document in the safetensors metadata
 _DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
 _LONGEST_TEXT = 500

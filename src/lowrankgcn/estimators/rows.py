@@ -36,7 +36,7 @@ class Rows:
     data : array, DataFrame, sparse array or Graph
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
-        Kind of the rows that `predict` accepts: the same, or what the graph was made of.
+        Kind of the rows that `predict` accepts: the same, or those the graph was built from.
     """
 
     kind: Kind

@@ -50,7 +50,7 @@ class ColumnEncoding(ABC):
     """Hyperedges of one column, numbered 0..n_hyperedges-1 within the column."""
 
     name: str | int
-    unit: Unit | None  # of times
+    unit: Unit | None  # unit of dates and durations
     missing_edge: bool  # whether missing cells have a hyperedge, the last one
 
     @property
@@ -82,7 +82,9 @@ class ColumnEncoding(ABC):
             )
         positions, hyperedges = self._locate(cells)
         none = self.n_hyperedges
-        hyperedges.append(none - 1 if self.missing_edge else none)  # of missing cells, at -1
+        hyperedges.append(
+            none - 1 if self.missing_edge else none
+        )  # hyperedge of missing cells, at -1
         codes: NDArray[Any] = np.array(hyperedges, np.min_scalar_type(none))[positions]
         return codes
 

@@ -46,7 +46,7 @@ from lowrankgcn.operators.codes import CodeFactor
 
 __all__ = ["Hypergraph"]
 
-_ENTRIES = 2**22  # of the dense incidence matrix at a time
+_ENTRIES = 2**22  # entries of a dense block of the incidence matrix
 
 Singletons = Literal["keep", "drop"]
 

@@ -40,7 +40,7 @@ __all__ = ["ModeGram", "ModeGrid", "PlannedPoints", "fourier_modes"]
 _SPANS = 8
 _FEW_POINTS = 2**14
 _KEPT_POINTS = 2**22  # plans of more points are made for every product, to save memory
-_SINGLE_ROUNDING = 4e-7  # of an angle in float32
+_SINGLE_ROUNDING = 4e-7  # rounding error of an angle in float32
 _GRID_VALUES = 2**16  # values on the equispaced grid that a thread processes at a time
 
 

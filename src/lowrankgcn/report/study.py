@@ -37,7 +37,7 @@ class KernelSummary:
     description: str  # the filter with its parameters
     rank: int  # number of eigenpairs with a nonzero response
     truncation_error: float  # ‖𝒦 − 𝒦̃‖_F
-    standard_error: float  # of an estimated truncation error, else 0
+    standard_error: float  # standard error of an estimated truncation error, else 0
     first_cut: float | None  # φ at the first discarded eigenvalue, if known
     full_rank_form: str | None = None  # form of the kernel without truncation
 

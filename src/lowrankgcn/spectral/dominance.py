@@ -194,10 +194,10 @@ def _strength(filters: Sequence[Filter], values: FloatArray) -> FloatArray:
 
 
 def _ranking(strengths: FloatArray) -> NDArray[np.intp]:
-    """Positions by falling strength; those equal up to rounding stay in the order given.
+    """Return positions by descending strength; strengths equal up to rounding keep their order.
 
-    A bipartite graph's eigenvalues λ and 2 − λ are equally strong to |1 − λ|, and rounding must not
-    choose between them, nor between the copies of a multiple eigenvalue.
+    Rounding must not choose between copies of a multiple eigenvalue, or between the eigenvalues
+    λ and 2 − λ of a bipartite graph, which have the same |1 − λ|.
     """
     order = np.argsort(-strengths, kind="stable")
     falls = -np.diff(strengths[order]) > _TIE * strengths.max(initial=0.0)

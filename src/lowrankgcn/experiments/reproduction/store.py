@@ -27,7 +27,7 @@ from lowrankgcn.experiments.reproduction.grid import Case
 
 __all__ = ["Entry", "Store"]
 
-_FORMAT = 3  # of the files
+_FORMAT = 3  # version of the file format
 
 
 @final

@@ -37,7 +37,7 @@ from lowrankgcn.spectral.solvers.base import EXTRA
 __all__ = ["ModePairs", "interpolation_error", "mode_pairs"]
 
 _ROUNDS = 100
-_SMALLEST_VALUE = 1e-10  # of H: beyond its numerical rank there is nothing to be found
+_SMALLEST_VALUE = 1e-10  # smaller eigenvalues of H are rounding errors
 
 
 @final
@@ -217,7 +217,7 @@ def _ritz(
         step = 1e-4 * centre
         change = (_shares(nodes, centre + step) - _shares(nodes, centre - step))[:, 0] / (2 * step)
         slopes = np.einsum("mk,mk->k", found, np.tensordot(change, small, axes=1) @ found)
-        # Of κν(κ) = 1, whose left side has the slope ν + κν′ > 0.
+        # Newton step for κν(κ) = 1, whose left side has the slope ν + κν′ > 0.
         newton = centre - (centre * values - 1) / np.maximum(values + centre * slopes, 0.1 * values)
         improved[members] = np.clip(newton, centre / 2, 2 * centre)
         at[members], vectors[:, members] = improved[members].mean(), found
