@@ -199,7 +199,7 @@ def test_explanations_are_the_same_and_suggestions_need_memory(in_memory: lg.GCN
     for one, other in zip(mine, its, strict=True):
         assert_allclose(other.margin, one.margin, atol=1e-8)
         assert [part.name for part in other.contributions] == [p.name for p in one.contributions]
-    with pytest.raises(ValueError, match="in memory at fit, got one fitted to a Dask collection"):
+    with pytest.raises(ValueError, match="data in memory, got one fitted to a Dask collection"):
         there.suggest(2)
     with pytest.raises(ValueError, match=r"rows in memory \(load some rows with \.compute"):
         there.explain(in_blocks(TEXTS, [99]))

@@ -82,7 +82,7 @@ def test_a_description_is_kept(tmp_path: Path) -> None:
     lg.save(loaded, tmp_path / "again")
     assert lg.load(tmp_path / "again").description_ == loaded.description_
     for wrong in ({"a": object()}, {"a": float("nan")}, {1, 2}):
-        with pytest.raises(ValueError, match="description: expected what JSON can hold"):
+        with pytest.raises(ValueError, match="description: expected values that JSON supports"):
             lg.save(classifier, path, description=wrong)  # type: ignore[arg-type]
 
 

@@ -90,7 +90,7 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (1, r"cannot be loaded: written by version 0\.1; fit again"),
+        (1, r"cannot be loaded: written by version 0\.1; fit and save"),
         (3, r"format_version.* install a newer release, got 3, written by lowrankgcn 9\.9"),
         ("2", "format_version: expected an integer"),
     ],

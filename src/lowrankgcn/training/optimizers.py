@@ -222,7 +222,7 @@ def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimize
     name = choice(optimizer, "optimizer", ("gd", "adam", "lbfgs"))
     if name == "lbfgs":
         if learning_rate is not None:
-            raise invalid("learning_rate", "None, because L-BFGS searches the step", learning_rate)
+            raise invalid("learning_rate", "None, because L-BFGS uses a line search", learning_rate)
         return LBFGS()
     kind = GradientDescent if name == "gd" else Adam
     return kind() if learning_rate is None else kind(learning_rate)
