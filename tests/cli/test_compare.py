@@ -64,7 +64,7 @@ class TestOutput:
         assert document["classes"] == {"big": 14, "small": 15}
         assert document["notes"] == [
             "column row left out: identifier",
-            "1 rows of unknown class take part without being labelled or tested",
+            "rows of unknown class, used unlabelled and not tested: 1",
         ]
         fits = pd.read_csv(results)
         assert fits.shape == (4, 8)

@@ -135,12 +135,12 @@ OPTIONS: dict[str, Fit] = {
         r"graph: expected 24 nodes, as many as rows, got 3", graph=AdjacencyGraph(np.ones((3, 3)))
     ),
     "graph twice": Fit(
-        r"X: expected features, as graph is given too",
+        r"X: expected features, because graph is given",
         AdjacencyGraph(WEIGHTS),
         options={"graph": AdjacencyGraph(WEIGHTS)},
     ),
     "graph twice by name": Fit(
-        r"X: expected features, as graph is given too, got AdjacencyGraph",
+        r"X: expected features, because graph is given, got AdjacencyGraph",
         AdjacencyGraph(WEIGHTS),
         options={"graph": "knn"},
     ),

@@ -302,8 +302,8 @@ class TestTask:
         assert task.class_names == ("a", "b")
         assert task.class_sizes == {"a": 2, "b": 2}
         assert task.notes == (
-            "classes of a single row count as unknown: once",
-            "4 rows of unknown class take part without being labelled or tested",
+            "classes of a single row are treated as unknown: once",
+            "rows of unknown class, used unlabelled and not tested: 4",
         )
         numbers = make_task("t", pd.DataFrame({"x": range(4)}), [10, 9, 10, 9])
         assert numbers.class_names == ("9", "10")

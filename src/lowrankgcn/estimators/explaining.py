@@ -86,8 +86,8 @@ def _by(model: Model, evidence: Evidence, by: str) -> By:
     if hyperedges and by != "rows":
         return "values"
     if evidence.labelled is None:
-        expected = "a classifier saved with fitted_rows=True, to name labelled rows"
-        raise invalid("by", expected, "one without")
+        expected = "a classifier saved with fitted_rows=True for by='rows'"
+        raise invalid("by", expected, "one saved without fitted rows")
     return "rows"
 
 

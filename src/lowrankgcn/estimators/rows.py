@@ -51,7 +51,7 @@ def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
         raise invalid("X", "rows", "None")
     if isinstance(X, Graph):
         if graph not in ("auto", "precomputed"):
-            raise invalid("X", "features, as graph is given too", repr(X))
+            raise invalid("X", "features, because graph is given", repr(X))
         return Rows("graph", X, X.n_nodes, _rows_of_graph(estimator, X))
     kind = _kind(X, graph)
     data = check_rows(estimator, X, kind, reset=True)

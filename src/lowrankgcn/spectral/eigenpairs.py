@@ -328,7 +328,7 @@ def _accurate_pairs(
         tol = laplacian.tol / 10
     warn_caller(
         f"the measured error {pairs.fast_sum_error:.1e} of the fast sum stays above "
-        f"tol={request.tol:g}; name another method for the Laplacian",
+        f"tol={request.tol:g}; use another method for the Laplacian",
         AccuracyWarning,
     )
     return pairs

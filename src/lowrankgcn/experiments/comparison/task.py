@@ -142,10 +142,10 @@ def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple
     if len(single):
         more = ", …" if len(single) > 3 else ""
         named = ", ".join(sorted(map(str, single))[:3])
-        notes.append(f"classes of a single row count as unknown: {named}{more}")
+        notes.append(f"classes of a single row are treated as unknown: {named}{more}")
     unknown = int((codes < 0).sum())
     if unknown:
-        notes.append(f"{unknown} rows of unknown class take part without being labelled or tested")
+        notes.append(f"rows of unknown class, used unlabelled and not tested: {unknown}")
     return codes.astype(np.intp), tuple(map(str, values)), tuple(notes)
 
 
