@@ -317,7 +317,7 @@ class TestTask:
             (table(), ["a"] * 4, "target: expected at least two classes"),
             (table(), ["a", "a", "a", "b"], "target: expected at least two classes"),
             (table(), [None] * 4, "target: expected at least two classes"),
-            (table()[[]], two, "at least one column"),
+            (table()[[]], two, "at least one feature column"),
             (huge, two, r"column 'x': expected numbers up to 1e\+150"),
         ):
             with pytest.raises(ValueError, match=message):
