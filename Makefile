@@ -25,7 +25,7 @@ test: lint ## run the static checks and all tests
 
 oldest: ## run all tests with the oldest supported dependencies (oldest.txt)
 	@$(PYTHON) -m venv --clear build/oldest
-	@build/oldest/bin/python -m pip install -c oldest.txt -e '.[dev]' >build/oldest/pip.log 2>&1 \
+	@build/oldest/bin/python -m pip install -c oldest.txt -e '.[test]' >build/oldest/pip.log 2>&1 \
 	    || { tail -n 30 build/oldest/pip.log; exit 1; }
 	@$(ONE_THREAD) build/oldest/bin/python -m pytest -q -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
