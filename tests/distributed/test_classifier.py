@@ -201,7 +201,7 @@ def test_explanations_are_the_same_and_suggestions_need_memory(in_memory: lg.GCN
         assert [part.name for part in other.contributions] == [p.name for p in one.contributions]
     with pytest.raises(ValueError, match="data in memory, got one fitted to a Dask collection"):
         there.suggest(2)
-    with pytest.raises(ValueError, match=r"rows in memory \(load some rows with \.compute"):
+    with pytest.raises(ValueError, match=r"rows in memory \(load some by \.compute"):
         there.explain(in_blocks(TEXTS, [99]))
 
 

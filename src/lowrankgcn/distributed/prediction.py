@@ -52,10 +52,8 @@ def score(classifier: GCNClassifier, X: Any, y: Any, sample_weight: Any) -> floa
 
 def _shares(classifier: GCNClassifier, X: Any) -> tuple[list[Delayed], tuple[float, ...]]:
     if classifier._model is None:
-        expected = (
-            "the fitted rows (see label_distributions_), because the graph was not built from X"
-        )
-        raise invalid("X", expected, "new rows")
+        expected = "the fitted rows (see label_distributions_)"
+        raise invalid("X", expected, "new rows, but the graph was not built from X")
     blocks = Blocks.from_collection(X)
     reader = GCNClassifier()
     for name in ("n_features_in_", "feature_names_in_"):

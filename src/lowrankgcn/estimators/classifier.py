@@ -291,10 +291,8 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
             return distributions
         data = check_rows(self, X, self._kind)
         if self._model is None:
-            expected = (
-                "the fitted rows (see label_distributions_), because the graph was not built from X"
-            )
-            raise invalid("X", expected, "new rows")
+            expected = "the fitted rows (see label_distributions_)"
+            raise invalid("X", expected, "new rows, but the graph was not built from X")
         shares, lost = self._model.distributions(data)
         if lost.any():
             warn_caller(

@@ -88,11 +88,7 @@ class Evidence:
             last = network.layers[-1]
             # A network has a response if, and only if, its last layer reads eigenvectors alone.
             if (response is None) != (last.own is not None):
-                raise invalid(
-                    "responses",
-                    "one response for each network with eigenvectors only",
-                    "another number",
-                )
+                raise invalid("responses", "one for each network of eigenvectors", "another number")
             if response is not None and last.readout is not None:
                 expect_shape(response, "responses", len(last.readout))
                 if response.min(initial=0.0) < 0:

@@ -71,9 +71,7 @@ class InspectionMixin:
         """
         check_is_fitted(self)
         if distributed_module(X):
-            raise invalid(
-                "X", "rows in memory (load some rows with .compute())", "a Dask collection"
-            )
+            raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
         data = check_rows(self, X, self._kind)
         if self._model is None:
             raise invalid("X", "a graph that new rows can join", "a graph without rows")

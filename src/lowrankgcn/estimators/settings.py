@@ -154,9 +154,7 @@ def _learning_rate(step: Any, optimizer: str) -> float | None:
     if _is_auto(step):
         return _STEPS[optimizer]
     if optimizer == "lbfgs":
-        raise invalid(
-            "learning_rate", "'auto' with optimizer='lbfgs', which uses a line search", repr(step)
-        )
+        raise invalid("learning_rate", "'auto' with optimizer='lbfgs'", repr(step))
     return positive_float(step, "learning_rate")
 
 

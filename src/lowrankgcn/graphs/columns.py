@@ -82,9 +82,7 @@ class ColumnEncoding(ABC):
             )
         positions, hyperedges = self._locate(cells)
         none = self.n_hyperedges
-        hyperedges.append(
-            none - 1 if self.missing_edge else none
-        )  # hyperedge of missing cells, at -1
+        hyperedges.append(none - 1 if self.missing_edge else none)  # position -1: missing cells
         codes: NDArray[Any] = np.array(hyperedges, np.min_scalar_type(none))[positions]
         return codes
 
