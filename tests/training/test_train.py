@@ -23,6 +23,7 @@ from lowrankgcn.training import (
     features,
     train,
 )
+from lowrankgcn.training import loss as loss_module
 from tests.problems import calm_blas  # noqa: F401
 from tests.training_problems import by_autograd, difference, loss, low_rank_network, table
 
@@ -68,6 +69,14 @@ def test_the_same_seed_gives_the_same_result(dropout: float) -> None:
     for a, b in zip(first.weights, second.weights, strict=True):
         assert torch.equal(a, b)
     assert_array_equal(first.loss_curve, second.loss_curve)
+
+
+def test_losses_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = low_rank_network()
+    whole = run(network, n_restarts=3).loss_curve
+    for logits in (1, 7 * 3 * 2 * len(INDEX)):  # one iteration, or seven, at a time
+        monkeypatch.setattr(loss_module, "_CACHED_LOGITS", logits)
+        assert_allclose(run(network, n_restarts=3).loss_curve, whole, rtol=1e-12)
 
 
 def test_restarts_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
