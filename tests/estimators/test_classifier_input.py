@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 
 from lowrankgcn import AdjacencyGraph
 from tests.input_problems import (
@@ -60,6 +61,10 @@ DATA: dict[str, Fit] = {
     "None": Fit(r"X: expected rows, got None", None),
     "ragged lists": Fit(r"inhomogeneous shape", [[1.0], [2.0, 3.0]], [0, 1]),
     "complex": Fit(r"Complex data not supported", POINTS + 0j),
+    "huge integers": Fit(r"X: expected .* finite", [[10**400], [1]], [0, 1]),
+    "tensor with gradients": Fit(
+        r"X: expected an array .* requires grad", torch.tensor(POINTS, requires_grad=True)
+    ),
     "sparse points": Fit(r"[Ss]parse", sp.csr_array(POINTS), error=TypeError),
     "sparse table": Fit(
         r"incidence: expected entries 0 and 1, got -",
@@ -230,6 +235,7 @@ OPTIONS: dict[str, Fit] = {
     "dtype": option(r"dtype: expected one of 'float32', 'float64'", dtype="float16"),
     "dtype type": option(r"dtype: expected one of ", dtype=np.float32),
     "device": option(r"device: expected a device of torch", device="abacus"),
+    "device without data": option(r"device: expected a device of torch", device="meta"),
     "device absent": option(r"device: expected a device of torch", device="cuda:7"),
     "random_state": option(r"cannot be used to seed", random_state="seed"),
     "verbose": option(r"verbose: expected True or False", verbose="loud"),

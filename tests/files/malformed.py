@@ -113,7 +113,7 @@ UNUSABLE: dict[str, tuple[str, bytes, str]] = {
         b"size,kind\n" + b"".join(b"%d.5,%d.25\n" % (i, i) for i in range(40)) + b"1.5,\n",
         "expected classes, got 40 different numbers",
     ),
-    "target alone": ("t.csv", b"kind\na\nb\n", "expected a feature column"),
+    "target alone": ("t.csv", b"kind\na\nb\n", "feature column besides 'kind', got none\n"),
     "identifiers alone": ("t.csv", b"id,kind\nx1,a\nx2,b\nx3,\n", "'id' is left out"),
     "constants alone": ("t.csv", b"unit,kind\nm,a\nm,b\nm,\n", "'unit' is left out"),
     "empty columns alone": ("t.csv", b"size,kind\n,a\n,b\n,\n", "'size' is left out"),

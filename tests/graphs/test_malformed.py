@@ -291,7 +291,7 @@ BAD_LAPLACIANS = [
         for smoother in (
             "all", "", -1.0, math.nan, math.inf, True, [1.0], [1.0, 2.0, 3.0, 4.0],
             [1.0, -1.0, 1.0], [1.0, math.nan, 1.0], np.ones((3, 1)), ["a", "b", "c"], 1j, {},
-            sp.csr_array(W), np.array(1j), [], 1e308,
+            sp.csr_array(W), np.array(1j), [], [[1.0], [1.0, 2.0]], 1e308,
         )
     ),
     *(

@@ -231,6 +231,7 @@ def test_malformed_networks(kind: type[Any]) -> None:
         ("dropout", {"dropout": "half"}),
         ("dtype", {"dtype": torch.float16}),
         ("dtype", {"dtype": "float32"}),
+        ("generator", {"generator": 3}),
         ("dtype", {"dtype": np.float64}),
     ):
         options: dict[str, Any] = {"kernels": low_rank(), "widths": (3, 4, 2)} | call

@@ -87,8 +87,8 @@ def first_category(X: Any) -> str | None:
         return None
     try:
         array = np.asarray(X)
-    except ValueError:  # ragged; the validation below raises
-        return None
+    except (ValueError, RuntimeError):  # ragged, or a tensor that records gradients
+        return None  # the validation below raises
     cells = array.ravel() if array.dtype.kind == "O" else ()
     texts = array.dtype.kind in "USb" or any(isinstance(cell, str) for cell in cells)
     return "texts" if texts else None
@@ -108,15 +108,19 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
             X = _without_sparse_columns(X)
             _check_present(X)
         # C order, so that sums do not depend on the memory order of a frame.
-        checked: NDArray[np.float64] | sp.csr_array = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            order="C",
-            accept_sparse=False if kind == "points" else "csr",
-            ensure_min_samples=fewest,
-        )
+        checked: NDArray[np.float64] | sp.csr_array
+        try:
+            checked = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                order="C",
+                accept_sparse=False if kind == "points" else "csr",
+                ensure_min_samples=fewest,
+            )
+        except (OverflowError, RuntimeError) as error:  # huge integers; tensors with gradients
+            raise invalid("X", "an array of finite numbers", error) from None
         if reset and kind == "points":
             check_size(checked)
         if reset and kind == "affinities" and checked.shape[0] != checked.shape[1]:

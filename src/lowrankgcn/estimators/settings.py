@@ -189,7 +189,9 @@ def _device(device: Any) -> str:
     import torch
 
     try:
-        return str(torch.empty(0, device=device).device)
+        empty = torch.empty(0, device=device)
+        empty.cpu()  # fails for "meta", which holds no data
+        return str(empty.device)
     except (AssertionError, NotImplementedError, RuntimeError, TypeError):
         expected = "a device of torch that is present, such as 'cpu'"
         raise invalid("device", expected, repr(device)) from None

@@ -196,7 +196,8 @@ def choose_columns(
                 used[name] = cells.kind
     if not used:
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
-        raise ValueError(f"expected a feature column besides {target!r}, got none: {why}")
+        got = f"none: {why}" if why else "none"
+        raise ValueError(f"expected a feature column besides {target!r}, got {got}")
     return Columns(target, used, left_out)
 
 

@@ -95,6 +95,8 @@ class SpectralConv(nn.Module):
         self.out_width = positive_int(out_width, "out_width")
         if not isinstance(bias, bool):
             raise invalid("bias", "True or False", repr(bias))
+        if generator is not None and not isinstance(generator, torch.Generator):
+            raise invalid("generator", "a torch.Generator or None", repr(generator))
         self.propagations = _as_modules(kernels, dtype)  # type: ignore[assignment]
         shape = (len(self.propagations), self.in_width, self.out_width)
         self.weight = nn.Parameter(torch.empty(shape, dtype=dtype))

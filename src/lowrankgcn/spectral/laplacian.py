@@ -66,7 +66,7 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
         choice(smoother, "smoother", SMOOTHERS)
         own = graph.loop_weights if smoother in ("hypergraph", "combined") else np.zeros(n)
         return own + 1.0 if smoother in ("identity", "combined") else own
-    if np.ndim(smoother) == 0:
+    if not isinstance(smoother, (list, tuple)) and np.ndim(smoother) == 0:
         return np.full(n, positive_float(smoother, "smoother", zero=True))
     values = finite_array(smoother, "smoother", ndim=1)
     if values.shape != (n,):
