@@ -21,7 +21,7 @@ from lowrankgcn.experiments.reproduction import runner
 from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.experiments.reproduction.naive import linear_kernel, naive_training
 from lowrankgcn.experiments.reproduction.results import reproduce
-from lowrankgcn.experiments.reproduction.runner import Job, Piece, compute
+from lowrankgcn.experiments.reproduction.runner import Piece, compute
 from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, other_basis
 from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.graphs import GaussianGraph
@@ -42,7 +42,7 @@ def small_spiral() -> Setting:
 @pytest.mark.parametrize("filter", ["linear", "quadratic"])
 def test_exact_algebra_is_the_naive_computation(data: str, filter: str) -> None:
     setting = small_spiral() if data == "spiral" else load_setting("cars")
-    K = linear_kernel(setting, torch.float64, rows=64)
+    K = linear_kernel(setting, torch.float64)
     K = K @ K if filter == "quadratic" else K
     fast = kernel(setting.laplacian(None, full=True), filter)
     network = GCN(fast, setting.widths, dtype=torch.float64)
@@ -106,12 +106,12 @@ class TestStore:
         monkeypatch.setattr(runner, "measure", watched)
         monkeypatch.setattr(runner, "chunks", lambda n, size: chunks(n, 2))
         store = Store(tmp_path, iterations=5)
-        first = compute([Job(CASE, 3)], store).entries[CASE].accuracies
+        first = compute([Piece(CASE, range(3))], store).entries[CASE].accuracies
         assert computed == [[0, 1], [2]]
-        again = compute([Job(CASE, 3)], store).entries[CASE].accuracies
-        more = compute([Job(CASE, 5)], store).entries[CASE].accuracies
+        again = compute([Piece(CASE, range(3))], store).entries[CASE].accuracies
+        more = compute([Piece(CASE, range(5))], store).entries[CASE].accuracies
         assert computed == [[0, 1], [2], [3, 4]]
-        fewer = compute([Job(CASE, 2)], store).entries[CASE].accuracies
+        fewer = compute([Piece(CASE, range(2))], store).entries[CASE].accuracies
         assert first == again == more[:3]
         assert fewer == first[:2]
         assert len(more) == 5
@@ -119,7 +119,9 @@ class TestStore:
 
     def test_settings_are_kept_apart(self, tmp_path: Path) -> None:
         stores = [Store(tmp_path, seed, 5) for seed in (0, 1)]
-        found = [compute([Job(CASE, 2)], store).entries[CASE].accuracies for store in stores]
+        found = [
+            compute([Piece(CASE, range(2))], store).entries[CASE].accuracies for store in stores
+        ]
         assert found[0] != found[1]
         assert len(list(tmp_path.iterdir())) == 2
 

@@ -7,12 +7,18 @@ import pytest
 from scipy import stats
 
 from lowrankgcn.experiments.reproduction.figures import draw_ranks
-from lowrankgcn.experiments.reproduction.grid import TABLES, paper_rows
+from lowrankgcn.experiments.reproduction.grid import (
+    ERRATA,
+    TABLES,
+    demonstrations,
+    other_bases,
+    paper_rows,
+)
 from lowrankgcn.experiments.reproduction.page import as_html, cells, short_cells, summary
 from lowrankgcn.experiments.reproduction.results import Results, collect
-from lowrankgcn.experiments.reproduction.runner import Found, demonstrations, other_bases
+from lowrankgcn.experiments.reproduction.runner import Found
 from lowrankgcn.experiments.reproduction.store import Entry
-from lowrankgcn.experiments.reproduction.verdict import ERRATA, judge
+from lowrankgcn.experiments.reproduction.verdict import judge
 from lowrankgcn.experiments.statistics import prediction_interval
 
 
@@ -20,11 +26,11 @@ def test_rows_are_the_papers() -> None:
     counts = {name: len(paper_rows(name)) for name in TABLES}
     assert counts == {"spiral": 8, "cars": 11, "mushrooms": 11, "ranks": 20, "smoothers": 8}
     rows = paper_rows()
-    assert {row.runs for row in rows if row.naive} == {20}
-    assert {row.runs for row in rows if not row.naive} == {100}
-    assert sum(row.naive for row in rows) == 6
+    assert {row["runs"] for row in rows if row["naive"]} == {20}
+    assert {row["runs"] for row in rows if not row["naive"]} == {100}
+    assert sum(row["naive"] for row in rows) == 6
     # Sums of the printed columns, so that a typing error in one figure shows.
-    sums = {name: round(sum(row.accuracy for row in paper_rows(name)), 4) for name in TABLES}
+    sums = {name: round(sum(row["accuracy"] for row in paper_rows(name)), 4) for name in TABLES}
     assert sums == {
         "spiral": 523.64,
         "cars": 644.15,
@@ -32,12 +38,12 @@ def test_rows_are_the_papers() -> None:
         "ranks": 1830.5075,
         "smoothers": 724.01,
     }
-    seconds = {name: round(sum(row.total for row in paper_rows(name)), 2) for name in TABLES}
+    seconds = {name: round(sum(row["total"] for row in paper_rows(name)), 2) for name in TABLES}
     assert seconds["spiral"] == 3526.72
     assert seconds["cars"] == 72.1
     assert seconds["mushrooms"] == 2402.96
     assert seconds["ranks"] == 159.5
-    assert all(name in ERRATA for row in rows for name in row.errata)
+    assert all(name in ERRATA for row in rows for name in row["errata"])
     assert [erratum["number"] for erratum in ERRATA.values()] == list(range(1, 10))
 
 
@@ -100,16 +106,16 @@ def found_for(names: tuple[str, ...], **shares: float) -> Found:
 
     entries = {}
     for row in paper_rows(*names):
-        case = row.case
+        case = row["case"]
         name = f"{case.network}_{case.filter}".replace("-", "")
-        share = shares.get(name, row.accuracy / 100)
+        share = shares.get(name, row["accuracy"] / 100)
         entries[case] = entry(share - 1e-4, share, share + 1e-4)
         for k, other in enumerate(other_bases(case)):
             entries[other] = entry(*[share + (k - 4) * 1e-3] * 3)
     for case in (c for name in names for cases in demonstrations(name).values() for c in cases):
         value = 0.7009 if case.filter.startswith("mistyped") else 0.9 + 1e-3 * case.split
         entries[case] = entry(value, value, value)
-    return Found(entries=entries)
+    return Found(entries, {}, {})
 
 
 def unexplained(results: Results) -> list[str]:
@@ -163,7 +169,7 @@ def test_exchanged_digits() -> None:
     assert all(row["agrees"] for row in results.rows)
     for times in (False, True):
         assert draw_ranks(results.rows, times=times).startswith("<svg")
-    (twenty,) = (row.case for row in paper_rows() if "digits" in row.errata)
+    (twenty,) = (row["case"] for row in paper_rows() if "digits" in row["errata"])
     found = found_for(("ranks",))
     found.entries[twenty].accuracies = [0.9350, 0.9351, 0.9352]
     results = collect(("ranks",), found, runs=3, seed=0)

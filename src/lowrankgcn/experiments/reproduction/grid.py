@@ -4,26 +4,27 @@ A row is a line of a table with its published figures; a case is the computation
 with the same computation share a case:
 
 >>> rows = paper_rows()
->>> len(rows), len({row.case for row in rows})
+>>> len(rows), len({row["case"] for row in rows})
 (58, 50)
->>> rows[4].case.network, rows[4].case.filter, rows[4].accuracy
+>>> rows[4]["case"].network, rows[4]["case"].filter, rows[4]["accuracy"]
 ('L-GCN', 'pseudoinverse', 92.23)
 """
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any, final
 
 from lowrankgcn.spectral.filters import Filter, Polynomial, as_filter
 
-__all__ = ["MISTYPED", "PAPER", "TABLES", "Case", "Row", "paper_rows"]
+__all__ = ["ERRATA", "PAPER", "TABLES", "Case", "Row", "demonstrations", "other_bases"]
+__all__ += ["paper_rows"]
 
-# The quadratic filter of the published script: 1 − 2λ − λ² instead of (1 − λ)².
-MISTYPED = "mistyped-quadratic"
+_BASES = 8  # choices of signs for every reduced-order row
+
+Row = dict[str, Any]
 
 
 @final
@@ -38,6 +39,7 @@ class Case:
     network : str
         "GCN", "L-GCN" or "R-GCN".
     filter : str
+        Name of a filter, or "mistyped-quadratic": 1 − 2λ − λ² as in the published script.
     rank : int or None
         None is full rank.
     smoother : str or None
@@ -60,45 +62,13 @@ class Case:
     @property
     def phi(self) -> Filter:
         """The filter object."""
-        return Polynomial((1.0, -2.0, -1.0)) if self.filter == MISTYPED else as_filter(self.filter)
+        mistyped = self.filter == "mistyped-quadratic"
+        return Polynomial((1.0, -2.0, -1.0)) if mistyped else as_filter(self.filter)
 
     def __str__(self) -> str:
         settings = {name: getattr(self, name) for name in ("rank", "smoother", "basis", "split")}
         more = "".join(f", {name} {value}" for name, value in settings.items() if value)
         return f"{self.data}: {self.network} {self.filter}{more}"
-
-
-@final
-@dataclass(frozen=True)
-class Row:
-    """One line of one of the paper's tables.
-
-    Attributes
-    ----------
-    table : str
-    case : Case
-    naive : bool
-        Whether the paper multiplied with stored n×n matrices.
-    errata : tuple of str
-        Names of the errata about the row, see
-        :data:`lowrankgcn.experiments.reproduction.verdict.ERRATA`.
-    accuracy : float
-        Published mean, in per cent, of `runs` runs.
-    setup, training : float or None
-        Published seconds, if the paper prints them apart.
-    total : float
-        Published seconds of set-up and training together.
-    """
-
-    table: str
-    case: Case
-    naive: bool
-    errata: tuple[str, ...]
-    accuracy: float
-    runs: int
-    setup: float | None
-    training: float | None
-    total: float
 
 
 PAPER: dict[str, Any] = tomllib.loads(
@@ -107,41 +77,52 @@ PAPER: dict[str, Any] = tomllib.loads(
 """Contents of ``paper.toml``."""
 
 TABLES: dict[str, dict[str, Any]] = {table["name"]: table for table in PAPER["table"]}
-"""Name, title, description and data of the tables and figures, in the order of the paper."""
+"""Name, title, description, data and rows of the tables and figures, in the paper's order."""
+
+ERRATA: dict[str, dict[str, Any]] = {erratum["name"]: erratum for erratum in PAPER["erratum"]}
+"""Number, title and text of the errata by name, and how they are demonstrated."""
 
 
-@cache
-def paper_rows(*tables: str) -> tuple[Row, ...]:
+def paper_rows(*tables: str) -> list[Row]:
     """Return the rows of some tables, by default of all.
+
+    A row has the keys "table", "case", "naive" (whether the paper multiplied with stored n×n
+    matrices), "errata" (names of the errata about it), "accuracy" (the published mean of "runs"
+    runs, in per cent) and the published seconds: "setup" and "training", if the paper prints them
+    apart, and "total".
 
     Examples
     --------
     >>> [len(paper_rows(name)) for name in TABLES]
     [8, 11, 11, 20, 8]
     """
-    return tuple(
+    return [
         _row(table, row)
         for name, table in TABLES.items()
         if name in (tables or TABLES)
         for row in table["rows"]
-    )
+    ]
 
 
-def _row(table: dict[str, Any], row: dict[str, Any]) -> Row:
-    values = table | row
-    # Loops of the hypergraph itself are the default of a Laplacian.
-    smoother = None if values.get("smoother") == "hypergraph" else values.get("smoother")
-    rank = None if row["network"] == "GCN" else values["rank"]
-    naive = row.get("naive", False)
-    setup, training = row.get("setup"), row.get("training")
-    return Row(
-        table=table["name"],
-        case=Case(table["data"], row["network"], values["filter"], rank, smoother),
-        naive=naive,
-        errata=(*table.get("errata", ()), *row.get("errata", ())),
-        accuracy=row["accuracy"],
-        runs=20 if naive else 100,  # section A4.3
-        setup=setup,
-        training=training,
-        total=row["total"] if setup is None else setup + training,
-    )
+def _row(table: dict[str, Any], line: dict[str, Any]) -> Row:
+    row = {"naive": False, "errata": [], "setup": None, "training": None, **line}
+    if row["setup"] is not None:
+        row["total"] = row["setup"] + row["training"]
+    case = Case(table["data"], *map(line.get, ("network", "filter", "rank", "smoother")))
+    runs = 20 if row["naive"] else 100  # section A4.3
+    return row | {"table": table["name"], "case": case, "runs": runs}
+
+
+def other_bases(case: Case) -> list[Case]:
+    """Return a reduced-order case with other eigenvectors; they do not change other networks."""
+    count = _BASES if case.network == "R-GCN" else 0
+    return [replace(case, basis=k) for k in range(1, count + 1)]
+
+
+def demonstrations(table: str) -> dict[str, list[Case]]:
+    """Return the cases that demonstrate errata of a table, by erratum."""
+    return {
+        name: [Case(**erratum["case"], split=split) for split in erratum.get("splits", [0])]
+        for name, erratum in ERRATA.items()
+        if "case" in erratum and table in erratum["tables"]
+    }

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,17 +42,11 @@ def naive_times(setting: Setting, case: Case, *, iterations: int = 1000) -> tupl
     K = linear_kernel(setting, torch.float32)
     setup = time.perf_counter() - begin
     if case.filter == "quadratic":
-        rows = min(_ROWS, len(K))
         begin = time.perf_counter()
-        _ = K[:rows] @ K
+        rows = len(K[:_ROWS] @ K)
         setup += (time.perf_counter() - begin) * len(K) / rows
     X = torch.as_tensor(setting.X, dtype=torch.float32)
-    generator = torch.Generator().manual_seed(0)
-    n_in, hidden, n_out = setting.widths
-    weights = tuple(
-        torch.empty(shape).uniform_(-0.1, 0.1, generator=generator)
-        for shape in ((n_in, hidden), (hidden, n_out))
-    )
+    weights = [torch.full(shape, 0.1) for shape in pairwise(setting.widths)]
     labels = setting.classes[setting.training]
     for count in (1, _ITERATIONS):
         begin = time.perf_counter()
@@ -60,21 +55,16 @@ def naive_times(setting: Setting, case: Case, *, iterations: int = 1000) -> tupl
     return setup, seconds * iterations
 
 
-def linear_kernel(setting: Setting, dtype: torch.dtype, *, rows: int = 500) -> Tensor:
-    """Return 𝒦 = I − 𝓛 = D^{-1/2} W D^{-1/2} as a stored matrix, computed by blocks of rows."""
-    if setting.data != "spiral":
-        H = setting.X
-        scaled = H / np.sqrt(H.sum(axis=1))[:, None] / np.sqrt(H.sum(axis=0))
-        tensor = torch.as_tensor(scaled).to(dtype)
-        return tensor @ tensor.T
-    points = torch.tensor(setting.X, dtype=dtype)
-    K = torch.empty(len(points), len(points), dtype=dtype)
-    for start in range(0, len(points), rows):
-        part = torch.cdist(points[start : start + rows], points)
-        K[start : start + rows] = torch.exp(-((part / BANDWIDTH) ** 2))
-    K.fill_diagonal_(0)
-    scale = K.sum(dim=1, dtype=torch.float64).rsqrt().to(dtype)
-    return K.mul_(scale).mul_(scale[:, None])
+def linear_kernel(setting: Setting, dtype: torch.dtype) -> Tensor:
+    """Return 𝒦 = I − 𝓛 = D^{-1/2} W D^{-1/2} as a stored matrix."""
+    X = torch.tensor(setting.X, dtype=dtype)
+    if setting.data == "spiral":
+        # In place, because a second n×n matrix would take 400 MB.
+        W = torch.cdist(X, X).div_(BANDWIDTH).square_().neg_().exp_().fill_diagonal_(0)
+    else:
+        W = (X / X.sum(dim=0)) @ X.T
+    scale = W.sum(dim=1, dtype=torch.float64).rsqrt().to(dtype)
+    return W.mul_(scale).mul_(scale[:, None])
 
 
 def naive_training(

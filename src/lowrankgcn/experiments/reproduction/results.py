@@ -12,10 +12,9 @@ import numpy as np
 
 from lowrankgcn._validation import choice, positive_int
 from lowrankgcn.experiments.reproduction import verdict
-from lowrankgcn.experiments.reproduction.grid import TABLES, Row, paper_rows
-from lowrankgcn.experiments.reproduction.runner import Found, Watch, compute, other_bases, plan
+from lowrankgcn.experiments.reproduction.grid import ERRATA, TABLES, Row, other_bases, paper_rows
+from lowrankgcn.experiments.reproduction.runner import Found, Watch, compute, plan
 from lowrankgcn.experiments.reproduction.store import Store
-from lowrankgcn.experiments.reproduction.verdict import ERRATA
 
 __all__ = ["NAMES", "Results", "collect", "reproduce"]
 
@@ -54,7 +53,11 @@ class Results:
     @property
     def errata(self) -> list[dict[str, Any]]:
         """Number, title and text of all errata, and what the runs show about them."""
-        return [erratum | {"shown": self.shown.get(name, [])} for name, erratum in ERRATA.items()]
+        return [
+            {key: erratum[key] for key in ("number", "title", "text")}
+            | {"shown": self.shown.get(name, [])}
+            for name, erratum in ERRATA.items()
+        ]
 
 
 def reproduce(
@@ -105,10 +108,10 @@ def reproduce(
         choice(name, "names", NAMES)
     positive_int(seed, "seed", minimum=0)
     positive_int(iterations, "iterations")
-    jobs = plan(names, positive_int(runs, "runs"))
+    work = plan(names, positive_int(runs, "runs"))
     with tempfile.TemporaryDirectory(prefix="lowrankgcn-") as temporary:
         store = Store(folder or Path(temporary), seed, iterations, complain)
-        found = compute(jobs, store, watch)
+        found = compute(work, store, watch)
     return collect(names, found, runs=runs, seed=seed)
 
 
@@ -130,37 +133,37 @@ def collect(names: Sequence[str], found: Found, *, runs: int, seed: int) -> Resu
 
 def _judge_row(row: Row, found: Found) -> dict[str, Any]:
     """Return the columns of a row."""
-    case, entry = row.case, found.entries[row.case]
-    judged = verdict.judge(entry.accuracies, row.accuracy, row.runs)
+    case, naive, entry = row["case"], row["naive"], found.entries[row["case"]]
+    judged = verdict.judge(entry.accuracies, row["accuracy"], row["runs"])
     bases = [case, *other_bases(case)]
     means = [100 * float(np.mean(found.entries[each].accuracies)) for each in bases]
     several = len(means) > 1
     outcome, explained = "agrees", None
     if not judged["agrees"]:
-        reasons = [name for name in row.errata if verdict.explains(name, row, found, means)]
+        reasons = [name for name in row["errata"] if verdict.explains(name, row, found, means)]
         explained = ERRATA[reasons[0]]["number"] if reasons else None
         outcome = f"differs, see erratum {explained}" if reasons else "differs"
     return {
-        "table": row.table,
+        "table": row["table"],
         "network": case.network,
         "filter": case.filter,
         "rank": case.rank,
         "smoother": case.smoother,
-        "naive": row.naive,
+        "naive": naive,
         "runs": len(entry.accuracies),
         **judged,
         "verdict": outcome,
-        "errata": [ERRATA[name]["number"] for name in row.errata],
+        "errata": [ERRATA[name]["number"] for name in row["errata"]],
         "explained_by": explained,
         "signs_low": min(means) if several else None,
         "signs_high": max(means) if several else None,
-        "setup_seconds": entry.naive_setup if row.naive else entry.setup,
-        "training_seconds": entry.naive_training if row.naive else entry.alone,
-        "times_extrapolated": row.naive,
+        "setup_seconds": entry.naive_setup if naive else entry.setup,
+        "training_seconds": entry.naive_training if naive else entry.alone,
+        "times_extrapolated": naive,
         "exact_setup_seconds": entry.setup,
         "exact_training_seconds": entry.alone,
         "batch_seconds_per_run": entry.batch / len(entry.accuracies),
-        "published_setup_seconds": row.setup,
-        "published_training_seconds": row.training,
-        "published_total_seconds": row.total,
+        "published_setup_seconds": row["setup"],
+        "published_training_seconds": row["training"],
+        "published_total_seconds": row["total"],
     }

@@ -4,7 +4,7 @@
 >>> from pathlib import Path
 >>> case = Case("cars", "R-GCN", "linear", 15)
 >>> with tempfile.TemporaryDirectory() as folder:
-...     found = compute([Job(case, runs=2)], Store(Path(folder), iterations=5))
+...     found = compute([Piece(case, range(2))], Store(Path(folder), iterations=5))
 >>> len(found.entries[case].accuracies)
 2
 """
@@ -12,44 +12,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Literal, NamedTuple, final
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import DataUnavailableError, DegenerateCutWarning, RankWarning
-from lowrankgcn.experiments.reproduction.grid import MISTYPED, Case, paper_rows
+from lowrankgcn.experiments.reproduction.grid import Case, demonstrations, other_bases, paper_rows
 from lowrankgcn.experiments.reproduction.naive import naive_times
 from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
 from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.training import train
 from lowrankgcn.training.threads import limit_threads
 
-__all__ = ["Found", "Job", "Watch", "compute", "demonstrations", "other_bases", "plan"]
+__all__ = ["Found", "Piece", "Watch", "compute", "plan"]
 
-_BASES, _BASIS_RUNS = 8, 20  # choices of signs for every reduced-order row, and runs of each
-_SPLITS, _SPLIT_RUNS = 20, 5  # random training sets of the mushrooms, and runs of each
+_BASIS_RUNS = 20  # runs of every other choice of signs
+_SPLIT_RUNS = 5  # runs of every random training set
 
 #: Called with the current case, the work done and all work, both in approximate seconds.
 Watch = Callable[[str, float, float], None]
 
 
-class Job(NamedTuple):
-    """A case, its number of runs, and whether one run and the naive implementation are timed."""
-
-    case: Case
-    runs: int
-    timed: bool = False
-    naive: bool = False
-
-
 class Piece(NamedTuple):
     """Some runs of a case ("batch"), one run by itself ("alone"), or the naive implementation.
-
-    A killed reproduction loses one piece per thread.
 
     >>> round(Piece(Case("mushrooms", "GCN", "linear"), range(2)).cost, 3)
     1.812
@@ -69,64 +57,54 @@ class Piece(NamedTuple):
             seconds = 0.15 + 0.009 * min(self.case.rank or 84, 84)
         return seconds * len(self.runs)
 
+    def missing(self, entry: Entry) -> list[Piece]:
+        """Return what is not among the results, in parts; a killed process loses one per thread."""
+        if self.kind == "batch":
+            runs = [run for run in self.runs if run not in entry.runs]
+            size = 100 if self.case.network == "R-GCN" else 16
+            return [Piece(self.case, runs[i:j]) for i, j in chunks(len(runs), size)]
+        seconds = entry.alone if self.kind == "alone" else entry.naive_training
+        return [self] if seconds is None else []
 
-@final
-@dataclass(frozen=True)
-class Found:
+
+class Found(NamedTuple):
     """Results by case, sources and messages about missing data by dataset."""
 
-    entries: dict[Case, Entry] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
+    entries: dict[Case, Entry]
+    sources: dict[str, str]
+    missing: dict[str, str]
 
 
-def other_bases(case: Case) -> tuple[Case, ...]:
-    """Return a reduced-order case with other eigenvectors; they do not change other networks."""
-    count = _BASES if case.network == "R-GCN" else 0
-    return tuple(replace(case, basis=k) for k in range(1, count + 1))
-
-
-def demonstrations(table: str) -> dict[str, tuple[Case, ...]]:
-    """Return the cases that demonstrate errata of a table, by erratum."""
-    if table == "cars":
-        return {"labels": (Case("cars-acceptability", "L-GCN", "pseudoinverse", 20),)}
-    if table == "mushrooms":
-        reduced = Case("mushrooms", "R-GCN", "pseudoinverse", 20)
-        return {
-            "quadratic": (Case("mushrooms", "GCN", MISTYPED),),
-            "training": tuple(replace(reduced, split=k) for k in range(1, _SPLITS + 1)),
-        }
-    return {}
-
-
-def plan(names: Sequence[str], runs: int) -> list[Job]:
-    """Return the jobs of some tables, every case once.
+def plan(names: Sequence[str], runs: int) -> list[Piece]:
+    """Return the work for some tables, every case once.
 
     Examples
     --------
-    >>> jobs = plan(("cars",), runs=5)
-    >>> len(jobs), sum(job.timed for job in jobs)
-    (34, 9)
+    >>> pieces = plan(("cars",), runs=5)
+    >>> [sum(piece.kind == kind for piece in pieces) for kind in ("batch", "alone", "naive")]
+    [34, 9, 2]
     """
     rows = paper_rows(*names)
-    counts = {row.case: runs for row in rows}  # rows may share a case
-    counts |= {case: min(runs, _BASIS_RUNS) for row in rows for case in other_bases(row.case)}
+    counts = {row["case"]: runs for row in rows}  # rows may share a case
+    timed, naive = list(counts), {row["case"] for row in rows if row["naive"]}
+    counts |= {case: min(runs, _BASIS_RUNS) for row in rows for case in other_bases(row["case"])}
     for name in names:
-        for erratum, cases in demonstrations(name).items():
-            most = _SPLIT_RUNS if erratum == "training" else runs
-            counts |= dict.fromkeys(cases, min(runs, most))
-    timed, naive = {row.case for row in rows}, {row.case for row in rows if row.naive}
-    return [Job(case, count, case in timed, case in naive) for case, count in counts.items()]
+        for cases in demonstrations(name).values():
+            counts |= {case: min(runs, _SPLIT_RUNS) if case.split else runs for case in cases}
+    pieces = [Piece(case, range(count)) for case, count in counts.items()]
+    pieces += [Piece(case, [0], "alone") for case in timed]
+    return pieces + [Piece(case, [], "naive") for case in timed if case in naive]
 
 
 def compute(
-    jobs: Sequence[Job], store: Store, watch: Watch = lambda text, done, total: None
+    work: Sequence[Piece], store: Store, watch: Watch = lambda text, done, total: None
 ) -> Found:
-    """Run what is left of the jobs.
+    """Do the work that is not in the store.
 
     Parameters
     ----------
-    jobs : sequence of Job
+    work : sequence of Piece
+        For each case, all of its runs together.
     store : Store
         Previous results; every finished piece is added to it.
     watch : callable
@@ -135,29 +113,29 @@ def compute(
     Returns
     -------
     Found
-        Without entries for jobs whose data is missing.
+        Without entries for cases whose data is missing.
 
     Raises
     ------
     OSError
         If results cannot be written.
     """
-    found = Found()
+    found = Found({}, {}, {})
     settings: dict[str, Setting] = {}
-    for data in dict.fromkeys(job.case.data for job in jobs):
+    for data in dict.fromkeys(piece.case.data for piece in work):
         try:
             settings[data] = load_setting(data)
             found.sources[data] = settings[data].source
         except DataUnavailableError as error:
             found.missing[data] = str(error)
-    jobs = [job for job in jobs if job.case.data in settings]
-    for case in (job.case for job in jobs):
+    work = [piece for piece in work if piece.case.data in settings]
+    for case in dict.fromkeys(piece.case for piece in work):
         found.entries[case] = store.load(case, settings[case.data].source)
-    pieces = [piece for job in jobs for piece in _missing_pieces(job, found.entries[job.case])]
+    pieces = [part for piece in work for part in piece.missing(found.entries[piece.case])]
     done, total, lock = 0.0, sum(piece.cost for piece in pieces), Lock()
     watch("", done, total)
 
-    def work(piece: Piece) -> None:
+    def finish(piece: Piece) -> None:
         nonlocal done
         setting, entry = settings[piece.case.data], found.entries[piece.case]
         with limit_threads(0):  # one thread
@@ -175,23 +153,13 @@ def compute(
         # Some of the paper's ranks exceed the rank of the data (erratum "rank").
         warnings.simplefilter("ignore", RankWarning)
         warnings.simplefilter("ignore", DegenerateCutWarning)
-        map_chunks(lambda index, stop: work(large[index]), len(large), 1)
+        map_chunks(lambda index, stop: finish(large[index]), len(large), 1)
         for piece in small:
-            work(piece)
-    for job in jobs:
-        found.entries[job.case] = found.entries[job.case].first(job.runs)
+            finish(piece)
+    for piece in work:
+        if piece.kind == "batch":
+            found.entries[piece.case] = found.entries[piece.case].first(len(piece.runs))
     return found
-
-
-def _missing_pieces(job: Job, entry: Entry) -> Iterator[Piece]:
-    runs = [run for run in range(job.runs) if run not in entry.runs]
-    size = 100 if job.case.network == "R-GCN" else 16
-    for start, stop in chunks(len(runs), size):
-        yield Piece(job.case, runs[start:stop])
-    if job.timed and entry.alone is None:
-        yield Piece(job.case, [0], "alone")
-    if job.naive and entry.naive_training is None:
-        yield Piece(job.case, [], "naive")
 
 
 def measure(piece: Piece, setting: Setting, store: Store) -> Entry:

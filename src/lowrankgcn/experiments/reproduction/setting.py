@@ -54,9 +54,8 @@ class Setting:
 
     def laplacian(self, smoother: str | None, *, full: bool = False) -> Laplacian:
         """Return the Laplacian, with accurate fast sums for kernels of full rank."""
-        if self.data != "spiral":
-            return Laplacian(self.graph, smoother)
-        return Laplacian(self.graph, smoother, tol=_FULL_TOLERANCE if full else _TOLERANCE)
+        coarse = self.data == "spiral" and not full
+        return Laplacian(self.graph, smoother, tol=_TOLERANCE if coarse else _FULL_TOLERANCE)
 
     def labelled(self, case: Case, seed: int) -> NDArray[np.intp]:
         """Return the training nodes of a case."""
