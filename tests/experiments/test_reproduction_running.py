@@ -19,10 +19,15 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction import runner
 from lowrankgcn.experiments.reproduction.grid import Case
-from lowrankgcn.experiments.reproduction.naive import linear_kernel, naive_training
 from lowrankgcn.experiments.reproduction.results import reproduce
 from lowrankgcn.experiments.reproduction.runner import Piece, compute
-from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, other_basis
+from lowrankgcn.experiments.reproduction.setting import (
+    Setting,
+    linear_kernel,
+    load_setting,
+    naive_training,
+    other_basis,
+)
 from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.graphs import GaussianGraph
 from lowrankgcn.nn import GCN, ReducedOrderGCN
@@ -163,7 +168,7 @@ def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.Mon
     script = (
         "import sys; from pathlib import Path\n"
         "from lowrankgcn.experiments.reproduction.results import reproduce\n"
-        "reproduce(('cars',), runs=2, iterations=5, folder=Path(sys.argv[1]))\n"
+        "reproduce(('cars',), Path(sys.argv[1]), runs=2, iterations=5)\n"
     )
     state = tmp_path / "state"
     process = subprocess.Popen([sys.executable, "-c", script, str(state)])
@@ -191,11 +196,11 @@ def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(runner, "measure", watched)
     complaints: list[str] = []
-    results = reproduce(("cars",), runs=2, iterations=5, folder=state, complain=complaints.append)
+    results = reproduce(("cars",), state, runs=2, iterations=5, complain=complaints.append)
     assert complaints == []
     assert len(computed) <= 34 - finished
     assert len(computed) == len(set(computed))
-    alone = reproduce(("cars",), runs=2, iterations=5)
+    alone = reproduce(("cars",), tmp_path / "other", runs=2, iterations=5)
     for one, two in zip(results.rows, alone.rows, strict=True):
         for name in ("accuracy", "deviation", "chance", "signs_low", "signs_high", "verdict"):
             assert one[name] == two[name], name

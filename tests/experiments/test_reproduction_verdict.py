@@ -15,11 +15,15 @@ from lowrankgcn.experiments.reproduction.grid import (
     paper_rows,
 )
 from lowrankgcn.experiments.reproduction.page import as_html, cells, short_cells, summary
-from lowrankgcn.experiments.reproduction.results import Results, collect
+from lowrankgcn.experiments.reproduction.results import Results, collect, judge
 from lowrankgcn.experiments.reproduction.runner import Found
 from lowrankgcn.experiments.reproduction.store import Entry
-from lowrankgcn.experiments.reproduction.verdict import judge
 from lowrankgcn.experiments.statistics import prediction_interval
+from lowrankgcn.graphs import AdjacencyGraph
+from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.filters import Polynomial
+from lowrankgcn.spectral.kernel import kernel
+from lowrankgcn.spectral.laplacian import Laplacian
 
 
 def test_rows_are_the_papers() -> None:
@@ -86,6 +90,22 @@ def test_agreement_by_chance_or_tolerance() -> None:
     assert single["interval"] is single["chance"] is None
     assert single["agrees"]
     assert not judge([0.9], 95.0, 100)["agrees"]
+
+
+@pytest.mark.filterwarnings("ignore::lowrankgcn.exceptions.DisconnectedGraphWarning")
+def test_errata_about_formulas() -> None:
+    triangle = np.ones((3, 3)) - np.eye(3)
+    parts = np.zeros((7, 7))
+    parts[:3, :3] = parts[3:6, 3:6] = triangle
+    zeros = (eigenpairs(Laplacian(AdjacencyGraph(parts)), 7).eigenvalues == 0).sum()
+    assert ERRATA["components"]["shown"].endswith(f"the eigenvalue 0 is found {zeros} times.")
+
+    laplacian = Laplacian(AdjacencyGraph(triangle))
+    L, K = laplacian.to_dense(), kernel(laplacian, Polynomial((2.0, -1.0))).to_dense()
+    plus, minus = (abs(K - (2 * np.eye(3) + sign * -1 * L)).max() for sign in (1, -1))
+    np.testing.assert_allclose([plus, minus], [0, 2], atol=1e-12)
+    shown = ERRATA["formula"]["shown"]
+    assert shown.endswith("from a₀I + a₁L by at most 0, from a₀I − a₁L by 2.")
 
 
 def test_prediction_interval_covers_the_next_value() -> None:

@@ -66,9 +66,7 @@ def reproduce(
     names = results.NAMES if what.value == "all" else (what.value,)
     state = out / _STATE
     with bar(shown=not quiet) as show, exit_on_user_error(), exit_on_write_error(state):
-        found = results.reproduce(
-            names, runs=runs, seed=seed, folder=state, watch=show, complain=_warn
-        )
+        found = results.reproduce(names, state, runs=runs, seed=seed, watch=show, complain=_warn)
     if what.value in found.missing:
         raise typer.BadParameter(found.missing[what.value])
     command = f"lowrankgcn reproduce {what.value} --runs {runs}"

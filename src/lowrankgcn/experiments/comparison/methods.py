@@ -13,12 +13,15 @@ ValueError: method: expected one of 'gcn', 'gcn-best', ..., 'poisson', got 'gnc'
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, final
 
 import numpy as np
+import pandas as pd
+import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
@@ -27,16 +30,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
+from torch.nn import functional
 
 from lowrankgcn._validation import choice, invalid
 from lowrankgcn.estimators import GCNClassifier
-from lowrankgcn.experiments.comparison.hypernets import NETWORK_SETTINGS, hgnn_plus, hypergraph_conv
 from lowrankgcn.experiments.comparison.task import ComparisonTask
+from lowrankgcn.graphs.table import TableEncoder
 
-__all__ = ["METHODS", "REFERENCE", "Method", "choose"]
+__all__ = ["METHODS", "REFERENCE", "Method", "choose", "hyperedges"]
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000
+# Hypergraph networks are trained as in the examples of their projects; without validation rows the
+# last epoch counts.
+_HIDDEN, _DROPOUT, _EPOCHS = 16, 0.5, 200
 
 Labels = NDArray[np.intp]
 
@@ -115,6 +122,85 @@ def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     return model.fit_predict(index, labels[index])
 
 
+def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
+    """Return the members of the hyperedges that a user would build, as (row, hyperedge), (2, m).
+
+    There is one for every value of every column (numbers in five bins) if the table has
+    categories, otherwise one for every row and its ten nearest rows.
+
+    >>> import pandas as pd
+    >>> from lowrankgcn.experiments.comparison.task import make_task
+    >>> frame = pd.DataFrame({"colour": ["red", "blue", "red", "blue"]})
+    >>> hyperedges(make_task("things", frame, [0, 1, 0, 1]))
+    array([[0, 1, 2, 3],
+           [1, 0, 1, 0]])
+    """
+    if task.categorical:
+        encoder, codes = TableEncoder.fit_transform(task.rows)
+        rows, columns = np.nonzero(codes < encoder.n_hyperedges)
+        return np.stack([rows, codes[rows, columns]]).astype(np.int64)
+    count = min(11, task.n_rows)  # every row is its own nearest and so in its hyperedge
+    nearest = NearestNeighbors(n_neighbors=count).fit(task.numbers)
+    members = nearest.kneighbors(task.numbers, return_distance=False)
+    return np.stack([members.ravel(), np.repeat(np.arange(task.n_rows), count)]).astype(np.int64)
+
+
+def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+    """Classify all rows with two layers of torch-geometric's HypergraphConv."""
+    from torch_geometric.nn import HypergraphConv, Sequential
+
+    def build(features: int, classes: int) -> Any:
+        layers = [
+            (HypergraphConv(features, _HIDDEN), "X, index -> X"),
+            torch.nn.ReLU(),
+            torch.nn.Dropout(_DROPOUT),
+            (HypergraphConv(_HIDDEN, classes), "X, index -> X"),
+        ]
+        return Sequential("X, index", layers)
+
+    return _train_network(task, labels, seed, build, torch.as_tensor(hyperedges(task)))
+
+
+def _hgnn_plus(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+    """Classify all rows with DHG's HGNN+ of two layers."""
+    import dhg
+
+    members = pd.Series(*hyperedges(task))
+    graph = dhg.Hypergraph(task.n_rows, members.groupby(level=0).agg(list).tolist())
+
+    def build(features: int, classes: int) -> Any:
+        return dhg.models.HGNNP(features, _HIDDEN, classes, use_bn=True, drop_rate=_DROPOUT)
+
+    with warnings.catch_warnings():  # caused by how DHG builds sparse tensors
+        warnings.filterwarnings("ignore", message="Sparse invariant checks")
+        return _train_network(task, labels, seed, build, graph)
+
+
+def _train_network(
+    task: ComparisonTask,
+    labels: Labels,
+    seed: int,
+    build: Callable[[int, int], Any],
+    hypergraph: Any,
+) -> NDArray[Any]:
+    """Build a network, train it with Adam on the labelled rows, and classify all rows."""
+    index = np.flatnonzero(labels >= 0)
+    known, classes = torch.as_tensor(index), torch.as_tensor(labels[index])
+    X = torch.as_tensor(task.numbers, dtype=torch.float32)
+    with torch.random.fork_rng(devices=[]):  # both packages draw from torch's global generator
+        torch.manual_seed(seed)
+        network = build(X.shape[1], len(task.class_names)).train()
+        optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=0.0005)
+        for _ in range(_EPOCHS):
+            optimizer.zero_grad()
+            loss: Any = functional.cross_entropy(network(X, hypergraph)[known], classes)
+            loss.backward()
+            optimizer.step()
+        with torch.no_grad():
+            found: NDArray[Any] = network.eval()(X, hypergraph).argmax(dim=1).numpy()
+    return found
+
+
 def _gcn(key: str, name: str, note: str = "", **settings: Any) -> Method:
     """Return ``GCNClassifier`` with other arguments than the defaults."""
 
@@ -139,7 +225,23 @@ def _supervised(key: str, title: str, note: str, model: Any) -> Method:
 _AVERAGE = "default arguments: candidates averaged by cross-validation on the labelled rows"
 _BEST = ": the candidate of best cross-validation alone"
 _PAPER = ": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent"
+_KNN = "ten neighbours, which on the whole gave more than the default of seven; α = 0.2"
+_RBF = (
+    "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
+    "fits one scale only; α = 0.2"
+)
+_NETWORK = (
+    f"hypergraph of the columns' values, or of ten neighbours; {_HIDDEN} hidden units, "
+    f"dropout {_DROPOUT}, {_EPOCHS} epochs of Adam at 0.01, weight decay 0.0005"
+)
+_CONV = f"torch-geometric, two layers; {_NETWORK}"
+_HGNN = f"dhg, two layers with batch normalisation; {_NETWORK}"
+_POISSON = (
+    "graphlearning's defaults on ten neighbours with Gaussian weights; gradient descent where "
+    "their graph is not connected"
+)
 _LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes
+_DENSE = 10_000  # rows; n×n matrices would take more than 2 GB
 
 REFERENCE = _gcn("gcn", "", _AVERAGE)
 METHODS = (
@@ -151,46 +253,11 @@ METHODS = (
     _supervised("logistic", "LogisticRegression", "", LogisticRegression(max_iter=5000)),
     _supervised("forest", "RandomForest", ": 100 trees", RandomForestClassifier()),
     _supervised("svc", "SVC", ": Gaussian kernel, C = 1", SVC()),
-    Method(
-        "spreading-knn",
-        "LabelSpreading, kNN",
-        "ten neighbours, which on the whole gave more than the default of seven; α = 0.2",
-        _spreading_knn,
-        limit=_LARGE,
-    ),
-    Method(
-        "spreading-rbf",
-        "LabelSpreading, rbf",
-        "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
-        "fits one scale only; α = 0.2",
-        _spreading_rbf,
-        limit=10_000,  # its n×n matrices would take more than 2 GB
-    ),
-    Method(
-        "hypergraph-conv",
-        "HypergraphConv",
-        f"torch-geometric, two layers; {NETWORK_SETTINGS}",
-        hypergraph_conv,
-        "torch_geometric",
-        _LARGE,
-    ),
-    Method(
-        "hgnn+",
-        "HGNN+",
-        f"dhg, two layers with batch normalisation; {NETWORK_SETTINGS}",
-        hgnn_plus,
-        "dhg",
-        _LARGE,
-    ),
-    Method(
-        "poisson",
-        "Poisson learning",
-        "graphlearning's defaults on ten neighbours with Gaussian weights; gradient descent where "
-        "their graph is not connected",
-        _poisson,
-        "graphlearning",
-        _LARGE,
-    ),
+    Method("spreading-knn", "LabelSpreading, kNN", _KNN, _spreading_knn, limit=_LARGE),
+    Method("spreading-rbf", "LabelSpreading, rbf", _RBF, _spreading_rbf, limit=_DENSE),
+    Method("hypergraph-conv", "HypergraphConv", _CONV, _hypergraph_conv, "torch_geometric", _LARGE),
+    Method("hgnn+", "HGNN+", _HGNN, _hgnn_plus, "dhg", _LARGE),
+    Method("poisson", "Poisson learning", _POISSON, _poisson, "graphlearning", _LARGE),
 )
 
 

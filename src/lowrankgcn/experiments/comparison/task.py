@@ -127,26 +127,20 @@ def make_task(
 
 def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple[str, ...]]:
     """Return class codes, class names and notes."""
-    column = pd.Series(target).reset_index(drop=True)
-    column = column.astype(object).where(column.notna() & (column.astype(str) != ""), None)
-    sizes = column.value_counts()
-    single = sizes.index[sizes < 2]
-    column = column.where(~column.isin(single), None)
-    try:
-        codes, values = pd.factorize(column, sort=True)
-    except TypeError:  # a mixture of strings and numbers
-        codes, values = pd.factorize(column.map(str, na_action="ignore"), sort=True)
-    if len(values) < 2:
-        raise invalid("target", "at least two classes with two rows each", f"{len(values)}")
+    column = pd.Series(target).reset_index(drop=True).map(str, na_action="ignore")
+    sizes = column[column != ""].value_counts()
+    single = sorted(sizes.index[sizes == 1])
+    codes, names = pd.factorize(column.where(column.isin(sizes.index[sizes > 1])), sort=True)
+    if len(names) < 2:
+        raise invalid("target", "at least two classes with two rows each", f"{len(names)}")
     notes = []
-    if len(single):
-        more = ", …" if len(single) > 3 else ""
-        named = ", ".join(sorted(map(str, single))[:3])
-        notes.append(f"classes of a single row are treated as unknown: {named}{more}")
+    if single:
+        named = ", ".join(single[:3]) + (", …" if len(single) > 3 else "")
+        notes.append(f"classes of a single row are treated as unknown: {named}")
     unknown = int((codes < 0).sum())
     if unknown:
         notes.append(f"rows of unknown class, used unlabelled and not tested: {unknown}")
-    return codes.astype(np.intp), tuple(map(str, values)), tuple(notes)
+    return codes.astype(np.intp), tuple(names), tuple(notes)
 
 
 def _is_number(dtype: Any) -> bool:
@@ -218,11 +212,7 @@ def file_task(table: TableFile, target: str, *, drop: Iterable[str] = ()) -> Com
         If a column is missing, none is left, or there are fewer than two classes.
     """
     columns = choose_columns(table.frame, target, drop, decimal=table.decimal)
-    return make_task(
-        table.name,
-        columns.features(table.frame, decimal=table.decimal),
-        columns.labels(table.frame),
-        notes=tuple(
-            f"column {name} left out: {reason}" for name, reason in columns.left_out.items()
-        ),
-    )
+    rows = columns.features(table.frame, decimal=table.decimal)
+    left_out = columns.left_out.items()
+    notes = tuple(f"column {name} left out: {reason}" for name, reason in left_out)
+    return make_task(table.name, rows, columns.labels(table.frame), notes=notes)

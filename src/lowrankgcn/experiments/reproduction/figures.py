@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from lowrankgcn.datasets import load_spiral
+from lowrankgcn.experiments.reproduction.grid import PAPER
 from lowrankgcn.plotting import plot_embedding, plot_filters
 from lowrankgcn.plotting._style import COLOURS, GREY, add_legend
 from lowrankgcn.report.svg import INK, svg
@@ -21,19 +22,14 @@ from lowrankgcn.spectral.filters import Filter, Linear, Pseudoinverse, Quadratic
 
 __all__ = ["EXAMPLE_RANK", "draw_filters", "draw_ranks", "draw_spiral"]
 
-# The example spectrum of figure 3, with λ₂ = 0.3, λ_r = 0.7 and λₙ = 1.5.
-_EIGENVALUES = (
-    *(0.0, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.87, 0.9),
-    *(0.92, 0.94, 0.97, 1.0, 1.03, 1.06, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5),
-)
-EXAMPLE_RANK = 7
+EXAMPLE_RANK: int = PAPER["filters"]["rank"]
 
 
 def draw_filters(rank: int | None) -> str:
     """Draw figure 3: the filters on an example spectrum, of full rank or truncated."""
     filters: tuple[Filter, ...] = (Linear("auto"), Quadratic("auto"), Pseudoinverse())
     return svg(
-        lambda ax: plot_filters(filters, _EIGENVALUES, rank=rank, ax=ax),
+        lambda ax: plot_filters(filters, PAPER["filters"]["eigenvalues"], rank=rank, ax=ax),
         "filters-full" if rank is None else "filters-low",
         "Filter responses on an example spectrum",
     )

@@ -108,7 +108,8 @@ def _row(table: dict[str, Any], line: dict[str, Any]) -> Row:
     row = {"naive": False, "errata": [], "setup": None, "training": None, **line}
     if row["setup"] is not None:
         row["total"] = row["setup"] + row["training"]
-    case = Case(table["data"], *map(line.get, ("network", "filter", "rank", "smoother")))
+    rank, smoother = line.get("rank"), line.get("smoother")
+    case = Case(table["data"], line["network"], line["filter"], rank, smoother)
     runs = 20 if row["naive"] else 100  # section A4.3
     return row | {"table": table["name"], "case": case, "runs": runs}
 

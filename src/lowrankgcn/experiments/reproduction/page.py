@@ -16,11 +16,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+from lowrankgcn._format import plural
 from lowrankgcn._parallel import available_threads
 from lowrankgcn.experiments.reproduction import figures
 from lowrankgcn.experiments.reproduction.grid import PAPER, TABLES
-from lowrankgcn.experiments.reproduction.results import Results
-from lowrankgcn.experiments.reproduction.verdict import TOLERANCE
+from lowrankgcn.experiments.reproduction.results import TOLERANCE, Results
 from lowrankgcn.experiments.statistics import markdown_table, plus_minus
 from lowrankgcn.report import render_page
 from lowrankgcn.report.classification import versions
@@ -28,12 +28,9 @@ from lowrankgcn.report.classification import versions
 __all__ = ["HEADER", "HOW", "SHORT_HEADER", "as_html", "as_markdown", "cells", "machine"]
 __all__ += ["seconds_text", "short_cells", "summary"]
 
-HEADER = (
-    *("row", "accuracy, %", "published", "difference", "set-up", "training", "published time"),
-    "verdict",
-)
+HEADER: list[str] = PAPER["page"]["header"]
+SHORT_HEADER: list[str] = PAPER["page"]["short_header"]
 NUMERIC = range(1, 7)
-SHORT_HEADER = ("row", "accuracy, %", "published", "time", "published", "verdict")
 HOW: str = PAPER["page"]["how"]
 _FEW = 20  # runs
 
@@ -98,12 +95,7 @@ def summary(results: Results) -> str:
     if unexplained:
         text += f"; {unexplained} differ without an explanation"
     text += f". {results.runs} runs, seed {results.seed}."
-    if results.runs < _FEW:
-        text += (
-            " So few runs hardly distinguish rows: their spread is uncertain, and where few starts "
-            "succeed, as with the quadratic filter, the mean is mostly luck."
-        )
-    return text
+    return text + PAPER["page"]["few"] if results.runs < _FEW else text
 
 
 def as_markdown(results: Results, *, command: str) -> str:
@@ -171,5 +163,4 @@ def machine() -> str:
     cpuinfo, cores = Path("/proc/cpuinfo"), available_threads()
     text = cpuinfo.read_text() if cpuinfo.is_file() else ""
     names = re.findall(r"^model name\s*:\s*(.+)$", text, re.MULTILINE) or [platform.machine()]
-    unit = "core" if cores == 1 else "cores"
-    return f"{names[0].strip()}, {cores} {unit}; {', '.join(versions()[1:])}"
+    return f"{names[0].strip()}, {plural(cores, 'core')}; {', '.join(versions()[1:])}"

@@ -21,8 +21,7 @@ import numpy as np
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import DataUnavailableError, DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction.grid import Case, demonstrations, other_bases, paper_rows
-from lowrankgcn.experiments.reproduction.naive import naive_times
-from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
+from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, naive_times
 from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.training import train
 from lowrankgcn.training.threads import limit_threads
