@@ -20,7 +20,7 @@ from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction import runner
 from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.experiments.reproduction.results import reproduce
-from lowrankgcn.experiments.reproduction.runner import Piece, compute
+from lowrankgcn.experiments.reproduction.runner import Entry, Piece, Store, compute
 from lowrankgcn.experiments.reproduction.setting import (
     Setting,
     linear_kernel,
@@ -28,7 +28,6 @@ from lowrankgcn.experiments.reproduction.setting import (
     naive_training,
     other_basis,
 )
-from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.graphs import GaussianGraph
 from lowrankgcn.nn import GCN, ReducedOrderGCN
 from lowrankgcn.spectral.kernel import kernel, low_rank_kernels

@@ -46,6 +46,7 @@ _SAMPLE = 2000
 _HIDDEN, _DROPOUT, _EPOCHS = 16, 0.5, 200
 
 Labels = NDArray[np.intp]
+Build = Callable[[int, int], Any]
 
 
 @final
@@ -102,13 +103,18 @@ def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     return model.fit(task.numbers, labels).transduction_
 
 
+def _nearest(task: ComparisonTask) -> Any:
+    """Return distances and indices of every row itself and its ten nearest rows, (n, 11) each."""
+    search = NearestNeighbors(n_neighbors=min(_NEIGHBOURS + 1, task.n_rows)).fit(task.numbers)
+    return search.kneighbors(task.numbers)
+
+
 def _poisson(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     import graphlearning
 
-    count = min(_NEIGHBOURS, task.n_rows - 1)
     # The package's own search in many columns is approximate and needs another package.
-    search = NearestNeighbors(n_neighbors=count + 1).fit(task.numbers)
-    distances, nearest = search.kneighbors(task.numbers)
+    distances, nearest = _nearest(task)
+    count = nearest.shape[1] - 1
     # Gaussian weights divide by the distance to the last neighbour.
     kernel = "gaussian" if distances[:, -1].all() else "uniform"
     weights = graphlearning.weightmatrix.knn(
@@ -139,13 +145,12 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
         encoder, codes = TableEncoder.fit_transform(task.rows)
         rows, columns = np.nonzero(codes < encoder.n_hyperedges)
         return np.stack([rows, codes[rows, columns]]).astype(np.int64)
-    count = min(11, task.n_rows)  # every row is its own nearest and so in its hyperedge
-    nearest = NearestNeighbors(n_neighbors=count).fit(task.numbers)
-    members = nearest.kneighbors(task.numbers, return_distance=False)
-    return np.stack([members.ravel(), np.repeat(np.arange(task.n_rows), count)]).astype(np.int64)
+    _, members = _nearest(task)
+    owners = np.repeat(np.arange(task.n_rows), members.shape[1])
+    return np.stack([members.ravel(), owners]).astype(np.int64)
 
 
-def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     """Classify all rows with two layers of torch-geometric's HypergraphConv."""
     from torch_geometric.nn import HypergraphConv, Sequential
 
@@ -161,7 +166,7 @@ def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> NDArray
     return _train_network(task, labels, seed, build, torch.as_tensor(hyperedges(task)))
 
 
-def _hgnn_plus(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
+def _hgnn_plus(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     """Classify all rows with DHG's HGNN+ of two layers."""
     import dhg
 
@@ -177,12 +182,8 @@ def _hgnn_plus(task: ComparisonTask, labels: Labels, seed: int) -> NDArray[Any]:
 
 
 def _train_network(
-    task: ComparisonTask,
-    labels: Labels,
-    seed: int,
-    build: Callable[[int, int], Any],
-    hypergraph: Any,
-) -> NDArray[Any]:
+    task: ComparisonTask, labels: Labels, seed: int, build: Build, hypergraph: Any
+) -> Any:
     """Build a network, train it with Adam on the labelled rows, and classify all rows."""
     index = np.flatnonzero(labels >= 0)
     known, classes = torch.as_tensor(index), torch.as_tensor(labels[index])
@@ -197,8 +198,7 @@ def _train_network(
             loss.backward()
             optimizer.step()
         with torch.no_grad():
-            found: NDArray[Any] = network.eval()(X, hypergraph).argmax(dim=1).numpy()
-    return found
+            return network.eval()(X, hypergraph).argmax(dim=1).numpy()
 
 
 def _gcn(key: str, name: str, note: str = "", **settings: Any) -> Method:

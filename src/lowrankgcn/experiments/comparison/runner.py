@@ -69,10 +69,8 @@ class Comparison:
     def failures(self) -> list[dict[str, Any]]:
         """Failed fits in the order in which they ran: count, split, method and reason."""
         failed = self.fits[self.fits["failure"].notna()].sort_values("split", kind="stable")
-        columns = {"labels_per_class": "count", "failure": "reason"}
-        failed = failed.rename(columns=columns)[["count", "split", "method", "reason"]]
-        records: list[dict[str, Any]] = failed.to_dict("records")
-        return records
+        failed = failed.rename(columns={"labels_per_class": "count", "failure": "reason"})
+        return list(failed[["count", "split", "method", "reason"]].to_dict("records"))
 
     def short_classes(self, count: int) -> dict[str, int]:
         """Return the labels of classes with fewer than `count` labels, by class."""
@@ -194,8 +192,7 @@ def _fit(
         try:
             found = np.asarray(method.classify(task, labels, seed))
             if found.shape != (task.n_rows,):
-                expected = f"one for each of {task.n_rows} rows"
-                raise invalid("classes", expected, f"shape {found.shape}")
+                raise invalid("classes", f"one for each of {task.n_rows} rows", found.shape)
         except (Exception, SystemExit) as error:  # a failing method must not stop the others
             failure = shorten(f"{type(error).__name__}: {error}", 200)
         seconds, busy = time.perf_counter() - clock, time.process_time() - processor

@@ -120,8 +120,7 @@ def cells(row: Row, splits: int) -> list[str]:
         return [title, "–", "–", rank, "–"]
     difference = "–"
     if not math.isnan(row["difference"]):
-        half_width = 100 * row["difference_half_width"]
-        difference = plus_minus(100 * row["difference"], half_width, "+.1f")
+        difference = plus_minus(100 * row["difference"], 100 * row["difference_half_width"], "+.1f")
     accuracy = plus_minus(100 * row["accuracy"], 100 * row["half_width"], ".1f")
     return [title, accuracy, difference, rank, duration(row["processor_seconds"])]
 

@@ -154,14 +154,11 @@ def _as_numbers(column: pd.Series) -> NDArray[np.float64]:
     elif not _is_number(column.dtype):
         texts = column.astype(object).where(column.notna(), "").map(str)
         return np.asarray(pd.get_dummies(texts, dtype=np.float64))
-    values: NDArray[np.float64] = column.to_numpy(np.float64, na_value=np.nan)
-    finite = values[np.isfinite(values)]
-    largest = np.abs(finite).max(initial=0.0)
-    if largest > _LARGEST:
+    values = pd.Series(column.to_numpy(np.float64, na_value=np.nan)).where(np.isfinite)
+    if (largest := values.abs().max()) > _LARGEST:
         raise invalid(f"column {column.name!r}", f"numbers up to {_LARGEST:g}", f"{largest:g}")
-    mean, deviation = (finite.mean(), finite.std()) if finite.size else (0.0, 1.0)
-    scaled = (np.where(np.isfinite(values), values, mean) - mean) / (deviation or 1.0)
-    return scaled[:, None]
+    scaled = (values - values.mean()) / (values.std(ddof=0) or 1.0)
+    return np.asarray(scaled.fillna(0.0))[:, None]
 
 
 _LOADERS: dict[str, Callable[..., Any]] = {
@@ -189,8 +186,7 @@ def load_task(name: str) -> ComparisonTask:
         If its file is missing and cannot be downloaded.
     """
     if name not in _LOADERS:
-        expected = f"one of {', '.join(map(repr, NAMES))} or a file"
-        raise invalid("dataset", expected, repr(name))
+        raise invalid("dataset", f"one of {', '.join(map(repr, NAMES))} or a file", repr(name))
     data = _LOADERS[name](as_frame=True)
     return make_task(name, data.data, np.asarray(data.target_names).astype(str)[data.target])
 
@@ -213,6 +209,5 @@ def file_task(table: TableFile, target: str, *, drop: Iterable[str] = ()) -> Com
     """
     columns = choose_columns(table.frame, target, drop, decimal=table.decimal)
     rows = columns.features(table.frame, decimal=table.decimal)
-    left_out = columns.left_out.items()
-    notes = tuple(f"column {name} left out: {reason}" for name, reason in left_out)
+    notes = tuple(f"column {name} left out: {why}" for name, why in columns.left_out.items())
     return make_task(table.name, rows, columns.labels(table.frame), notes=notes)

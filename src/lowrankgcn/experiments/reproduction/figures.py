@@ -40,8 +40,7 @@ def draw_spiral() -> str:
     spiral = load_spiral(400)
     azimuth, elevation = np.deg2rad([130.0, 25.0])
     across, along, sine = np.cos(azimuth), np.sin(azimuth), np.sin(elevation)
-    right, up = [across, along, 0.0], [-along * sine, across * sine, np.cos(elevation)]
-    view = np.column_stack([right, up])
+    view = np.array([[across, -along * sine], [along, across * sine], [0.0, np.cos(elevation)]])
 
     def draw(ax: Axes) -> None:
         flat = spiral.data @ view
@@ -61,7 +60,7 @@ def draw_ranks(rows: Sequence[dict[str, Any]], *, times: bool) -> str:
     """Draw figure 5: accuracy, or set-up and training time, by rank; ours and published."""
     table = pd.DataFrame(rows)
     ours, published = table["accuracy"], table["published_accuracy"]
-    bars, label, name = table["interval"].astype(float), "accuracy, %", "ranks-accuracy"
+    bars, label, name = table["interval"].astype(float).fillna(0), "accuracy, %", "ranks-accuracy"
     if times:
         ours = table["setup_seconds"] + table["training_seconds"]
         published = table["published_total_seconds"]
@@ -73,17 +72,12 @@ def draw_ranks(rows: Sequence[dict[str, Any]], *, times: bool) -> str:
             own = table["network"] == network
             ranks = table["rank"][own]
             style: Any = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.2}
-            ax.errorbar(
-                ranks, ours[own], yerr=bars[own].fillna(0), fmt="none", capsize=2, color=colour
-            )
+            ax.errorbar(ranks, ours[own], bars[own], fmt="none", capsize=2, color=colour)
             handles += ax.plot(ranks, ours[own], label=network, **style)
             style |= {"linestyle": ":", "markerfacecolor": "none", "label": f"{network}, published"}
             handles += ax.plot(ranks, published[own], **style)
-        if times:
-            ax.set_yscale("log")
+        ax.set(xlabel="rank r", ylabel=label, yscale="log" if times else "linear")
         ax.grid(color=GREY, linewidth=0.4, alpha=0.5)
-        ax.set_xlabel("rank r")
-        ax.set_ylabel(label)
         add_legend(ax, handles)
 
     return svg(draw, name, f"{label} by rank, ours and published")

@@ -14,15 +14,18 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, replace
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, final
 
 from lowrankgcn.spectral.filters import Filter, Polynomial, as_filter
 
-__all__ = ["ERRATA", "PAPER", "TABLES", "Case", "Row", "demonstrations", "other_bases"]
-__all__ += ["paper_rows"]
+__all__ = ["ERRATA", "PAPER", "SETTINGS", "TABLES", "Case", "Row"]
+__all__ += ["demonstrations", "other_bases", "paper_rows"]
 
 _BASES = 8  # choices of signs for every reduced-order row
+
+SETTINGS = ("network", "filter", "rank", "smoother")
+"""What distinguishes the cases of a table."""
 
 Row = dict[str, Any]
 
@@ -71,9 +74,7 @@ class Case:
         return f"{self.data}: {self.network} {self.filter}{more}"
 
 
-PAPER: dict[str, Any] = tomllib.loads(
-    files("lowrankgcn.experiments.reproduction").joinpath("paper.toml").read_text("utf-8")
-)
+PAPER = tomllib.loads(Path(__file__).with_name("paper.toml").read_text("utf-8"))
 """Contents of ``paper.toml``."""
 
 TABLES: dict[str, dict[str, Any]] = {table["name"]: table for table in PAPER["table"]}
@@ -86,10 +87,10 @@ ERRATA: dict[str, dict[str, Any]] = {erratum["name"]: erratum for erratum in PAP
 def paper_rows(*tables: str) -> list[Row]:
     """Return the rows of some tables, by default of all.
 
-    A row has the keys "table", "case", "naive" (whether the paper multiplied with stored n×n
-    matrices), "errata" (names of the errata about it), "accuracy" (the published mean of "runs"
-    runs, in per cent) and the published seconds: "setup" and "training", if the paper prints them
-    apart, and "total".
+    A row has the keys "table", "case", those of ``SETTINGS``, "naive" (whether the paper multiplied
+    with stored n×n matrices), "errata" (names of the errata about it), "accuracy" (the published
+    mean of "runs" runs, in per cent) and the published seconds: "setup" and "training", if the
+    paper prints them apart, and "total".
 
     Examples
     --------
@@ -105,13 +106,13 @@ def paper_rows(*tables: str) -> list[Row]:
 
 
 def _row(table: dict[str, Any], line: dict[str, Any]) -> Row:
-    row = {"naive": False, "errata": [], "setup": None, "training": None, **line}
+    defaults = {"rank": None, "smoother": None, "setup": None, "training": None}
+    row: Row = {"table": table["name"], "naive": False, "errata": [], **defaults, **line}
     if row["setup"] is not None:
         row["total"] = row["setup"] + row["training"]
-    rank, smoother = line.get("rank"), line.get("smoother")
-    case = Case(table["data"], line["network"], line["filter"], rank, smoother)
-    runs = 20 if row["naive"] else 100  # section A4.3
-    return row | {"table": table["name"], "case": case, "runs": runs}
+    row["case"] = Case(table["data"], *(row[name] for name in SETTINGS))
+    row["runs"] = 20 if row["naive"] else 100  # section A4.3
+    return row
 
 
 def other_bases(case: Case) -> list[Case]:

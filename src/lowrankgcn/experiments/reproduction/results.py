@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -26,9 +25,8 @@ from scipy import stats
 
 from lowrankgcn.experiments.reproduction import grid
 from lowrankgcn.experiments.reproduction.grid import ERRATA, PAPER, TABLES, Row
-from lowrankgcn.experiments.reproduction.runner import Found, Watch, compute, plan
+from lowrankgcn.experiments.reproduction.runner import Found, Store, Watch, compute, plan
 from lowrankgcn.experiments.reproduction.setting import load_setting
-from lowrankgcn.experiments.reproduction.store import Store
 from lowrankgcn.experiments.statistics import CONFIDENCE, interval, plus_minus, prediction_interval
 
 __all__ = ["NAMES", "TOLERANCE", "Results", "collect", "judge", "reproduce"]
@@ -42,24 +40,22 @@ NAMES = (*TABLES, "filters")
 """Names of what can be reproduced; "filters" are figures that need no training."""
 
 
-@final
-@dataclass(frozen=True)
-class Results:
+class Results(NamedTuple):
     """Results of a reproduction.
 
     Attributes
     ----------
     tables : dict
         Rows by table; a row maps the columns of ``rows.csv`` to plain values.
-    shown : dict
-        What the runs demonstrate, by the name of an erratum.
+    errata : list of dict
+        "number", "title" and "text" of all errata, and "shown": what the runs demonstrate.
     missing, sources : dict
         Messages about unavailable data by table, and the data that was read by dataset.
     runs, seed : int
     """
 
     tables: dict[str, list[dict[str, Any]]]
-    shown: dict[str, list[str]]
+    errata: list[dict[str, Any]]
     missing: dict[str, str]
     sources: dict[str, str]
     runs: int
@@ -69,15 +65,6 @@ class Results:
     def rows(self) -> list[dict[str, Any]]:
         """Rows of all tables."""
         return [row for rows in self.tables.values() for row in rows]
-
-    @property
-    def errata(self) -> list[dict[str, Any]]:
-        """Number, title and text of all errata, and what the runs show about them."""
-        return [
-            {key: erratum[key] for key in ("number", "title", "text")}
-            | {"shown": self.shown.get(name, [])}
-            for name, erratum in ERRATA.items()
-        ]
 
 
 def reproduce(
@@ -122,19 +109,21 @@ def reproduce(
 
 def collect(names: Sequence[str], found: Found, *, runs: int, seed: int) -> Results:
     """Judge the rows of some tables."""
-    results = Results({}, {}, {}, found.sources, runs, seed)
-    for name, erratum in ERRATA.items():
-        if not erratum["tables"]:
-            results.shown[name] = [erratum["shown"]]
-    for name in TABLES:
+    tables, missing, shown = {}, {}, {name: list[str]() for name in ERRATA}
+    for name in (name for name in TABLES if name in names):
         data = TABLES[name]["data"]
-        if name in names and data in found.missing:
-            results.missing[name] = found.missing[data]
-        elif name in names:
-            rows = results.tables[name] = [_judge_row(row, found) for row in grid.paper_rows(name)]
-            for shown, text in _demonstrate(name, rows, found).items():
-                results.shown.setdefault(shown, []).append(text)
-    return results
+        if data in found.missing:
+            missing[name] = found.missing[data]
+            continue
+        tables[name] = [_judge_row(row, found) for row in grid.paper_rows(name)]
+        for erratum, text in _demonstrate(name, tables[name], found).items():
+            shown[erratum].append(text)
+    errata = [
+        {key: erratum[key] for key in ("number", "title", "text")}
+        | {"shown": shown[name] if erratum["tables"] else [erratum["shown"]]}
+        for name, erratum in ERRATA.items()
+    ]
+    return Results(tables, errata, missing, found.sources, runs, seed)
 
 
 def _judge_row(row: Row, found: Found) -> dict[str, Any]:
@@ -150,12 +139,7 @@ def _judge_row(row: Row, found: Found) -> dict[str, Any]:
         explained = ERRATA[reasons[0]]["number"] if reasons else None
         outcome = f"differs, see erratum {explained}" if reasons else "differs"
     return {
-        "table": row["table"],
-        "network": case.network,
-        "filter": case.filter,
-        "rank": case.rank,
-        "smoother": case.smoother,
-        "naive": naive,
+        **{name: row[name] for name in ("table", *grid.SETTINGS, "naive")},
         "runs": len(entry.accuracies),
         **judged,
         "verdict": outcome,

@@ -1,38 +1,137 @@
-"""Compute the missing runs of a reproduction, one piece at a time.
+"""Compute the missing runs of a reproduction, one piece at a time, and store them.
+
+There is one file per case, replaced atomically after every piece. Its name depends on everything
+that its numbers depend on, so results of other settings or versions are never mixed.
 
 >>> import tempfile
->>> from pathlib import Path
 >>> case = Case("cars", "R-GCN", "linear", 15)
 >>> with tempfile.TemporaryDirectory() as folder:
-...     found = compute([Piece(case, range(2))], Store(Path(folder), iterations=5))
->>> len(found.entries[case].accuracies)
-2
+...     store = Store(Path(folder), seed=0, iterations=5)
+...     found = compute([Piece(case, range(2))], store)
+...     stored = store.load(case, "cars")
+>>> found.entries[case].accuracies == stored.accuracies, stored.runs
+(True, [0, 1])
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from threading import Lock
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 
+from lowrankgcn._atomic import write_text
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import DataUnavailableError, DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction.grid import Case, demonstrations, other_bases, paper_rows
 from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, naive_times
-from lowrankgcn.experiments.reproduction.store import Entry, Store
 from lowrankgcn.training import train
 from lowrankgcn.training.threads import limit_threads
 
-__all__ = ["Found", "Piece", "Watch", "compute", "plan"]
+__all__ = ["Entry", "Found", "Piece", "Store", "Watch", "compute", "plan"]
 
+_FORMAT = 3  # version of the file format
 _BASIS_RUNS = 20  # runs of every other choice of signs
 _SPLIT_RUNS = 5  # runs of every random training set
 
 #: Called with the current case, the work done and all work, both in approximate seconds.
 Watch = Callable[[str, float, float], None]
+
+
+@final
+@dataclass
+class Entry:
+    """Results of a case.
+
+    Attributes
+    ----------
+    runs, accuracies : list
+        Numbers of the finished runs, and the accuracy of each.
+    setup : float
+        Seconds from the graph to everything that training needs.
+    batch : float
+        Seconds of training, all runs together.
+    alone : float or None
+        Seconds of training one run by itself.
+    naive_setup, naive_training : float or None
+        The same with stored n×n matrices, extrapolated.
+    """
+
+    runs: list[int] = field(default_factory=list)
+    accuracies: list[float] = field(default_factory=list)
+    setup: float = 0.0
+    batch: float = 0.0
+    alone: float | None = None
+    naive_setup: float | None = None
+    naive_training: float | None = None
+
+    def add(self, new: Entry) -> None:
+        """Add other runs, or times that are missing."""
+        self.runs += new.runs
+        self.accuracies += new.accuracies
+        self.batch += new.batch
+        for name in ("setup", "alone", "naive_setup", "naive_training"):
+            setattr(self, name, getattr(self, name) or getattr(new, name))
+
+    def first(self, count: int) -> Entry:
+        """Return the results with the first `count` runs only."""
+        accuracies = dict(zip(self.runs, self.accuracies, strict=True))
+        runs = list(range(count))
+        batch = self.batch * count / len(self.runs)
+        return replace(self, runs=runs, accuracies=[accuracies[r] for r in runs], batch=batch)
+
+
+class Store(NamedTuple):
+    """Folder of results for one seed and number of iterations.
+
+    `complain` is called with a message about every damaged file.
+    """
+
+    folder: Path
+    seed: int = 0
+    iterations: int = 1000
+    complain: Callable[[str], None] = print
+
+    def path(self, case: Case, source: str) -> Path:
+        """Return the file of a case; `source` names the data."""
+        from lowrankgcn import __version__
+
+        name = re.sub(r"[^a-z0-9]+", "-", str(case).lower()).strip("-")
+        settings = [_FORMAT, __version__, self.seed, self.iterations, source, asdict(case)]
+        return self.folder / f"{name}-{_digest(settings)[:12]}.json"
+
+    def load(self, case: Case, source: str) -> Entry:
+        """Return the stored results, or an empty entry if the file is missing or damaged."""
+        path = self.path(case, source)
+        try:
+            document = json.loads(path.read_text("utf-8"))
+            if document["sha256"] != _digest([path.name, document["results"]]):
+                raise ValueError("the checksum does not match")
+            return Entry(**document["results"])
+        except FileNotFoundError:
+            return Entry()
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            reason = " ".join(str(error).split())
+            self.complain(f"{path} is damaged ({reason}) and is computed again")
+            return Entry()
+
+    def save(self, case: Case, source: str, entry: Entry) -> None:
+        """Replace the stored results atomically."""
+        path, results = self.path(case, source), asdict(entry)
+        document = {"results": results, "sha256": _digest([path.name, results])}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(document, indent=1) + "\n")
+
+
+def _digest(values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 class Piece(NamedTuple):
@@ -51,9 +150,10 @@ class Piece(NamedTuple):
         """Approximate seconds on one core."""
         if self.kind == "naive":
             return 10.0
-        seconds = 0.01 if self.case.network == "R-GCN" else 0.05
-        if self.case.network != "R-GCN" and self.case.data == "mushrooms":
-            seconds = 0.15 + 0.009 * min(self.case.rank or 84, 84)
+        if self.case.network == "R-GCN":
+            return 0.01 * len(self.runs)
+        rank = min(self.case.rank or 84, 84)
+        seconds = 0.15 + 0.009 * rank if self.case.data == "mushrooms" else 0.05
         return seconds * len(self.runs)
 
     def missing(self, entry: Entry) -> list[Piece]:

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -35,8 +35,7 @@ from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["Setting", "linear_kernel", "load_setting", "naive_times", "naive_training"]
-__all__ += ["other_basis"]
+__all__ = ["Setting", "load_setting", "naive_times", "naive_training", "other_basis"]
 
 _BANDWIDTH = 3.5
 _HIDDEN = {"spiral": 4, "cars": 8, "cars-acceptability": 8, "mushrooms": 16}
@@ -47,9 +46,7 @@ _ROWS = 256  # rows of the square of a kernel that are timed instead of all
 _SAME = 1e-8  # eigenvalues closer than this share an eigenspace
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Setting:
+class Setting(NamedTuple):
     """A dataset as the paper uses it: graph, input features, classes, training nodes.
 
     ``source`` names the data that was read and is part of the identity of stored results. ``X`` are
@@ -184,7 +181,6 @@ def naive_training(
 ) -> Tensor:
     """Train by gradient descent with autograd (section A4.3); return all logits, shape (n, C)."""
     first, second = (weight.detach().clone().requires_grad_() for weight in weights)
-    rows, classes = torch.as_tensor(np.asarray(index)), torch.as_tensor(np.asarray(labels)).long()
     groups: list[dict[str, Any]] = [{"params": first, "weight_decay": 0.0005}, {"params": second}]
     optimizer = torch.optim.SGD(groups, lr=0.2)
 
@@ -195,7 +191,7 @@ def naive_training(
 
     for _ in range(iterations):
         optimizer.zero_grad()
-        loss: Any = functional.cross_entropy(logits()[rows], classes)
+        loss: Any = functional.cross_entropy(logits()[index], torch.tensor(labels))
         loss.backward()
         optimizer.step()
     return logits().detach()
