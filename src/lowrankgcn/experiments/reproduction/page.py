@@ -114,7 +114,7 @@ def as_markdown(results: Results, *, command: str) -> str:
     parts.append("## Errors in the paper")
     for erratum in results.errata:
         parts += [f"### {erratum['number']}. {erratum['title']}", erratum["text"]]
-        parts += [f"*Demonstrated by a run:* {text}" for text in erratum["shown"]]
+        parts += [f"*Demonstration:* {text}" for text in erratum["shown"]]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
