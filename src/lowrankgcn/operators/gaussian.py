@@ -154,6 +154,21 @@ def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, np.array([column.max() for column in points.T])
 
 
+def exponent_factors(
+    X: FloatArray, Y: FloatArray, dtype: DTypeLike
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return matrices whose product has the entries −‖x − y‖²: augmented coordinates of X and Y."""
+    left = np.empty((len(X), X.shape[1] + 2), dtype)
+    left[:, :-2] = X
+    left[:, -2] = -np.einsum("ij,ij->i", X, X)
+    left[:, -1] = 1
+    right = np.empty((Y.shape[1] + 2, len(Y)), dtype)
+    right[:-2] = 2 * Y.T
+    right[-2] = 1
+    right[-1] = -np.einsum("ij,ij->i", Y, Y)
+    return left, right
+
+
 def gaussian_kernel(
     X: FloatArray,
     Y: FloatArray,
@@ -171,15 +186,7 @@ def gaussian_kernel(
     if out is not None:
         dtype = out.dtype
     if cancel:
-        left = np.empty((len(X), X.shape[1] + 2), dtype)
-        left[:, :-2] = X
-        left[:, -2] = -np.einsum("ij,ij->i", X, X)
-        left[:, -1] = 1
-        right = np.empty((Y.shape[1] + 2, len(Y)), dtype)
-        right[:-2] = 2 * Y.T
-        right[-2] = 1
-        right[-1] = -np.einsum("ij,ij->i", Y, Y)
-        exponent: NDArray[Any] = np.matmul(left, right, out=out)
+        exponent: NDArray[Any] = np.matmul(*exponent_factors(X, Y, dtype), out=out)
     else:
         distances = cdist(X, Y, "sqeuclidean")
         room = distances.astype(dtype, copy=False) if out is None else out

@@ -36,6 +36,7 @@ from lowrankgcn.operators.gaussian import (
     SINGLE_PRECISION_TOL,
     PointCloud,
     PointSource,
+    exponent_factors,
     gaussian_kernel,
 )
 
@@ -73,6 +74,8 @@ def greedy_landmarks(
     factor: NDArray[Any] = np.empty(shape, dtype)  # rows are columns of the factor
     remaining: NDArray[Any] = np.ones(len(points), dtype)
     pivots: list[int] = []
+    # A column of the kernel costs one product with these factors.
+    left, right = exponent_factors(points, points, dtype)
     while True:
         pivot = int(remaining.argmax())
         if remaining[pivot] <= tol:
@@ -86,6 +89,7 @@ def greedy_landmarks(
             if not worse.any():
                 return points[pivots]
             points = np.concatenate([points, others[worse]])
+            left, right = exponent_factors(points, points, dtype)
             factor = np.hstack([factor, columns[:, worse].astype(dtype)])
             remaining = np.concatenate([remaining, rest[worse].astype(dtype)])
             others = others[~worse]
@@ -93,7 +97,12 @@ def greedy_landmarks(
         if len(pivots) == len(factor):
             return None
         step = len(pivots)
-        column = gaussian_kernel(points, points[[pivot]], dtype=dtype, cancel=single)[:, 0]
+        if single:
+            column = left @ right[:, pivot]
+            with np.errstate(under="ignore"):
+                np.exp(column, out=column)
+        else:
+            column = gaussian_kernel(points, points[[pivot]])[:, 0]
         column -= factor[:step, pivot] @ factor[:step]
         column *= 1 / np.sqrt(remaining[pivot])
         factor[step] = column
