@@ -140,9 +140,9 @@ class ExplicitGradients:
                 self._hidden[layer].backward(error)
                 error = self._convolve_backward(layer, outputs[layer - 1], error)
             self._hidden[0].backward(error)
-        gradient = torch.mm(error.flatten(0, 1), self.problem.features)
+        gradient = _sum_over_nodes(error, self.problem.features)
         gradient = gradient if self._basis is None else gradient @ self._basis.T
-        self._first_gradient.copy_(gradient.view_as(self._first_gradient))
+        self._first_gradient.copy_(gradient)
         return logits
 
     def _loss_error(self, logits: Tensor) -> Tensor:
@@ -162,7 +162,8 @@ class ExplicitGradients:
             error = H.new_zeros(*logits.shape[:2], H.shape[2])
             error.index_add_(2, readout.index, self._loss_error(logits))
             return logits, self._convolve_backward(last, H, error)
-        inputs = self._by_kernel(H if readout.tall is None else H @ readout.tall)
+        read = H if readout.tall is None else _sum_over_nodes(H, readout.tall)
+        inputs = self._by_kernel(read)
         logits = torch.bmm(self._weights[last], inputs)
         logits = logits if readout.project is None else logits @ readout.project.T
         error = self._loss_error(logits)
@@ -210,6 +211,14 @@ class ExplicitGradients:
             gradients[k].copy_(torch.bmm(spread, H.mT))
             result.baddbmm_(weights[k].mT, spread)
         return result
+
+
+def _sum_over_nodes(H: Tensor, tall: Tensor) -> Tensor:
+    """Multiply H (s, N, m) by a matrix (m, p); return (s, N, p)."""
+    if len(tall) < 1000:
+        return H @ tall
+    # BLAS is a fifth faster on the transposed product of many nodes.
+    return torch.mm(tall.T, H.flatten(0, 1).T).T.reshape(*H.shape[:2], -1)
 
 
 _Biases = tuple[Tensor, Tensor]  # biases (s, N) of a layer and their gradients
