@@ -300,7 +300,8 @@ def hypergraph_polynomial_kernel(graph: HypergraphMatrices, coefficients: Sequen
 
 def hypergraph_rank(graph: HypergraphMatrices) -> int:
     """R = rank of H~ (A3.1)."""
-    return int(np.linalg.matrix_rank(normalised_incidence(graph)))
+    tilde = normalised_incidence(graph)
+    return int(np.linalg.matrix_rank(tilde)) if tilde.size else 0
 
 
 def hypergraph_full_rank_kernel(graph: HypergraphMatrices, phi: ScalarFilter) -> Array:

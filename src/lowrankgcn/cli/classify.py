@@ -90,8 +90,19 @@ def classify(
         _check_folder(table, context)
         from lowrankgcn.cli.folder import classify_folder
 
-        names = "table target drop out save probabilities scheduler workers as_json quiet"
-        classify_folder(settings, **{name: context.params[name] for name in names.split()})
+        classify_folder(
+            settings,
+            table=table,
+            target=target,
+            drop=drop,
+            out=out,
+            save=save,
+            probabilities=probabilities,
+            scheduler=scheduler,
+            workers=workers,
+            as_json=as_json,
+            quiet=quiet,
+        )
         return
     for option in ("scheduler", "workers"):
         if context.params[option] is not None:
