@@ -41,6 +41,7 @@ format: $(VENV)/.ready-dev ## format the sources with ruff
 
 bench: $(VENV)/.ready-bench ## measure time, memory and accuracy next to other libraries (BENCH=--quick for small sizes)
 	@$(BIN)/python -m benchmarks $(BENCH)
+	@$(if $(BENCH),,$(BIN)/python -m benchmarks.growth)
 
 docs: $(VENV)/.ready-docs ## build the HTML documentation in docs/_build/html
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

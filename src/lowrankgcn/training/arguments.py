@@ -24,10 +24,11 @@ def as_features(X: Any, network: Network) -> Features:
         if X.shape != shape:
             raise invalid("X", f"shape {shape}", f"shape {X.shape}")
         return X
-    if not isinstance(X, Tensor):
+    checked = not isinstance(X, Tensor)
+    if checked:
         X = torch.from_numpy(np.ascontiguousarray(finite_array(X, "X", ndim=2)))
     linear_map.check_block(X, *shape, X.dtype)
-    if not bool(torch.isfinite(X).all()):
+    if not (checked or bool(torch.isfinite(X).all())):
         raise invalid("X", "finite entries", "NaN or infinity")
     return TensorFeatures(X.detach().to(network.convs[0].weight))
 

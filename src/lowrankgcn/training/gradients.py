@@ -114,7 +114,11 @@ class ExplicitGradients:
         q = q if self._basis is None else len(self._basis)
         self._first, self._first_gradient = views[0][..., :q], slopes[0][..., :q]
         # The large arrays are allocated once, because fresh memory costs as much as a product.
+        # Views are made once too, because a call of torch costs as much as a small product.
         self._Z = parameters.new_empty(self._s, problem.widths[1], m)
+        self._flat_Z, self._features_T = self._Z.flatten(0, 1), problem.features.T
+        project = problem.readout.project
+        self._project_T = None if project is None else project.T
         self._E = parameters.new_empty(0)
         if problem.depth > 1 and problem.readout.tall is not None:
             self._E = parameters.new_empty(self._s, problem.widths[-2], m)
@@ -127,7 +131,7 @@ class ExplicitGradients:
         """Set the gradients; return the logits of the labelled rows, shape (s, C, p)."""
         first = self._first.flatten(0, 1)
         first = first if self._basis is None else first @ self._basis
-        torch.mm(first, self.problem.features.T, out=self._Z.flatten(0, 1))
+        torch.mm(first, self._features_T, out=self._flat_Z)
         if self._depth == 1:
             logits = self._Z.clone()
             error = self._loss_error(logits)
@@ -165,10 +169,10 @@ class ExplicitGradients:
         read = H if readout.tall is None else _sum_over_nodes(H, readout.tall)
         inputs = self._by_kernel(read)
         logits = torch.bmm(self._weights[last], inputs)
-        logits = logits if readout.project is None else logits @ readout.project.T
+        logits = logits if self._project_T is None else _times(logits, self._project_T)
         error = self._loss_error(logits)
-        error = error if readout.project is None else error @ readout.project
-        self._weight_gradients[last].copy_(torch.bmm(error, inputs.mT))
+        error = error if readout.project is None else _times(error, readout.project)
+        torch.bmm(error, inputs.mT, out=self._weight_gradients[last])
         error = self._sum_kernels(torch.bmm(self._weights[last].mT, error))
         if readout.tall is not None:
             error = torch.matmul(error, readout.tall.T, out=self._E)
@@ -213,10 +217,15 @@ class ExplicitGradients:
         return result
 
 
+def _times(H: Tensor, matrix: Tensor) -> Tensor:
+    """Multiply H (s, N, m) by a matrix (m, p); H @ matrix is slower for small arrays."""
+    return torch.mm(H.flatten(0, 1), matrix).view(*H.shape[:2], -1)
+
+
 def _sum_over_nodes(H: Tensor, tall: Tensor) -> Tensor:
     """Multiply H (s, N, m) by a matrix (m, p); return (s, N, p)."""
     if len(tall) < 1000:
-        return H @ tall
+        return _times(H, tall)
     # BLAS is a fifth faster on the transposed product of many nodes.
     return torch.mm(tall.T, H.flatten(0, 1).T).T.reshape(*H.shape[:2], -1)
 
