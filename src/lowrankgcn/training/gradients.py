@@ -172,7 +172,7 @@ class ExplicitGradients:
         logits = logits if self._project_T is None else _times(logits, self._project_T)
         error = self._loss_error(logits)
         error = error if readout.project is None else _times(error, readout.project)
-        torch.bmm(error, inputs.mT, out=self._weight_gradients[last])
+        self._weight_gradients[last].copy_(torch.bmm(error, inputs.mT))
         error = self._sum_kernels(torch.bmm(self._weights[last].mT, error))
         if readout.tall is not None:
             error = torch.matmul(error, readout.tall.T, out=self._E)
