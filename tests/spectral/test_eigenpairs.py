@@ -16,6 +16,7 @@ from lowrankgcn.spectral import filters
 from tests import reference, strategies
 from tests.problems import (
     KINDS,
+    METHODS,
     calm_blas,  # noqa: F401
     gap,
     ignoring,
@@ -24,8 +25,6 @@ from tests.problems import (
     problems,
     recorded,
 )
-
-METHODS = ("auto", "dense", "lanczos", "krylov")
 
 
 def bump(centre: float, width: float) -> Any:

@@ -13,12 +13,12 @@ from numpy.testing import assert_allclose
 import lowrankgcn as lg
 from tests import reference
 from tests.problems import (
+    METHODS,
     calm_blas,  # noqa: F401
     ignoring,
     recorded,
 )
 
-METHODS: list[Any] = ["auto", "dense", "lanczos", "krylov"]
 LOOSE = (lg.DegenerateCutWarning, lg.DisconnectedGraphWarning)
 
 

@@ -19,6 +19,7 @@ from tests.problems import (
     HYPERGRAPHS,
     KINDS,
     LARGE,
+    METHODS,
     Problem,
     calm_blas,  # noqa: F401
     gap,
@@ -28,8 +29,6 @@ from tests.problems import (
     problems,
     recorded,
 )
-
-METHODS = ("auto", "dense", "lanczos", "krylov")
 
 
 def projector(vectors: np.ndarray) -> np.ndarray:

@@ -33,10 +33,10 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.training import Features, Nodes
 
-__all__ = ["ScaledFeatures", "TableFeatures"]
+__all__ = ["CHUNK_ROWS", "ScaledFeatures", "TableFeatures"]
 
-# Rows converted to double precision at a time.
-_ROWS = 65536
+#: Rows that a thread processes at a time; gathering rows of features is faster in large chunks.
+CHUNK_ROWS = 65536
 
 
 @final
@@ -87,7 +87,7 @@ class TableFeatures(Features):
             part = vectors[start:stop].astype(np.float64, copy=False)
             return np.column_stack([part.sum(axis=0), part.T @ self.numbers[start:stop]])
 
-        rest: FloatArray = np.sum(map_chunks(term, len(vectors), _ROWS), axis=0)
+        rest: FloatArray = np.sum(map_chunks(term, len(vectors), CHUNK_ROWS), axis=0)
         sums = self.incidence.transpose_product(vectors)[self.inputs.shown]
         indicators = sums - np.outer(self.inputs.means, rest[:, 0])
         return torch.from_numpy(np.column_stack([indicators.T, rest[:, 1:]]))
@@ -98,7 +98,7 @@ class TableFeatures(Features):
         table, rest = self.inputs.hyperedge_weights(given)
         product = self.incidence.matmul(table, dtype=given.dtype)
         product -= (self.inputs.means @ table[self.inputs.shown]).astype(given.dtype)
-        for start, stop in chunks(len(product), _ROWS) if len(rest) else ():
+        for start, stop in chunks(len(product), CHUNK_ROWS) if len(rest) else ():
             product[start:stop] += (self.numbers[start:stop] @ rest).astype(given.dtype)
         return torch.from_numpy(product).to(weight.device)
 

@@ -19,6 +19,7 @@ from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.extended import CACHED_ROWS, ExtendedLayer, ExtendedNetwork, mean_softmax
+from lowrankgcn.estimators.features import CHUNK_ROWS
 from lowrankgcn.estimators.inputs import GivenInputs, Inputs
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.graphs.cross.base import CrossAffinity
@@ -32,7 +33,6 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["ExtendedVectors", "Model", "build_model", "divided_difference", "extend"]
 
-_ROWS = 65536
 _ENTRIES = 2**22  # feature entries per chunk
 
 
@@ -95,7 +95,7 @@ class Model:
             part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
             shares[start:stop], lost[start:stop] = self._chunk(part)
 
-        map_chunks(classify, count, max(1, min(_ROWS, _ENTRIES // wide)))
+        map_chunks(classify, count, max(1, min(CHUNK_ROWS, _ENTRIES // wide)))
         return shares, lost
 
     def place(self, X: Any) -> tuple[FloatArray, FloatArray]:

@@ -14,16 +14,13 @@ from torch import Tensor
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.estimators.candidates import Prepared
 from lowrankgcn.estimators.extended import CACHED_ROWS, ExtendedLayer, ExtendedNetwork, mean_softmax
-from lowrankgcn.estimators.features import ScaledFeatures
+from lowrankgcn.estimators.features import CHUNK_ROWS, ScaledFeatures
 from lowrankgcn.nn import Network
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.training import Features, SpectralLayer, StoredNodes, TrainingRecord
 
 __all__ = ["TrainedNetwork", "restarts_in_use"]
-
-# Rows per thread; gathering rows of features is faster in large chunks.
-_ROWS = 65536
 
 
 @final
@@ -139,7 +136,7 @@ class TrainedNetwork:
                 outputs = network.outputs(network.read_out(vectors[rows]), first[a:b])
                 total[rows] += self.weight * mean_softmax(outputs[-1])
 
-        map_chunks(classify, len(total), _ROWS)
+        map_chunks(classify, len(total), CHUNK_ROWS)
 
 
 def _side_by_side(A: Tensor) -> NDArray[Any]:

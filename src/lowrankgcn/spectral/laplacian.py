@@ -35,9 +35,9 @@ from lowrankgcn.operators import (
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS
 
-__all__ = ["SMOOTHERS", "Laplacian", "NullSpace", "loop_weights"]
+__all__ = ["CHUNK_ROWS", "SMOOTHERS", "Laplacian", "NullSpace", "loop_weights"]
 
-_ROWS = 16384
+CHUNK_ROWS = 8192  # rows of vectors processed at a time, so that they stay in the cache
 SMOOTHERS = ("none", "identity", "hypergraph", "combined")
 
 
@@ -117,7 +117,7 @@ class NullSpace:
         """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""
         if self.dimension == 1:
             # In pieces: single precision vectors are not copied to double as a whole.
-            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), _ROWS)
+            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), CHUNK_ROWS)
             total: FloatArray = np.sum(parts, axis=0)[None, :]
             return total
         columns = [

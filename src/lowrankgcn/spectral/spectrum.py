@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, warn_caller
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.laplacian import CHUNK_ROWS
 
 __all__ = [
     "Eigenpairs",
@@ -36,7 +37,6 @@ __all__ = [
 ]
 
 SIGN_TOL = 1e-6
-_ROWS = 16384
 _CUT_TOL = 1e-8
 
 
@@ -114,7 +114,7 @@ def fix_signs(vectors: NDArray[Any]) -> None:
     n, count = vectors.shape
     if not count:
         return
-    extremes = map_chunks(lambda start, stop: _extremes(vectors[start:stop]), n, _ROWS)
+    extremes = map_chunks(lambda start, stop: _extremes(vectors[start:stop]), n, CHUNK_ROWS)
     high = np.max([pair[0] for pair in extremes], axis=0)
     low = np.min([pair[1] for pair in extremes], axis=0)
     threshold = (1 - SIGN_TOL) * np.maximum(high, -low)

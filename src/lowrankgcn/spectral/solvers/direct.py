@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, worthwhile_threads
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators import Factor, FloatArray
-from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
 from lowrankgcn.spectral.solvers.base import (
     EXTRA,
     SMALLEST,
@@ -26,7 +26,6 @@ from lowrankgcn.spectral.solvers.base import (
 
 __all__ = ["gram_solution", "solve_dense", "solve_nearly_svd", "solve_svd"]
 
-_ROWS = 8192
 _SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
 
 
@@ -165,7 +164,7 @@ def gram_solution(
 
 def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
     total: FloatArray = np.sum(
-        map_chunks(term, n, _ROWS, n_threads=worthwhile_threads(64 * n)), axis=0
+        map_chunks(term, n, CHUNK_ROWS, n_threads=worthwhile_threads(64 * n)), axis=0
     )
     return total
 

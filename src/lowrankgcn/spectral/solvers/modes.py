@@ -14,13 +14,12 @@ from lowrankgcn._parallel import map_chunks, single_threaded_blas
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fourier import GaussianFourier
 from lowrankgcn.operators.modes import ModeGram
-from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Request, Solution, stored_solution
 from lowrankgcn.spectral.solvers.mode_space import ModePairs, interpolation_error, mode_pairs
 
 __all__ = ["modes_are_few", "solve_modes"]
 
-_ROWS = 8192
 _POINTS_PER_MODE = 4  # fewer, and products over the points are the cheaper ones
 _MOST_COMPONENTS = 64
 _MOST_NODES = 8
@@ -123,7 +122,7 @@ def _evaluate(
         wrong *= np.sqrt(laplacian.shift[start:stop, None])
         return np.vstack([rows.T @ rows, np.einsum("ij,ij->j", wrong, wrong)])
 
-    *inner, wrong = np.sum(map_chunks(scale, n, _ROWS), axis=0)
+    *inner, wrong = np.sum(map_chunks(scale, n, CHUNK_ROWS), axis=0)
     lengths = np.sqrt(np.diag(inner))
     overlap = null.coefficients(U[:, :k]) / lengths
     outside = _outside_null_space(
@@ -141,7 +140,7 @@ def _evaluate(
         rows -= null.combine(combined, start, stop)
         U[start:stop, lead : lead + count] = rows
 
-    map_chunks(rotate, n, _ROWS)
+    map_chunks(rotate, n, CHUNK_ROWS)
     return stored_solution(values, U, residuals, "modes", pairs.products, lead)
 
 
