@@ -257,6 +257,13 @@ def factor_gram(factor: Any, dense: np.ndarray, tolerance: float) -> None:
     close(factor.gram(0 * weights), np.zeros((dense.shape[1],) * 2), tolerance)
 
 
+def factor_row_squares(factor: Any, dense: np.ndarray, tolerance: float) -> None:
+    """Check the diagonal of F diag(w) F^T for no weights and weights of either sign."""
+    weights = block(dense.shape[1], 1)[:, 0]
+    close(factor.row_squares(), np.diag(dense @ dense.T), tolerance)
+    close(factor.row_squares(weights), np.diag(dense @ np.diag(weights) @ dense.T), tolerance)
+
+
 def factor_take(factor: Any, dense: np.ndarray, tolerance: float) -> None:
     """Check selected rows: none, one, all, reversed with repeats."""
     n = len(dense)
@@ -296,6 +303,7 @@ FACTOR_CHECKS: list[Callable[[Any, np.ndarray, float], None]] = [
     factor_product,
     factor_transpose_product,
     factor_gram,
+    factor_row_squares,
     factor_take,
     factor_stays_untouched,
     factor_wrong_shapes_rejected,

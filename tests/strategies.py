@@ -179,8 +179,8 @@ def hypergraph_problems(draw: Draw, **options: Any) -> tuple[np.ndarray, np.ndar
 
 
 def smoothers(n_nodes: int) -> st.SearchStrategy[Any]:
-    """Smoothers S: None, the four names, a number, a positive diagonal."""
-    drawn = st.lists(weights, min_size=n_nodes, max_size=n_nodes)
+    """Smoothers S: None, the four names, a number, a diagonal with zeros."""
+    drawn = st.lists(st.one_of(st.just(0.0), weights), min_size=n_nodes, max_size=n_nodes)
     return st.one_of(
         st.sampled_from([None, "none", "identity", "hypergraph", "combined"]),
         weights,

@@ -129,6 +129,7 @@ def test_damaged_values_are_refused() -> None:
         (arrays, {**value, "fields": {**given, "more": 1}}, "more: expected the fields of"),
         (arrays, {**value, "fields": {"array": given["array"]}}, "expected the fields of"),
         (arrays, count, "count: expected finite int"),
+        (arrays, {**value, "fields": {**given, "index": 3}}, "finite int64 array or None, got 3"),
         (arrays, {**value, "fields": {**given, "weights": given["array"]}}, "array: expected an"),
         (arrays, 3, "value: expected finite Everything, got 3"),
         ({}, {"float": "7"}, "value: expected a JSON value"),

@@ -241,7 +241,9 @@ def _scalar(hint: Any) -> Any:
 def _hint_text(hint: Any) -> str:
     if get_origin(hint) is np.ndarray:
         return f"{_scalar(hint).__name__} array"
-    return str(getattr(hint, "__name__", hint))
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(map(_hint_text, get_args(hint)))
+    return "None" if hint is NoneType else str(getattr(hint, "__name__", hint))
 
 
 def _join(name: str, part: Any) -> str:

@@ -291,3 +291,5 @@ def test_unusual_numpy_texts() -> None:
     encoder, codes = TableEncoder.fit_transform(np.array([["\ud800"], ["b"]]))
     assert encoder.hyperedge_names == ("0=b", "0=\ud800")
     assert codes.ravel().tolist() == [1, 0]
+    structured = np.array([("b",), ("\ud800",)], dtype=[("text", "U2")])
+    assert TableEncoder.fit_transform(structured)[0].hyperedge_names == ("text=b", "text=\ud800")

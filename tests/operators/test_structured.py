@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,24 @@ def test_diagonal_of_a_polynomial_in_several_chunks() -> None:
     operator = PolynomialOperator(SparseOperator(path), (1.0, 2.0, 3.0))
     expected = reference.polynomial_kernel(path.toarray(), (1.0, 2.0, 3.0))
     close(operator.diagonal(), np.diag(expected))
+
+
+@pytest.mark.parametrize("core", [None, "diagonal"])
+def test_diagonal_of_a_wide_factor_needs_no_dense_rows(core: str | None) -> None:
+    n, m = 2000, 50_000
+    rows, columns = np.arange(n), np.arange(n) * 7 % m
+    weights = None if core is None else np.arange(m) / m
+    expected = 1.0 + 4.0 * (np.ones(m) if weights is None else weights)[columns]
+    sparse = SparseFactor(sp.csr_array((np.full(n, 2.0), (rows, columns)), shape=(n, m)))
+    codes = ScaledFactor(CodeFactor(columns[:, None], m), np.full(n, 2.0))
+    for factor in (sparse, codes):
+        operator = DiagonalPlusLowRank(np.ones(n), factor, weights)
+        tracemalloc.start()
+        diagonal = operator.diagonal()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        close(diagonal, expected)
+        assert peak < 10e6  # all rows would be 800 MB
 
 
 def test_diagonal_with_a_core_in_several_chunks() -> None:

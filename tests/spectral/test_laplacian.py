@@ -268,8 +268,8 @@ FAST = {
 }
 
 
-# Loops change the scaling only; every second method has some.
-@pytest.mark.parametrize(("method", "smoother"), zip(FAST, [None, 0.7, 0.7, None], strict=True))
+@pytest.mark.parametrize("smoother", [None, 0.7])
+@pytest.mark.parametrize("method", FAST)
 def test_fast_sums(method: str, smoother: Any) -> None:
     points, bandwidth = FAST[method]
     laplacian = lg.Laplacian(lg.GaussianGraph(points, bandwidth), smoother, method=method)

@@ -52,26 +52,27 @@ def test_points_agree_with_a_refit(options: dict[str, Any]) -> None:
     spiral = lg.datasets.load_spiral(500)
     new, old = agreement_with_a_refit(spiral.data, spiral.target, **options)
     assert new >= old - _SAMPLING
-    assert new >= 0.95
+    assert new >= 0.99
 
 
-@pytest.mark.parametrize("options", [_LOW_RANK | {"rank": 20}, {}])
+# Several networks are averaged by default, and their shares differ between the fits.
+@pytest.mark.parametrize(("options", "least"), [(_LOW_RANK | {"rank": 20}, 0.98), ({}, 0.95)])
 def test_mushrooms_agree_with_a_refit(
-    mushroom_rows: list[list[str]], options: dict[str, Any]
+    mushroom_rows: list[list[str]], options: dict[str, Any], least: float
 ) -> None:
     raw = pd.DataFrame(mushroom_rows).sample(2500, random_state=0)
     table = raw.drop(columns=[0, 11]).rename(columns=str)
     classes = (raw[0] == "p").to_numpy().astype(int)
     new, old = agreement_with_a_refit(table, classes, **options)
     assert new >= old - _SAMPLING
-    assert new >= 0.95
+    assert new >= least
 
 
 def test_cars_agree_with_a_refit() -> None:
     cars = lg.datasets.load_cars(as_frame=True)
     new, old = agreement_with_a_refit(cars.data, cars.target.to_numpy())
     assert new >= old - _SAMPLING
-    assert new >= 0.95
+    assert new >= 0.98
 
 
 @pytest.fixture(scope="module", params=["points", "table", "neighbours"])

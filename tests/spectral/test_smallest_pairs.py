@@ -218,7 +218,7 @@ def test_only_zeros_requested_beyond_512_nodes() -> None:
     with ignoring(lg.DisconnectedGraphWarning):
         pairs = lg.eigenpairs(case.laplacian, case.spectrum.n_zero, method="lanczos")
     assert_allclose(pairs.eigenvectors, case.spectrum.eigenvectors[:, : pairs.rank], atol=1e-12)
-    assert np.isnan(pairs.next_eigenvalue)  # nobody looked for it
+    assert np.isnan(pairs.next_eigenvalue)  # not computed
     assert pairs.iterations == 0
 
 

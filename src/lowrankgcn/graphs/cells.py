@@ -148,8 +148,8 @@ def read_table(frame: Any) -> Table:
         named = frame.dtype.names is not None
         if frame.ndim != (1 if named else 2):
             raise invalid("frame", "a table (n, p)", f"an array of shape {frame.shape}")
-        if not named:
-            return Table(dict(enumerate(frame.T)), len(frame), named=False)
+        fields = {name: frame[name] for name in frame.dtype.names or ()}
+        return Table(fields if named else dict(enumerate(frame.T)), len(frame), named=named)
     try:
         frame = frame.to_frame() if isinstance(frame, pd.Series) else pd.DataFrame(frame)
     except (TypeError, ValueError):

@@ -239,13 +239,13 @@ class Hypergraph(Graph):
         >>> Hypergraph.from_node_sets([{0, 1}, {1, 2, 3}]).n_nodes
         4
         """
-        try:
-            members = [
-                integer_array(list(nodes), f"sets[{number}]", ndim=1)
-                for number, nodes in enumerate(sets)
-            ]
-        except TypeError:
-            raise invalid("sets", "sets of node indices", repr(sets)[:100]) from None
+        if not isinstance(sets, Iterable):
+            raise invalid("sets", "sets of node indices", repr(sets)[:100])
+        members = []
+        for number, nodes in enumerate(sets):
+            if not isinstance(nodes, Iterable):
+                raise invalid(f"sets[{number}]", "node indices", repr(nodes)[:100])
+            members.append(integer_array(list(nodes), f"sets[{number}]", ndim=1))
         rows = np.concatenate([[], *members]).astype(np.int64)
         columns = np.repeat(np.arange(len(members)), list(map(len, members)))
         return cls.from_hyperedge_index(

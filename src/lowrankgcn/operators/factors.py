@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
 
@@ -56,6 +57,14 @@ class Factor(ABC):
     @abstractmethod
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(weights) F, shape (m, m); all weights are 1 by default."""
+
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        n, m = self.shape
+        ones, squares = np.ones(m) if weights is None else weights, np.empty(n)
+        for start, stop in chunks(n, BLOCK_ROWS):
+            squares[start:stop] = self.take(np.arange(start, stop)) ** 2 @ ones
+        return squares
 
     @abstractmethod
     def take(self, index: NDArray[np.intp]) -> FloatArray:
@@ -117,6 +126,12 @@ class SparseFactor(_StoredFactor):
         gram: FloatArray = (self.matrix.T @ right).toarray()
         return gram
 
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        ones = np.ones(self.shape[1]) if weights is None else weights
+        squares: FloatArray = self.matrix.power(2) @ ones
+        return squares
+
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
         rows: FloatArray = self.matrix[index].toarray()
@@ -158,6 +173,11 @@ class ScaledFactor(Factor):
         """Compute Fᵀ diag(weights) F, shape (m, m)."""
         inner = self.factor.gram(_times(weights, _square(self.row_scale)))
         return scale_rows(scale_rows(inner, self.column_scale).T, self.column_scale)
+
+    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
+        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
+        inner = self.factor.row_squares(_times(weights, _square(self.column_scale)))
+        return scale_rows(inner, _square(self.row_scale))
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""

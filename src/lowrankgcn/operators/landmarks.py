@@ -74,8 +74,8 @@ def greedy_landmarks(
     factor: NDArray[Any] = np.empty(shape, dtype)  # rows are columns of the factor
     remaining: NDArray[Any] = np.ones(len(points), dtype)
     pivots: list[int] = []
-    # A column of the kernel costs one product with these factors.
-    left, right = exponent_factors(points, points, dtype)
+    # In single precision, a column of the kernel costs one product with these factors.
+    left, right = exponent_factors(points, points, dtype) if single else (points, points)
     while True:
         pivot = int(remaining.argmax())
         if remaining[pivot] <= tol:
@@ -89,7 +89,8 @@ def greedy_landmarks(
             if not worse.any():
                 return points[pivots]
             points = np.concatenate([points, others[worse]])
-            left, right = exponent_factors(points, points, dtype)
+            if single:
+                left, right = exponent_factors(points, points, dtype)
             factor = np.hstack([factor, columns[:, worse].astype(dtype)])
             remaining = np.concatenate([remaining, rest[worse].astype(dtype)])
             others = others[~worse]

@@ -142,10 +142,12 @@ class DiagonalPlusLowRank(SymmetricOperator):
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, shape (n,)."""
+        if self.core is None or self.core.ndim == 1:
+            return self.offset + self.factor.row_squares(self.core)
         diagonal = self.offset.copy()
         for start, stop in chunks(self.n, BLOCK_ROWS):
             rows = self.factor.take(np.arange(start, stop))
-            diagonal[start:stop] += np.einsum("ij,ji->i", rows, self._core_product(rows.T))
+            diagonal[start:stop] += np.einsum("ij,ij->i", rows @ self.core, rows)
         return diagonal
 
 

@@ -311,8 +311,10 @@ class FourierCross(GaussianCross):
         factor = FourierFactor(grid, cloud.coordinates)
         n = len(cloud.coordinates)
         joined = np.flatnonzero(affinity.degrees > 0)
-        lowest = joined[np.argsort(affinity.degrees[joined])[:_GUIDES]]
-        least = float(affinity.degrees[lowest[0]]) if len(lowest) else 0.0
+        lowest = joined
+        if len(joined) > _GUIDES:
+            lowest = joined[np.argpartition(affinity.degrees[joined], _GUIDES)[:_GUIDES]]
+        least = float(affinity.degrees[lowest].min()) if len(lowest) else 0.0
         drawn = np.random.default_rng(0).choice(n, min(_GUIDES, n), replace=False)
         return cls(
             loop_weight=loop_weight,

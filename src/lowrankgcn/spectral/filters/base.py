@@ -284,7 +284,7 @@ class Scaled(Filter):
 
     @property
     def needs(self) -> frozenset[str]:
-        """Those of the filter."""
+        """Eigenvalues that the scaled filter needs."""
         return self.filter.needs
 
     def bind(self, smallest_nonzero: float | None = None, largest: float | None = None) -> Filter:

@@ -213,7 +213,7 @@ class Heat(Filter):
     Parameters
     ----------
     time : float > 0
-        The longer, the fewer eigenvectors survive.
+        Larger times suppress more eigenvectors.
 
     Examples
     --------

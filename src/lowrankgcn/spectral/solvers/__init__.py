@@ -2,7 +2,7 @@
 
 Direct solvers compute every eigenvalue, iterative ones those at one end of the spectrum. The null
 space is known exactly (:class:`~lowrankgcn.spectral.laplacian.NullSpace`); all solvers work on its
-complement. A solver that does not apply to the Laplacian returns None.
+complement. ``nearly`` and ``modes`` return None if they cannot compute the requested pairs.
 
 ========= ============================================== ===========================================
 solver    for                                            cost

@@ -52,9 +52,10 @@ def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
     """Compute all pairs of 𝓛 = I − Z Zᵀ up to the numerical rank of Z (section A3.1).
 
     With ZᵀZ v = μv the pair is λ = 1 − μ, u = Z v/√μ; all other eigenvalues are 1. Rows of isolated
-    nodes are zero in Z and belong to the null space.
+    nodes are zero in Z and belong to the null space. The shift of the Laplacian must be constant.
     """
     factor = _factor(laplacian)
+    assert laplacian.has_constant_shift
 
     def product(coefficients: FloatArray, lead: int, dtype: Any) -> NDArray[Any]:
         return factor.matmul(_prepend_columns(coefficients, lead), dtype=dtype)
@@ -131,7 +132,7 @@ def gram_solution(
     gram : (m, m) array
         ZᵀZ, the singular vectors of the null space moved to eigenvalues of at most 0.
     dimension : int
-        That of the space outside the null space.
+        Dimension of the space outside the null space.
     product : callable
         ``product(C, lead, dtype)`` returns Z C behind `lead` columns of zeros, or
         other representations of the eigenvectors.
