@@ -297,7 +297,11 @@ def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
 
 
 def _null_residuals(laplacian: Laplacian, block: FloatArray) -> FloatArray:
-    """Return ‖𝓛u‖ for null vectors u, which is rounding: degrees are the row sums of the graph."""
+    """Return ‖𝓛u‖ for null vectors u.
+
+    A single null vector needs no product: its image follows from the degrees, which are row sums.
+    The error of a fast sum is not part of it; ``fast_sum_error`` reports that.
+    """
     if laplacian.null_space.dimension > 1:
         return np.asarray(np.linalg.norm(laplacian @ block, axis=0))
     degrees, diagonal = laplacian.affinity.degrees, laplacian.affinity.diagonal
