@@ -195,7 +195,7 @@ def _fields(cls: Any) -> tuple[tuple[str, Any, bool], ...]:
 
 def _check(value: Any, hint: Any, name: str, finite: bool) -> None:
     if not _fits(value, hint, finite):
-        expected = ("finite " if finite else "") + _hint_text(hint)
+        expected = _hint_text(hint, finite)
         got = repr(value)[:100]
         if isinstance(value, np.ndarray):
             got = f"{value.dtype} array of shape {value.shape}"
@@ -238,12 +238,14 @@ def _scalar(hint: Any) -> Any:
     return np.generic if scalar is Any else get_origin(scalar) or scalar
 
 
-def _hint_text(hint: Any) -> str:
-    if get_origin(hint) is np.ndarray:
-        return f"{_scalar(hint).__name__} array"
+def _hint_text(hint: Any, finite: bool) -> str:
     if get_origin(hint) in (Union, UnionType):
-        return " or ".join(map(_hint_text, get_args(hint)))
-    return "None" if hint is NoneType else str(getattr(hint, "__name__", hint))
+        return " or ".join(_hint_text(part, finite) for part in get_args(hint))
+    array = get_origin(hint) is np.ndarray
+    kind = _scalar(hint) if array else hint
+    name = "None" if kind is NoneType else str(getattr(kind, "__name__", kind))
+    floats = isinstance(kind, type) and issubclass(kind, (float, np.floating))
+    return ("finite " if finite and floats else "") + name + (" array" if array else "")
 
 
 def _join(name: str, part: Any) -> str:

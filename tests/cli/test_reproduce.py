@@ -33,7 +33,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty data directory, nobody to download from, no apt-get."""
+    """An empty data directory, an address that refuses connections, no apt-get."""
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path / "empty"))
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -46,7 +47,31 @@ def test_fitted_rows_of_a_table(options: dict[str, Any]) -> None:
     again = classifier.predict_proba(CARS.data)
     assert_allclose(again, classifier.label_distributions_, rtol=0, atol=1e-9)
     few = classifier.predict_proba(CARS.data.iloc[[7, 1700]])
-    assert_allclose(few, again[[7, 1700]], rtol=0, atol=1e-14)
+    assert_allclose(few, again[[7, 1700]], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"architecture": "low-rank", "filter": ["pseudoinverse", "constant"], "rank": 16},
+        {"architecture": "low-rank", "filter": ["heat", "linear"], "hidden_widths": (8, 6)},
+        {"architecture": "reduced", "filter": ["heat", "linear"], "hidden_widths": (8, 6)},
+        {"architecture": "full", "filter": ["quadratic", "heat"]},
+    ],
+    ids=str,
+)
+def test_distributions_are_those_of_the_trained_module(options: dict[str, Any]) -> None:
+    classifier = lg.GCNClassifier(
+        random_state=0, dtype="float64", max_iter=10, restarts="best", **options
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(CARS.data, labels())
+    (module,), model = classifier.networks_, classifier._model
+    features = model.inputs.features(CARS.data) * model.networks[0].feature_scale
+    with torch.no_grad():
+        expected = torch.softmax(module(torch.from_numpy(features)), dim=1).numpy()
+    assert_allclose(classifier.label_distributions_, expected, rtol=0, atol=1e-9)
 
 
 def test_divided_difference() -> None:

@@ -126,11 +126,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     "infinity": ([1.0, np.inf, 0.0], "y: expected finite labels, got infinity"),
     "texts and numbers": (
         ["a", 1, "b"],
-        "labels of one kind.* got Unknown label type: mixed",
+        r"all of one kind \(y.astype\(str\) makes texts\), got labels of type int and str",
     ),
     "truth values and numbers": (
         np.array([True, 3, False], object),
-        "labels of one kind.* got Unknown label type: mixed",
+        "all of one kind .* got labels of type bool and int",
     ),
     "huge integers": ([10**30, 0, None], "integers of at most 64 bits"),
     "objects": ([object(), object()], "Unknown label type: "),

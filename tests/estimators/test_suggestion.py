@@ -51,7 +51,6 @@ def test_greedy_rows_are_those_of_the_naive_rule(seed: int, n: int, rank: int, k
     labelled = generator.permutation(n)[:known].tolist()
     candidates = [i for i in range(n) if i not in labelled]
     found = greedy_rows(Phi, uncertain, labelled, candidates, 3)
-    # Rows of equal score up to rounding may come in any order: their scores are compared.
     assert found.tolist() == naive(Phi, uncertain, labelled, candidates, 3)
 
 

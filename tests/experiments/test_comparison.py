@@ -304,6 +304,8 @@ class TestTask:
             "classes of a single row are treated as unknown: once",
             "rows of unknown class, used unlabelled and not tested: 4",
         )
+        numbers = make_task("t", pd.DataFrame({"x": range(4)}), [10, 9, 10, 9])
+        assert numbers.class_names == ("10", "9")  # sorted as texts
         mixed = make_task("t", pd.DataFrame({"x": range(4)}), ["b", 9, "b", 9])
         assert mixed.class_names == ("9", "b")
 

@@ -177,7 +177,7 @@ def test_wrong_cars_are_not_explained() -> None:
     assert unexplained(results) == ["L-GCN linear"]
 
 
-def test_signs_explain_the_spiral_only_within_their_range() -> None:
+def test_signs_do_not_explain_the_spiral_outside_their_range() -> None:
     found = found_for(("spiral",), RGCN_linear=0.9)
     row = next(row for row in collect(("spiral",), found, runs=3, seed=0).rows if not row["agrees"])
     assert row["verdict"] == "differs, see erratum 4"

@@ -179,8 +179,8 @@ class TestChoice:
 
     def test_malformed_json(self) -> None:
         for columns, message in (
-            (None, "value: expected finite Columns"),
-            (Columns(1, {}, {}), "target: expected finite str"),
+            (None, "value: expected Columns"),
+            (Columns(1, {}, {}), "target: expected str"),
             (Columns("a", 3, {}), "used: expected"),
             (Columns("a", {"b": "text"}, {}), "used: expected"),
             (Columns("a", {}, {"b": "number"}), "left_out: expected"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -253,6 +254,13 @@ def test_threads_are_restored() -> None:
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+def test_numbers_of_other_types_are_accepted() -> None:
+    expected = run(low_rank_network(), l2_penalty=0.125, max_iter=5).loss_curve
+    for penalty in (np.float32(0.125), np.float16(0.125), Fraction(1, 8)):
+        found = run(low_rank_network(), l2_penalty=penalty, max_iter=5).loss_curve
+        assert_array_equal(found, expected)
 
 
 def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:

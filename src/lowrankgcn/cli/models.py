@@ -16,7 +16,7 @@ from lowrankgcn.estimators import GCNClassifier, load
 from lowrankgcn.estimators.inputs import TableInputs
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs.cells import Categories, ColumnKind, read_cells
-from lowrankgcn.graphs.columns import BinnedColumn, CategoryColumn, ColumnEncoding
+from lowrankgcn.graphs.columns import CategoryColumn, ColumnEncoding
 
 __all__ = ["load_model", "unknown_values"]
 
@@ -35,7 +35,11 @@ def load_model(path: Path) -> tuple[GCNClassifier, Columns]:
     described = classifier.description_.get("columns")
     with prefix_errors(path):
         if described is not None:
-            return classifier, decode({}, described, Columns)
+            try:
+                return classifier, decode({}, described, Columns)
+            except ValueError as error:
+                advice = "fit and save the model again"
+                raise ValueError(f"cannot read the stored columns ({error}); {advice}") from None
         names = getattr(classifier, "feature_names_in_", None)
         if names is None:
             raise ValueError("the model has no column names; fit it to a table with column names")
@@ -58,7 +62,7 @@ def unknown_values(classifier: GCNClassifier, features: Any) -> dict[str, tuple[
     """Count the cells of each column with values that the model was not fitted to; list these."""
     found = {}
     for column in _encoded(classifier):
-        if isinstance(column, BinnedColumn) or not isinstance(column, CategoryColumn):
+        if not isinstance(column, CategoryColumn):
             continue
         cells = read_cells(features[column.name], column.name)
         cells = cells if isinstance(cells, Categories) else cells.as_categories()

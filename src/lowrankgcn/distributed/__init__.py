@@ -4,38 +4,38 @@
 Passes over the blocks compute counts and sums: small matrices that do not grow with n. Training
 uses a few rows that represent all of them, and blocks are classified independently.
 
-=============== ==================================================================================
-module          contents
-=============== ==================================================================================
-blocks          passes over blocks with tree reduction
-fixed_point     sums that do not depend on the order of rows
-selection       exact order statistics
-survey          mean, standard deviation and order statistics of columns
-vocabulary      values of the columns, block by block
-encoding        the table encoder of all blocks
-counts          pair counts of hyperedges by degree, sums of numbers
-spectrum        eigenpairs through the graph of hyperedges
-vectors         rows of the eigenvectors, from a block and a small value
-cloud           units, bandwidth and sample of points
-components      connected components of points (point_components)
-kernel_rows     rows of a Gaussian kernel through landmarks or Fourier modes
-kernel_passes   column sums, Gram matrices, products of vectors over all points
-ritz            eigenpairs from these sums
-point_spectrum  eigenpairs of points, refined until the measured error is small enough
-point_vectors   rows of the eigenvectors of points
-graph           graphs without their rows
-result          result of the set-up of a table or of points
-nodes           hidden layers of low-rank networks as sums over kept rows of U
-representatives rows that represent all rows in training
-signs           the sign rule over blocks
-setup           set-up and models of tables
-points          set-up and models of points
-model           predictions of a block, data of explanations
-labels          labels and weights in blocks
-prediction      lazy results
-parquet         folders of Parquet files, written atomically
-fitting         calls all steps
-=============== ==================================================================================
+================ =================================================================================
+module           contents
+================ =================================================================================
+blocks           passes over blocks with tree reduction
+fixed_point      sums that do not depend on the order of rows
+selection        exact order statistics
+survey           mean, standard deviation and order statistics of columns
+vocabulary       values of the columns, block by block
+encoding         the table encoder of all blocks
+counts           pair counts of hyperedges by degree, sums of numbers
+spectrum         eigenpairs through the graph of hyperedges
+vectors          rows of the eigenvectors, from a block and a small value
+cloud            units, bandwidth and sample of points
+point_components connected components of points
+kernel_rows      rows of a Gaussian kernel through landmarks or Fourier modes
+kernel_passes    column sums, Gram matrices, products of vectors over all points
+ritz             eigenpairs from these sums
+point_spectrum   eigenpairs of points, refined until the measured error is small enough
+point_vectors    rows of the eigenvectors of points
+graph            graphs without their rows
+result           result of the set-up of a table or of points
+nodes            hidden layers of low-rank networks as sums over kept rows of U
+representatives  rows that represent all rows in training
+signs            the sign rule over blocks
+setup            set-up and models of tables
+points           set-up and models of points
+model            predictions of a block, data of explanations
+labels           labels and weights in blocks
+prediction       lazy results
+parquet          folders of Parquet files, written atomically
+fitting          calls all steps
+================ =================================================================================
 
 >>> import dask.dataframe as dd, numpy as np
 >>> import lowrankgcn as lg

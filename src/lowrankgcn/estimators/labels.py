@@ -163,8 +163,9 @@ def _validated_classes(labels: NDArray[Any]) -> NDArray[Any]:
     if labels.dtype.kind == "O":
         kind = pd.api.types.infer_dtype(labels)
         if kind not in _DTYPES:
-            expected = "labels of one kind: texts, integers or booleans"
-            raise invalid("y", expected, f"Unknown label type: {kind}")
+            expected = "texts, integers or booleans, all of one kind (y.astype(str) makes texts)"
+            types = " and ".join(sorted({type(label).__name__ for label in labels}))
+            raise invalid("y", expected, f"labels of type {types}. Unknown label type: {kind}")
         try:
             labels = labels.astype(_DTYPES[kind])
         except OverflowError:

@@ -82,8 +82,9 @@ class SparseMatrix(Matrix):
         super().__init__()
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
         self.stored = _CompressedRows(matrix, dtype)
-        transposed = sp.csr_array(matrix.T)
-        self.transposed = self.stored if symmetric else _CompressedRows(transposed, dtype)
+        self.transposed = self.stored
+        if not symmetric:
+            self.transposed = _CompressedRows(sp.csr_array(matrix.T), dtype)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute A X, or A[rows] X."""

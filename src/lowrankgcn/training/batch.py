@@ -51,11 +51,11 @@ class Settings:
     tol: float = 1e-4
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Check the options; convert numbers of other types."""
         positive_int(self.max_iter, "max_iter")
-        positive_float(self.l2_penalty, "l2_penalty", zero=True)
         choice(self.decay, "decay", ("first", "all"))
-        positive_float(self.tol, "tol", zero=True)
+        for name in ("l2_penalty", "tol"):
+            object.__setattr__(self, name, positive_float(getattr(self, name), name, zero=True))
         if self.patience is not None:
             positive_int(self.patience, "patience")
 

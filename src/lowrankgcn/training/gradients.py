@@ -114,7 +114,7 @@ class ExplicitGradients:
         q = q if self._basis is None else len(self._basis)
         self._first, self._first_gradient = views[0][..., :q], slopes[0][..., :q]
         # The large arrays are allocated once, because fresh memory costs as much as a product.
-        # Views are made once too, because a call of torch costs as much as a small product.
+        # These views are made once, because a call of torch costs as much as a small product.
         self._Z = parameters.new_empty(self._s, problem.widths[1], m)
         self._flat_Z, self._features_T = self._Z.flatten(0, 1), problem.features.T
         project = problem.readout.project
@@ -169,9 +169,9 @@ class ExplicitGradients:
         read = H if readout.tall is None else _sum_over_nodes(H, readout.tall)
         inputs = self._by_kernel(read)
         logits = torch.bmm(self._weights[last], inputs)
-        logits = logits if self._project_T is None else _times(logits, self._project_T)
+        logits = logits if self._project_T is None else logits @ self._project_T
         error = self._loss_error(logits)
-        error = error if readout.project is None else _times(error, readout.project)
+        error = error if readout.project is None else error @ readout.project
         self._weight_gradients[last].copy_(torch.bmm(error, inputs.mT))
         error = self._sum_kernels(torch.bmm(self._weights[last].mT, error))
         if readout.tall is not None:
@@ -217,15 +217,10 @@ class ExplicitGradients:
         return result
 
 
-def _times(H: Tensor, matrix: Tensor) -> Tensor:
-    """Multiply H (s, N, m) by a matrix (m, p); H @ matrix is slower for small arrays."""
-    return torch.mm(H.flatten(0, 1), matrix).view(*H.shape[:2], -1)
-
-
 def _sum_over_nodes(H: Tensor, tall: Tensor) -> Tensor:
     """Multiply H (s, N, m) by a matrix (m, p); return (s, N, p)."""
     if len(tall) < 1000:
-        return _times(H, tall)
+        return H @ tall
     # BLAS is a fifth faster on the transposed product of many nodes.
     return torch.mm(tall.T, H.flatten(0, 1).T).T.reshape(*H.shape[:2], -1)
 

@@ -223,9 +223,9 @@ def _supervised(key: str, title: str, note: str, model: Any) -> Method:
 
 
 _AVERAGE = "default arguments: candidates averaged by cross-validation on the labelled rows"
-_BEST = ": the candidate of best cross-validation alone"
+_BEST = ": only the candidate with the best cross-validation result"
 _PAPER = ": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent"
-_KNN = "ten neighbours, which on the whole gave more than the default of seven; α = 0.2"
+_KNN = "ten neighbours, more accurate on average than the default of seven; α = 0.2"
 _RBF = (
     "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
     "fits one scale only; α = 0.2"
@@ -237,7 +237,7 @@ _NETWORK = (
 _CONV = f"torch-geometric, two layers; {_NETWORK}"
 _HGNN = f"dhg, two layers with batch normalisation; {_NETWORK}"
 _POISSON = (
-    "graphlearning's defaults on ten neighbours with Gaussian weights; gradient descent where "
+    "graphlearning's defaults on ten neighbours with Gaussian weights; gradient descent if "
     "their graph is not connected"
 )
 _LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes

@@ -109,7 +109,8 @@ def as_markdown(results: Results, *, command: str) -> str:
         if name in results.missing:
             parts += [f"## {table['title']}", results.missing[name]]
         elif name in results.tables:
-            rows = map(cells, results.tables[name])
+            shown = map(cells, results.tables[name])
+            rows = ([text.replace("*", r"\*") for text in row] for row in shown)
             parts += [f"## {table['title']}", table["about"], markdown_table(HEADER, rows, NUMERIC)]
     parts.append("## Errors in the paper")
     for erratum in results.errata:

@@ -29,7 +29,7 @@ import numpy as np
 
 from lowrankgcn._atomic import write_text
 from lowrankgcn._parallel import chunks, map_chunks
-from lowrankgcn.exceptions import DataUnavailableError, DegenerateCutWarning, RankWarning
+from lowrankgcn.exceptions import DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction.grid import Case, demonstrations, other_bases, paper_rows
 from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, naive_times
 from lowrankgcn.training import train
@@ -225,7 +225,7 @@ def compute(
         try:
             settings[data] = load_setting(data)
             found.sources[data] = settings[data].source
-        except DataUnavailableError as error:
+        except OSError as error:  # also DataUnavailableError
             found.missing[data] = str(error)
     work = [piece for piece in work if piece.case.data in settings]
     for case in dict.fromkeys(piece.case for piece in work):
