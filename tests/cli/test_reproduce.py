@@ -112,6 +112,15 @@ def test_missing_data_is_an_error(
     assert not (out / "reproduction.html").exists()
 
 
+def test_unreadable_data_is_an_error(
+    quick: None, offline: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty" / "agaricus-lepiota.data").mkdir()
+    assert call("reproduce", "mushrooms", "--runs", "1", "--out", str(tmp_path / "out")) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "agaricus-lepiota.data" in line and "cannot write" not in line
+
+
 def test_all_continues_without_missing_data(
     quick: None,
     offline: None,

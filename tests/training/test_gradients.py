@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN
-from lowrankgcn.training import compression, reduction, train
+from lowrankgcn.training import compression, gradients, reduction, train
 from tests import nn_problems as cases
 from tests.nn_problems import DOUBLE, low_rank
 from tests.problems import calm_blas  # noqa: F401
@@ -90,6 +90,13 @@ def test_large_factors_are_not_copied(monkeypatch: pytest.MonkeyPatch, adam: boo
     monkeypatch.setattr(compression, "COPIED_ENTRIES", 0)
     network = GCN(low_rank(), (7, 4, 2), dtype=DOUBLE)
     check(network, adam=adam)
+
+
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+def test_products_with_many_nodes(monkeypatch: pytest.MonkeyPatch, kind: Any) -> None:
+    monkeypatch.setattr(gradients, "_MANY_NODES", 0)
+    for widths in DEPTHS:
+        check(kind(low_rank(["pseudoinverse", "linear"]), widths, bias=True, dtype=DOUBLE))
 
 
 @pytest.mark.parametrize("widths", [(3, 4, 2), (3, 4, 5, 2)])

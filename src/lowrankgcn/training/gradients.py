@@ -30,6 +30,9 @@ from lowrankgcn.training.problem import TrainingProblem
 __all__ = ["ExplicitGradients", "join_parameters", "split_parameters"]
 
 
+_MANY_NODES = 1000  # from here on, BLAS is a fifth faster on the transposed product
+
+
 def join_parameters(tensors: Sequence[Tensor]) -> Tensor:
     """Copy weights and biases of s restarts into one row per restart, shape (s, P)."""
     return torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)
@@ -219,9 +222,8 @@ class ExplicitGradients:
 
 def _sum_over_nodes(H: Tensor, tall: Tensor) -> Tensor:
     """Multiply H (s, N, m) by a matrix (m, p); return (s, N, p)."""
-    if len(tall) < 1000:
+    if len(tall) < _MANY_NODES:
         return H @ tall
-    # BLAS is a fifth faster on the transposed product of many nodes.
     return torch.mm(tall.T, H.flatten(0, 1).T).T.reshape(*H.shape[:2], -1)
 
 
