@@ -69,6 +69,11 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert target.read_text() == "new"
 
 
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"missing'$"):
+        write_text(tmp_path / "missing" / "file", "text")
+
+
 def test_a_folder_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError, match="is a folder"):
         write_text(tmp_path, "text")

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -37,6 +38,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))  # keeps a symbolic link
     if target.is_dir():
         raise IsADirectoryError(f"{path} is a folder")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
     if is_stream(path):
         with tempfile.TemporaryDirectory() as folder:
             temporary = Path(folder) / "file"

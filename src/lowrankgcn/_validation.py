@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 MOST_NODES = 2**48  # beyond any memory, within SciPy's index types
+LARGEST_OPTION = 1e30  # of training, so that products with it are finite in single precision
 
 
 def invalid(name: str, expected: str, got: object) -> ValueError:

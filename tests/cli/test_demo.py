@@ -208,6 +208,7 @@ class TestBadInput:
             (["demo", "--out", "{file}"], "is a file"),
             (["demo", "--out", "{file}/below"], "--out"),
             (["demo", "--seed", "-1"], "--seed"),
+            (["demo", "--seed", "4294967296"], "--seed"),
             (["demo", "--seed", "one"], "--seed"),
             (["demo", "--colour"], "--colour"),
             (["demo", "table.csv"], "table.csv"),

@@ -201,6 +201,9 @@ OPTIONS: dict[str, Fit] = {
     "n_restarts": option(r"n_restarts: expected an integer >= 1, got 0", n_restarts=0),
     "optimizer": option(r"optimizer: expected one of .* got 'sgd'", optimizer="sgd"),
     "learning_rate": option(r"learning_rate: expected a finite number > 0", learning_rate=0.0),
+    "learning_rate overflow": option(r"learning_rate: expected .* <= 1e\+30", learning_rate=1e300),
+    "penalty overflow": option(r"l2_penalty: expected .* <= 1e\+30", l2_penalty=1e39),
+    "seed": option(r"random_state: expected None, an integer .* got -1", random_state=-1),
     "learning_rate text": option(r"learning_rate: expected ", learning_rate="fast"),
     "learning_rate of L-BFGS": option(
         r"learning_rate: expected 'auto' with optimizer='lbfgs', .*got 0.5",
@@ -237,7 +240,7 @@ OPTIONS: dict[str, Fit] = {
     "device": option(r"device: expected a device of torch", device="abacus"),
     "device without data": option(r"device: expected a device of torch", device="meta"),
     "device absent": option(r"device: expected a device of torch", device="cuda:7"),
-    "random_state": option(r"cannot be used to seed", random_state="seed"),
+    "random_state": option(r"random_state: expected None, .* got 'seed'", random_state="seed"),
     "verbose": option(r"verbose: expected True or False", verbose="loud"),
 }
 

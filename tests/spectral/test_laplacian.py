@@ -335,6 +335,9 @@ def test_with_tolerance() -> None:
     assert sharp.affinity.error <= 1e-8
     assert_array_equal(sharp.loop_weights, rough.loop_weights)
     assert rough.with_tolerance(1e-2) is rough
+    for tol in (0.0, "x"):
+        with pytest.raises(ValueError, match="tol: expected"):
+            rough.with_tolerance(tol)  # type: ignore[arg-type]
     assert rough.with_tolerance(0.1) is rough
     exact = lg.Laplacian(graph, method="blocks")
     assert exact.with_tolerance(1e-12) is exact

@@ -35,6 +35,8 @@ class _OneLineErrors(TyperGroup):
         def fail(message: str) -> None:
             typer.echo(f"{options.get('prog_name') or 'lowrankgcn'}: {message}", err=True)
 
+        sys.stdin = sys.stdin or open(os.devnull)  # None if the stream is closed
+        sys.stdout = sys.stdout or open(os.devnull, "w")
         if hasattr(sys.stdout, "reconfigure"):  # file names may be invalid text
             sys.stdout.reconfigure(errors="backslashreplace")
         try:

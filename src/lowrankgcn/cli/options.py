@@ -16,7 +16,7 @@ PaperTable = StrEnum(
 )
 
 # All commands
-Seed = Annotated[int, Option("--seed", min=0, metavar="N", help="Random seed.")]
+Seed = Annotated[int, Option("--seed", min=0, max=2**32 - 1, metavar="N", help="Random seed.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing; write files only.")]
 

@@ -55,7 +55,8 @@ def reproduce(
 
     Trains every row from many random starts and prints mean accuracies with 95 % intervals, the
     published figures, times, and whether they agree or which erratum of the paper explains the
-    difference. Writes **DIR/reproduction.html**, a page with the figures, and **DIR/rows.csv**.
+    difference. Writes **DIR/reproduction.html**, a page with the figures, and the rows of the
+    tables to **DIR/rows.csv**.
 
     Finished work is kept in **DIR/state**: the same command continues an interrupted run. The
     mushrooms are downloaded on first use.

@@ -25,7 +25,6 @@ import numpy as np
 import pandas as pd
 from dask.delayed import delayed
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from lowrankgcn._progress import report_progress
@@ -53,7 +52,7 @@ from lowrankgcn.estimators.proposals import (
 )
 from lowrankgcn.estimators.rows import first_category
 from lowrankgcn.estimators.selection import Selection
-from lowrankgcn.estimators.settings import Settings, read_settings
+from lowrankgcn.estimators.settings import Settings, read_seed, read_settings
 from lowrankgcn.estimators.training_task import TrainingTask
 
 __all__ = ["fit"]
@@ -178,7 +177,7 @@ def _fit_blocks(
     settings: Settings,
     weights: NDArray[np.float64] | None,
 ) -> None:
-    seed = int(check_random_state(classifier.random_state).randint(2**31 - 1))
+    seed = read_seed(classifier.random_state)
     clock = Clock()
     known: SetUpResult
     if _is_table(blocks.empty, settings):

@@ -237,7 +237,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         if sample_weight is not None:
             weights = finite_array(sample_weight, "sample_weight", ndim=1)
             if weights.shape != (rows.n_rows,) or weights.min() < 0:
-                got = f"shape {weights.shape}, minimum {weights.min(initial=0):g}"
+                got = f"shape {weights.shape}, minimum {weights.min(initial=np.inf):g}"
                 raise invalid("sample_weight", f"{rows.n_rows} numbers >= 0", got)
             if not weights[labels.index].any():
                 raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")

@@ -10,7 +10,6 @@ from typing import Any, final
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
@@ -24,7 +23,7 @@ from lowrankgcn.estimators.model import Model, build_model
 from lowrankgcn.estimators.proposals import Proposals, propose
 from lowrankgcn.estimators.rows import Rows, read_rows
 from lowrankgcn.estimators.selection import Selection
-from lowrankgcn.estimators.settings import Settings, read_settings
+from lowrankgcn.estimators.settings import Settings, read_seed, read_settings
 from lowrankgcn.estimators.trained import TrainedNetwork
 from lowrankgcn.estimators.training_task import TrainingTask
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
@@ -195,8 +194,7 @@ def read_data(estimator: Any, X: Any, y: Any) -> tuple[Rows, Labels, Settings, i
     rows, labels = read_rows(estimator, X, settings.graph), read_labels(y)
     if labels.n_rows != rows.n_rows:
         raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
-    seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))
-    return rows, labels, settings, seed
+    return rows, labels, settings, read_seed(estimator.random_state)
 
 
 def read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Features | None, Graph]:

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float, positive_int
 from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.filters import Filter, as_filters
 
-__all__ = ["PENALTY", "PRESETS", "Settings", "read_settings"]
+__all__ = ["PENALTY", "PRESETS", "Settings", "read_seed", "read_settings"]
 
 #: Values of "auto"; parameters that are not listed stay "auto". The settings of the paper are those
 #: of its appendix A4.3.
@@ -113,7 +114,9 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         optimizer=optimizer,
         learning_rate=_learning_rate(get("learning_rate"), optimizer),
         max_iter=positive_int(get("max_iter"), "max_iter"),
-        l2_penalty=None if _is_auto(penalty) else positive_float(penalty, "l2_penalty", zero=True),
+        l2_penalty=None
+        if _is_auto(penalty)
+        else positive_float(penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION),
         bias=_flag(get("bias"), "bias"),
         dropout=positive_float(given["dropout"], "dropout", zero=True, below=1.0),
         early_stopping=_flag(given["early_stopping"], "early_stopping"),
@@ -127,6 +130,15 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         verbose=_flag(given["verbose"], "verbose"),
         chosen_optimizer=not _is_auto(given["optimizer"]),
     )
+
+
+def read_seed(random_state: Any) -> int:
+    """Draw a seed from the parameter ``random_state``."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        expected = "None, an integer in 0..4294967295 or a numpy.random.RandomState"
+        raise invalid("random_state", expected, repr(random_state)) from None
 
 
 def _is_auto(value: Any) -> bool:
@@ -155,7 +167,7 @@ def _learning_rate(step: Any, optimizer: str) -> float | None:
         return _STEPS[optimizer]
     if optimizer == "lbfgs":
         raise invalid("learning_rate", "'auto' with optimizer='lbfgs'", repr(step))
-    return positive_float(step, "learning_rate")
+    return positive_float(step, "learning_rate", maximum=LARGEST_OPTION)
 
 
 def _widths(widths: Any) -> tuple[int, ...]:

@@ -323,6 +323,6 @@ class Laplacian(SymmetricOperator):
 
     def with_tolerance(self, tol: float) -> Laplacian:
         """Return the Laplacian with products accurate to `tol`; itself if they already are."""
-        if self.affinity.exact or tol >= self.tol:
+        if positive_float(tol, "tol") >= self.tol or self.affinity.exact:
             return self
         return Laplacian(self.graph, self.smoother, tol=tol, method=self.method)

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn._validation import choice, positive_float, positive_int
+from lowrankgcn._validation import LARGEST_OPTION, choice, positive_float, positive_int
 from lowrankgcn.training.gradients import ExplicitGradients, join_parameters, split_parameters
 from lowrankgcn.training.loss import Objective
 from lowrankgcn.training.optimizers import Optimizer, State
@@ -55,7 +55,8 @@ class Settings:
         positive_int(self.max_iter, "max_iter")
         choice(self.decay, "decay", ("first", "all"))
         for name in ("l2_penalty", "tol"):
-            object.__setattr__(self, name, positive_float(getattr(self, name), name, zero=True))
+            number = positive_float(getattr(self, name), name, zero=True, maximum=LARGEST_OPTION)
+            object.__setattr__(self, name, number)
         if self.patience is not None:
             positive_int(self.patience, "patience")
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, final
 import torch
 from torch import Tensor
 
-from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float, positive_int
 from lowrankgcn.training.loss import Objective
 
 __all__ = ["LBFGS", "Adam", "GradientDescent", "Optimizer", "OptimizerName", "as_optimizer"]
@@ -89,7 +89,7 @@ class GradientDescent(Optimizer):
 
     def __post_init__(self) -> None:
         """Check the step."""
-        positive_float(self.learning_rate, "learning_rate")
+        positive_float(self.learning_rate, "learning_rate", maximum=LARGEST_OPTION)
 
     def iterate(self, objective: Objective, state: State, iterations: range) -> Iterated:
         """Update the parameters; there is no state."""
@@ -128,7 +128,7 @@ class Adam(Optimizer):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        positive_float(self.learning_rate, "learning_rate")
+        positive_float(self.learning_rate, "learning_rate", maximum=LARGEST_OPTION)
         positive_float(self.eps, "eps")
         for beta in self.betas:
             positive_float(beta, "betas", zero=True, below=1.0)

@@ -141,6 +141,7 @@ def train(
     if not isinstance(network, Network):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
     chosen = as_optimizer(optimizer, learning_rate)
+    patience = positive_int(patience, "patience")
     wait = patience if early_stopping else None
     settings = Settings(chosen, max_iter, l2_penalty, decay, wait, tol)
     if network.dropout.p and isinstance(settings.optimizer, LBFGS):
