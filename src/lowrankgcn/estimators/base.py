@@ -1,0 +1,105 @@
+"""The part of the scikit-learn interface that all classifiers share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.estimators.dask_dispatch import distributed_module
+from lowrankgcn.estimators.labels import known_labels
+
+__all__ = ["SemiSupervisedClassifier"]
+
+
+class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+    """A classifier of rows with few labels.
+
+    Subclasses implement ``fit`` and :meth:`_distributions`. Dask collections are passed on to
+    :mod:`lowrankgcn.distributed`.
+    """
+
+    classes_: NDArray[Any]
+    graph: Any
+
+    @abstractmethod
+    def _distributions(self, X: Any) -> NDArray[np.float64]:
+        """Return class distributions of rows in memory, shape (q, C)."""
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict class distributions, shape (q, C), in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse array
+            Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
+            rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
+            X, rows like those the graph was built from. For a Dask collection the result is a lazy
+            Dask array.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not like those at fitting, or a graph object was given that was not
+            built from X and cannot be extended to new rows.
+        """
+        check_is_fitted(self)
+        if (lazy := distributed_module(X)) is not None:
+            distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
+            return distributions
+        return self._distributions(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict classes, shape (q,)."""
+        if (lazy := distributed_module(X)) is not None:
+            check_is_fitted(self)
+            lazily: NDArray[Any] = lazy.predict(self, X)
+            return lazily
+        shares = self.predict_proba(X)
+        classes: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
+        return classes
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on the labelled rows of X.
+
+        Parameters
+        ----------
+        X : array or DataFrame
+            Rows like those given to fit.
+        y : (q,) array
+            True classes; unlabelled rows are ignored.
+        sample_weight : (q,) array, optional
+        """
+        if (lazy := distributed_module(X, y, sample_weight)) is not None:
+            check_is_fitted(self)
+            return float(lazy.score(self, X, y, sample_weight))
+        index, values, count = known_labels(y)
+        predicted = self.predict(X)
+        if len(predicted) != count:
+            raise invalid("y", f"{len(predicted)} labels, as many as X has rows", count)
+        if sample_weight is not None:
+            sample_weight = finite_array(sample_weight, "sample_weight", ndim=1)
+            if len(sample_weight) != count:
+                raise invalid("sample_weight", f"{count} numbers", len(sample_weight))
+            sample_weight = sample_weight[index]
+        return float(accuracy_score(values, predicted[index], sample_weight=sample_weight))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return log-probabilities (q, C), or the log-odds (q,) of two classes."""
+        logs = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the estimator tags of scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        graph = self.graph if isinstance(self.graph, str) else ""
+        tags.input_tags.pairwise = graph == "precomputed"
+        tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
+        return tags
