@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.labels import known_labels
 
-__all__ = ["SemiSupervisedClassifier"]
+__all__ = ["SemiSupervisedClassifier", "draw_seed"]
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -103,3 +104,12 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.pairwise = graph == "precomputed"
         tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags
+
+
+def draw_seed(random_state: Any) -> int:
+    """Draw a seed from the parameter ``random_state``."""
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        expected = "None, an integer in 0..4294967295 or a numpy.random.RandomState"
+        raise invalid("random_state", expected, repr(random_state)) from None

@@ -1,11 +1,11 @@
 """Explanations of predictions, as text and as tables.
 
->>> pulls = (Contribution("value", "colour", "red", 1.5), Contribution("value", "size", "XL", -0.2))
->>> row = ExplainedRow(0, "apple", 0.9, "pear", 0.1, True, 1.4, 0.1, pulls, 0.0)
->>> print(Explanation((row,), "values"))
-row 0: apple (90.0 %) rather than pear (10.0 %), margin +1.40
+>>> reasons = (Contribution("column", "colour", "red", 1.5), Contribution("block", "radial", None, -0.2))
+>>> row = ExplainedRow(0, "apple", 0.8, "pear", 0.2, 1.4, 0.1, reasons)
+>>> print(Explanation((row,), "columns"))
+row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
   +1.50  colour = red
-  -0.20  size = XL
+  -0.20  radial
   +0.10  average row
 """
 
@@ -19,28 +19,29 @@ import pandas as pd
 
 __all__ = ["Contribution", "ExplainedRow", "Explanation"]
 
-By = Literal["values", "rows"]
+By = Literal["columns", "rows", "blocks"]
 
 _SHOWN = 10
+_BASELINES = {"columns": "average row", "rows": "class shares", "blocks": "average row"}
 
 
 @final
 @dataclass(frozen=True)
 class Contribution:
-    """One contribution to the margin of a prediction.
+    """One contribution to the log-odds of a prediction.
 
     Attributes
     ----------
-    kind : {"value", "hyperedge", "row"}
+    kind : {"column", "row", "block"}
     name : str or int
-        The column or hyperedge, or the number of the labelled row among those given to fit.
+        The column, the number of the labelled row among those given to fit, or the block.
     value : object
-        The row's value in this column, as text; or the label of the labelled row.
+        The row's value in this column, as text; the label of the labelled row; None for blocks.
     amount : float
-        Contribution to the margin; positive values favour the predicted class.
+        Contribution; positive values favour the predicted class.
     """
 
-    kind: Literal["value", "hyperedge", "row"]
+    kind: Literal["column", "row", "block"]
     name: str | int
     value: Any
     amount: float
@@ -61,16 +62,13 @@ class ExplainedRow:
     runner_up : object
         The second most probable class.
     runner_up_probability : float
-    placed : bool
-        False if the row has no affinity to a labelled component; there are no contributions then.
-    margin : float
-        Logit of the class minus logit of the runner-up, averaged over the networks.
+    log_odds : float
+        Logarithm of the ratio of the two probabilities, at least zero. It equals the baseline plus
+        the sum of the contributions.
     baseline : float
         The part that does not depend on the values of the row, or on labelled rows.
     contributions : tuple of Contribution
         Sorted by absolute amount, largest first.
-    remainder : float
-        margin − baseline − sum of the amounts.
     """
 
     row: int
@@ -78,21 +76,16 @@ class ExplainedRow:
     probability: float
     runner_up: Any
     runner_up_probability: float
-    placed: bool
-    margin: float
+    log_odds: float
     baseline: float
     contributions: tuple[Contribution, ...]
-    remainder: float
 
     def lines(self, by: By, top: int | None = _SHOWN, first: int = 0) -> list[str]:
         """Return the prediction and the `top` contributions as text, counting rows from `first`."""
-        number = self.row + first
-        if not self.placed:
-            return [f"row {number}: no affinity to any labelled part of the graph, no class"]
         lines = [
-            f"row {number}: {self.predicted} ({100 * self.probability:.1f} %) rather than "
-            f"{self.runner_up} ({100 * self.runner_up_probability:.1f} %), "
-            f"margin {self.margin:+.2f}"
+            f"row {self.row + first}: {self.predicted} ({100 * self.probability:.1f} %) rather "
+            f"than {self.runner_up} ({100 * self.runner_up_probability:.1f} %), "
+            f"log-odds {self.log_odds:+.2f}"
         ]
         shown = self.contributions[:top]
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
@@ -100,18 +93,16 @@ class ExplainedRow:
         if rest:
             others = "1 other" if len(rest) == 1 else f"{len(rest)} others"
             lines.append(f"  {sum(one.amount for one in rest):+.2f}  {others}")
-        base = "average row" if by == "values" else "bias"
-        lines.append(f"  {self.baseline:+.2f}  {base}")
-        if by == "rows":
-            lines.append(f"  {self.remainder:+.2f}  not explained by labelled rows")
-        return lines
+        return [*lines, f"  {self.baseline:+.2f}  {_BASELINES[by]}"]
 
 
 def _reason(one: Contribution, first: int) -> str:
     if one.kind == "row":
         return f"labelled row {int(one.name) + first}: {one.value}"
+    if one.kind == "block":
+        return str(one.name)
     name = f"column {one.name}" if isinstance(one.name, int) else one.name
-    return f"{name} = {one.value}" if one.kind == "value" else f"{one.value} hyperedge {one.name}"
+    return f"{name} = {one.value}"
 
 
 @final
@@ -122,8 +113,7 @@ class Explanation(Sequence[ExplainedRow]):
     Attributes
     ----------
     rows : tuple of ExplainedRow
-    by : {"values", "rows"}
-        Whether contributions belong to values of the row or to labelled rows.
+    by : {"columns", "rows", "blocks"}
     """
 
     rows: tuple[ExplainedRow, ...]
@@ -138,18 +128,16 @@ class Explanation(Sequence[ExplainedRow]):
         return self.rows[index]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one line for each part of each margin; the amounts of a row add up to its margin.
+        """Return one line for each part; the amounts of a row add up to its log-odds.
 
-        Kinds are those of :class:`Contribution`, and "baseline" and "remainder".
+        Kinds are those of :class:`Contribution`, and "baseline".
         """
         lines: list[tuple[Any, ...]] = []
         for one in self.rows:
-            about = (one.row, one.predicted, one.probability, one.runner_up, one.margin)
-            if one.placed:
-                lines += [(*about, c.kind, c.name, c.value, c.amount) for c in one.contributions]
-                lines.append((*about, "baseline", None, None, one.baseline))
-                lines.append((*about, "remainder", None, None, one.remainder))
-        names = ("row", "predicted", "probability", "runner_up", "margin")
+            about = (one.row, one.predicted, one.probability, one.runner_up, one.log_odds)
+            lines += [(*about, c.kind, c.name, c.value, c.amount) for c in one.contributions]
+            lines.append((*about, "baseline", None, None, one.baseline))
+        names = ("row", "predicted", "probability", "runner_up", "log_odds")
         return pd.DataFrame(lines, columns=[*names, "kind", "name", "value", "amount"])
 
     def __str__(self) -> str:

@@ -1,0 +1,184 @@
+"""The part of a fitted Gaussian process classifier that is saved, and its read-outs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lowrankgcn._codec import saved
+from lowrankgcn._parallel import map_chunks
+from lowrankgcn._validation import expect_shape, invalid
+from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
+from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows
+from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.views import RowViews
+from lowrankgcn.graphs.cells import read_table
+from lowrankgcn.operators import FloatArray
+
+__all__ = ["GPModel", "LearnedFilter"]
+
+_CHUNK = 8192  # rows read at a time
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class LearnedFilter:
+    """The learned filter of one graph: its blocks have the covariance U φ(Λ)² Uᵀ.
+
+    Attributes
+    ----------
+    graph : str
+    eigenvalues : (r,) array
+    response : (r,) array
+        φ(λ) at the eigenvalues.
+    """
+
+    graph: str
+    eigenvalues: FloatArray
+    response: FloatArray
+
+    def __post_init__(self) -> None:
+        expect_shape(self.response, "response", len(self.eigenvalues))
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class GPModel:
+    """A process with the maps of its rows.
+
+    Attributes
+    ----------
+    maps : RowViews
+    process : GaussianProcess
+    labelled : (m,) int array
+        Labelled rows among those given to fit.
+    codes : (m,) int array
+        Their classes.
+    held_out : (m, C) array
+        Their class distributions by leave-one-out.
+    extends : bool
+        Whether new rows can be classified.
+    """
+
+    maps: RowViews
+    process: GaussianProcess
+    labelled: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    held_out: FloatArray
+    extends: bool
+
+    def __post_init__(self) -> None:
+        m, n_classes = len(self.labelled), len(self.process.factors)
+        expect_shape(self.codes, "codes", m)
+        expect_shape(self.held_out, "held_out", m, n_classes)
+        if m and not (self.codes.min() >= 0 and self.codes.max() < n_classes):
+            raise invalid("codes", f"classes in 0..{n_classes - 1}", "others")
+        known = {"standard", "ranks", *self.maps.embeddings}
+        for block in self.process.blocks:
+            if block.view not in known:
+                raise invalid("blocks", f"views among {sorted(known)}", repr(block.view))
+
+    def views(self, X: Any) -> dict[str, FloatArray]:
+        """Return the views of new rows."""
+        if not self.extends:
+            expected = "the fitted rows (see label_distributions_)"
+            raise invalid("X", expected, "new rows, but the graph was not built from X")
+        return self.maps.read(X)
+
+    def distributions(self, X: Any) -> FloatArray:
+        """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
+        count = X.shape[0]
+        result = np.empty((count, len(self.process.factors)))
+
+        def classify(start: int, stop: int) -> None:
+            part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+            result[start:stop] = self.process.distributions(self.views(part))
+
+        map_chunks(classify, count, _CHUNK)
+        return result
+
+    def filters(self) -> dict[str, LearnedFilter]:
+        """Return the learned filter of every graph."""
+        found = {}
+        for name, embedding in self.maps.embeddings.items():
+            squares = np.zeros(embedding.rank)
+            for block, amplitude in zip(self.process.blocks, self.process.amplitudes, strict=True):
+                if isinstance(block, LinearBlock) and block.view == name:
+                    own = (block.weights / block.scale) ** 2
+                    squares[: len(own)] += amplitude * own
+            found[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
+        return found
+
+    def explain(self, X: Any, classes: NDArray[Any], by: By) -> Explanation:
+        """Split the log-odds of the two most probable classes of every row."""
+        views = self.views(X)
+        shares = self.process.distributions(views)
+        rows = np.arange(len(shares))
+        pair = (best := shares.argmax(axis=1)), np.where(
+            rows[:, None] * 0 + np.arange(shares.shape[1]) == best[:, None], -1.0, shares
+        ).argmax(axis=1)
+        parts: list[list[Contribution]]
+        if by == "rows":
+            baseline, amounts = by_rows(self.process, views, pair)
+            named = [("row", int(i), classes[c]) for i, c in zip(self.labelled, self.codes)]
+            parts = [_sorted(named, own) for own in amounts]
+        elif by == "blocks":
+            baseline, amounts = by_blocks(self.process, views, pair)
+            blocks = [("block", block.name, None) for block in self.process.blocks]
+            parts = [_sorted(blocks, own) for own in amounts]
+        else:
+            baseline, amounts, rest = by_columns(self.process, self.maps, X, pair)
+            blocks = [("block", block.name, None) for block in self.process.blocks]
+            cells = self._cells(X)
+            both = np.hstack([amounts, rest])
+            parts = [_sorted([*cells[i], *blocks], both[i]) for i in rows]
+        odds = np.log(shares[rows, pair[0]]) - np.log(shares[rows, pair[1]])
+        return Explanation(
+            tuple(
+                ExplainedRow(
+                    int(i),
+                    classes[pair[0][i]],
+                    float(shares[i, pair[0][i]]),
+                    classes[pair[1][i]],
+                    float(shares[i, pair[1][i]]),
+                    float(odds[i]),
+                    float(baseline[i]),
+                    tuple(parts[i]),
+                )
+                for i in rows
+            ),
+            by,
+        )
+
+    def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
+        """Return kind, name and text of the cells of every row."""
+        assert self.maps.features is not None
+        table = read_table(X)
+        given = table.columns
+        if not table.named:
+            given = dict(zip(self.maps.features.all_names, given.values(), strict=True))
+        columns = [
+            (column.name, pd.Series(given[column.name]).to_numpy(object, na_value="missing"))
+            for column in self.maps.features.columns
+        ]
+        return [
+            [("column", name, _text(cells[i])) for name, cells in columns]
+            for i in range(table.n_rows)
+        ]
+
+
+def _text(cell: Any) -> str:
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _sorted(named: list[tuple[Any, Any, Any]], amounts: FloatArray) -> list[Contribution]:
+    """Return the contributions that are not zero, the largest first."""
+    order = np.argsort(-np.abs(amounts), kind="stable")
+    return [Contribution(*named[k], float(amounts[k])) for k in order if amounts[k] != 0]

@@ -1,0 +1,201 @@
+r"""Spectral coordinates of rows: eigenvectors of the random walk on a graph.
+
+With eigenvectors U of the Laplacian, row i has the coordinates
+
+.. math:: v_i = u_i / \sqrt{\max(d_i / \bar d, 0.1)},
+
+for degrees d with mean :math:`\bar d`: eigenvectors of the random walk, except at rows of very
+small degree. New rows follow by the Nyström formula (:mod:`lowrankgcn.spectral.extension`).
+
+>>> import numpy as np, lowrankgcn as lg
+>>> points = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+>>> embedding, coordinates, pairs = Embedding.fit(lg.AdjacencyGraph.knn(points, 5), rank=2)
+>>> near = embedding.coordinates(points[:1] + 1e-3)
+>>> bool(np.allclose(near, coordinates[:1], rtol=0.1))
+True
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowrankgcn._codec import saved
+from lowrankgcn._validation import expect_shape, invalid
+from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
+from lowrankgcn.graphs import Graph
+from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.graphs.cross.sparse import NeighbourCross
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs
+
+__all__ = ["Embedding"]
+
+_LEAST_DEGREE = 0.1  # relative to the mean
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Spectral coordinates on a graph, extended to new rows.
+
+    Attributes
+    ----------
+    cross : CrossAffinity
+    basis : (m, 1 + r) array
+        Extensions of √degree and of the eigenvectors, over the columns of `cross`.
+    mean_degree : float
+    centre : (r,) array
+        Mean coordinates of the fitted rows; rows without affinity to the graph are placed there.
+    eigenvalues : (r,) array
+    average : (m,) array or None
+        Mean row over the columns of `cross`, for hypergraphs of tables: centre = average · basis.
+    """
+
+    cross: CrossAffinity
+    basis: FloatArray
+    mean_degree: float
+    centre: FloatArray
+    eigenvalues: FloatArray
+    average: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        expect_shape(self.basis, "basis", self.cross.n_columns, 1 + self.rank)
+        expect_shape(self.centre, "centre", self.rank)
+        if not self.mean_degree > 0:
+            raise invalid("mean_degree", "a number > 0", self.mean_degree)
+        if self.average is not None:
+            expect_shape(self.average, "average", self.cross.n_columns)
+
+    @property
+    def rank(self) -> int:
+        """Number r of coordinates."""
+        return len(self.eigenvalues)
+
+    @classmethod
+    def fit(
+        cls,
+        graph: Graph,
+        rank: int,
+        *,
+        smoother: Any = None,
+        tol: float = 1e-2,
+        random_state: int = 0,
+    ) -> tuple[Embedding, FloatArray, Eigenpairs]:
+        """Compute the smallest eigenpairs of a graph.
+
+        Parameters
+        ----------
+        graph : Graph
+        rank : int
+            Number of pairs; fewer if the graph has fewer.
+        smoother
+            See :class:`Laplacian`.
+        tol : float
+            Accuracy of the eigenpairs.
+        random_state : int
+
+        Returns
+        -------
+        embedding : Embedding
+        coordinates : (n, r) array
+            Of the fitted rows.
+        pairs : Eigenpairs
+            With their residuals.
+
+        Notes
+        -----
+        New rows of nearest-neighbour graphs get the weighted mean of their neighbours. The factor
+        1/(1−λ) of the Nyström formula would also undo the smoothing of the mean, but amplifies the
+        difference between fitted rows, which are neighbours of each other, and new ones.
+        """
+        laplacian = Laplacian(graph, smoother, tol=min(tol, 1e-3))
+        with warnings.catch_warnings():  # the rank is no promise here
+            for category in (RankWarning, DegenerateCutWarning, DisconnectedGraphWarning):
+                warnings.simplefilter("ignore", category)
+            limit = graph.n_nodes if graph.max_rank is None else max(1, graph.max_rank)
+            count = min(rank, limit, graph.n_nodes)
+            pairs = eigenpairs(laplacian, count, tol=tol, random_state=random_state)
+        degrees = laplacian.degrees
+        mean = float(degrees.mean()) or 1.0
+        cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
+        vectors = pairs.eigenvectors
+        plain = isinstance(cross, NeighbourCross)
+        extended = cross.compress(vectors) if plain else compress_eigenvectors(cross, pairs)
+        basis = np.hstack([cross.compress(np.sqrt(degrees)[:, None]), extended])
+        coordinates = _walk(vectors, np.sqrt(degrees), mean)
+        embedding = cls(cross, basis, mean, coordinates.mean(axis=0), pairs.eigenvalues)
+        return embedding, coordinates, pairs
+
+    def coordinates(self, rows: Any) -> FloatArray:
+        """Compute the coordinates of rows like those the graph was built from, shape (q, r)."""
+        extended = self.cross.product(rows, self.basis)
+        roots = extended[:, 0]
+        # The mean over the neighbours of a new row needs no floor.
+        floor = 0.0 if isinstance(self.cross, NeighbourCross) else _LEAST_DEGREE
+        placed = _walk(extended[:, 1:], roots, self.mean_degree, floor)
+        return np.where(roots[:, None] > 0, placed, self.centre)
+
+    def with_average(self, rows: Any) -> tuple[Embedding, FloatArray]:
+        """Set `average` and `centre` to those of fitted rows; also return their coordinates."""
+        parts, placed = self._parts(rows)
+        average = np.asarray(parts.sum(axis=0)).ravel() / max(1, int(placed.sum()))
+        centred = replace(self, average=average, centre=average @ self.basis[:, 1:])
+        return centred, centred.coordinates(rows)
+
+    def split(self, rows: Any, slopes: FloatArray, owners: NDArray[np.intp]) -> FloatArray:
+        """Split coordinates · slopes, relative to the average row, over owners of hyperedges.
+
+        Parameters
+        ----------
+        rows : table rows
+        slopes : (q, k) array
+            Coefficients of the first k coordinates of every row.
+        owners : (m,) int array
+            Owner of every hyperedge.
+
+        Returns
+        -------
+        (q, max(owners) + 1) array
+        """
+        assert self.average is not None
+        parts, placed = self._parts(rows)
+        values = self.basis[:, 1 : 1 + slopes.shape[1]] @ slopes.T  # (m, q)
+        result = np.zeros((len(slopes), int(owners.max(initial=0)) + 1))
+        entries = sp.coo_array(parts)
+        amounts = entries.data * values[entries.col, entries.row]
+        np.add.at(result, (entries.row, owners[entries.col]), amounts)
+        usual = np.zeros(result.shape)
+        np.add.at(usual.T, owners, self.average[:, None] * values)
+        return np.where(placed[:, None], result - usual, 0.0)
+
+    def _parts(self, rows: Any) -> tuple[sp.csr_array, NDArray[np.bool_]]:
+        """Return the rows (q, m) whose products with the basis are coordinates."""
+        weights = sp.csr_array(self.cross.rows(rows))
+        roots = weights @ self.basis[:, 0]
+        scale = _walk(np.ones((len(roots), 1)), roots, self.mean_degree).ravel()
+        return sp.diags_array(scale) @ weights, roots > 0
+
+
+def _walk(
+    vectors: FloatArray, roots: FloatArray, mean_degree: float, floor: float = _LEAST_DEGREE
+) -> FloatArray:
+    """Divide rows by the root of their relative degree, which is floored."""
+    least = np.sqrt(max(floor, 1e-300))
+    return vectors / np.maximum(roots / np.sqrt(mean_degree), least)[:, None]
+
+
+def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
+    """Return the mean of loops given row by row, None if the smoother determines the loop."""
+    if np.ndim(laplacian.smoother) == 0:
+        return None
+    return max(0.0, float(np.mean(laplacian.loop_weights - laplacian.graph.loop_weights)))

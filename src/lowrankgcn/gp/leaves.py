@@ -1,0 +1,197 @@
+"""Leaves of random forests as hyperedges: two rows are alike if trees put them into one leaf.
+
+The trees are scikit-learn's, stored as arrays. They are fitted to the labelled rows on bootstrap
+samples, so a tree can be left out for the rows that it was fitted to.
+
+>>> import numpy as np
+>>> rows, classes = np.array([[0.0], [1.0], [5.0], [6.0]]), np.array([0, 0, 1, 1])
+>>> block, out_of_bag = LeafBlock.fit("trees", "standard", rows, classes, n_trees=20)
+>>> leaves = block.represent({"standard": rows})
+>>> kernel = block.kernel(leaves, leaves)
+>>> bool(kernel[0, 1] > 0.5 > kernel[0, 3])
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+
+from lowrankgcn._codec import saved
+from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import expect_shape, invalid
+from lowrankgcn.gp.blocks import Block, Views
+from lowrankgcn.operators import FloatArray
+
+__all__ = ["LeafBlock"]
+
+_CHUNK = 4096  # rows that pass through all trees at a time
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class LeafBlock(Block):
+    """Share of trees in which two rows meet in a leaf.
+
+    Attributes
+    ----------
+    name, view : str
+    roots : (T,) int array
+        Number of each tree's first node.
+    depth : int
+        Largest depth.
+    column, below, above : (N,) int arrays
+        Column that a node compares, and the nodes that follow. A leaf is followed by itself.
+    threshold : (N,) array
+    bags : (m, T) bool array
+        Whether a tree was fitted to a labelled row.
+    """
+
+    name: str
+    view: str
+    roots: NDArray[np.int32]
+    depth: int
+    column: NDArray[np.int32]
+    below: NDArray[np.int32]
+    above: NDArray[np.int32]
+    threshold: FloatArray
+    bags: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        n_nodes, n_trees = len(self.column), len(self.roots)
+        expect_shape(self.bags, "bags", None, n_trees)
+        for name in ("below", "above", "threshold"):
+            expect_shape(getattr(self, name), name, n_nodes)
+        for name in ("roots", "below", "above"):
+            nodes = getattr(self, name)
+            if not n_trees or nodes.min() < 0 or nodes.max() >= n_nodes:
+                raise invalid(name, f"nodes in 0..{n_nodes - 1}", "others")
+        if self.column.min() < 0 or not 0 <= self.depth <= n_nodes:
+            raise invalid("column", "columns >= 0 and a depth", "other numbers")
+
+    @classmethod
+    def fit(
+        cls,
+        name: str,
+        view: str,
+        labelled: FloatArray,
+        classes: NDArray[np.intp],
+        *,
+        extra: bool = False,
+        n_trees: int,
+        random_state: int = 0,
+    ) -> tuple[LeafBlock, FloatArray]:
+        """Fit trees to labelled rows.
+
+        Parameters
+        ----------
+        name, view : str
+        labelled : (m, d) array
+        classes : (m,) int array
+        extra : bool
+            Whether thresholds are random (extremely randomised trees).
+        n_trees : int
+        random_state : int
+
+        Returns
+        -------
+        block : LeafBlock
+        out_of_bag : (m, C) array
+            Class distributions by the trees that were not fitted to a row; uniform without any.
+        """
+        m, n_classes = len(classes), int(classes.max()) + 1
+        generator = np.random.default_rng(random_state)
+        rows = np.ascontiguousarray(labelled, np.float32)
+        kind = ExtraTreeClassifier if extra else DecisionTreeClassifier
+        counts = np.stack([np.bincount(d, minlength=m) for d in generator.integers(m, size=(n_trees, m))])
+        seeds = generator.integers(2**31 - 1, size=n_trees)
+        trees = []
+        votes, voters = np.zeros((m, n_classes)), np.zeros(m)
+        for drawn, seed in zip(counts, seeds.tolist(), strict=True):
+            # One class alone makes no tree; the draw then counts a row of every class once.
+            model = kind(max_features="sqrt", random_state=seed)
+            # Validation of every tree would take as long as fitting it.
+            model.fit(rows, classes, sample_weight=drawn.astype(np.float64), check_input=False)
+            trees.append(model.tree_)
+            free = drawn == 0
+            if free.any():
+                votes[free] += model.tree_.predict(rows[free])[:, :n_classes]
+            voters += free
+        sizes = [tree.node_count for tree in trees]
+        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
+        shift = np.repeat(roots, sizes)
+        own = np.arange(sum(sizes), dtype=np.int32)
+        below, above, column = (
+            np.concatenate([getattr(tree, part) for tree in trees])
+            for part in ("children_left", "children_right", "feature")
+        )
+        leaf = below < 0
+        block = cls(
+            name,
+            view,
+            roots,
+            max(tree.max_depth for tree in trees),
+            np.where(leaf, 0, column).astype(np.int32),
+            np.where(leaf, own, below + shift).astype(np.int32),
+            np.where(leaf, own, above + shift).astype(np.int32),
+            np.where(leaf, 0.0, np.concatenate([tree.threshold for tree in trees])),
+            counts.T > 0,
+        )
+        shares = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
+        return block, np.where(voters[:, None] > 0, shares, 1.0 / n_classes)
+
+    def represent(self, views: Views) -> NDArray[np.int32]:
+        """Return the leaf of every row in every tree, shape (q, T)."""
+        rows = np.asarray(views[self.view], np.float32)  # as at fitting
+        result = np.empty((len(rows), len(self.roots)), np.int32)
+        for start, stop in chunks(len(rows), _CHUNK):
+            part = rows[start:stop]
+            first = np.arange(len(part))[:, None] * part.shape[1]
+            flat, nodes = part.ravel(), np.broadcast_to(self.roots, (len(part), len(self.roots)))
+            for _ in range(self.depth):
+                low = flat[first + self.column[nodes]] <= self.threshold[nodes]
+                nodes = np.where(low, self.below[nodes], self.above[nodes])
+            result[start:stop] = nodes
+        return result
+
+    def kernel(self, A: NDArray[np.int32], B: NDArray[np.int32]) -> FloatArray:
+        """Return the shares of trees, shape (p, q)."""
+        product = self._indicators(A) @ self._indicators(B).T
+        kernel: FloatArray = product.toarray().astype(np.float64) / len(self.roots)
+        return kernel
+
+    def out_of_bag_kernel(self, labelled: NDArray[np.int32]) -> FloatArray:
+        """Return the kernel of labelled rows by the trees that were not fitted to the first row.
+
+        A row that all trees were fitted to has its ordinary kernel.
+        """
+        free = ~self.bags
+        count = free.sum(axis=1)
+        free[count == 0] = True
+        left = self._indicators(labelled, free.astype(np.float32))
+        product = (left @ self._indicators(labelled).T).toarray().astype(np.float64)
+        return product / free.sum(axis=1)[:, None]
+
+    def readout(self, labelled: NDArray[np.int32], alpha: FloatArray) -> FloatArray:
+        """Return the sum of alpha over each leaf, divided by the number of trees, shape (N, C)."""
+        sums: FloatArray = self._indicators(labelled).T @ alpha
+        return sums / len(self.roots)
+
+    def scores(self, A: NDArray[np.int32], readout: FloatArray) -> FloatArray:
+        """Add the sums of the leaves of every row."""
+        product: FloatArray = self._indicators(A) @ readout
+        return product
+
+    def _indicators(self, leaves: NDArray[np.int32], values: Any = None) -> sp.csr_array:
+        """Return the incidence of rows and leaves, shape (q, N)."""
+        q, n_trees = leaves.shape
+        data = np.ones(leaves.size, np.float32) if values is None else values.ravel()
+        pointers = np.arange(0, leaves.size + 1, n_trees)
+        return sp.csr_array((data, leaves.ravel(), pointers), shape=(q, len(self.column)))

@@ -1,0 +1,257 @@
+r"""The Gaussian process: coefficients, scores, leave-one-out scores and covariances.
+
+With the covariance :math:`k(x, y) = c + \sum_b a_b k_b(x, y)` and unit noise, α = G⁻¹Y over the
+labelled rows; row x has the scores :math:`f(x) = k(x, \cdot) \alpha` and the class distribution
+softmax(T f(x)), multiplied by the factors of the class shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from lowrankgcn._codec import saved
+from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import expect_shape, invalid, positive_float
+from lowrankgcn.gp.blocks import Block, Views
+from lowrankgcn.gp.leaves import LeafBlock
+from lowrankgcn.gp.likelihood import CONSTANT, Adaptation, adapt, softmax, targets
+from lowrankgcn.gp.prior import Prior, size_terms
+from lowrankgcn.gp.recipe import SUPERVISED
+from lowrankgcn.gp.shares import apply_factors
+from lowrankgcn.operators import FloatArray
+
+__all__ = ["GaussianProcess", "fit_process"]
+
+ADAPTED_ROWS = 600  # labelled rows that the amplitudes are adapted to, O(m³) a step
+EXACT_ROWS, INDUCING_ROWS = 5000, 2000  # beyond the first, a random subset carries the solution
+_CHUNK = 1024  # rows whose kernel is held at a time
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class GaussianProcess:
+    """A fitted process.
+
+    Attributes
+    ----------
+    blocks : tuple of Block
+    amplitudes : (B,) array
+    labelled : tuple of arrays
+        Representations of the m labelled (or inducing) rows, one for each block.
+    alpha : (m, C) array
+    temperature : float
+    factors : (C,) array
+        Factors of the class shares.
+    """
+
+    blocks: tuple[Block, ...]
+    amplitudes: FloatArray
+    labelled: tuple[NDArray[Any], ...]
+    alpha: FloatArray
+    temperature: float
+    factors: FloatArray
+
+    def __post_init__(self) -> None:
+        count = len(self.blocks)
+        expect_shape(self.amplitudes, "amplitudes", count)
+        expect_shape(self.alpha, "alpha", None, len(self.factors))
+        positive_float(self.temperature, "temperature")
+        if self.amplitudes.min(initial=1.0) < 0 or self.factors.min() <= 0:
+            raise invalid("amplitudes and factors", "positive numbers", "others")
+        if len(self.labelled) != count or any(len(r) != len(self.alpha) for r in self.labelled):
+            raise invalid("labelled", f"{count} arrays of {len(self.alpha)} rows", "others")
+
+    @cached_property
+    def readouts(self) -> tuple[Any, ...]:
+        """What each block needs to compute scores."""
+        pairs = zip(self.blocks, self.labelled, strict=True)
+        return tuple(block.readout(rows, self.alpha) for block, rows in pairs)
+
+    def represent(self, views: Views) -> tuple[Any, ...]:
+        """Return the representations of rows, one for each block."""
+        return tuple(block.represent(views) for block in self.blocks)
+
+    def scores(self, views: Views) -> FloatArray:
+        """Return the scores f(x), shape (q, C)."""
+        count = len(next(iter(views.values())))
+        result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
+        for start, stop in chunks(count, _CHUNK):
+            part = {name: rows[start:stop] for name, rows in views.items()}
+            for block, amplitude, readout in zip(
+                self.blocks, self.amplitudes, self.readouts, strict=True
+            ):
+                result[start:stop] += amplitude * block.scores(block.represent(part), readout)
+        return result
+
+    def distributions(self, views: Views) -> FloatArray:
+        """Return class distributions, shape (q, C)."""
+        return self.from_scores(self.scores(views))
+
+    def from_scores(self, scores: FloatArray) -> FloatArray:
+        """Return class distributions from scores."""
+        return apply_factors(softmax(self.temperature * scores), self.factors)
+
+    def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
+        """Return the covariances of represented rows, shape (p, q)."""
+        total = np.full((len(A[0]), len(B[0])) if A else (0, 0), CONSTANT)
+        for block, amplitude, a, b in zip(self.blocks, self.amplitudes, A, B, strict=True):
+            total += amplitude * block.kernel(a, b)
+        return total
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FittedProcess:
+    """A process with what only the fit knows.
+
+    Attributes
+    ----------
+    process : GaussianProcess
+    adaptation : Adaptation
+    held_out : (m, C) array
+        Scores of the labelled rows without their own labels.
+    """
+
+    process: GaussianProcess
+    adaptation: Adaptation
+    held_out: FloatArray
+
+
+def fit_process(
+    views: Mapping[str, FloatArray],
+    classes: NDArray[np.intp],
+    n_classes: int,
+    blocks: Sequence[Block],
+    forest_loss: float | None,
+    prior: Prior,
+    random_state: int,
+) -> FittedProcess:
+    """Adapt amplitudes and temperature, and solve for the coefficients.
+
+    Parameters
+    ----------
+    views : mapping from view to (m, d) array
+        Of the labelled rows.
+    classes : (m,) int array
+    n_classes : int
+    blocks : sequence of Block
+    forest_loss : float or None
+        Out-of-bag loss of a forest, None without one.
+    prior : Prior
+    random_state : int
+        Seed of the rows that are used if there are too many.
+
+    Notes
+    -----
+    O(B m²) memory for the adaptation with m ≤ 600, O(m²) for the solution with m ≤ 5000, beyond
+    that O(m + 2000²) with 2000 inducing rows.
+    """
+    m, generator = len(classes), np.random.default_rng(random_state)
+    Y, size = targets(classes, n_classes), size_terms(m, n_classes)
+    labelled = tuple(block.represent(views) for block in blocks)
+    sample = _sample(m, ADAPTED_ROWS, generator)
+    free = [k for k, block in enumerate(blocks) if block.name not in SUPERVISED]
+    kernels = np.array([blocks[k].kernel(labelled[k][sample], labelled[k][sample]) for k in free])
+    adaptation = adapt(
+        kernels.reshape(len(free), len(sample), len(sample)),
+        Y[sample],
+        classes[sample],
+        np.array([prior.adaptation[_prior_name(blocks[k].name)] for k in free]),
+        float(size @ prior.adaptation_temperature),
+    )
+    better = 0.0  # how much better the forest is on rows that neither has seen
+    if forest_loss is not None:
+        better = (adaptation.loss - forest_loss) / np.log(n_classes)
+    shifts = np.full(len(blocks), adaptation.common)
+    shifts[free] = adaptation.shifts
+    for k, block in enumerate(blocks):
+        if block.name in SUPERVISED:
+            kind = "forests" if isinstance(block, LeafBlock) else "columns"
+            shifts[k] += better * prior.gates[kind]
+    log_amplitudes = np.array([prior.final[_prior_name(block.name)] for block in blocks]) + shifts
+    warm = float(np.append(size, adaptation.temperature) @ prior.final_temperature)
+    process = GaussianProcess(
+        tuple(blocks),
+        np.exp(np.clip(log_amplitudes, -12.0, 8.0)),
+        labelled,
+        np.zeros_like(Y),
+        float(np.exp(warm)),
+        np.ones(n_classes),
+    )
+    solve = _solve_exactly if m <= EXACT_ROWS else _solve_inducing
+    process, held_out = solve(process, Y, generator)
+    return FittedProcess(process, adaptation, held_out)
+
+
+def _prior_name(name: str) -> str:
+    """Return the block whose prior is used: given graphs have that of neighbours."""
+    return name.replace("given", "neighbours")
+
+
+def _sample(m: int, count: int, generator: np.random.Generator) -> NDArray[np.intp]:
+    return np.arange(m) if m <= count else np.sort(generator.choice(m, count, replace=False))
+
+
+def _solve_exactly(
+    process: GaussianProcess, Y: FloatArray, generator: np.random.Generator
+) -> tuple[GaussianProcess, FloatArray]:
+    r"""Solve for α, and compute leave-one-out scores.
+
+    Trees have seen the labels of their bags, so row i is predicted with a kernel K̃ whose row i uses
+    only trees without i:
+    :math:`f_{-i} = \sum_{j \ne i} \tilde K_{ij} (\alpha_j - G^{-1}_{ji} \alpha_i / G^{-1}_{ii})`.
+    """
+    G = process.kernel(process.labelled, process.labelled) if process.blocks else np.full(
+        (len(Y), len(Y)), CONSTANT
+    )
+    fair = G.copy()
+    for block, amplitude, rows in zip(
+        process.blocks, process.amplitudes, process.labelled, strict=True
+    ):
+        if isinstance(block, LeafBlock):
+            fair += amplitude * (block.out_of_bag_kernel(rows) - block.kernel(rows, rows))
+    G[np.diag_indices_from(G)] += 1.0
+    inverse = cho_solve(cho_factor(G), np.eye(len(Y)))
+    alpha = inverse @ Y
+    np.fill_diagonal(fair, 0.0)
+    own = np.einsum("ij,ji->i", fair, inverse) / inverse.diagonal()
+    return replace(process, alpha=alpha), fair @ alpha - own[:, None] * alpha
+
+
+def _solve_inducing(
+    process: GaussianProcess, Y: FloatArray, generator: np.random.Generator
+) -> tuple[GaussianProcess, FloatArray]:
+    """Solve on inducing rows Z: f = K(·, Z) α with α = (K_ZZ + K_ZX K_XZ)⁻¹ K_ZX Y.
+
+    Leave-one-out scores follow from the leverages. They count the leaves of trees that have seen a
+    row, so they are slightly optimistic.
+    """
+    chosen = _sample(len(Y), INDUCING_ROWS, generator)
+    all_rows, inducing = process.labelled, tuple(rows[chosen] for rows in process.labelled)
+    A = process.kernel(inducing, inducing)
+    A[np.diag_indices_from(A)] += 1e-8 * A.trace() / len(A)
+    right = np.zeros((len(chosen), Y.shape[1]))
+
+    def part(start: int, stop: int) -> FloatArray:
+        return process.kernel(tuple(rows[start:stop] for rows in all_rows), inducing)
+
+    for start, stop in chunks(len(Y), _CHUNK):
+        K = part(start, stop)
+        A += K.T @ K
+        right += K.T @ Y[start:stop]
+    factor = cho_factor(A)
+    alpha = cho_solve(factor, right)
+    held_out = np.empty_like(Y)
+    for start, stop in chunks(len(Y), _CHUNK):
+        K = part(start, stop)
+        leverage = np.minimum(np.einsum("ij,ji->i", K, cho_solve(factor, K.T)), 0.999)[:, None]
+        held_out[start:stop] = (K @ alpha - leverage * Y[start:stop]) / (1.0 - leverage)
+    return replace(process, labelled=inducing, alpha=alpha), held_out

@@ -1,0 +1,96 @@
+r"""Choice of the rows to label next, by the expected reduction of variance.
+
+Given labels, rows x and c have the posterior covariance
+:math:`\mathrm{cov}(x, c) = k(x, c) - k(x, \cdot) G^{-1} k(\cdot, c)`. A label of c reduces the
+variance of x by cov(x, c)²/(cov(c, c) + 1). The row with the largest sum of these reductions,
+weighted by the entropies H(x) of the predictions, is chosen; the covariance is updated; and so on.
+The rule spreads the rows, because the variance is low near labelled ones, and avoids outliers,
+which reduce no other variance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from lowrankgcn.gp.blocks import Views
+from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.operators import FloatArray
+
+__all__ = ["choose_rows", "entropy"]
+
+Index = NDArray[np.intp]
+
+_POOL = 600  # rows to choose from, and rows whose variance counts
+
+
+def entropy(distributions: FloatArray) -> FloatArray:
+    """Return the entropy of every row, shape (n,).
+
+    >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]])).round(3).tolist()
+    [0.0, 0.693]
+    """
+    logs = np.log(np.maximum(distributions, 1e-300))
+    return np.maximum(-(distributions * logs).sum(axis=1), 0.0)
+
+
+def choose_rows(
+    process: GaussianProcess,
+    views: Views,
+    weights: FloatArray,
+    candidates: Index,
+    k: int,
+    random_state: int,
+) -> Index:
+    """Choose `k` candidates greedily, the most useful first.
+
+    Parameters
+    ----------
+    process : GaussianProcess
+        Its labelled rows are known.
+    views : mapping from view to (n, d) array
+    weights : (n,) array
+        Entropies of the predictions.
+    candidates : int array
+        At least `k` rows.
+    k : int
+    random_state : int
+        Seed of the samples of candidates and rows, at most max(600, 3 k) of each.
+    """
+    generator = np.random.default_rng(random_state)
+    size = max(_POOL, 3 * k)
+    pool = _sample(candidates, size, generator)
+    others = _sample(np.arange(len(weights)), size, generator)
+    near, far = _rows(process, views, pool), _rows(process, views, others)
+    C, D = process.kernel(near, near), process.kernel(far, near)
+    if len(process.alpha):
+        G = process.kernel(process.labelled, process.labelled)
+        G[np.diag_indices_from(G)] += 1.0
+        to_labels = process.kernel(process.labelled, near)
+        solved = cho_solve(cho_factor(G), to_labels)
+        C -= to_labels.T @ solved
+        D -= process.kernel(far, process.labelled) @ solved
+    importance = weights[others] + 1e-9  # where all predictions are certain, the variance decides
+    free = np.ones(len(pool), bool)
+    chosen = []
+    for _ in range(k):
+        variance = np.maximum(C.diagonal(), 0.0) + 1.0
+        gain = (importance @ D**2) / variance
+        best = int(np.where(free, gain, -np.inf).argmax())
+        chosen.append(best)
+        free[best] = False
+        c, d = C[:, best] / np.sqrt(variance[best]), D[:, best] / np.sqrt(variance[best])
+        C -= np.outer(c, c)
+        D -= np.outer(d, c)
+    return pool[chosen]
+
+
+def _sample(rows: Index, count: int, generator: np.random.Generator) -> Index:
+    if len(rows) <= count:
+        return rows
+    return np.sort(generator.choice(rows, count, replace=False))
+
+
+def _rows(process: GaussianProcess, views: Views, index: Index) -> tuple[NDArray[np.float64], ...]:
+    return process.represent({name: rows[index] for name, rows in views.items()})

@@ -1,0 +1,209 @@
+"""Views: all representations of rows that the blocks read.
+
+=================== ==========================================================================
+``standard``        standard scores of numbers and indicators of values
+``ranks``           the same with ranks of numbers
+``neighbours``      spectral coordinates on the ten nearest neighbours of the standard scores
+``raw-neighbours``  the same in a common unit of the numbers, if they seem to have one
+``gaussian``        spectral coordinates on a Gaussian graph of the ranks
+``hypergraph``      spectral coordinates on the hypergraph of values and bins
+``given``           spectral coordinates on a graph, an incidence matrix or weights
+=================== ==========================================================================
+
+>>> import numpy as np
+>>> X = np.random.default_rng(0).normal(size=(50, 3))
+>>> fitted = FittedViews.fit(X, graphs=("neighbours",), rank=5)
+>>> {name: rows.shape[1] for name, rows in fitted.views.items()}
+{'standard': 3, 'ranks': 3, 'neighbours': 5, 'raw-neighbours': 5}
+>>> fitted.maps.read(X[:2] + 0.1)["neighbours"].shape
+(2, 5)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from lowrankgcn._codec import saved
+from lowrankgcn._progress import report_progress
+from lowrankgcn._validation import invalid
+from lowrankgcn.gp.embedding import Embedding
+from lowrankgcn.gp.table import TableFeatures, TableRows
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
+from lowrankgcn.graphs.cross.sparse import TableCross
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.spectrum import Eigenpairs
+
+__all__ = ["GRAPHS", "FittedViews", "RowViews"]
+
+#: Graphs that are built from the features.
+GRAPHS = ("neighbours", "gaussian", "hypergraph")
+
+_NEIGHBOURS = 10
+_GAUSSIAN_ROWS = 1000  # nodes of the Gaussian graph; other rows follow by the Nyström formula
+_GAUSSIAN_RANK, _HYPERGRAPH_RANK = 6, 60
+_NEAR_SHARE = 0.02  # share of the rows within a typical row's bandwidth, at least five
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class RowViews:
+    """Fitted maps from rows to views.
+
+    Attributes
+    ----------
+    features : TableFeatures or None
+        None for rows that only a given graph reads.
+    embeddings : dict from view to Embedding
+    """
+
+    features: TableFeatures | None
+    embeddings: dict[str, Embedding]
+
+    def __post_init__(self) -> None:
+        if self.features is None and set(self.embeddings) != {"given"}:
+            raise invalid("embeddings", "a given graph, without features", list(self.embeddings))
+
+    def read(self, X: Any) -> dict[str, FloatArray]:
+        """Return the views of new rows."""
+        views, sources = self.sources(X)
+        for name, embedding in self.embeddings.items():
+            views[name] = embedding.coordinates(sources[name])
+        return views
+
+    def sources(self, X: Any) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+        """Return the features of rows, and what each graph reads of them."""
+        if self.features is None:
+            return {}, {"given": X}
+        rows = self.features.read(X)
+        return {"standard": rows.standard, "ranks": rows.ranks}, _sources(self.features, rows, X)
+
+    def split_hypergraph(self, X: Any, slopes: FloatArray) -> FloatArray:
+        """Split coordinates · slopes of the hypergraph over the columns in use, shape (q, p)."""
+        assert self.features is not None
+        embedding, cells = self.embeddings["hypergraph"], self.sources(X)[1]["hypergraph"]
+        result = np.zeros((len(slopes), len(self.features.columns)))
+        found = embedding.split(cells, slopes, self._hyperedge_owners)
+        result[:, : found.shape[1]] = found
+        return result
+
+    @cached_property
+    def _hyperedge_owners(self) -> NDArray[np.intp]:
+        """Column, among those in use, of every hyperedge."""
+        assert self.features is not None
+        cross = self.embeddings["hypergraph"].cross
+        assert isinstance(cross, TableCross)
+        counts = [column.n_cells for column in self.features.columns]
+        of_cells = np.repeat(np.arange(len(counts)), counts)
+        return np.repeat(of_cells, np.diff(cross.encoder.offsets))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FittedViews:
+    """Views of the fitted rows.
+
+    Attributes
+    ----------
+    maps : RowViews
+    views : dict from view to (n, d) array
+    graphs : dict from view to Graph
+    eigenpairs : dict from view to Eigenpairs
+    """
+
+    maps: RowViews
+    views: dict[str, FloatArray]
+    graphs: dict[str, Graph]
+    eigenpairs: dict[str, Eigenpairs]
+
+    @classmethod
+    def fit(
+        cls,
+        X: Any,
+        *,
+        graphs: tuple[str, ...] = GRAPHS,
+        given: Graph | None = None,
+        rank: int = 100,
+        tol: float = 1e-2,
+        random_state: int = 0,
+    ) -> FittedViews:
+        """Fit features and graphs to rows.
+
+        Parameters
+        ----------
+        X : DataFrame, array or None
+            None if only the given graph is used.
+        graphs : tuple of str
+            Graphs to build from X.
+        given : Graph, optional
+            Graph of the rows, for the view "given".
+        rank : int
+            Largest number of eigenpairs.
+        tol : float
+            Accuracy of the eigenpairs.
+        random_state : int
+
+        Notes
+        -----
+        O(n (d + r)) memory. The graph of neighbours dominates the time.
+        """
+        features = None if X is None else TableFeatures.fit(X)
+        maps = RowViews(features, {}) if features is not None else None
+        views, sources = ({}, {}) if maps is None else maps.sources(X)
+        built: dict[str, tuple[Graph, int, Any]] = {}
+        if features is not None and features.columns:
+            for name in sources:
+                if name.removeprefix("raw-") in graphs:
+                    built[name] = _build(name, sources[name], features, rank, random_state)
+        if given is not None:
+            built["given"] = given, rank, None
+        embeddings: dict[str, Embedding] = {}
+        pairs: dict[str, Eigenpairs] = {}
+        for name, (graph, count, smoother) in built.items():
+            report_progress(f"{name.replace('-', ' ')}: eigenpairs")
+            options: Any = {"smoother": smoother, "tol": tol, "random_state": random_state}
+            embedding, views[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
+            if name == "hypergraph":
+                embedding, views[name] = embedding.with_average(sources[name])
+            elif name == "gaussian":
+                views[name] = embedding.coordinates(sources[name])
+            embeddings[name] = embedding
+        fitted = {name: graph for name, (graph, *_) in built.items()}
+        return cls(RowViews(features, embeddings), views, fitted, pairs)
+
+
+def _sources(features: TableFeatures, rows: TableRows, X: Any) -> dict[str, Any]:
+    """Return what each graph reads of rows."""
+    sources = {"neighbours": rows.standard}
+    if features.common_unit is not None:
+        sources["raw-neighbours"] = rows.standard * features.common_unit
+    return sources | {"gaussian": rows.ranks, "hypergraph": rows.cells, "given": X}
+
+
+def _build(
+    name: str, rows: FloatArray, features: TableFeatures, rank: int, random_state: int
+) -> tuple[Graph, int, Any]:
+    """Build a graph of the features; return it with its rank and smoother."""
+    if name == "hypergraph":
+        graph = Hypergraph.from_table(rows, bins=features.bins, min_count=2)
+        return graph, _HYPERGRAPH_RANK, None
+    if name == "gaussian":
+        if len(rows) > _GAUSSIAN_ROWS:
+            generator = np.random.default_rng(random_state)
+            rows = rows[np.sort(generator.choice(len(rows), _GAUSSIAN_ROWS, replace=False))]
+        points = GaussianGraph(rows, _bandwidth(rows), random_state=random_state)
+        return points, _GAUSSIAN_RANK, "identity"
+    return AdjacencyGraph.knn(rows, _NEIGHBOURS), rank, None
+
+
+def _bandwidth(points: FloatArray) -> float:
+    """Return √2 times the median distance to the near share of the points."""
+    squares = cdist(points, points[:400], "sqeuclidean")
+    near = min(len(points) - 1, max(5, round(_NEAR_SHARE * len(points))))
+    return float(np.sqrt(2 * (np.median(np.partition(squares, near, axis=0)[near]) + 1e-9)))
