@@ -63,6 +63,8 @@ class GPModel:
         Their classes.
     held_out : (m, C) array
         Their class distributions by leave-one-out.
+    block_shares : dict from block to float
+        Mean share of each block in the scores of the fitted rows.
     extends : bool
         Whether new rows can be classified.
     """
@@ -72,6 +74,7 @@ class GPModel:
     labelled: NDArray[np.int64]
     codes: NDArray[np.int64]
     held_out: FloatArray
+    block_shares: dict[str, float]
     extends: bool
 
     def __post_init__(self) -> None:
@@ -121,9 +124,8 @@ class GPModel:
         views = self.views(X)
         shares = self.process.distributions(views)
         rows = np.arange(len(shares))
-        pair = (best := shares.argmax(axis=1)), np.where(
-            rows[:, None] * 0 + np.arange(shares.shape[1]) == best[:, None], -1.0, shares
-        ).argmax(axis=1)
+        order = np.argsort(-shares, axis=1, kind="stable")
+        pair = order[:, 0], order[:, 1]
         parts: list[list[Contribution]]
         if by == "rows":
             baseline, amounts = by_rows(self.process, views, pair)

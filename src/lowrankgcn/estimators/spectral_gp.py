@@ -11,34 +11,402 @@ True
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import beta
 from sklearn.utils.validation import check_is_fitted
 
-from lowrankgcn._progress import report_progress
-from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
+from lowrankgcn._parallel import single_threaded_blas_if_small
+from lowrankgcn._progress import listener, listening
+from lowrankgcn._validation import invalid, node_index, positive_float, positive_int
 from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.explanation import By, Explanation
+from lowrankgcn.estimators.explanation import Explanation
+from lowrankgcn.estimators.gp_fitting import GPSettings, fit_gp, take
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.labels import Labels, read_labels
+from lowrankgcn.estimators.labels import read_labels
 from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
 from lowrankgcn.gp.conformal import prediction_sets
-from lowrankgcn.gp.likelihood import softmax
-from lowrankgcn.gp.prior import Prior
-from lowrankgcn.gp.process import GaussianProcess, fit_process
-from lowrankgcn.gp.recipe import BLOCK_NAMES, row_blocks, supervised_blocks
-from lowrankgcn.gp.shares import apply_factors, share_factors
+from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
-from lowrankgcn.gp.views import GRAPHS, FittedViews
-from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
+from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["SpectralGPClassifier", "first_rows"]
+__all__ = ["SpectralGPClassifier"]
+
+_INTERVAL = 0.9
+# Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5. Without
+# this the intervals cover 85 % instead of 90 %, over 24 tables.
+_DEPENDENCE = 1.5
+_PERMUTED_ROWS = 300
+
+
+class SpectralGPClassifier(SemiSupervisedClassifier):
+    r"""Semi-supervised classifier: a Gaussian process on spectral blocks, in closed form.
+
+    A graph convolution with Gaussian weights is a Gaussian process with the covariance
+    :math:`U \varphi(\Lambda)^2 U^T` for Laplacian eigenvectors U and a filter φ. The covariance of
+    this classifier is a sum of such blocks over graphs of nearest neighbours, Gaussian graphs and
+    hypergraphs of values, of linear and radial kernels, and of the leaves of forests. The
+    amplitudes of the blocks, which are a learned filter, minimise the leave-one-out loss of the
+    labelled rows, starting from a prior learned over tables.
+
+    Parameters
+    ----------
+    graph : {"auto", "knn", "gaussian", "hypergraph", "precomputed"} or Graph
+        Graphs of the spectral blocks. "auto": all that can be built from the columns.
+        "precomputed": X is the matrix of weights. With a graph object, X holds the features. For
+        weights, sparse incidence rows or a graph in place of X, the spectral blocks of that graph
+        are the only ones.
+    blocks : "auto" or sequence of str
+        Names of the blocks to use (:mod:`lowrankgcn.gp.recipe`); "auto" uses all.
+    rank : int
+        Largest number of eigenpairs of a graph.
+    class_shares : {"auto", "labels"} or mapping from class to float
+        Shares of the classes among the unlabelled rows. "auto": estimated, and applied as far as
+        they clearly differ from those of the labels. "labels": those of the labels.
+    fit_rows : int
+        Beyond this many rows, graphs and features are fitted to a uniform sample of so many, which
+        includes all labelled rows, and extended to the others as to new rows.
+    tol : float
+        Largest residual of the eigenpairs.
+    random_state : None, int or RandomState
+    verbose : bool
+        Whether to print the steps.
+
+    Attributes
+    ----------
+    classes_ : (C,) array
+    label_distributions_ : (n, C) array
+        Class distributions of the rows given to fit.
+    transduction_ : (n,) array
+        Predicted classes of the rows given to fit.
+    graphs_ : dict from str to Graph
+        Graphs in use; `graph_` is the first.
+    eigenpairs_ : dict from str to Eigenpairs
+        Their eigenpairs with residuals.
+    filter_ : dict from str to LearnedFilter
+        Learned response φ of every graph at its eigenvalues; see :func:`plotting.plot_filter`.
+    block_shares_ : dict from str to float
+        Mean share of each block in the scores, which adds up to one.
+    loo_accuracy_ : float
+        Share of the labelled rows that are predicted correctly without their own label.
+    loo_interval_ : (float, float)
+        Its 90 % confidence interval.
+    loo_log_loss_ : float
+        Mean cross-entropy of the leave-one-out distributions.
+    loo_distributions_ : (m, C) array
+        Leave-one-out distributions of the labelled rows, in their order.
+    timings_ : dict
+        Seconds for each step.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    O(m³ + n (r + m)) time and O(n r) memory for n rows, m labels and rank r. Up to 5000 labelled
+    rows are solved exactly; beyond that, 2000 random ones carry the solution.
+
+    Columns may hold numbers, texts, booleans, dates and categories. Missing cells are allowed:
+    numbers are replaced by the median and marked by an indicator, and a missing category is a
+    value of its own.
+
+    Leave-one-out accuracy estimates the accuracy on rows like the labelled ones. If labels were
+    drawn class by class, that is the balanced accuracy. Its bias is below one point on average:
+    trees of a forest are left out for the rows that they were fitted to.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, numpy as np
+    >>> cars = lg.datasets.load_cars(target="buying", as_frame=True)
+    >>> y = np.full(1728, "", dtype=object)
+    >>> y[cars.training] = cars.target.iloc[cars.training].astype(str)
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(cars.data, y)
+    >>> sorted(classifier.graphs_)
+    ['gaussian', 'hypergraph', 'neighbours']
+    >>> classifier.predict_proba(cars.data.head(2)).shape
+    (2, 4)
+    """
+
+    _state_type = GPModel
+
+    def __init__(
+        self,
+        *,
+        graph: Any = "auto",
+        blocks: Any = "auto",
+        rank: int = 100,
+        class_shares: Any = "auto",
+        fit_rows: int = 100_000,
+        tol: float = 1e-2,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.graph = graph
+        self.blocks = blocks
+        self.rank = rank
+        self.class_shares = class_shares
+        self.fit_rows = fit_rows
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to the labelled rows and classify all rows.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse array or Graph
+            All rows, labelled or not. A Dask DataFrame or array is sampled, see
+            :mod:`lowrankgcn.distributed`; results per row are then lazy.
+        y : (n,) array
+            Labels; −1, None, NaN and "" mark unlabelled rows.
+
+        Returns
+        -------
+        SpectralGPClassifier
+            The classifier itself.
+
+        Raises
+        ------
+        ValueError
+            If an argument is invalid, no row is labelled, or all labels are of one class.
+        """
+        if (lazy := distributed_module(X, y)) is not None:
+            lazy.fit(self, X, y)
+            return self
+        settings = GPSettings.read(self.get_params(deep=False))
+        rows, labels = self._read(X), read_labels(y)
+        if labels.n_rows != rows.n_rows:
+            raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
+        seed = draw_seed(self.random_state)
+        show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
+        with single_threaded_blas_if_small(rows.n_rows), listening(show or listener()):
+            fitted = fit_gp(rows, labels, settings, seed)
+        self.classes_ = labels.classes
+        self.label_distributions_ = fitted.distributions
+        self.transduction_ = labels.classes[fitted.distributions.argmax(axis=1)]
+        self.graphs_, self.eigenpairs_ = fitted.views.graphs, fitted.views.eigenpairs
+        self.graph_ = next(iter(self.graphs_.values()), None)
+        self.timings_ = fitted.timings
+        self._kind, self._seed, self._fitted = rows.later, seed, fitted
+        self._restore(fitted.model)
+        return self
+
+    def _read(self, X: Any) -> Rows:
+        """Validate X; tables of numbers may have missing cells."""
+        if X is None or isinstance(X, Graph) or self.graph == "precomputed":
+            return read_rows(self, X, self.graph)
+        kind: Any = "incidence" if sp.issparse(X) else "table"
+        if kind == "incidence" and self.graph not in ("auto", "hypergraph"):
+            raise invalid("X", "a dense table (graph='hypergraph' supports incidence)", "sparse X")
+        data = check_rows(self, X, kind, reset=True)
+        return Rows(kind, data, data.shape[0], kind)
+
+    def _restore(self, model: GPModel) -> None:
+        """Set the attributes that a saved model determines."""
+        self._model = model
+        self.filter_, self.block_shares_ = model.filters(), model.block_shares
+        self.loo_distributions_ = model.held_out
+        count = len(model.codes)
+        own = model.held_out[np.arange(count), model.codes]
+        self.loo_accuracy_ = float((model.held_out.argmax(axis=1) == model.codes).mean())
+        self.loo_log_loss_ = float(-np.log(np.maximum(own, 1e-12)).mean())
+        self.loo_interval_ = _interval(self.loo_accuracy_, count / _DEPENDENCE)
+
+    def _saved_state(self, fitted_rows: bool) -> GPModel:
+        return self._model
+
+    def _distributions(self, X: Any) -> FloatArray:
+        return self._model.distributions(check_rows(self, X, self._kind))
+
+    def prediction_sets(self, X: Any = None, level: float = 0.9) -> NDArray[np.bool_]:
+        """Return sets of classes that contain the true class with probability `level`.
+
+        Parameters
+        ----------
+        X : rows, optional
+            The rows given to fit when omitted.
+        level : float
+
+        Returns
+        -------
+        (q, C) bool array
+            Whether each class belongs to the set of a row. No set is empty.
+
+        Notes
+        -----
+        Conformal sets from the leave-one-out distributions of the labelled rows. `level` holds on
+        average over problems: measured coverage at 0.9 is 0.90 to 0.91 over 24 tables, and below
+        0.8 in 3 to 14 % of single runs with 5 to 20 labels per class. Other class shares among the
+        rows than among the labels change it.
+        """
+        check_is_fitted(self)
+        level = positive_float(level, "level", below=1.0)
+        if X is None:
+            if not hasattr(self, "label_distributions_"):
+                raise invalid("X", "rows, because the file has no fitted rows", "None")
+            shares = np.asarray(self.label_distributions_)
+        else:
+            shares = self.predict_proba(X)
+        model = self._model
+        plain = apply_factors(shares, 1.0 / model.process.factors)
+        return prediction_sets(plain, model.held_out, model.codes, level)
+
+    def explain(self, X: Any, *, by: str = "auto") -> Explanation:
+        """Explain predictions by contributions that add up to the log-odds.
+
+        The log-odds compare the predicted class with the second most probable one, as printed by
+        their probabilities.
+
+        Parameters
+        ----------
+        X : array or DataFrame
+            Rows to explain, as for :meth:`predict`.
+        by : {"auto", "columns", "rows", "blocks"}
+            "columns": blocks that are linear in the columns or in the hyperedges are split over
+            columns, relative to an average row; the others are named. "rows": one contribution per
+            labelled row. "blocks": one per block. "auto": columns for tables, otherwise rows.
+
+        Returns
+        -------
+        Explanation
+            A sequence with an entry for each row; prints as text.
+
+        Raises
+        ------
+        ValueError
+            If X is not like the fitted rows, or `by` is not available.
+
+        Examples
+        --------
+        >>> import lowrankgcn as lg, pandas as pd
+        >>> table = pd.DataFrame({"skin": list("rrrgggrg"), "pips": list("mmmffffm")})
+        >>> y = ["cherry", "", "", "kiwi", "", "", "cherry", "kiwi"]
+        >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(table, y)
+        >>> explanation = classifier.explain(table.head(1))
+        >>> explanation[0].predicted, explanation[0].log_odds > 0
+        ('cherry', True)
+        """
+        check_is_fitted(self)
+        if distributed_module(X):
+            raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
+        table = self._model.maps.features is not None
+        allowed = ("columns", "rows", "blocks") if table else ("rows", "blocks")
+        if by == "auto":
+            by = allowed[0]
+        if by not in allowed:
+            raise invalid("by", f"one of {allowed} for this data", repr(by))
+        return self._model.explain(check_rows(self, X, self._kind), self.classes_, by)
+
+    def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
+        """Return the rows to label next, the most useful first.
+
+        Labels of these rows reduce the variance of uncertain predictions most
+        (:mod:`lowrankgcn.gp.suggestion`).
+
+        Parameters
+        ----------
+        k : int
+            Number of rows.
+        among : int array or (n,) mask, optional
+            Rows to choose from; those with a label are never suggested.
+
+        Returns
+        -------
+        (k,) int array
+            Positions among the rows given to fit.
+
+        Raises
+        ------
+        ValueError
+            If fewer than `k` rows have no label, the classifier was loaded from a file (files do
+            not keep the rows), or the rows given to fit were a Dask collection.
+
+        Examples
+        --------
+        >>> import lowrankgcn as lg, numpy as np
+        >>> spiral = lg.datasets.load_spiral(100, random_state=0)
+        >>> y = np.full(500, -1)
+        >>> y[::100] = range(5)  # one row of each orb
+        >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(spiral.data, y)
+        >>> rows = classifier.suggest(10)
+        >>> rows.shape, bool((y[rows] == -1).all())
+        ((10,), True)
+        """
+        fitted = self._fitted_rows()
+        n = len(self.label_distributions_)
+        free = np.zeros(n, bool)
+        free[slice(None) if among is None else node_index(among, "among", n)] = True
+        free[self._model.labelled] = False
+        free = free[fitted.sample]
+        count = positive_int(k, "k")
+        if count > free.sum():
+            expected = f"at most {int(free.sum())}, the number of rows without a label"
+            raise invalid("k", expected, count)
+        weights = entropy(self.label_distributions_[fitted.sample])
+        candidates, process = np.flatnonzero(free), self._model.process
+        chosen = choose_rows(
+            process, fitted.views.views, weights, candidates, count, random_state=self._seed
+        )
+        return fitted.sample[chosen]
+
+    def column_importance(self) -> dict[str | int, float]:
+        """Return the importance of every column in use, largest first; they add up to one.
+
+        The values of a column are permuted among at most 300 of the rows given to fit. Its
+        importance is the mean change (total variation) of the class distributions.
+
+        Raises
+        ------
+        ValueError
+            If X had no columns, or the classifier was loaded from a file.
+        """
+        features, fitted = self._fitted_rows().views.maps.features, self._fitted
+        if features is None or not self._model.extends:
+            raise invalid("column_importance", "a classifier fitted to a table", "a graph")
+        generator = np.random.default_rng(self._seed)
+        count = min(_PERMUTED_ROWS, len(fitted.sample))
+        chosen = np.sort(generator.choice(len(fitted.sample), count, replace=False))
+        table = pd.DataFrame(take(fitted.rows, chosen))
+        table.columns = list(features.all_names)
+        before = self._model.distributions(table)
+        order, found = generator.permutation(count), {}
+        for column in features.columns:
+            changed = table.copy()
+            changed[column.name] = table[column.name].iloc[order].set_axis(table.index)
+            after = self._model.distributions(changed)
+            found[column.name] = float(np.abs(after - before).sum(axis=1).mean() / 2)
+        total = sum(found.values()) or 1.0
+        ranked = sorted(found.items(), key=lambda pair: -pair[1])
+        return {name: value / total for name, value in ranked}
+
+    def _fitted_rows(self) -> Any:
+        """Return what the fit knows of its rows; raise if it is not in memory."""
+        check_is_fitted(self)
+        if not hasattr(self, "_fitted"):
+            raise invalid("classifier", "a classifier fitted in this process", "one from a file")
+        if not isinstance(self.label_distributions_, np.ndarray):
+            expected = "a classifier fitted to data in memory"
+            raise invalid("classifier", expected, "one fitted to a Dask collection")
+        return self._fitted
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the estimator tags of scikit-learn."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _interval(share: float, count: float) -> tuple[float, float]:
+    """Return the Clopper-Pearson interval of a proportion of `count` rows."""
+    hits, tail = share * count, (1 - _INTERVAL) / 2
+    low = beta.ppf(tail, hits, count - hits + 1) if hits > 0 else 0.0
+    high = beta.ppf(1 - tail, hits + 1, count - hits) if share < 1 else 1.0
+    return float(low), float(high)

@@ -5,8 +5,8 @@ The log-odds of classes p and r at row x are
 .. math:: \log\frac{P_p(x)}{P_r(x)} = T \sum_i k(x, i) (\alpha_{ip} - \alpha_{ir})
           + \log\frac{s_p}{s_r}
 
-with the factors s of the class shares: a sum over labelled rows i, and with k = c + Σ_b a_b k_b a sum
-over blocks b. Blocks that are linear in the features, or in the hyperedges of a table, are sums over
+with the factors s of the class shares. With k = c + Σ_b a_b k_b this is a sum over blocks b or over
+labelled rows i, and a level that depends on the classes alone. Blocks that are linear in the features, or in the hyperedges of a table, are sums over
 columns relative to an average row.
 """
 
@@ -29,10 +29,10 @@ Pair = tuple[NDArray[np.intp], NDArray[np.intp]]  # classes p and r of every row
 
 
 def by_rows(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatArray, FloatArray]:
-    """Return the part of the class shares (q,) and the contributions of labelled rows (q, m)."""
-    K = process.kernel(process.represent(views), process.labelled)
+    """Return the part of shares and constant (q,) and the contributions of labelled rows (q, m)."""
+    K = process.kernel(process.represent(views), process.labelled) - CONSTANT
     difference = process.alpha[:, pair[0]] - process.alpha[:, pair[1]]
-    return _shares(process, pair), process.temperature * K * difference.T
+    return _level(process, pair), process.temperature * K * difference.T
 
 
 def by_blocks(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatArray, FloatArray]:
@@ -45,9 +45,7 @@ def by_blocks(process: GaussianProcess, views: Views, pair: Pair) -> tuple[Float
         scores = block.scores(block.represent(views), readout)
         columns.append(amplitude * (scores[rows, pair[0]] - scores[rows, pair[1]]))
     amounts = np.array(columns).reshape(len(columns), len(rows)).T
-    constant = CONSTANT * process.alpha.sum(axis=0)
-    level = process.temperature * (constant[pair[0]] - constant[pair[1]])
-    return _shares(process, pair) + level, process.temperature * amounts
+    return _level(process, pair), process.temperature * amounts
 
 
 def by_columns(
@@ -86,7 +84,9 @@ def by_columns(
     return level, amounts, rest
 
 
-def _shares(process: GaussianProcess, pair: Pair) -> FloatArray:
-    logs = np.log(process.factors)
-    difference: FloatArray = logs[pair[0]] - logs[pair[1]]
+def _level(process: GaussianProcess, pair: Pair) -> FloatArray:
+    """Return the part of the log-odds that is the same for all rows, by classes."""
+    constant = process.temperature * CONSTANT * process.alpha.sum(axis=0)
+    levels = constant + np.log(process.factors)
+    difference: FloatArray = levels[pair[0]] - levels[pair[1]]
     return difference

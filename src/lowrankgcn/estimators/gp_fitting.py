@@ -1,0 +1,321 @@
+"""Fitting of the Gaussian process classifier: rows → views → blocks → process → distributions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._progress import report_progress
+from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
+from lowrankgcn.estimators.gp_model import GPModel
+from lowrankgcn.estimators.labels import Labels
+from lowrankgcn.estimators.rows import Rows
+from lowrankgcn.gp.blocks import Views
+from lowrankgcn.gp.likelihood import softmax
+from lowrankgcn.gp.prior import Prior
+from lowrankgcn.gp.process import GaussianProcess, fit_process
+from lowrankgcn.gp.recipe import BLOCK_NAMES, row_blocks, supervised_blocks
+from lowrankgcn.gp.shares import apply_factors, share_factors
+from lowrankgcn.gp.suggestion import choose_rows
+from lowrankgcn.gp.views import GRAPHS, FittedViews
+from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
+from lowrankgcn.operators import FloatArray
+
+__all__ = ["FittedGP", "GPSettings", "first_rows", "fit_gp", "take"]
+
+_GRAPHS = {
+    "auto": GRAPHS,
+    "knn": ("neighbours",),
+    "gaussian": ("gaussian",),
+    "hypergraph": ("hypergraph",),
+    "precomputed": (),
+}
+_SHARE_ROWS = 1000  # rows that the shares of the blocks are measured on
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GPSettings:
+    """Validated parameters of :class:`SpectralGPClassifier`."""
+
+    graphs: tuple[str, ...]
+    graph: Graph | None
+    blocks: tuple[str, ...]
+    rank: int
+    class_shares: Any
+    fit_rows: int
+    tol: float
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> GPSettings:
+        """Validate the parameters."""
+        graph = given["graph"]
+        if not isinstance(graph, (str, Graph)):
+            names = ", ".join(_GRAPHS)
+            raise invalid("graph", f"a graph or one of {names}", type(graph).__name__)
+        named = choice(graph, "graph", _GRAPHS) if isinstance(graph, str) else "precomputed"
+        return cls(
+            graphs=_GRAPHS[named],
+            graph=graph if isinstance(graph, Graph) else None,
+            blocks=_block_names(given["blocks"]),
+            rank=positive_int(given["rank"], "rank"),
+            class_shares=_class_shares(given["class_shares"]),
+            fit_rows=positive_int(given["fit_rows"], "fit_rows", minimum=2),
+            tol=positive_float(given["tol"], "tol", maximum=0.1),
+        )
+
+
+def _block_names(blocks: Any) -> tuple[str, ...]:
+    if isinstance(blocks, str) and blocks == "auto":
+        return BLOCK_NAMES
+    if isinstance(blocks, str) or not isinstance(blocks, Sequence) or not blocks:
+        raise invalid("blocks", "'auto' or a list of names", repr(blocks))
+    return tuple(choice(name, "blocks", BLOCK_NAMES) for name in blocks)
+
+
+def _class_shares(shares: Any) -> Any:
+    if isinstance(shares, Mapping):
+        return {
+            label: positive_float(share, f"class_shares[{label!r}]")
+            for label, share in shares.items()
+        }
+    if not isinstance(shares, str) or shares not in ("auto", "labels"):
+        raise invalid("class_shares", "'auto', 'labels' or a mapping from classes", repr(shares))
+    return shares
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FittedGP:
+    """Result of a fit.
+
+    Attributes
+    ----------
+    model : GPModel
+    views : FittedViews
+        Of the sampled rows.
+    sample : (s,) int array
+        Rows that graphs and features were fitted to.
+    rows : DataFrame, array, sparse array or Graph
+        The sampled rows.
+    distributions : (n, C) array
+    timings : dict
+    """
+
+    model: GPModel
+    views: FittedViews
+    sample: NDArray[np.intp]
+    rows: Any
+    distributions: FloatArray
+    timings: dict[str, float]
+
+
+def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> FittedGP:
+    """Fit views, blocks and process, and classify all rows."""
+    clock = [time.perf_counter()]
+    timings: dict[str, float] = {}
+
+    def note(step: str) -> None:
+        clock.append(time.perf_counter())
+        timings[step] = clock[-1] - clock[-2]
+
+    report_progress("reading the columns")
+    sample = _sample(rows, labels.index, settings, seed)
+    sampled = rows.data if len(sample) == rows.n_rows else take(rows.data, sample)
+    views, extends = _fit_views(rows.kind, sampled, settings, seed)
+    note("graphs")
+    report_progress("fitting the blocks")
+    labelled = np.searchsorted(sample, labels.index)
+    blocks, forest_loss = _blocks(views, labelled, labels.codes, settings, seed)
+    known = {name: own[labelled] for name, own in views.views.items()}
+    fitted = fit_process(
+        known, labels.codes, labels.n_classes, blocks, forest_loss, Prior.load(), seed
+    )
+    process = fitted.process
+    note("blocks")
+    report_progress("predicting")
+    plain = process.distributions(views.views)
+    factors = _factors(settings.class_shares, plain, labelled, labels)
+    process = replace(process, factors=factors)
+    model = GPModel(
+        views.maps,
+        process,
+        labels.index.astype(np.int64),
+        labels.codes.astype(np.int64),
+        softmax(process.temperature * fitted.held_out),
+        _block_shares(process, views.views, seed),
+        extends,
+    )
+    distributions = apply_factors(plain, factors)
+    if len(sample) < rows.n_rows:
+        rest = np.setdiff1d(np.arange(rows.n_rows), sample)
+        every = np.empty((rows.n_rows, labels.n_classes))
+        every[sample] = distributions
+        every[rest] = model.distributions(take(rows.data, rest))
+        distributions = every
+    note("prediction")
+    return FittedGP(model, views, sample, sampled, distributions, timings)
+
+
+def take(data: Any, index: NDArray[np.intp]) -> Any:
+    """Return some rows of a table or an array."""
+    return data.iloc[index] if hasattr(data, "iloc") else data[index]
+
+
+def _sample(
+    rows: Rows, labelled: NDArray[np.intp], settings: GPSettings, seed: int
+) -> NDArray[np.intp]:
+    """Return the rows to fit graphs and features to, ascending."""
+    every = np.arange(rows.n_rows)
+    if rows.kind != "table" or settings.graph is not None or rows.n_rows <= settings.fit_rows:
+        return every
+    rest = np.setdiff1d(every, labelled)
+    count = min(len(rest), max(0, settings.fit_rows - len(labelled)))
+    chosen = np.random.default_rng(seed).choice(rest, count, replace=False)
+    return np.sort(np.concatenate([labelled, chosen]))
+
+
+def _fit_views(
+    kind: str, data: Any, settings: GPSettings, seed: int
+) -> tuple[FittedViews, bool]:
+    """Fit the views; also return whether new rows can be read."""
+    options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
+    if kind != "table":
+        make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(kind, lambda g: g)
+        return FittedViews.fit(None, given=make(data), **options), True
+    graph = settings.graph
+    if graph is not None and graph.n_nodes != len(data):
+        raise invalid("graph", f"{len(data)} nodes, as many as rows", graph.n_nodes)
+    views = FittedViews.fit(data, graphs=settings.graphs, given=graph, **options)
+    return views, graph is None or _is_built_from(graph, data)
+
+
+def _is_built_from(graph: Graph, data: Any) -> bool:
+    """Return whether a graph was built from the rows, and can read new ones."""
+    if graph.row_kind == "points":
+        try:
+            return graph.is_built_from(np.asarray(data, np.float64))
+        except (TypeError, ValueError):
+            return False
+    return graph.row_kind == "table" and graph.is_built_from(data)
+
+
+def _blocks(
+    views: FittedViews,
+    labelled: NDArray[np.intp],
+    codes: NDArray[np.intp],
+    settings: GPSettings,
+    seed: int,
+) -> tuple[list[Any], float | None]:
+    values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
+    blocks = row_blocks(views.views, values, labelled, settings.blocks)
+    features = views.maps.features
+    if features is None or not features.columns:
+        return blocks, None
+    more, loss = supervised_blocks(
+        views.views, labelled, codes, features.owners, random_state=seed, wanted=settings.blocks
+    )
+    return blocks + more, loss
+
+
+def _factors(
+    class_shares: Any, distributions: FloatArray, labelled: NDArray[np.intp], labels: Labels
+) -> FloatArray:
+    """Return the factors of the class shares."""
+    if isinstance(class_shares, Mapping):
+        classes = labels.classes.tolist()
+        if set(class_shares) != set(classes):
+            expected = f"a share of each of the classes {classes}"
+            raise invalid("class_shares", expected, repr(list(class_shares)))
+        given = np.array([class_shares[name] for name in classes])
+        known = np.bincount(labels.codes, minlength=len(classes)) / len(labels.codes)
+        return given / given.sum() / known
+    rest = np.ones(len(distributions), bool)
+    rest[labelled] = False
+    if class_shares == "labels" or not rest.any():
+        return np.ones(labels.n_classes)
+    return share_factors(distributions[rest], labels.codes)
+
+
+def _block_shares(process: GaussianProcess, views: Views, seed: int) -> dict[str, float]:
+    """Return the mean absolute part of each block in the scores of fitted rows, in total one."""
+    count = len(next(iter(views.values())))
+    chosen = np.random.default_rng(seed).permutation(count)[:_SHARE_ROWS]
+    some = {name: rows[chosen] for name, rows in views.items()}
+    parts = {
+        block.name: float(np.abs(amplitude * block.scores(block.represent(some), readout)).mean())
+        for block, amplitude, readout in zip(
+            process.blocks, process.amplitudes, process.readouts, strict=True
+        )
+    }
+    total = sum(parts.values()) or 1.0
+    return {name: part / total for name, part in parts.items()}
+
+
+def first_rows(
+    X: Any,
+    k: int = 10,
+    *,
+    labelled: Any = (),
+    among: Any = None,
+    graph: str = "auto",
+    random_state: int = 0,
+) -> NDArray[np.intp]:
+    """Return the rows to label first, before there are labels of two classes.
+
+    Parameters
+    ----------
+    X : array or DataFrame
+        All rows.
+    k : int
+        Number of rows.
+    labelled : int array or (n,) mask, optional
+        Rows that have a label already.
+    among : int array or (n,) mask, optional
+        Rows to choose from.
+    graph : str
+        As for :class:`SpectralGPClassifier`.
+    random_state : int
+
+    Notes
+    -----
+    Same rule as :meth:`SpectralGPClassifier.suggest`, with the amplitudes of the prior and equal
+    uncertainty of all rows.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> spiral = lg.datasets.load_spiral(100, random_state=0)
+    >>> rows = first_rows(spiral.data, 5)
+    >>> len(set(spiral.target[rows].tolist())) > 3
+    True
+    """
+    seed = positive_int(random_state, "random_state", minimum=0)
+    graphs = _GRAPHS[choice(graph, "graph", [name for name in _GRAPHS if name != "precomputed"])]
+    views = FittedViews.fit(X, graphs=graphs, random_state=seed)
+    n = len(views.views["standard"])
+    known = node_index(labelled, "labelled", n) if len(labelled) else np.zeros(0, np.intp)
+    free = np.zeros(n, bool)
+    free[slice(None) if among is None else node_index(among, "among", n)] = True
+    free[known] = False
+    if positive_int(k, "k") > free.sum():
+        raise invalid("k", f"at most {int(free.sum())}, the number of rows without a label", k)
+    values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
+    sample = np.random.default_rng(seed).permutation(n)[:_SHARE_ROWS]
+    blocks = row_blocks(views.views, values, sample)
+    prior = Prior.load().adaptation
+    process = GaussianProcess(
+        tuple(blocks),
+        np.exp([prior[block.name] for block in blocks]),
+        tuple(b.represent({v: r[known] for v, r in views.views.items()}) for b in blocks),
+        np.zeros((len(known), 2)),
+        1.0,
+        np.ones(2),
+    )
+    candidates = np.flatnonzero(free)
+    return choose_rows(process, views.views, np.ones(n), candidates, k, random_state=seed)
