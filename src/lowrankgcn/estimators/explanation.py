@@ -22,7 +22,7 @@ __all__ = ["Contribution", "ExplainedRow", "Explanation"]
 By = Literal["columns", "rows", "blocks"]
 
 _SHOWN = 10
-_BASELINES = {"columns": "average row", "rows": "no labelled row", "blocks": "no block"}
+_BASELINES = {"columns": "average row", "rows": "baseline", "blocks": "baseline"}
 
 
 @final
