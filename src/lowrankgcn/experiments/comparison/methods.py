@@ -16,6 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, final
 
@@ -218,13 +219,13 @@ def _ours(key: str, title: str, note: str, packages: tuple[str, ...], **settings
 
 
 def _supervised(
-    key: str, title: str, note: str, build: Callable[[int], Any], packages: tuple[str, ...] = ()
+    key: str, title: str, note: str, build: Callable[..., Any], packages: tuple[str, ...] = ()
 ) -> Method:
-    """Return a classifier that uses labelled rows only; `build` creates it from a seed."""
+    """Return a classifier that uses labelled rows only; `build` creates it."""
 
     def classify(task: ComparisonTask, labels: Labels, seed: int) -> Any:
         known = labels >= 0
-        model = build(seed).fit(task.numbers[known], labels[known])
+        model = build(random_state=seed).fit(task.numbers[known], labels[known])
         if hasattr(model, "predict_proba"):
             return model.predict_proba(task.numbers)
         scores = model.decision_function(task.numbers)
@@ -233,22 +234,22 @@ def _supervised(
     return Method(key, title, note, classify, packages)
 
 
-def _catboost(seed: int) -> Any:
+def _catboost(**settings: Any) -> Any:
     from catboost import CatBoostClassifier
 
     return CatBoostClassifier(
-        iterations=200, thread_count=1, random_seed=seed, verbose=False, allow_writing_files=False
+        iterations=200, thread_count=1, verbose=False, allow_writing_files=False, **settings
     )
 
 
 _GP = "default arguments: Gaussian process with a learned spectral filter"
 _GCN = "default arguments: L-GCN"
 _PAPER = ": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent"
-_SVC = "scikit-learn's defaults: Gaussian kernel, C = 1; probabilities: softmax of its scores"
-_BOOSTING = (
-    "scikit-learn's defaults, but leaves of at least 2 rows instead of 20, which would allow no "
-    "split with few labels"
-)
+_DEFAULTS = "scikit-learn's defaults"
+_SVC = ": Gaussian kernel, C = 1; probabilities: softmax of its scores"
+_LEAVES = ", but leaves of at least 5 rows; the default of 20 allows no split with few labels"
+_LOGISTIC = partial(LogisticRegression, max_iter=5000)
+_BOOSTING = partial(HistGradientBoostingClassifier, min_samples_leaf=5)
 _KNN = "ten neighbours, more accurate on average than the default of seven; α = 0.2"
 _RBF = (
     "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
@@ -258,6 +259,7 @@ _NETWORK = (
     f"hypergraph of the columns' values, or of ten neighbours; {_HIDDEN} hidden units, "
     f"dropout {_DROPOUT}, {_EPOCHS} epochs of Adam at 0.01, weight decay 0.0005"
 )
+_PYG = ("torch", "torch_geometric")
 _CONV = f"torch-geometric, two layers; {_NETWORK}"
 _HGNN = f"dhg, two layers with batch normalisation; {_NETWORK}"
 _POISSON = (
@@ -274,36 +276,14 @@ METHODS = (
     _ours("gcn", "GCNClassifier", _GCN, ("torch",)),
     _ours("gcn-reduced", "GCNClassifier, R-GCN", "", ("torch",), architecture="reduced"),
     _ours("gcn-paper", "GCNClassifier, paper", _PAPER, ("torch",), preset="paper"),
-    _supervised(
-        "logistic",
-        "LogisticRegression",
-        "scikit-learn's defaults",
-        lambda seed: LogisticRegression(max_iter=5000, random_state=seed),
-    ),
-    _supervised(
-        "forest",
-        "RandomForest",
-        "scikit-learn's defaults: 100 trees",
-        lambda seed: RandomForestClassifier(random_state=seed),
-    ),
-    _supervised("svc", "SVC", _SVC, lambda seed: SVC(random_state=seed)),
-    _supervised(
-        "boosting",
-        "HistGradientBoosting",
-        _BOOSTING,
-        lambda seed: HistGradientBoostingClassifier(min_samples_leaf=2, random_state=seed),
-    ),
+    _supervised("logistic", "LogisticRegression", _DEFAULTS, _LOGISTIC),
+    _supervised("forest", "RandomForest", f"{_DEFAULTS}: 100 trees", RandomForestClassifier),
+    _supervised("svc", "SVC", f"{_DEFAULTS}{_SVC}", SVC),
+    _supervised("boosting", "HistGradientBoosting", f"{_DEFAULTS}{_LEAVES}", _BOOSTING),
     _supervised("catboost", "CatBoost", "200 iterations, one thread", _catboost, ("catboost",)),
     Method("spreading-knn", "LabelSpreading, kNN", _KNN, _spreading_knn, limit=_LARGE),
     Method("spreading-rbf", "LabelSpreading, rbf", _RBF, _spreading_rbf, limit=_DENSE),
-    Method(
-        "hypergraph-conv",
-        "HypergraphConv",
-        _CONV,
-        _hypergraph_conv,
-        ("torch", "torch_geometric"),
-        _LARGE,
-    ),
+    Method("hypergraph-conv", "HypergraphConv", _CONV, _hypergraph_conv, _PYG, _LARGE),
     Method("hgnn+", "HGNN+", _HGNN, _hgnn_plus, ("dhg",), _LARGE),
     Method("poisson", "Poisson learning", _POISSON, _poisson, ("graphlearning",), _LARGE),
 )
