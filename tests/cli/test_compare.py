@@ -67,14 +67,14 @@ class TestOutput:
             "rows of unknown class, used unlabelled and not tested: 1",
         ]
         fits = pd.read_csv(results)
-        assert fits.shape == (4, 8)
+        assert fits.shape == (4, 10)
         ours, peer = document["results"][0]["methods"]
         assert [ours["method"], peer["method"]] == ["gcn", "logistic"]
         wide = fits.pivot(index="split", columns="method", values="accuracy")
         assert ours["accuracy"] == pytest.approx(wide["gcn"].mean())
-        assert peer["difference"] == pytest.approx((wide["logistic"] - wide["gcn"]).mean())
         assert ours["accuracy"] > 0.7
         assert f"| {100 * peer['accuracy']:.1f}" in page.read_text().replace("*", "")
+        assert page.read_text().endswith(f"{document['verdict']}\n")
 
     def test_terminal_agrees_with_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert call("compare", "iris", "--json", *QUICK) == 0
@@ -87,9 +87,20 @@ class TestOutput:
         for result in document["results"]:
             assert f"{result['labels_per_class']} labels per class" in captured.out
             for row in result["methods"]:
-                shown = f"{100 * row['accuracy']:.1f} ± {100 * row['half_width']:.1f}"
+                shown = f"{100 * row['accuracy']:.1f} ± {100 * row['accuracy_half_width']:.1f}"
                 assert shown in captured.out
+                assert f"{row['log_loss']:.2f} ± " in captured.out
                 assert row["difference"] is None
+        assert captured.out.endswith(f"\n{document['verdict']}\n")
+
+    def test_time_is_announced_after_the_first_split(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("lowrankgcn.cli.compare._LONG", 0)
+        assert call("compare", "iris", "--json", *QUICK) == 0
+        assert capsys.readouterr().err.startswith("1 more split takes about ")
+        assert call("compare", "iris", "--quiet", *QUICK) == 0
+        assert capsys.readouterr().err == ""
 
     def test_same_seed_same_figures(self, capsys: pytest.CaptureFixture[str]) -> None:
         printed = []
@@ -159,7 +170,7 @@ class TestBadInput:
     ) -> None:
         monkeypatch.setattr(registry, "find_spec", lambda name: None)
         for method in METHODS:
-            if method.package:
+            if method.packages:
                 assert call("compare", "iris", "--methods", method.key) == 2
                 assert "is not installed" in capsys.readouterr().err
 

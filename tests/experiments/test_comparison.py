@@ -14,17 +14,21 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import rankdata, ttest_1samp
+from scipy.stats import ttest_1samp
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.metrics import balanced_accuracy_score, log_loss
 
 from lowrankgcn.experiments.comparison import methods as registry
-from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose, hyperedges
-from lowrankgcn.experiments.comparison.runner import compare, draw_labels
-from lowrankgcn.experiments.comparison.summary import as_document, as_markdown, summarise
-from lowrankgcn.experiments.comparison.task import ComparisonTask, file_task, load_task, make_task
+from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose
+from lowrankgcn.experiments.comparison.runner import Comparison, compare, draw_labels
+from lowrankgcn.experiments.comparison.summary import (
+    as_document,
+    as_markdown,
+    summarise,
+    verdict,
+)
+from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task, make_task
 from lowrankgcn.experiments.statistics import interval
-from lowrankgcn.files import read_file
 
 
 def blobs(n: int = 60, *, categorical: bool = False) -> ComparisonTask:
@@ -61,18 +65,45 @@ class TestMethods:
         for result in (first, table):
             assert result.failures == []
             assert result.fits["accuracy"][0] > 0.6  # chance: 0.33
+            assert result.fits["balanced_accuracy"][0] > 0.6
             assert result.fits["seconds"][0] > 0
+        if method.key != "poisson":  # the only one without probabilities
+            assert 0 <= first.fits["log_loss"][0] < math.log(3)  # that of guessing
         assert first.fits["accuracy"][0] == again.fits["accuracy"][0]
 
-    def test_logistic_regression_is_scikit_learns(self) -> None:
+    def test_logistic_regression_and_its_scores_are_scikit_learns(self) -> None:
         task = load_task("iris")
         result = compare(task, choose(["logistic"]), counts=(10,), splits=2, in_order=True)
         for split in range(2):
             labels = draw_labels(task.classes, 10, split=split, seed=0)
             known = labels >= 0
             model = LogisticRegression(max_iter=5000).fit(task.numbers[known], labels[known])
-            expected = model.score(task.numbers[~known], task.classes[~known])
-            assert result.fits["accuracy"][split] == pytest.approx(expected)
+            X, y = task.numbers[~known], task.classes[~known]
+            fit = result.fits.loc[split]
+            assert fit["accuracy"] == pytest.approx(model.score(X, y))
+            balanced = balanced_accuracy_score(y, model.predict(X))
+            assert fit["balanced_accuracy"] == pytest.approx(balanced)
+            assert fit["log_loss"] == pytest.approx(log_loss(y, model.predict_proba(X)))
+
+    def test_catboost_writes_no_files(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("catboost")
+        monkeypatch.chdir(tmp_path)
+        result = compare(blobs(), choose(["catboost"]), counts=(5,), splits=1)
+        assert result.failures == []
+        assert list(tmp_path.iterdir()) == []
+
+    def test_tables_with_missing_cells(self) -> None:
+        task = blobs()
+        frame = task.rows.mask(np.random.default_rng(1).random(task.rows.shape) < 0.1)
+        keys = ("gp", "gcn", "logistic", "boosting", "catboost", "spreading-knn")
+        methods = [method for method in METHODS if method.key in keys]
+        for rows in (frame, frame.assign(colour=["red", None, "blue"] * 20)):
+            incomplete = make_task("t", rows, task.classes)
+            result = compare(incomplete, methods, counts=(5,), splits=1)
+            assert result.failures == []
+            assert result.fits["accuracy"].min() > 0.4  # chance: 0.33
 
     def test_names(self) -> None:
         assert choose() == METHODS
@@ -82,7 +113,7 @@ class TestMethods:
             choose(["gcn", "svm"])
 
     def test_missing_packages_and_large_tables(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        absent = replace(METHODS[0], key="absent", package="no_such")
+        absent = replace(METHODS[0], key="absent", packages=("no_such",))
         small = replace(choose(["svc"])[0], limit=10)
         monkeypatch.setattr(registry, "METHODS", (*METHODS, absent))
         with pytest.raises(ValueError, match="'absent': no-such is not installed"):
@@ -187,7 +218,7 @@ class TestFailures:
         assert document["results"][1]["methods"][1]["accuracy"] is None
         assert document["failures"] == result.failures
         page = as_markdown(result)
-        assert "| New (failed on 2 of 2) | – | – | 2.00 | – |" in page
+        assert "| New (failed on 2 of 2) | – | – | – | – | – |" in page
         assert "- New failed in 2 of 4 fits: RuntimeError: no such luck" in page
         assert "- New warned in 4 of 4 fits: UserWarning: careful" in page
 
@@ -199,7 +230,8 @@ class TestFailures:
             raise KeyboardInterrupt
 
         for classify, reason in (
-            (lambda *_: np.zeros(3), "one for each of 60 rows"),
+            (lambda *_: np.zeros(3), "shape (60, 3), or 60 classes, got shape (3,)"),
+            (lambda *_: np.full((60, 3), np.nan), "expected finite numbers"),
             (leave, "SystemExit: cannot go on"),
         ):
             result = compare(blobs(), [method_from(classify)], counts=(3,), splits=1)
@@ -208,27 +240,42 @@ class TestFailures:
             compare(blobs(), [method_from(interrupt)], counts=(3,), splits=1)
 
 
+def with_accuracies(table: dict[str, list[float]], *, counts: tuple[int, ...] = (3,)) -> Comparison:
+    """A comparison with these accuracies of the methods, NaN for failures, by count and split."""
+    splits = len(next(iter(table.values()))) // len(counts)
+    result = compare(blobs(), choose(list(table)), counts=counts, splits=splits)
+    accuracy = np.array([table[method.key] for method in result.methods]).T.ravel()
+    failure = pd.Series(np.where(np.isnan(accuracy), "no", None), dtype=object)
+    return replace(result, fits=result.fits.assign(accuracy=accuracy, failure=failure))
+
+
 class TestSummary:
     def test_differences_are_paired(self) -> None:
-        methods = [replace(METHODS[0], classify=choose(["svc"])[0].classify), *choose(["logistic"])]
-        result = compare(blobs(), methods, counts=(3,), splits=4)
+        svc, logistic = choose(["svc", "logistic"])[::-1]
+        reference = replace(METHODS[0], classify=svc.classify, packages=())
+        result = compare(blobs(), [reference, logistic], counts=(3,), splits=4)
         first, second = result.fits["accuracy"].to_numpy().reshape(4, 2).T
         ours, other = summarise(result)[3]
-        assert (ours["accuracy"], ours["half_width"]) == pytest.approx(interval(first))
+        assert (ours["accuracy"], ours["accuracy_half_width"]) == pytest.approx(interval(first))
         assert math.isnan(ours["difference"])
         found = other["difference"], other["difference_half_width"]
         assert found == pytest.approx(interval(second - first))
-        assert ours["rank"] + other["rank"] == 3
+        losses = result.fits["log_loss"].to_numpy()[1::2]
+        assert (other["log_loss"], other["log_loss_half_width"]) == pytest.approx(interval(losses))
 
-    def test_ranks_are_scipys(self) -> None:
-        result = compare(blobs(), choose(["logistic", "svc", "forest"]), counts=(3,), splits=4)
-        values = np.random.default_rng(0).integers(0, 4, 12) / 3
-        values[[1, 2]] = np.nan  # failed fits rank last
-        rows = summarise(replace(result, fits=result.fits.assign(accuracy=values)))[3]
-        known = np.nan_to_num(values, nan=-1.0).reshape(4, 3)
-        expected = rankdata(-known, axis=1).mean(axis=0)
-        assert [row["rank"] for row in rows] == pytest.approx(expected)
-        assert [row["failed"] for row in rows] == [0, 1, 1]
+    def test_classes_without_probabilities_have_no_log_loss(self) -> None:
+        sure = method_from(lambda task, *_: np.eye(3)[(task.classes + 1) % 3])  # always wrong
+        result = compare(blobs(), [sure], counts=(3,), splits=1)
+        assert result.fits["log_loss"][0] == pytest.approx(6 * math.log(10))
+        assert result.fits["balanced_accuracy"][0] == 0
+        unsure = method_from(lambda task, *_: np.where(task.classes == 0, 0, 1))
+        task = blobs()
+        task = replace(task, classes=np.where(np.arange(60) < 30, task.classes, 0))
+        result = compare(task, [unsure], counts=(3,), splits=1)
+        assert result.fits["balanced_accuracy"][0] == pytest.approx(2 / 3)
+        assert result.fits["accuracy"][0] > 0.8
+        assert summarise(result)[3][0]["failed"] == 0
+        assert "| 66.7 | – |" in as_markdown(result)
 
     def test_small_classes_are_named(self) -> None:
         task = blobs()
@@ -237,6 +284,41 @@ class TestSummary:
         result = compare(few, choose(["svc"]), counts=(10,), splits=1)
         assert result.short_classes(10) == {"1": 8}
         assert "(half of the rows of small classes: 1 8)" in as_markdown(result)
+
+
+class TestVerdict:
+    def test_clear_lead(self) -> None:
+        knn, svc = [0.75, 0.81, 0.78], [0.7, 0.75, 0.74]
+        result = with_accuracies({"spreading-knn": knn, "svc": svc, "logistic": [0.5, 0.6, 0.7]})
+        lead, reach = interval(100 * (np.array(knn) - svc))
+        text = (
+            "LabelSpreading, kNN is best on this table with 3 labels per class: 78.0 %, 5.0 points "
+            f"ahead of SVC (paired 95 % interval {lead - reach:+.1f} to {lead + reach:+.1f})."
+        )
+        # Logistic regression has a lower mean, but the lead over it varies too much to be clear.
+        assert verdict(result).startswith("No method is clearly ahead with 3 labels per class: ")
+        assert "LabelSpreading, kNN has the highest accuracy, 78.0 %," in verdict(result)
+        assert "ahead of LogisticRegression (paired" in verdict(result)
+        result = with_accuracies({"spreading-knn": knn, "svc": svc})
+        assert verdict(result) == text
+        assert as_document(result)["verdict"] == text
+        assert as_markdown(result).endswith(f"\n\n{text}\n")
+
+    def test_splits_are_the_unit_and_failures_do_not_take_part(self) -> None:
+        table = {"svc": [0.5, 0.5, 0.75, 1.0], "spreading-knn": [0.25, 0.5, 1.0, 1.0]}
+        result = with_accuracies(table | {"logistic": [1, 1, 1, math.nan]}, counts=(3, 5))
+        assert verdict(result).startswith(
+            "No method is clearly ahead with 3 and 5 labels per class"
+        )
+        assert "only 0.0 points ahead" in verdict(result)
+        assert "+0.0 to +0.0" in verdict(result)  # equal means over counts in both splits
+
+    def test_too_little_to_compare(self) -> None:
+        result = with_accuracies({"svc": [0.6], "spreading-knn": [0.5]})
+        assert "only 10.0 points ahead of LabelSpreading, kNN (one split " in verdict(result)
+        for other in ({}, {"spreading-knn": [math.nan]}):
+            assert "no verdict" in verdict(with_accuracies({"svc": [0.5], **other}))
+        assert "no verdict" in verdict(with_accuracies({"svc": [math.nan]}))
 
 
 class TestStatistics:
@@ -255,106 +337,3 @@ class TestStatistics:
         assert interval([0.5, math.nan]) == (0.5, pytest.approx(math.nan, nan_ok=True))
         assert all(map(math.isnan, interval([math.nan])))
         assert interval([0.1, math.nan, 0.3]) == interval([0.1, 0.3])
-
-
-def table() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "length": [1.0, 2.0, 4.0, 8.0],
-            "colour": ["red", "blue", "blue", "green"],
-            "old": [True, False, False, False],
-        }
-    )
-
-
-class TestTask:
-    def test_numbers_are_scikit_learns(self) -> None:
-        frame = table()
-        task = make_task("t", frame, ["a", "b", "a", "b"])
-        expected = np.hstack(
-            [
-                StandardScaler().fit_transform(frame[["length"]]),
-                OneHotEncoder(sparse_output=False).fit_transform(frame[["colour", "old"]]),
-            ]
-        )
-        assert task.numbers == pytest.approx(expected)
-        assert task.categorical
-
-    def test_missing_values_and_dates(self) -> None:
-        colours = pd.DataFrame({"colour": ["red", None, "blue", None]})
-        assert make_task("t", colours, [0, 1, 0, 1]).numbers.sum(axis=0).tolist() == [2, 1, 1]
-        frame = pd.DataFrame({"x": [1.0, None, 3.0, 2.0], "constant": 5.0})
-        task = make_task("t", frame, [0, 1, 0, 1])
-        assert task.rows["x"].tolist() == [1, 2, 3, 2]
-        assert (task.numbers[:, 1] == 0).all()
-        assert task.notes == ("1 missing numbers replaced by the means of their columns",)
-        mixed = make_task("t", frame.assign(colour=list("abab")), [0, 1, 0, 1])
-        assert mixed.rows["x"].isna().sum() == 1
-        assert np.isfinite(mixed.numbers).all()
-        days = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03", None, None])})
-        assert make_task("t", days, [0, 1, 0, 1]).numbers.ravel().tolist() == [-1, 1, 0, 0]
-
-    def test_classes(self) -> None:
-        target = ["b", "a", None, "", "a", "b", "once", np.nan]
-        task = make_task("t", pd.DataFrame({"x": range(8)}), target)
-        assert task.classes.tolist() == [1, 0, -1, -1, 0, 1, -1, -1]
-        assert task.class_names == ("a", "b")
-        assert task.class_sizes == {"a": 2, "b": 2}
-        assert task.notes == (
-            "classes of a single row are treated as unknown: once",
-            "rows of unknown class, used unlabelled and not tested: 4",
-        )
-        numbers = make_task("t", pd.DataFrame({"x": range(4)}), [10, 9, 10, 9])
-        assert numbers.class_names == ("10", "9")  # sorted as texts
-        mixed = make_task("t", pd.DataFrame({"x": range(4)}), ["b", 9, "b", 9])
-        assert mixed.class_names == ("9", "b")
-
-    def test_malformed_tables(self) -> None:
-        huge = pd.DataFrame({"x": [1.0, -1e308, 1e308, np.nan]})
-        two = ["a", "b", "a", "b"]
-        for frame, target, message in (
-            (table(), ["a"] * 4, "target: expected at least two classes"),
-            (table(), ["a", "a", "a", "b"], "target: expected at least two classes"),
-            (table(), [None] * 4, "target: expected at least two classes"),
-            (table()[[]], two, "at least one feature column"),
-            (huge, two, r"column 'x': expected numbers up to 1e\+150"),
-        ):
-            with pytest.raises(ValueError, match=message):
-                make_task("t", frame, target)
-
-    def test_reordering_moves_rows_numbers_and_classes_together(self) -> None:
-        task = make_task("t", table(), ["a", "b", "a", "b"])
-        order = np.array([3, 1, 0, 2])
-        other = task.reordered(order)
-        again = make_task("t", table().iloc[order].reset_index(drop=True), ["b", "b", "a", "a"])
-        pd.testing.assert_frame_equal(other.rows, again.rows)
-        assert (other.classes == again.classes).all()
-        assert other.numbers == pytest.approx(again.numbers)
-
-    def test_hyperedges(self) -> None:
-        task = make_task("t", table()[["colour", "old"]], ["a", "b", "a", "b"])
-        rows, edges = hyperedges(task)
-        sets = {frozenset(rows[edges == e].tolist()) for e in range(5)}
-        assert sets == {frozenset(s) for s in ({1, 2}, {3}, {0}, {1, 2, 3})}
-        points = np.random.default_rng(0).normal(size=(30, 3))
-        task = make_task("t", pd.DataFrame(points), [0, 1] * 15)
-        rows, edges = hyperedges(task)
-        distances = np.linalg.norm(task.numbers[:, None] - task.numbers, axis=2)
-        for edge in range(30):
-            assert sorted(rows[edges == edge]) == sorted(np.argsort(distances[edge])[:11])
-
-    def test_named_datasets(self) -> None:
-        cars = load_task("cars")
-        assert cars.class_sizes == {"acc": 384, "good": 69, "unacc": 1210, "vgood": 65}
-        assert load_task("spiral").rows.shape == (5000, 3)
-        assert not load_task("wine").categorical
-
-    def test_files(self, tmp_path: Path) -> None:
-        path = tmp_path / "things.tsv"
-        path.write_text("id\tsize\tkind\nn1\t1.5\ta\nn2\t2.5\tb\nn3\t3.5\ta\nn4\t\tb\n")
-        task = file_task(read_file(path), "kind")
-        assert list(task.rows) == ["size"]
-        assert task.rows["size"].tolist() == [1.5, 2.5, 3.5, 2.5]
-        assert task.notes[0] == "column id left out: identifier"
-        with pytest.raises(ValueError, match="expected a feature column"):
-            file_task(read_file(path), "kind", drop=["size"])

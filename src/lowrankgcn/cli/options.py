@@ -147,9 +147,9 @@ Methods = Annotated[
     Option(
         "--methods",
         metavar="NAME,NAME,…",
-        help="Some of gcn, gcn-best, gcn-low-rank, gcn-reduced, gcn-paper, logistic, forest, "
-        "svc, spreading-knn, spreading-rbf, hypergraph-conv, hgnn+, poisson. Default: all "
-        "that are installed.",
+        help="Some of gp, gcn, gcn-reduced, gcn-paper, logistic, forest, svc, boosting, catboost, "
+        "spreading-knn, spreading-rbf, hypergraph-conv, hgnn+, poisson. Default: all that are "
+        "installed.",
     ),
 ]
 InOrder = Annotated[

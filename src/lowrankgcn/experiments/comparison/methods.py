@@ -1,14 +1,14 @@
 """The methods that can be compared, in the order of the tables.
 
-To add a method, write a function of (task, labels, seed) that returns a class for every row, and
-append an entry to ``METHODS``.
+To add a method, write a function of (task, labels, seed) that returns the class probabilities of
+every row, and append an entry to ``METHODS``.
 
 >>> [method.key for method in choose(["svc", "gcn"])]
 ['gcn', 'svc']
 >>> choose(["gnc"])
 Traceback (most recent call last):
     ...
-ValueError: method: expected one of 'gcn', 'gcn-best', ..., 'poisson', got 'gnc'
+ValueError: method: expected one of 'gp', 'gcn', ..., 'poisson', got 'gnc'
 """
 
 from __future__ import annotations
@@ -16,24 +16,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, final
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from scipy.special import softmax
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
-from torch.nn import functional
 
+import lowrankgcn
 from lowrankgcn._validation import choice, invalid
-from lowrankgcn.estimators import GCNClassifier
 from lowrankgcn.experiments.comparison.task import ComparisonTask
 from lowrankgcn.graphs.table import TableEncoder
 
@@ -46,7 +45,7 @@ _SAMPLE = 2000
 _HIDDEN, _DROPOUT, _EPOCHS = 16, 0.5, 200
 
 Labels = NDArray[np.intp]
-Build = Callable[[int, int], Any]
+Build = Callable[[int, int], Any]  # network of (number of features, number of classes)
 
 
 @final
@@ -62,10 +61,11 @@ class Method:
         Name in tables.
     settings : str
         Description and settings in one line.
-    classify : callable (task, labels, seed) -> (n,) array of int
-        Return the class of every row; labels (n,) are −1 where they are unknown.
-    package : str or None
-        Additional package to import; pip's name for it has hyphens instead of underscores.
+    classify : callable (task, labels, seed) -> (n, C) array of float, or (n,) array of int
+        Return the probabilities of the classes for every row, or the classes of a method without
+        probabilities; labels (n,) are −1 where they are unknown.
+    packages : tuple of str
+        Optional packages to import; pip's names for them have hyphens instead of underscores.
     limit : int or None
         Number of rows beyond which the method is skipped.
     """
@@ -74,13 +74,14 @@ class Method:
     title: str
     settings: str
     classify: Callable[[ComparisonTask, Labels, int], NDArray[Any]]
-    package: str | None = None
+    packages: tuple[str, ...] = ()
     limit: int | None = None
 
     def obstacle(self, n_rows: int = 0) -> str | None:
         """Return why the method cannot run on a table of this size, or None."""
-        if self.package is not None and find_spec(self.package) is None:
-            return f"{self.package.replace('_', '-')} is not installed"
+        for package in self.packages:
+            if find_spec(package) is None:
+                return f"{package.replace('_', '-')} is not installed"
         if self.limit is not None and n_rows > self.limit:
             return f"more than {self.limit} rows take too much time or memory"
         return None
@@ -89,7 +90,7 @@ class Method:
 def _spreading_knn(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     count = min(_NEIGHBOURS, task.n_rows)
     model = LabelSpreading(kernel="knn", n_neighbors=count, max_iter=100)
-    return model.fit(task.numbers, labels).transduction_
+    return model.fit(task.numbers, labels).label_distributions_
 
 
 def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> Any:
@@ -100,7 +101,7 @@ def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     distances = search.kneighbors()[0][:, -1]
     scale = float(np.median(distances)) or float(distances.max()) or 1.0
     model = LabelSpreading(kernel="rbf", gamma=2 / scale**2, max_iter=100)
-    return model.fit(task.numbers, labels).transduction_
+    return model.fit(task.numbers, labels).label_distributions_
 
 
 def _nearest(task: ComparisonTask) -> Any:
@@ -152,6 +153,7 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
 
 def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     """Classify all rows with two layers of torch-geometric's HypergraphConv."""
+    import torch
     from torch_geometric.nn import HypergraphConv, Sequential
 
     def build(features: int, classes: int) -> Any:
@@ -185,6 +187,8 @@ def _train_network(
     task: ComparisonTask, labels: Labels, seed: int, build: Build, hypergraph: Any
 ) -> Any:
     """Build a network, train it with Adam on the labelled rows, and classify all rows."""
+    import torch
+
     index = np.flatnonzero(labels >= 0)
     known, classes = torch.as_tensor(index), torch.as_tensor(labels[index])
     X = torch.as_tensor(task.numbers, dtype=torch.float32)
@@ -194,37 +198,58 @@ def _train_network(
         optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=0.0005)
         for _ in range(_EPOCHS):
             optimizer.zero_grad()
-            loss: Any = functional.cross_entropy(network(X, hypergraph)[known], classes)
+            loss: Any = torch.nn.functional.cross_entropy(network(X, hypergraph)[known], classes)
             loss.backward()
             optimizer.step()
         with torch.no_grad():
-            return network.eval()(X, hypergraph).argmax(dim=1).numpy()
+            return network.eval()(X, hypergraph).softmax(dim=1).numpy()
 
 
-def _gcn(key: str, name: str, note: str = "", **settings: Any) -> Method:
-    """Return ``GCNClassifier`` with other arguments than the defaults."""
+def _ours(key: str, title: str, note: str, packages: tuple[str, ...], **settings: Any) -> Method:
+    """Return the classifier of this library whose name begins the title."""
+    name = title.partition(",")[0]
 
     def classify(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-        return GCNClassifier(random_state=seed, **settings).fit(task.rows, labels).transduction_
+        rows = task.rows if name == "SpectralGPClassifier" else task.complete_rows()
+        model = getattr(lowrankgcn, name)(random_state=seed, **settings)
+        return model.fit(rows, labels).label_distributions_
 
     text = ", ".join(f'{argument}="{value}"' for argument, value in settings.items())
-    return Method(key, f"GCNClassifier{name}", text + note, classify)
+    return Method(key, title, text + note, classify, packages)
 
 
-def _supervised(key: str, title: str, note: str, model: Any) -> Method:
-    """Return a classifier of scikit-learn that uses labelled rows only."""
+def _supervised(
+    key: str, title: str, note: str, build: Callable[..., Any], packages: tuple[str, ...] = ()
+) -> Method:
+    """Return a classifier that uses labelled rows only; `build` creates it."""
 
     def classify(task: ComparisonTask, labels: Labels, seed: int) -> Any:
         known = labels >= 0
-        fitted = clone(model).set_params(random_state=seed).fit(task.numbers[known], labels[known])
-        return fitted.predict(task.numbers)
+        model = build(random_state=seed).fit(task.numbers[known], labels[known])
+        if hasattr(model, "predict_proba"):
+            return model.predict_proba(task.numbers)
+        scores = model.decision_function(task.numbers)
+        return softmax(scores if scores.ndim == 2 else np.stack([-scores, scores], 1), axis=1)
 
-    return Method(key, title, f"scikit-learn's defaults{note}", classify)
+    return Method(key, title, note, classify, packages)
 
 
-_AVERAGE = "default arguments: candidates averaged by cross-validation on the labelled rows"
-_BEST = ": only the candidate with the best cross-validation result"
+def _catboost(**settings: Any) -> Any:
+    from catboost import CatBoostClassifier
+
+    return CatBoostClassifier(
+        iterations=200, thread_count=1, verbose=False, allow_writing_files=False, **settings
+    )
+
+
+_GP = "default arguments: Gaussian process with a learned spectral filter"
+_GCN = "default arguments: L-GCN"
 _PAPER = ": L-GCN of rank 20 with the pseudoinverse, 1000 steps of gradient descent"
+_DEFAULTS = "scikit-learn's defaults"
+_SVC = ": Gaussian kernel, C = 1; probabilities: softmax of its scores"
+_LEAVES = ", but leaves of at least 5 rows; the default of 20 allows no split with few labels"
+_LOGISTIC = partial(LogisticRegression, max_iter=5000)
+_BOOSTING = partial(HistGradientBoostingClassifier, min_samples_leaf=5)
 _KNN = "ten neighbours, more accurate on average than the default of seven; α = 0.2"
 _RBF = (
     "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
@@ -234,6 +259,7 @@ _NETWORK = (
     f"hypergraph of the columns' values, or of ten neighbours; {_HIDDEN} hidden units, "
     f"dropout {_DROPOUT}, {_EPOCHS} epochs of Adam at 0.01, weight decay 0.0005"
 )
+_PYG = ("torch", "torch_geometric")
 _CONV = f"torch-geometric, two layers; {_NETWORK}"
 _HGNN = f"dhg, two layers with batch normalisation; {_NETWORK}"
 _POISSON = (
@@ -243,21 +269,23 @@ _POISSON = (
 _LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes
 _DENSE = 10_000  # rows; n×n matrices would take more than 2 GB
 
-REFERENCE = _gcn("gcn", "", _AVERAGE)
+# The module of SpectralGPClassifier is listed as a package until it is part of the library.
+REFERENCE = _ours("gp", "SpectralGPClassifier", _GP, ("lowrankgcn.estimators.spectral_gp",))
 METHODS = (
     REFERENCE,
-    _gcn("gcn-best", ", best", _BEST, selection="best"),
-    _gcn("gcn-low-rank", ", L-GCN", architecture="low-rank"),
-    _gcn("gcn-reduced", ", R-GCN", architecture="reduced"),
-    _gcn("gcn-paper", ", paper", _PAPER, preset="paper"),
-    _supervised("logistic", "LogisticRegression", "", LogisticRegression(max_iter=5000)),
-    _supervised("forest", "RandomForest", ": 100 trees", RandomForestClassifier()),
-    _supervised("svc", "SVC", ": Gaussian kernel, C = 1", SVC()),
+    _ours("gcn", "GCNClassifier", _GCN, ("torch",)),
+    _ours("gcn-reduced", "GCNClassifier, R-GCN", "", ("torch",), architecture="reduced"),
+    _ours("gcn-paper", "GCNClassifier, paper", _PAPER, ("torch",), preset="paper"),
+    _supervised("logistic", "LogisticRegression", _DEFAULTS, _LOGISTIC),
+    _supervised("forest", "RandomForest", f"{_DEFAULTS}: 100 trees", RandomForestClassifier),
+    _supervised("svc", "SVC", f"{_DEFAULTS}{_SVC}", SVC),
+    _supervised("boosting", "HistGradientBoosting", f"{_DEFAULTS}{_LEAVES}", _BOOSTING),
+    _supervised("catboost", "CatBoost", "200 iterations, one thread", _catboost, ("catboost",)),
     Method("spreading-knn", "LabelSpreading, kNN", _KNN, _spreading_knn, limit=_LARGE),
     Method("spreading-rbf", "LabelSpreading, rbf", _RBF, _spreading_rbf, limit=_DENSE),
-    Method("hypergraph-conv", "HypergraphConv", _CONV, _hypergraph_conv, "torch_geometric", _LARGE),
-    Method("hgnn+", "HGNN+", _HGNN, _hgnn_plus, "dhg", _LARGE),
-    Method("poisson", "Poisson learning", _POISSON, _poisson, "graphlearning", _LARGE),
+    Method("hypergraph-conv", "HypergraphConv", _CONV, _hypergraph_conv, _PYG, _LARGE),
+    Method("hgnn+", "HGNN+", _HGNN, _hgnn_plus, ("dhg",), _LARGE),
+    Method("poisson", "Poisson learning", _POISSON, _poisson, ("graphlearning",), _LARGE),
 )
 
 

@@ -24,7 +24,10 @@ from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.experiments.comparison.methods import METHODS, Method
 from lowrankgcn.experiments.comparison.task import ComparisonTask
 
-__all__ = ["Comparison", "compare", "draw_labels"]
+__all__ = ["SCORES", "Comparison", "compare", "draw_labels"]
+
+SCORES = ("accuracy", "balanced_accuracy", "log_loss")
+_LEAST = 1e-6  # smaller probabilities of the true class count as this one
 
 # Warnings about other packages' internals, which users of a method cannot act on.
 _IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
@@ -48,9 +51,9 @@ class Comparison:
     in_order : bool
         Whether rows kept the order of the table.
     fits : DataFrame
-        One row per number of labels, split and method: the accuracy on rows that are not labelled
-        (NaN after a failure), seconds and processor seconds of fit and prediction together, and the
-        error message of a failure.
+        One row per number of labels, split and method: accuracy, balanced accuracy and log-loss on
+        rows that are not labelled (NaN after a failure or without probabilities), seconds and
+        processor seconds of fit and prediction together, and the error message of a failure.
     warnings : dict
         By method and category: the number of fits that warned, and the first message.
     """
@@ -185,23 +188,36 @@ def _fit(
     method: Method, task: ComparisonTask, labels: NDArray[np.intp], seed: int
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the columns of a fit, and the first warning of each category."""
-    failure, accuracy = None, float("nan")
+    failure = None
+    scores = dict.fromkeys(SCORES, float("nan"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clock, processor = time.perf_counter(), time.process_time()
         try:
             found = np.asarray(method.classify(task, labels, seed))
-            if found.shape != (task.n_rows,):
-                raise invalid("classes", f"one for each of {task.n_rows} rows", found.shape)
+            shapes = (task.n_rows,), (task.n_rows, len(task.class_names))
+            if found.shape not in shapes or not np.isfinite(found).all():
+                expected = f"finite numbers of shape {shapes[1]}, or {task.n_rows} classes"
+                raise invalid("probabilities", expected, f"shape {found.shape}")
         except (Exception, SystemExit) as error:  # a failing method must not stop the others
             failure = shorten(f"{type(error).__name__}: {error}", 200)
         seconds, busy = time.perf_counter() - clock, time.process_time() - processor
     if failure is None:
         tested = (labels < 0) & (task.classes >= 0)
-        accuracy = float((found[tested] == task.classes[tested]).mean())
+        scores = _scores(found[tested], task.classes[tested])
     messages: dict[str, str] = {}
     for warning in caught:
         if not issubclass(warning.category, _IGNORED):
             messages.setdefault(warning.category.__name__, shorten(str(warning.message), 200))
-    fit = {"accuracy": accuracy, "seconds": seconds, "processor_seconds": busy, "failure": failure}
-    return fit, messages
+    return {**scores, "seconds": seconds, "processor_seconds": busy, "failure": failure}, messages
+
+
+def _scores(found: NDArray[Any], classes: NDArray[np.intp]) -> dict[str, float]:
+    """Return the scores of class probabilities (q, C) or classes (q,)."""
+    right = (found if found.ndim == 1 else found.argmax(axis=1)) == classes
+    recalls = [right[classes == label].mean() for label in np.unique(classes)]
+    loss = float("nan")
+    if found.ndim == 2:
+        given = found[np.arange(len(classes)), classes]
+        loss = -float(np.log(np.clip(given, _LEAST, 1)).mean())
+    return dict(zip(SCORES, (float(right.mean()), float(np.mean(recalls)), loss), strict=True))

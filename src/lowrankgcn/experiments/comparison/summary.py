@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lowrankgcn._format import count as thousands
-from lowrankgcn._format import duration, plural
+from lowrankgcn._format import duration, percent, plural
 from lowrankgcn.experiments.comparison.methods import METHODS, REFERENCE
-from lowrankgcn.experiments.comparison.runner import Comparison
+from lowrankgcn.experiments.comparison.runner import SCORES, Comparison
 from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
 from lowrankgcn.report.classification import without_nan
 
 __all__ = ["HEADER", "NUMERIC", "as_document", "as_markdown", "cells", "heading", "remarks"]
-__all__ += ["subtitle", "summarise", "winner"]
+__all__ += ["subtitle", "summarise", "verdict", "winner"]
 
-HEADER = ("method", "accuracy in %", "difference", "mean rank", "time")
-NUMERIC = range(1, 5)
+HEADER = ("method", "accuracy %", "difference", "balanced %", "log-loss", "time")
+NUMERIC = range(1, 6)
 
 Row = dict[str, Any]
 
@@ -28,39 +28,33 @@ def summarise(comparison: Comparison) -> dict[int, list[Row]]:
     Columns of a row:
 
     method, title : str
-    accuracy, half_width : float
-        Mean accuracy over splits, and half the width of its 95 % interval.
-    difference, difference_half_width : float
-        The same for the difference to ``GCNClassifier`` on the same split; NaN without it.
-    rank : float
-        Mean rank among the methods over splits, 1 for the best. Ties share their mean rank.
+    accuracy, balanced_accuracy, log_loss : float
+        Means over splits. The balanced accuracy is the mean over classes of the accuracy on their
+        rows. The log-loss is NaN for a method without probabilities.
+    difference : float
+        Mean difference of accuracy to the reference on the same split; NaN without it.
+    accuracy_half_width, ..., difference_half_width : float
+        Half the widths of their 95 % intervals.
     seconds, processor_seconds : float
         Median of fit and prediction together.
     failed : int
-        Failed splits; they rank last and are not part of the means.
+        Failed splits; they are not part of the means.
     """
     tables: dict[int, list[Row]] = {}
     for count, fits in comparison.fits.groupby("labels_per_class"):
-        accuracies = fits.pivot(index="split", columns="method", values="accuracy")
-        ranks = accuracies.rank(axis=1, ascending=False, na_option="bottom").mean()
+        scores = fits.pivot(index="split", columns="method", values=list(SCORES))
         times = fits.groupby("method")[["seconds", "processor_seconds"]].median()
         tables[count] = []
         for method in comparison.methods:
-            values = accuracies[method.key]
-            paired = REFERENCE.key in accuracies and method.key != REFERENCE.key
-            accuracy, half_width = interval(values)
-            difference, reach = interval(values - accuracies[REFERENCE.key] if paired else [])
-            row = {
-                "method": method.key,
-                "title": method.title,
-                "accuracy": accuracy,
-                "half_width": half_width,
-                "difference": difference,
-                "difference_half_width": reach,
-                "rank": float(ranks[method.key]),
-                **times.loc[method.key].to_dict(),
-                "failed": int(values.isna().sum()),
-            }
+            values = {name: scores[name, method.key] for name in SCORES}
+            paired = (SCORES[0], REFERENCE.key) in scores and method.key != REFERENCE.key
+            reference = scores[SCORES[0], REFERENCE.key] if paired else math.nan
+            values["difference"] = values["accuracy"] - reference
+            row: Row = {"method": method.key, "title": method.title}
+            for name, measured in values.items():
+                row[name], row[f"{name}_half_width"] = interval(measured)
+            row |= times.loc[method.key].to_dict()
+            row["failed"] = int(values["accuracy"].isna().sum())
             tables[count].append(row)
     return tables
 
@@ -89,6 +83,7 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
         ],
         "failures": comparison.failures,
         "warnings": comparison.warnings,
+        "verdict": verdict(comparison),
     }
 
 
@@ -113,22 +108,65 @@ def subtitle(comparison: Comparison, count: int) -> str:
 
 def cells(row: Row, splits: int) -> list[str]:
     """Return the cells of a row, in the order of ``HEADER``."""
-    title, rank = row["title"], f"{row['rank']:.2f}"
+    title = row["title"]
     if row["failed"]:
         title += f" (failed on {row['failed']} of {splits})"
     if row["failed"] == splits:
-        return [title, "–", "–", rank, "–"]
-    difference = "–"
-    if not math.isnan(row["difference"]):
-        difference = plus_minus(100 * row["difference"], 100 * row["difference_half_width"], "+.1f")
-    accuracy = plus_minus(100 * row["accuracy"], 100 * row["half_width"], ".1f")
-    return [title, accuracy, difference, rank, duration(row["processor_seconds"])]
+        return [title, *["–"] * len(NUMERIC)]
+    forms = {"accuracy": ".1f", "difference": "+.1f", "balanced_accuracy": ".1f"}
+    texts = [_plus_minus(row, name, 100, form) for name, form in forms.items()]
+    return [
+        title,
+        *texts,
+        _plus_minus(row, "log_loss", 1, ".2f"),
+        duration(row["processor_seconds"]),
+    ]
+
+
+def _plus_minus(row: Row, name: str, scale: int, form: str) -> str:
+    if math.isnan(row[name]):
+        return "–"
+    return plus_minus(scale * row[name], scale * row[f"{name}_half_width"], form)
 
 
 def winner(rows: Sequence[Row]) -> Row | None:
     """Return the first row of highest accuracy; None if all methods failed."""
     succeeded = [row for row in rows if not math.isnan(row["accuracy"])]
     return max(succeeded, key=lambda row: row["accuracy"], default=None)
+
+
+def verdict(comparison: Comparison) -> str:
+    """Return in one sentence which method is best, and whether its lead exceeds chance.
+
+    Accuracies are means over the numbers of labels in each split, so that splits are independent
+    draws. Methods with failures do not take part.
+    """
+    failed = {failure["method"] for failure in comparison.failures}
+    titles = {m.key: m.title for m in comparison.methods if m.key not in failed}
+    accuracies = (
+        comparison.fits.groupby(["split", "method"])["accuracy"].mean().unstack()[[*titles]]
+    )
+    if len(titles) < 2:
+        return "There is no verdict: fewer than two methods ran without failures."
+    means = accuracies.mean().sort_values(ascending=False, kind="stable")
+    best = means.index[0]
+    leads = {key: interval(accuracies[best] - accuracies[key]) for key in means.index[1:]}
+    # A lead without an interval, from a single split, is not clear.
+    close = [key for key, (lead, reach) in leads.items() if not lead - reach > 0]
+    rival = (close or [*leads])[0]
+    lead, reach = (100 * value for value in leads[rival])
+    counts = ", ".join(map(str, comparison.counts[:-1]))
+    labels = f"{counts} and " * bool(counts) + plural(comparison.counts[-1], "label") + " per class"
+    evidence = f"paired 95 % interval {lead - reach:+.1f} to {lead + reach:+.1f}"
+    if math.isnan(reach):
+        evidence = "one split gives no interval"
+    ahead = f"{lead:.1f} points ahead of {titles[rival]} ({evidence})"
+    if close:
+        return (
+            f"No method is clearly ahead with {labels}: {titles[best]} has the highest accuracy, "
+            f"{percent(means[best])}, but is only {ahead}."
+        )
+    return f"{titles[best]} is best on this table with {labels}: {percent(means[best])}, {ahead}."
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
@@ -148,7 +186,7 @@ def remarks(comparison: Comparison) -> Iterator[str]:
 
 
 def as_markdown(comparison: Comparison) -> str:
-    """Return all tables in Markdown, with remarks below."""
+    """Return all tables in Markdown, with remarks and the verdict below."""
     parts = [f"{heading(comparison)}."]
     for count, rows in summarise(comparison).items():
         texts = [cells(row, comparison.splits) for row in rows]
@@ -156,5 +194,5 @@ def as_markdown(comparison: Comparison) -> str:
             if row is winner(rows):
                 line[1] = f"**{line[1]}**"
         parts += [f"**{subtitle(comparison, count)}**", markdown_table(HEADER, texts, NUMERIC)]
-    parts.append("\n".join(f"- {text}" for text in remarks(comparison)))
-    return "\n\n".join(parts).rstrip() + "\n"
+    parts += ["\n".join(f"- {text}" for text in remarks(comparison)), verdict(comparison)]
+    return "\n\n".join(filter(None, parts)) + "\n"

@@ -47,7 +47,7 @@ class ComparisonTask:
     ----------
     name : str
     rows : DataFrame, (n, p)
-        Input of ``GCNClassifier``.
+        Input of this library's classifiers.
     numbers : (n, d) array of float64
         Input of the other methods: numbers and dates standardised over all rows, one indicator for
         every value of the other columns.
@@ -79,6 +79,12 @@ class ComparisonTask:
         sizes = np.bincount(self.classes[self.classes >= 0]).tolist()
         return dict(zip(self.class_names, sizes, strict=True))
 
+    def complete_rows(self) -> pd.DataFrame:
+        """Return the rows, with means for missing cells if all columns are numbers."""
+        if self.categorical:
+            return self.rows
+        return self.rows.astype(np.float64).fillna(self.rows.mean())
+
     def reordered(self, order: NDArray[np.intp]) -> ComparisonTask:
         """Return the table with its rows in another order."""
         return replace(
@@ -98,9 +104,8 @@ def make_task(
     ----------
     name : str
     rows : DataFrame, (n, p)
-        Numeric columns are numbers; all others but dates are categories. In a table of numbers
-        only, missing ones become their column's mean for every method. Any other table goes to
-        ``GCNClassifier`` unchanged, and only the other methods get means.
+        Numeric columns are numbers; all others but dates are categories. Methods that need
+        complete numbers get the means of their columns for missing ones.
     target : (n,) array
         Classes, sorted by name. Missing and empty ones are unknown, and so is a class of a single
         row, which cannot be both learned and tested.
@@ -117,10 +122,9 @@ def make_task(
     classes, names, class_notes = _read_classes(target)
     notes += class_notes
     categorical = not all(map(_is_number, rows.dtypes))
-    missing = int(rows.isna().to_numpy().sum())
-    if missing and not categorical:
-        rows = rows.astype(np.float64).fillna(rows.mean())
-        notes += (f"{missing} missing numbers replaced by the means of their columns",)
+    missing = sum(int(rows[name].isna().sum()) for name in rows if _is_number(rows[name].dtype))
+    if missing:
+        notes += (f"missing numbers, replaced by means where a method needs them: {missing}",)
     numbers = np.hstack([_as_numbers(rows[column]) for column in rows])
     return ComparisonTask(name, rows, numbers, categorical, classes, names, notes)
 
