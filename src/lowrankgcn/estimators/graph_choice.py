@@ -51,11 +51,11 @@ def point_graph(
     dimensions.
     """
     if kind == "knn":
-        return AdjacencyGraph.knn(points, _NEIGHBOURS)
+        return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
     width = local_bandwidth(points, random_state) if bandwidth == "auto" else bandwidth
     if kind == "auto" and bandwidth == "auto":
         if not fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
-            return AdjacencyGraph.knn(points, _NEIGHBOURS)
+            return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
     return GaussianGraph(points, width, random_state=random_state)
 
 

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import (
+    LARGEST_OPTION,
     choice,
     finite_array,
     invalid,
@@ -28,13 +29,19 @@ from lowrankgcn._validation import (
     points_array,
     positive_float,
     positive_int,
+    random_generator,
 )
 from lowrankgcn.graphs.base import Graph, Index, RowKind, read_only
 from lowrankgcn.graphs.components import matrix_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.cross.sparse import NeighbourCross, WeightCross
 from lowrankgcn.graphs.matrices import check_weights, csr_copy, weight_array
-from lowrankgcn.graphs.neighbours import WEIGHTS, NearestNeighbours, NeighbourWeights
+from lowrankgcn.graphs.neighbours import (
+    LARGEST_SEED,
+    WEIGHTS,
+    NearestNeighbours,
+    NeighbourWeights,
+)
 from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
 from lowrankgcn.operators.affinity import Affinity
 
@@ -159,7 +166,13 @@ class AdjacencyGraph(Graph):
 
     @classmethod
     def knn(
-        cls, points: Any, k: int = 10, *, weights: NeighbourWeights = "self-tuning"
+        cls,
+        points: Any,
+        k: int = 10,
+        *,
+        weights: NeighbourWeights = "self-tuning",
+        least_scale: float = 0.0,
+        random_state: Any = 0,
     ) -> AdjacencyGraph:
         """Join every point to its k nearest neighbours and to the points it is a neighbour of.
 
@@ -172,10 +185,19 @@ class AdjacencyGraph(Graph):
         weights : {"self-tuning", "binary"}
             exp(−‖x − y‖² / (s_x s_y)) with s the distance to the k-th neighbour, or 1. If the scale
             is zero (k duplicates), the weight is 1 between duplicates and 0 otherwise.
+        least_scale : float
+            Distances s are at least this multiple of their mean. A positive value such as 0.1 joins
+            duplicates to other points.
+        random_state : int, Generator or None
+            Determines the approximation for many points.
 
         Notes
         -----
-        SciPy's k-d tree: about n log n in few dimensions, n² in many. Memory O(n k).
+        In up to three dimensions, and for up to 20 000 points, the neighbours are exact, by SciPy's
+        k-d tree and by FAISS. Otherwise FAISS searches the points near 12 or more of 2√n centres;
+        `recall` is the share of the neighbours found, at least 0.9, measured for 200 points. Time
+        is about n log n in up to three dimensions, otherwise n² up to 20 000 points and n^1.5
+        beyond. Memory O(n (d + k)).
 
         Examples
         --------
@@ -189,10 +211,19 @@ class AdjacencyGraph(Graph):
         choice(weights, "weights", WEIGHTS)
         if len(array) < 2:
             raise invalid("points", "at least two rows", len(array))
-        count = min(count, len(array) - 1)
-        near, directed = NearestNeighbours.from_points(array, count, weights)
-        graph = cls(directed.maximum(directed.T))
-        graph._set(neighbours=near)
+        near, directed = NearestNeighbours.from_points(
+            array,
+            min(count, len(array) - 1),
+            weights,
+            least_scale=positive_float(
+                least_scale, "least_scale", zero=True, maximum=LARGEST_OPTION
+            ),
+            seed=int(random_generator(random_state).integers(LARGEST_SEED)),
+        )
+        matrix = directed.maximum(directed.T)
+        matrix.eliminate_zeros()
+        graph = cls.__new__(cls)  # the matrix is valid
+        graph._set(adjacency=matrix, neighbours=near, _loops=read_only(np.zeros(len(array))))
         return graph
 
     def __repr__(self) -> str:
@@ -208,6 +239,11 @@ class AdjacencyGraph(Graph):
     def loop_weights(self) -> FloatArray:
         """Diagonal of the given matrix, shape (n,)."""
         return self._loops
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the nearest neighbours found, for graphs built by :meth:`knn`; 1 if exact."""
+        return None if self.neighbours is None else self.neighbours.recall
 
     @property
     def row_kind(self) -> RowKind:
@@ -248,6 +284,7 @@ class AdjacencyGraph(Graph):
             f"Each row is joined to the {self.neighbours.count} rows with the nearest numbers; "
             "nearer rows get larger weights."
         )
+        facts["recall"] = self.neighbours.recall
         return "nearest neighbours", meaning, facts
 
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:

@@ -19,11 +19,11 @@ from typing import Literal, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid, positive_int
+from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.graphs.base import magnitude, read_only
+from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["WEIGHTS", "NearestNeighbours", "NeighbourWeights"]
@@ -32,7 +32,7 @@ NeighbourWeights = Literal["self-tuning", "binary"]
 WEIGHTS: tuple[str, ...] = ("self-tuning", "binary")
 
 _FARTHEST = 1e150  # clipped here, scaled coordinates have finite squares
-_MANY_POINTS = 1000  # from here on threads pay off
+LARGEST_SEED = 2**31 - 1
 
 
 @saved
@@ -52,11 +52,13 @@ class NearestNeighbours:
     weights : {"self-tuning", "binary"}
         exp(−‖x − y‖² / (s_x s_y)) with s the distance to the last neighbour, or 1.
     scales : (n,) array
-        The distances s, in the units of `points`.
-
-    Notes
-    -----
-    SciPy's k-d tree: about n log n in few dimensions, n² in many. Memory O(n (d + count)).
+        The distances s, at least `least_scale`, in the units of `points`.
+    least_scale : float
+        Least distance s, of new points too.
+    recall : float
+        Share of the nearest neighbours that the search finds, measured in a sample; 1 if exact.
+    probes, seed : int
+        Arguments of the search for neighbours.
     """
 
     points: FloatArray
@@ -64,6 +66,10 @@ class NearestNeighbours:
     count: int
     weights: NeighbourWeights
     scales: FloatArray
+    least_scale: float
+    recall: float
+    probes: int
+    seed: int
 
     def __post_init__(self) -> None:
         expect_shape(self.points, "points", None, None)
@@ -75,18 +81,33 @@ class NearestNeighbours:
             raise invalid("scales", "distances >= 0", self.scales.min())
         positive_int(self.exponent, "exponent", minimum=-1100, maximum=1100)
         positive_int(self.count, "count", maximum=n - 1)
+        positive_float(self.least_scale, "least_scale", zero=True)
+        positive_float(self.recall, "recall", zero=True, maximum=1.0)
+        positive_int(self.probes, "probes", minimum=0, maximum=n)
+        positive_int(self.seed, "seed", minimum=0, maximum=LARGEST_SEED)
 
     @classmethod
     def from_points(
-        cls, points: FloatArray, count: int, weights: NeighbourWeights
+        cls,
+        points: FloatArray,
+        count: int,
+        weights: NeighbourWeights,
+        *,
+        least_scale: float = 0.0,
+        seed: int = 0,
     ) -> tuple[NearestNeighbours, sp.csr_array]:
-        """Find the neighbours of two or more points; return them and their weights, (n, n)."""
+        """Find the neighbours of two or more points; return them and their weights, (n, n).
+
+        Distances s are at least `least_scale` times their mean.
+        """
         exponent = magnitude(points)
-        scaled = np.ascontiguousarray(np.ldexp(points, -exponent))
-        distances, neighbours = cKDTree(scaled).query(scaled, k=count + 1, workers=-1)
-        distances, neighbours = _without_self(distances, neighbours)
-        scales = read_only(np.ascontiguousarray(distances[:, -1]))
-        near = cls(read_only(scaled), exponent, count, weights, scales)
+        scaled = read_only(np.ascontiguousarray(np.ldexp(points, -exponent)))
+        search, recall = NeighbourSearch.tuned(scaled, count, seed=seed)
+        distances, neighbours = search.query(scaled, np.arange(len(scaled)))
+        least = least_scale * float(distances[:, -1].mean())
+        scales = read_only(np.maximum(distances[:, -1], least))
+        near = cls(scaled, exponent, count, weights, scales, least, recall, search.probes, seed)
+        near.__dict__["_search"] = search  # otherwise built at first use
         return near, near._matrix(distances, neighbours, scales)
 
     def new_weights(self, points: FloatArray) -> sp.csr_array:
@@ -98,17 +119,15 @@ class NearestNeighbours:
         with np.errstate(over="ignore"):
             scaled = np.ldexp(points, -self.exponent)
         scaled = np.clip(scaled, -_FARTHEST, _FARTHEST)
-        # With a list of ranks the result has two axes, also for one neighbour.
-        ranks = np.arange(1, self.count + 1)
-        workers = -1 if len(scaled) > _MANY_POINTS else 1
-        distances, neighbours = self._tree.query(scaled, k=ranks, workers=workers)
-        matrix = self._matrix(distances, neighbours, distances[:, -1])
+        distances, neighbours = self._search.query(scaled)
+        scales = np.maximum(distances[:, -1], self.least_scale)
+        matrix = self._matrix(distances, neighbours, scales)
         matrix.eliminate_zeros()
         return matrix
 
     @cached_property
-    def _tree(self) -> cKDTree:
-        return cKDTree(self.points)
+    def _search(self) -> NeighbourSearch:
+        return NeighbourSearch(self.points, self.count, probes=self.probes, seed=self.seed)
 
     def _matrix(
         self, distances: FloatArray, neighbours: NDArray[np.intp], own_scales: FloatArray
@@ -127,14 +146,3 @@ class NearestNeighbours:
         matrix = sp.csr_array((values.ravel(), neighbours.ravel(), pointers), shape=shape)
         matrix.sort_indices()
         return matrix
-
-
-def _without_self(
-    distances: FloatArray, neighbours: NDArray[np.intp]
-) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Remove each point from its own list, or the last neighbour if duplicates displaced it."""
-    n, width = neighbours.shape
-    own = neighbours == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True
-    keep = ~own
-    return distances[keep].reshape(n, width - 1), neighbours[keep].reshape(n, width - 1)
