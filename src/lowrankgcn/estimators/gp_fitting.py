@@ -180,9 +180,7 @@ def _sample(
     return np.sort(np.concatenate([labelled, chosen]))
 
 
-def _fit_views(
-    kind: str, data: Any, settings: GPSettings, seed: int
-) -> tuple[FittedViews, bool]:
+def _fit_views(kind: str, data: Any, settings: GPSettings, seed: int) -> tuple[FittedViews, bool]:
     """Fit the views; also return whether new rows can be read."""
     options: Any = {"rank": settings.rank, "tol": settings.tol, "random_state": seed}
     if kind != "table":

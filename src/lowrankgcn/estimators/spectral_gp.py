@@ -12,7 +12,6 @@ True
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np

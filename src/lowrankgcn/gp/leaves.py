@@ -15,7 +15,6 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -110,7 +109,9 @@ class LeafBlock(Block):
         generator = np.random.default_rng(random_state)
         rows = np.ascontiguousarray(labelled, np.float32)
         kind = ExtraTreeClassifier if extra else DecisionTreeClassifier
-        counts = np.stack([np.bincount(d, minlength=m) for d in generator.integers(m, size=(n_trees, m))])
+        counts = np.stack(
+            [np.bincount(d, minlength=m) for d in generator.integers(m, size=(n_trees, m))]
+        )
         seeds = generator.integers(2**31 - 1, size=n_trees)
         trees = []
         votes, voters = np.zeros((m, n_classes)), np.zeros(m)

@@ -209,8 +209,10 @@ def _solve_exactly(
     only trees without i:
     :math:`f_{-i} = \sum_{j \ne i} \tilde K_{ij} (\alpha_j - G^{-1}_{ji} \alpha_i / G^{-1}_{ii})`.
     """
-    G = process.kernel(process.labelled, process.labelled) if process.blocks else np.full(
-        (len(Y), len(Y)), CONSTANT
+    G = (
+        process.kernel(process.labelled, process.labelled)
+        if process.blocks
+        else np.full((len(Y), len(Y)), CONSTANT)
     )
     fair = G.copy()
     for block, amplitude, rows in zip(

@@ -26,7 +26,7 @@ __all__ = ["BLOCK_NAMES", "SUPERVISED", "column_weights", "row_blocks", "supervi
 
 _RANKS: dict[str, tuple[int, ...]] = {
     "neighbours": (6, 20, 60),
-    "raw-neighbours": (),
+    "raw-neighbours": (6, 20),
     "gaussian": (6,),
     "hypergraph": (6, 60),
     "given": (6, 20, 60),

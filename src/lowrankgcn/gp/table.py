@@ -15,7 +15,9 @@ indicator; a missing category is a value of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -36,6 +38,8 @@ _CONSTANT = 1e-12  # relative spread up to which a column is constant
 _BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine
 # Standard deviations of columns in a common unit: the 0.9-quantile is at most this times the median.
 _COMMON_UNIT = 2.0
+# Two or three numbers are coordinates of points if their deviations differ by at most this factor.
+_MOST_COORDINATES, _COORDINATE_RATIO = 3, 2.5
 
 
 @saved
@@ -52,7 +56,8 @@ class NumberColumn:
     median, mean, deviation : float
         Of the fitted cells; missing ones count as the median.
     knots, ranks : (k,) arrays
-        Ascending numbers and their standardised ranks.
+        Ascending numbers and their standardised ranks. Empty for coordinates of points, which keep
+        their standard score in place of the rank.
     missing : float
         Share of missing cells; zero if fewer than two are missing, which gives no indicator.
     """
@@ -126,8 +131,9 @@ class NumberColumn:
         absent = np.isnan(data)
         filled = np.where(absent, self.median, data)
         score = (filled - self.mean) / self.deviation
-        out.standard[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
-        out.ranks[:, at] = np.interp(filled, self.knots, self.ranks)
+        out.standard[:, at] = out.ranks[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
+        if len(self.knots):
+            out.ranks[:, at] = np.interp(filled, self.knots, self.ranks)
         out.cells[:, cell : cell + len(_BINS)] = data[:, None]
         if self.missing:
             out.standard[:, at + 1] = out.ranks[:, at + 1] = absent - self.missing
@@ -191,6 +197,9 @@ class ValueColumn:
         out.cells[:, cell] = np.where(codes < 0, np.nan, codes)
 
 
+Column = NumberColumn | ValueColumn
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class TableRows:
@@ -225,7 +234,7 @@ class TableFeatures:
     """
 
     all_names: tuple[Name, ...]
-    columns: tuple[NumberColumn | ValueColumn, ...]
+    columns: tuple[Column, ...]
 
     def __post_init__(self) -> None:
         if not {column.name for column in self.columns} <= set(self.all_names):
@@ -241,7 +250,7 @@ class TableFeatures:
             kind: Any = NumberColumn if isinstance(cells, Numbers) else ValueColumn
             if (fitted := kind.fit(cells, name)) is not None:
                 columns.append(fitted)
-        return cls(tuple(table.columns), tuple(columns))
+        return cls(tuple(table.columns), _as_coordinates(tuple(columns)))
 
     def read(self, X: Any) -> TableRows:
         """Compute the features of rows.
@@ -304,10 +313,9 @@ class TableFeatures:
         their standard deviations are comparable.
         """
         numeric = [c for c in self.columns if isinstance(c, NumberColumn)]
-        if len(numeric) < 2 or 2 * len(numeric) < len(self.columns):
+        if len(numeric) < 2 or 2 * len(numeric) < len(self.columns) or not len(numeric[0].knots):
             return None
-        largest = max(column.exponent for column in numeric)
-        spread = np.array([np.ldexp(c.deviation, c.exponent - largest) for c in numeric])
+        spread = _deviations(numeric)[0]
         if np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
             return None
         factors, relative = [], iter((spread / spread.mean()).tolist())
@@ -315,3 +323,29 @@ class TableFeatures:
             first = [next(relative)] if isinstance(column, NumberColumn) else [1.0]
             factors += first + [1.0] * (column.n_features - 1)
         return np.array(factors)
+
+
+def _deviations(columns: Sequence[NumberColumn]) -> tuple[FloatArray, int]:
+    """Return the deviations of columns in units of 2^exponent, and the exponent."""
+    largest = max(column.exponent for column in columns)
+    return np.array([math.ldexp(c.deviation, c.exponent - largest) for c in columns]), largest
+
+
+def _as_coordinates(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Give two or three numbers of similar spread the same unit: they are coordinates of points."""
+    numeric = [column for column in columns if isinstance(column, NumberColumn)]
+    if not 2 <= len(columns) == len(numeric) <= _MOST_COORDINATES:
+        return columns
+    spread, largest = _deviations(numeric)
+    if spread.max() > _COORDINATE_RATIO * spread.min():
+        return columns
+    nothing = np.zeros(0)
+
+    def convert(column: NumberColumn) -> NumberColumn:
+        shift = column.exponent - largest
+        median, mean = math.ldexp(column.median, shift), math.ldexp(column.mean, shift)
+        unit = float(spread.mean())
+        values: Any = {"exponent": largest, "median": median, "mean": mean, "deviation": unit}
+        return replace(column, **values, knots=nothing, ranks=nothing)
+
+    return tuple(convert(column) for column in numeric)

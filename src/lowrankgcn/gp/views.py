@@ -45,6 +45,7 @@ __all__ = ["GRAPHS", "FittedViews", "RowViews"]
 GRAPHS = ("neighbours", "gaussian", "hypergraph")
 
 _NEIGHBOURS = 10
+_LEAST_SCALE = 0.1  # of the distances to the tenth neighbour; keeps groups of duplicates connected
 _GAUSSIAN_ROWS = 1000  # nodes of the Gaussian graph; other rows follow by the Nyström formula
 _GAUSSIAN_RANK, _HYPERGRAPH_RANK = 6, 60
 _NEAR_SHARE = 0.02  # share of the rows within a typical row's bandwidth, at least five
@@ -199,7 +200,10 @@ def _build(
             rows = rows[np.sort(generator.choice(len(rows), _GAUSSIAN_ROWS, replace=False))]
         points = GaussianGraph(rows, _bandwidth(rows), random_state=random_state)
         return points, _GAUSSIAN_RANK, "identity"
-    return AdjacencyGraph.knn(rows, _NEIGHBOURS), rank, None
+    graph = AdjacencyGraph.knn(
+        rows, _NEIGHBOURS, least_scale=_LEAST_SCALE, random_state=random_state
+    )
+    return graph, rank, None
 
 
 def _bandwidth(points: FloatArray) -> float:
