@@ -1,6 +1,7 @@
 """Explanations of predictions, as text and as tables.
 
->>> reasons = (Contribution("column", "colour", "red", 1.5), Contribution("block", "radial", None, -0.2))
+>>> colour = Contribution("column", "colour", "red", 1.5)
+>>> reasons = (colour, Contribution("block", "radial", None, -0.2))
 >>> row = ExplainedRow(0, "apple", 0.8, "pear", 0.2, 1.4, 0.1, reasons)
 >>> print(Explanation((row,), "columns"))
 row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40

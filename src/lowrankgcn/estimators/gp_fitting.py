@@ -232,7 +232,8 @@ def _factors(
             raise invalid("class_shares", expected, repr(list(class_shares)))
         given = np.array([class_shares[name] for name in classes])
         known = np.bincount(labels.codes, minlength=len(classes)) / len(labels.codes)
-        return given / given.sum() / known
+        factors: FloatArray = given / given.sum() / known
+        return factors
     rest = np.ones(len(distributions), bool)
     rest[labelled] = False
     if class_shares == "labels" or not rest.any():

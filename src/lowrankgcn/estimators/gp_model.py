@@ -129,7 +129,9 @@ class GPModel:
         parts: list[list[Contribution]]
         if by == "rows":
             baseline, amounts = by_rows(self.process, views, pair)
-            named = [("row", int(i), classes[c]) for i, c in zip(self.labelled, self.codes)]
+            named = [
+                ("row", int(i), classes[c]) for i, c in zip(self.labelled, self.codes, strict=True)
+            ]
             parts = [_sorted(named, own) for own in amounts]
         elif by == "blocks":
             baseline, amounts = by_blocks(self.process, views, pair)
@@ -183,4 +185,5 @@ def _text(cell: Any) -> str:
 def _sorted(named: list[tuple[Any, Any, Any]], amounts: FloatArray) -> list[Contribution]:
     """Return the contributions that are not zero, the largest first."""
     order = np.argsort(-np.abs(amounts), kind="stable")
-    return [Contribution(*named[k], float(amounts[k])) for k in order if amounts[k] != 0]
+    chosen = [(*named[k], float(amounts[k])) for k in order if amounts[k] != 0]
+    return [Contribution(kind, name, value, amount) for kind, name, value, amount in chosen]

@@ -26,7 +26,7 @@ from lowrankgcn._progress import listener, listening
 from lowrankgcn._validation import invalid, node_index, positive_float, positive_int
 from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.explanation import Explanation
+from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import GPSettings, fit_gp, take
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import read_labels
@@ -297,12 +297,11 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         if distributed_module(X):
             raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
         table = self._model.maps.features is not None
-        allowed = ("columns", "rows", "blocks") if table else ("rows", "blocks")
-        if by == "auto":
-            by = allowed[0]
-        if by not in allowed:
+        allowed: tuple[By, ...] = ("columns", "rows", "blocks") if table else ("rows", "blocks")
+        chosen = next((name for name in allowed if by in (name, "auto")), None)
+        if chosen is None:
             raise invalid("by", f"one of {allowed} for this data", repr(by))
-        return self._model.explain(check_rows(self, X, self._kind), self.classes_, by)
+        return self._model.explain(check_rows(self, X, self._kind), self.classes_, chosen)
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
@@ -354,7 +353,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         chosen = choose_rows(
             process, fitted.views.views, weights, candidates, count, random_state=self._seed
         )
-        return fitted.sample[chosen]
+        rows: NDArray[np.intp] = fitted.sample[chosen]
+        return rows
 
     def column_importance(self) -> dict[str | int, float]:
         """Return the importance of every column in use, largest first; they add up to one.

@@ -57,7 +57,8 @@ class Block(ABC):
     def scores(self, A: Any, readout: Any) -> FloatArray:
         """Return kernel(A, labelled) @ alpha, shape (q, C)."""
         labelled, alpha = readout
-        return self.kernel(A, labelled) @ alpha
+        scores: FloatArray = self.kernel(A, labelled) @ alpha
+        return scores
 
 
 @saved

@@ -191,7 +191,8 @@ def _walk(
 ) -> FloatArray:
     """Divide rows by the root of their relative degree, which is floored."""
     least = np.sqrt(max(floor, 1e-300))
-    return vectors / np.maximum(roots / np.sqrt(mean_degree), least)[:, None]
+    walk: FloatArray = vectors / np.maximum(roots / np.sqrt(mean_degree), least)[:, None]
+    return walk
 
 
 def _loop_of_new_rows(laplacian: Laplacian) -> float | None:

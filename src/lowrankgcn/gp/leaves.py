@@ -109,14 +109,12 @@ class LeafBlock(Block):
         generator = np.random.default_rng(random_state)
         rows = np.ascontiguousarray(labelled, np.float32)
         kind = ExtraTreeClassifier if extra else DecisionTreeClassifier
-        counts = np.stack(
-            [np.bincount(d, minlength=m) for d in generator.integers(m, size=(n_trees, m))]
-        )
+        draws = generator.integers(m, size=(n_trees, m))
+        counts = np.stack([np.bincount(draw, minlength=m) for draw in draws])
         seeds = generator.integers(2**31 - 1, size=n_trees)
         trees = []
         votes, voters = np.zeros((m, n_classes)), np.zeros(m)
         for drawn, seed in zip(counts, seeds.tolist(), strict=True):
-            # One class alone makes no tree; the draw then counts a row of every class once.
             model = kind(max_features="sqrt", random_state=seed)
             # Validation of every tree would take as long as fitting it.
             model.fit(rows, classes, sample_weight=drawn.astype(np.float64), check_input=False)
@@ -178,7 +176,8 @@ class LeafBlock(Block):
         free[count == 0] = True
         left = self._indicators(labelled, free.astype(np.float32))
         product = (left @ self._indicators(labelled).T).toarray().astype(np.float64)
-        return product / free.sum(axis=1)[:, None]
+        shares: FloatArray = product / free.sum(axis=1)[:, None]
+        return shares
 
     def readout(self, labelled: NDArray[np.int32], alpha: FloatArray) -> FloatArray:
         """Return the sum of alpha over each leaf, divided by the number of trees, shape (N, C)."""

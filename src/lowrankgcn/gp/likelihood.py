@@ -42,8 +42,8 @@ def targets(classes: NDArray[np.intp], n_classes: int) -> FloatArray:
 def softmax(scores: FloatArray) -> FloatArray:
     """Return the softmax of each row."""
     odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    total: FloatArray = odds.sum(axis=1, keepdims=True)
-    return odds / total
+    shares: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+    return shares
 
 
 def leave_one_out(

@@ -159,7 +159,7 @@ def column_weights(
     means[present] /= counts[present, None]
     total = np.bincount(owners, ((rows - rows.mean(axis=0)) ** 2).sum(axis=0))
     within = np.bincount(owners, ((rows - means[classes]) ** 2).sum(axis=0))
-    within /= max(1, m - int(present.sum()))
-    total /= max(1, m - 1)
+    within = within / max(1, m - int(present.sum()))
+    total = total / max(1, m - 1)
     varying = total > 1e-12 / m
     return np.maximum(0.0, np.where(varying, 1.0 - within / np.where(varying, total, 1.0), 0.0))

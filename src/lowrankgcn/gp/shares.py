@@ -58,5 +58,5 @@ def share_factors(distributions: FloatArray, classes: NDArray[np.intp]) -> Float
 def apply_factors(distributions: FloatArray, factors: FloatArray) -> FloatArray:
     """Multiply class probabilities by factors and normalise them."""
     products = distributions * factors
-    total: FloatArray = products.sum(axis=1, keepdims=True)
-    return products / total
+    shares: FloatArray = products / products.sum(axis=1, keepdims=True)
+    return shares

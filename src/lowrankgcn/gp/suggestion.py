@@ -32,7 +32,8 @@ def entropy(distributions: FloatArray) -> FloatArray:
     [0.0, 0.693]
     """
     logs = np.log(np.maximum(distributions, 1e-300))
-    return np.maximum(-(distributions * logs).sum(axis=1), 0.0)
+    values: FloatArray = np.maximum(-(distributions * logs).sum(axis=1), 0.0)
+    return values
 
 
 def choose_rows(

@@ -36,7 +36,7 @@ _MOST_VALUES = 200  # values of a category with an indicator, the most frequent 
 _KNOTS = 1000  # numbers whose ranks are stored; ranks between them are interpolated
 _CONSTANT = 1e-12  # relative spread up to which a column is constant
 _BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine
-# Standard deviations of columns in a common unit: the 0.9-quantile is at most this times the median.
+# Columns have a common unit if the 0.9-quantile of their deviations is at most this many medians.
 _COMMON_UNIT = 2.0
 # Two or three numbers are coordinates of points if their deviations differ by at most this factor.
 _MOST_COORDINATES, _COORDINATE_RATIO = 3, 2.5

@@ -11,10 +11,10 @@
 =================== ==========================================================================
 
 >>> import numpy as np
->>> X = np.random.default_rng(0).normal(size=(50, 3))
+>>> X = np.random.default_rng(0).normal(size=(50, 4))
 >>> fitted = FittedViews.fit(X, graphs=("neighbours",), rank=5)
 >>> {name: rows.shape[1] for name, rows in fitted.views.items()}
-{'standard': 3, 'ranks': 3, 'neighbours': 5, 'raw-neighbours': 5}
+{'standard': 4, 'ranks': 4, 'neighbours': 5, 'raw-neighbours': 5}
 >>> fitted.maps.read(X[:2] + 0.1)["neighbours"].shape
 (2, 5)
 """
@@ -192,8 +192,8 @@ def _build(
 ) -> tuple[Graph, int, Any]:
     """Build a graph of the features; return it with its rank and smoother."""
     if name == "hypergraph":
-        graph = Hypergraph.from_table(rows, bins=features.bins, min_count=2)
-        return graph, _HYPERGRAPH_RANK, None
+        values = Hypergraph.from_table(rows, bins=features.bins, min_count=2)
+        return values, _HYPERGRAPH_RANK, None
     if name == "gaussian":
         if len(rows) > _GAUSSIAN_ROWS:
             generator = np.random.default_rng(random_state)

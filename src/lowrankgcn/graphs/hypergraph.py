@@ -138,7 +138,7 @@ class Hypergraph(Graph):
         cls,
         frame: Any,
         *,
-        bins: int | Mapping[Any, int] | None = 5,
+        bins: int | Mapping[Any, int | None] | None = 5,
         binning: Literal["quantile", "uniform"] = "quantile",
         missing: Literal["ignore", "edge", "drop-column"] = "ignore",
         min_count: int = 1,
