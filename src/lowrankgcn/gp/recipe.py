@@ -157,9 +157,11 @@ def column_weights(
     means = np.zeros((len(counts), rows.shape[1]))
     np.add.at(means, classes, rows)
     means[present] /= counts[present, None]
-    total = np.bincount(owners, ((rows - rows.mean(axis=0)) ** 2).sum(axis=0))
-    within = np.bincount(owners, ((rows - means[classes]) ** 2).sum(axis=0))
-    within = within / max(1, m - int(present.sum()))
-    total = total / max(1, m - 1)
-    varying = total > 1e-12 / m
+    degrees = max(1, m - 1), max(1, m - int(present.sum()))
+    squares = (rows - rows.mean(axis=0)) ** 2, (rows - means[classes]) ** 2
+    total, within = (
+        np.bincount(owners, part.sum(axis=0)).astype(np.float64) / freedom
+        for part, freedom in zip(squares, degrees, strict=True)
+    )
+    varying = total > 1e-12
     return np.maximum(0.0, np.where(varying, 1.0 - within / np.where(varying, total, 1.0), 0.0))
