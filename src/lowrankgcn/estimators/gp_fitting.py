@@ -212,13 +212,15 @@ def _blocks(
 ) -> tuple[list[Any], float | None]:
     values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
     blocks = row_blocks(views.views, values, labelled, settings.blocks)
-    features = views.maps.features
-    if features is None or not features.columns:
-        return blocks, None
-    more, loss = supervised_blocks(
-        views.views, labelled, codes, features.owners, random_state=seed, wanted=settings.blocks
-    )
-    return blocks + more, loss
+    features, loss = views.maps.features, None
+    if features is not None and features.columns:
+        more, loss = supervised_blocks(
+            views.views, labelled, codes, features.owners, random_state=seed, wanted=settings.blocks
+        )
+        blocks += more
+    if not blocks:
+        raise invalid("blocks", "a block that these rows have", repr(settings.blocks))
+    return blocks, loss
 
 
 def _factors(

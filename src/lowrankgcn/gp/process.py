@@ -43,6 +43,7 @@ class GaussianProcess:
     Attributes
     ----------
     blocks : tuple of Block
+        At least one.
     amplitudes : (B,) array
     labelled : tuple of arrays
         Representations of the m labelled (or inducing) rows, one for each block.
@@ -60,11 +61,12 @@ class GaussianProcess:
     factors: FloatArray
 
     def __post_init__(self) -> None:
-        count = len(self.blocks)
+        if not (count := len(self.blocks)):
+            raise invalid("blocks", "at least one block", "none")
         expect_shape(self.amplitudes, "amplitudes", count)
         expect_shape(self.alpha, "alpha", None, len(self.factors))
         positive_float(self.temperature, "temperature")
-        if self.amplitudes.min(initial=1.0) < 0 or self.factors.min() <= 0:
+        if self.amplitudes.min() < 0 or self.factors.min() <= 0:
             raise invalid("amplitudes and factors", "positive numbers", "others")
         if len(self.labelled) != count or any(len(r) != len(self.alpha) for r in self.labelled):
             raise invalid("labelled", f"{count} arrays of {len(self.alpha)} rows", "others")
@@ -101,7 +103,7 @@ class GaussianProcess:
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""
-        total = np.full((len(A[0]), len(B[0])) if A else (0, 0), CONSTANT)
+        total = np.full((len(A[0]), len(B[0])), CONSTANT)
         for block, amplitude, a, b in zip(self.blocks, self.amplitudes, A, B, strict=True):
             total += amplitude * block.kernel(a, b)
         return total
@@ -209,11 +211,7 @@ def _solve_exactly(
     only trees without i:
     :math:`f_{-i} = \sum_{j \ne i} \tilde K_{ij} (\alpha_j - G^{-1}_{ji} \alpha_i / G^{-1}_{ii})`.
     """
-    G = (
-        process.kernel(process.labelled, process.labelled)
-        if process.blocks
-        else np.full((len(Y), len(Y)), CONSTANT)
-    )
+    G = process.kernel(process.labelled, process.labelled)
     fair = G.copy()
     for block, amplitude, rows in zip(
         process.blocks, process.amplitudes, process.labelled, strict=True

@@ -73,7 +73,7 @@ def row_blocks(
             blocks.append(make())
 
     for suffix, view in (("", "standard"), ("-ranks", "ranks")):
-        if view in views and views[view].shape[1]:
+        if view in views:
             rows = views[view]
             name, radial = f"linear{suffix}", f"radial{suffix}"
             add(name, lambda n=name, v=view, r=rows: LinearBlock.fit(n, v, r))
