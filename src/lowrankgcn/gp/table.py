@@ -32,6 +32,7 @@ from lowrankgcn.operators import FloatArray
 __all__ = ["TableFeatures", "TableRows"]
 
 _FARTHEST = 5.0  # standard scores are clipped here
+_LARGEST = 1e100  # new numbers, in units of the largest fitted one, are clipped here
 _MOST_VALUES = 200  # values of a category with an indicator, the most frequent ones
 _KNOTS = 1000  # numbers whose ranks are stored; ranks between them are interpolated
 _CONSTANT = 1e-12  # relative spread up to which a column is constant
@@ -125,7 +126,9 @@ class NumberColumn:
             got = "texts or other categories" if isinstance(cells, Categories) else cells.unit
             raise invalid(f"column {self.name!r}", expected, got or "numbers")
         else:
-            data = np.ldexp(cells.data.astype(np.float64), -self.exponent)
+            with np.errstate(over="ignore"):
+                data = np.ldexp(cells.data.astype(np.float64), -self.exponent)
+            data = np.clip(data, -_LARGEST, _LARGEST)
             if cells.missing is not None:
                 data[cells.missing] = np.nan
         absent = np.isnan(data)
