@@ -314,6 +314,7 @@ def first_rows(
         tuple(blocks),
         np.exp([prior[block.name] for block in blocks]),
         tuple(b.represent({v: r[known] for v, r in views.views.items()}) for b in blocks),
+        np.arange(len(known)),
         np.zeros((len(known), 2)),
         1.0,
         np.ones(2),

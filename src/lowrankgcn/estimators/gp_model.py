@@ -83,6 +83,8 @@ class GPModel:
         expect_shape(self.held_out, "held_out", m, n_classes)
         if m and not (self.codes.min() >= 0 and self.codes.max() < n_classes):
             raise invalid("codes", f"classes in 0..{n_classes - 1}", "others")
+        if self.process.index.min() < 0 or self.process.index.max() >= m:
+            raise invalid("index", f"positions in 0..{m - 1}", "others")
         known = {"standard", "ranks", *self.maps.embeddings}
         for block in self.process.blocks:
             if block.view not in known:
@@ -130,7 +132,7 @@ class GPModel:
         if by == "rows":
             baseline, amounts = by_rows(self.process, views, pair)
             named = [
-                ("row", int(i), classes[c]) for i, c in zip(self.labelled, self.codes, strict=True)
+                ("row", int(self.labelled[i]), classes[self.codes[i]]) for i in self.process.index
             ]
             parts = [_sorted(named, own) for own in amounts]
         elif by == "blocks":

@@ -47,6 +47,8 @@ class GaussianProcess:
     amplitudes : (B,) array
     labelled : tuple of arrays
         Representations of the m labelled (or inducing) rows, one for each block.
+    index : (m,) int array
+        Their positions among all labelled rows.
     alpha : (m, C) array
     temperature : float
     factors : (C,) array
@@ -56,6 +58,7 @@ class GaussianProcess:
     blocks: tuple[Block, ...]
     amplitudes: FloatArray
     labelled: tuple[NDArray[Any], ...]
+    index: NDArray[np.int64]
     alpha: FloatArray
     temperature: float
     factors: FloatArray
@@ -64,7 +67,7 @@ class GaussianProcess:
         if not (count := len(self.blocks)):
             raise invalid("blocks", "at least one block", "none")
         expect_shape(self.amplitudes, "amplitudes", count)
-        expect_shape(self.alpha, "alpha", None, len(self.factors))
+        expect_shape(self.alpha, "alpha", len(self.index), len(self.factors))
         positive_float(self.temperature, "temperature")
         if self.amplitudes.min() < 0 or self.factors.min() <= 0:
             raise invalid("amplitudes and factors", "positive numbers", "others")
@@ -184,6 +187,7 @@ def fit_process(
         tuple(blocks),
         np.exp(np.clip(log_amplitudes, -12.0, 8.0)),
         labelled,
+        np.arange(m),
         np.zeros_like(Y),
         float(np.exp(warm)),
         np.ones(n_classes),
@@ -254,4 +258,4 @@ def _solve_inducing(
         K = part(start, stop)
         leverage = np.minimum(np.einsum("ij,ji->i", K, cho_solve(factor, K.T)), 0.999)[:, None]
         held_out[start:stop] = (K @ alpha - leverage * Y[start:stop]) / (1.0 - leverage)
-    return replace(process, labelled=inducing, alpha=alpha), held_out
+    return replace(process, labelled=inducing, index=chosen, alpha=alpha), held_out
