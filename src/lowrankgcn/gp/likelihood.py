@@ -138,11 +138,13 @@ def adapt(
     base = CONSTANT + np.eye(m)
 
     def evaluate(z: FloatArray) -> tuple[float, FloatArray]:
-        amplitudes = np.exp(np.clip(log_amplitudes + mixing @ z[:-1], *_RANGE))
+        logs = log_amplitudes + mixing @ z[:-1]
+        clipped = np.clip(logs, *_RANGE)
+        amplitudes = np.exp(clipped)
         G = base + (amplitudes @ flat).reshape(m, m)
         warm = log_temperature + _TEMPERATURE * z[-1]
         loss, gradient, slope = leave_one_out(G, Y, classes, warm)
-        by_amplitude = amplitudes * (flat @ gradient.ravel())
+        by_amplitude = amplitudes * (flat @ gradient.ravel()) * (logs == clipped)
         return loss, np.append(mixing.T @ by_amplitude, _TEMPERATURE * slope)
 
     def penalised(z: FloatArray) -> tuple[float, FloatArray]:
