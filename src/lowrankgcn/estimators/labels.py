@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 
 from lowrankgcn._validation import invalid
 
@@ -170,7 +169,10 @@ def _validated_classes(labels: NDArray[Any]) -> NDArray[Any]:
             labels = labels.astype(_DTYPES[kind])
         except OverflowError:
             raise invalid("y", "integers of at most 64 bits", max(labels, key=abs)) from None
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise invalid("y", "finite labels", "infinity")
-    check_classification_targets(labels)
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise invalid("y", "finite labels", "infinity")
+        # scikit-learn's own check also warns if there are few labels per class.
+        if (labels != np.floor(labels)).any():
+            raise invalid("y", "classes", "fractions. Unknown label type: continuous")
     return labels
