@@ -166,5 +166,8 @@ def _as_table(X: Any) -> Any:
     if array.ndim != 2:
         raise invalid("X", "a table with rows and columns. Reshape your data", f"{array.ndim}-D")
     if array.shape[1] == 0:
-        raise invalid("X", "at least one column", f"0 feature(s) (shape={array.shape})")
+        got = f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
+        raise invalid("X", "at least one column", got)
+    if not isinstance(array, pd.DataFrame) and array.dtype.kind == "c":
+        raise invalid("X", "real numbers", "complex ones. Complex data not supported")
     return array

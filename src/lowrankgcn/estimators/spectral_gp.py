@@ -399,7 +399,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     def __sklearn_tags__(self) -> Any:
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = not tags.input_tags.pairwise
+        tags.input_tags.sparse |= isinstance(self.graph, str) and self.graph == "auto"
         return tags
 
 
