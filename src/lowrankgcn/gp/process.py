@@ -79,16 +79,25 @@ class GaussianProcess:
         """Return the representations of rows, one for each block."""
         return tuple(block.represent(views) for block in self.blocks)
 
-    def scores(self, views: Views) -> FloatArray:
-        """Return the scores f(x), shape (q, C)."""
+    def scores(self, views: Views, sizes: FloatArray | None = None) -> FloatArray:
+        """Return the scores f(x), shape (q, C).
+
+        Parameters
+        ----------
+        views : mapping from view to (q, d) array
+        sizes : (B,) array, optional
+            The sum of the absolute parts of each block is added to it.
+        """
         count = len(next(iter(views.values())))
         result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
         for start, stop in chunks(count, _CHUNK):
             part = {name: rows[start:stop] for name, rows in views.items()}
-            for block, amplitude, readout in zip(
-                self.blocks, self.amplitudes, self.readouts, strict=True
-            ):
-                result[start:stop] += amplitude * block.scores(block.represent(part), readout)
+            for k, block in enumerate(self.blocks):
+                own = block.scores(block.represent(part), self.readouts[k])
+                own *= self.amplitudes[k]
+                result[start:stop] += own
+                if sizes is not None:
+                    sizes[k] += np.abs(own).sum()
         return result
 
     def distributions(self, views: Views) -> FloatArray:
@@ -101,7 +110,8 @@ class GaussianProcess:
 
     def kernel(self, A: Sequence[Any], B: Sequence[Any]) -> FloatArray:
         """Return the covariances of represented rows, shape (p, q)."""
-        total = np.full((len(A[0]), len(B[0])) if A else (0, 0), CONSTANT)
+        shape = (len(A[0]), len(B[0])) if A else (len(self.alpha), len(self.alpha))
+        total = np.full(shape, CONSTANT)
         for block, amplitude, a, b in zip(self.blocks, self.amplitudes, A, B, strict=True):
             total += amplitude * block.kernel(a, b)
         return total
@@ -209,11 +219,7 @@ def _solve_exactly(
     only trees without i:
     :math:`f_{-i} = \sum_{j \ne i} \tilde K_{ij} (\alpha_j - G^{-1}_{ji} \alpha_i / G^{-1}_{ii})`.
     """
-    G = (
-        process.kernel(process.labelled, process.labelled)
-        if process.blocks
-        else np.full((len(Y), len(Y)), CONSTANT)
-    )
+    G = process.kernel(process.labelled, process.labelled)
     fair = G.copy()
     for block, amplitude, rows in zip(
         process.blocks, process.amplitudes, process.labelled, strict=True

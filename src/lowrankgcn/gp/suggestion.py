@@ -62,6 +62,8 @@ def choose_rows(
     generator = np.random.default_rng(random_state)
     size = max(_POOL, 3 * k)
     pool = _sample(candidates, size, generator)
+    if not process.blocks:  # no column varies, so all rows are alike
+        return pool[:k]
     others = _sample(np.arange(len(weights)), size, generator)
     near, far = _rows(process, views, pool), _rows(process, views, others)
     C, D = process.kernel(near, near), process.kernel(far, near)
