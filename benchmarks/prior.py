@@ -1,13 +1,13 @@
 """Learn the prior of SpectralGPClassifier from a folder of tables.
 
-    python -m benchmarks.prior FOLDER [--splits 3] [--out src/lowrankgcn/gp/prior.json] [--leave-out]
+    python -m benchmarks.prior FOLDER [--splits 3] [--out FILE] [--leave-out]
 
-Each CSV file has the class in its last column. A task labels 5, 10 or 20 random rows of every class;
-the loss of a task is the mean cross-entropy of other rows. The first step learns the log-amplitudes
-of the blocks without labels, and the temperature, by the loss without adaptation. The second
-step learns those of all blocks, and the gates, by the loss after the adaptation. Class shares are
-those of the labels. --leave-out learns the prior again without each table in turn and prints the
-accuracy and loss on that table beside those of the prior learned from all.
+Each CSV file has the class in its last column. A task labels 5, 10 or 20 random rows of every
+class; the loss of a task is the mean cross-entropy of other rows. The first step learns the
+log-amplitudes of the blocks that do not depend on labels, and the temperature, by the loss without
+adaptation. The second step learns those of all blocks, and the gates, by the loss after the
+adaptation. Class shares are those of the labels. --leave-out learns the prior again without each
+table in turn, and prints accuracy and loss on that table beside those of the prior learned from all.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FORESTS = ("extra-trees", "random-forest")
 FREE = tuple(n for n in BLOCK_NAMES if n not in SUPERVISED and not n.startswith("given"))
 ALL = FREE + SUPERVISED
 STEPS, RATE = 110, 0.05
-# Penalty on the squared distance of log-amplitudes from their mean, which keeps unused ones in range.
+# Penalty on squared distances of log-amplitudes from their mean; it keeps unused ones in range.
 SPREAD = 2e-4
 
 
@@ -112,7 +112,7 @@ def tasks_of(path: Path, number: int, splits: int) -> Iterator[Task]:
 
 
 def logits(task: Task, amplitudes: torch.Tensor, temperature: torch.Tensor) -> torch.Tensor:
-    """Return the scores of the test rows; amplitudes of the first blocks only, if there are fewer."""
+    """Return the scores of the test rows, by as many blocks as there are amplitudes."""
     count, m = len(amplitudes), len(task.classes)
     G = torch.tensordot(amplitudes, task.known[:count], 1) + CONSTANT + torch.eye(m)
     Y = torch.from_numpy(targets(task.classes, task.n_classes)).float()
@@ -158,7 +158,7 @@ def learn(
         for task, weight in zip(tasks, weights, strict=True):
             loss = torch.nn.functional.cross_entropy(function(task, p), task.truth) * weight
             loss.backward()
-            total += float(loss)
+            total += float(loss.detach())
         spread = SPREAD * ((p[names[0]] - p[names[0]].mean()) ** 2).sum()
         spread.backward()
         optimizer.step()

@@ -15,7 +15,6 @@ from lowrankgcn._validation import choice, invalid, node_index, positive_float, 
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.rows import Rows
-from lowrankgcn.gp.blocks import Views
 from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import GaussianProcess, fit_process
@@ -35,7 +34,7 @@ _GRAPHS = {
     "hypergraph": ("hypergraph",),
     "precomputed": (),
 }
-_SHARE_ROWS = 1000  # rows that the shares of the blocks are measured on
+_SAMPLE = 1000  # rows whose mean distance is the unit of radial blocks, without labels
 
 
 @final
@@ -139,7 +138,9 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
     process = fitted.process
     note("blocks")
     report_progress("predicting")
-    plain = process.distributions(views.views)
+    sizes = np.zeros(len(blocks))
+    plain = softmax(process.temperature * process.scores(views.views, sizes))
+    sizes /= sizes.sum() or 1.0
     factors = _factors(settings.class_shares, plain, labelled, labels)
     process = replace(process, factors=factors)
     model = GPModel(
@@ -148,7 +149,7 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
         labels.index.astype(np.int64),
         labels.codes.astype(np.int64),
         softmax(process.temperature * fitted.held_out),
-        _block_shares(process, views.views, seed),
+        {block.name: float(size) for block, size in zip(blocks, sizes, strict=True)},
         extends,
     )
     distributions = apply_factors(plain, factors)
@@ -243,21 +244,6 @@ def _factors(
     return share_factors(distributions[rest], labels.codes)
 
 
-def _block_shares(process: GaussianProcess, views: Views, seed: int) -> dict[str, float]:
-    """Return the mean absolute part of each block in the scores of fitted rows, in total one."""
-    count = len(next(iter(views.values())))
-    chosen = np.random.default_rng(seed).permutation(count)[:_SHARE_ROWS]
-    some = {name: rows[chosen] for name, rows in views.items()}
-    parts = {
-        block.name: float(np.abs(amplitude * block.scores(block.represent(some), readout)).mean())
-        for block, amplitude, readout in zip(
-            process.blocks, process.amplitudes, process.readouts, strict=True
-        )
-    }
-    total = sum(parts.values()) or 1.0
-    return {name: part / total for name, part in parts.items()}
-
-
 def first_rows(
     X: Any,
     k: int = 10,
@@ -307,7 +293,7 @@ def first_rows(
     if positive_int(k, "k") > free.sum():
         raise invalid("k", f"at most {int(free.sum())}, the number of rows without a label", k)
     values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
-    sample = np.random.default_rng(seed).permutation(n)[:_SHARE_ROWS]
+    sample = np.random.default_rng(seed).permutation(n)[:_SAMPLE]
     blocks = row_blocks(views.views, values, sample)
     prior = Prior.load().adaptation
     process = GaussianProcess(

@@ -20,6 +20,7 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from lowrankgcn._codec import saved
@@ -30,7 +31,7 @@ from lowrankgcn.operators import FloatArray
 
 __all__ = ["LeafBlock"]
 
-_CHUNK = 4096  # rows that pass through all trees at a time
+_CHUNK = 512  # rows that pass through all trees at a time
 
 
 @saved
@@ -46,9 +47,11 @@ class LeafBlock(Block):
         Number of each tree's first node.
     depth : int
         Largest depth.
-    column, below, above : (N,) int arrays
-        Column that a node compares, and the nodes that follow. A leaf is followed by itself.
+    column : (N,) int array
+        Column that a node compares.
     threshold : (N,) array
+    children : (N, 2) int array
+        The nodes that follow up to the threshold and above it. A leaf is followed by itself.
     bags : (m, T) bool array
         Whether a tree was fitted to a labelled row.
     """
@@ -58,20 +61,18 @@ class LeafBlock(Block):
     roots: NDArray[np.int32]
     depth: int
     column: NDArray[np.int32]
-    below: NDArray[np.int32]
-    above: NDArray[np.int32]
     threshold: FloatArray
+    children: NDArray[np.int32]
     bags: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
         n_nodes, n_trees = len(self.column), len(self.roots)
         expect_shape(self.bags, "bags", None, n_trees)
-        for name in ("below", "above", "threshold"):
-            expect_shape(getattr(self, name), name, n_nodes)
-        for name in ("roots", "below", "above"):
-            nodes = getattr(self, name)
+        expect_shape(self.threshold, "threshold", n_nodes)
+        expect_shape(self.children, "children", n_nodes, 2)
+        for nodes in (self.roots, self.children):
             if not n_trees or nodes.min() < 0 or nodes.max() >= n_nodes:
-                raise invalid(name, f"nodes in 0..{n_nodes - 1}", "others")
+                raise invalid("roots and children", f"nodes in 0..{n_nodes - 1}", "others")
         if self.column.min() < 0 or not 0 <= self.depth <= n_nodes:
             raise invalid("column", "columns >= 0 and a depth", "other numbers")
 
@@ -116,31 +117,33 @@ class LeafBlock(Block):
         votes, voters = np.zeros((m, n_classes)), np.zeros(m)
         for drawn, seed in zip(counts, seeds.tolist(), strict=True):
             model = kind(max_features="sqrt", random_state=seed)
-            # Validation of every tree would take as long as fitting it.
-            model.fit(rows, classes, sample_weight=drawn.astype(np.float64), check_input=False)
+            # Validation would take longer than fitting the tree.
+            with config_context(skip_parameter_validation=True, assume_finite=True):
+                model.fit(rows, classes, sample_weight=drawn.astype(np.float64), check_input=False)
             trees.append(model.tree_)
             free = drawn == 0
             if free.any():
                 votes[free] += model.tree_.predict(rows[free])[:, :n_classes]
             voters += free
         sizes = [tree.node_count for tree in trees]
-        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int32)
-        shift = np.repeat(roots, sizes)
-        own = np.arange(sum(sizes), dtype=np.int32)
-        below, above, column = (
+        roots = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        first = np.repeat(roots, sizes)
+        left, right, column, threshold = (
             np.concatenate([getattr(tree, part) for tree in trees])
-            for part in ("children_left", "children_right", "feature")
+            for part in ("children_left", "children_right", "feature", "threshold")
         )
-        leaf = below < 0
+        leaf = (left < 0)[:, None]
+        following = np.where(
+            leaf, np.arange(len(first))[:, None], np.c_[left, right] + first[:, None]
+        )
         block = cls(
             name,
             view,
-            roots,
+            roots.astype(np.int32),
             max(tree.max_depth for tree in trees),
-            np.where(leaf, 0, column).astype(np.int32),
-            np.where(leaf, own, below + shift).astype(np.int32),
-            np.where(leaf, own, above + shift).astype(np.int32),
-            np.where(leaf, 0.0, np.concatenate([tree.threshold for tree in trees])),
+            np.where(leaf[:, 0], 0, column).astype(np.int32),
+            np.where(leaf[:, 0], 0.0, threshold),
+            following.astype(np.int32),
             counts.T > 0,
         )
         shares = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
@@ -149,14 +152,17 @@ class LeafBlock(Block):
     def represent(self, views: Views) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, shape (q, T)."""
         rows = np.asarray(views[self.view], np.float32)  # as at fitting
+        if self.column.max() >= rows.shape[1]:
+            raise invalid("column", f"columns in 0..{rows.shape[1] - 1}", int(self.column.max()))
         result = np.empty((len(rows), len(self.roots)), np.int32)
+        children = self.children.ravel()
         for start, stop in chunks(len(rows), _CHUNK):
-            part = rows[start:stop]
-            first = np.arange(len(part))[:, None] * part.shape[1]
-            flat, nodes = part.ravel(), np.broadcast_to(self.roots, (len(part), len(self.roots)))
+            part = np.ascontiguousarray(rows[start:stop])
+            first = np.arange(len(part), dtype=np.int32)[:, None] * np.int32(part.shape[1])
+            flat, nodes = part.ravel(), np.tile(self.roots, (len(part), 1))
             for _ in range(self.depth):
-                low = flat[first + self.column[nodes]] <= self.threshold[nodes]
-                nodes = np.where(low, self.below[nodes], self.above[nodes])
+                above = flat.take(first + self.column.take(nodes)) > self.threshold.take(nodes)
+                nodes = children.take(2 * nodes + above)
             result[start:stop] = nodes
         return result
 

@@ -84,16 +84,25 @@ class GaussianProcess:
         """Return the representations of rows, one for each block."""
         return tuple(block.represent(views) for block in self.blocks)
 
-    def scores(self, views: Views) -> FloatArray:
-        """Return the scores f(x), shape (q, C)."""
+    def scores(self, views: Views, sizes: FloatArray | None = None) -> FloatArray:
+        """Return the scores f(x), shape (q, C).
+
+        Parameters
+        ----------
+        views : mapping from view to (q, d) array
+        sizes : (B,) array, optional
+            The sum of the absolute parts of each block is added to it.
+        """
         count = len(next(iter(views.values())))
         result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
         for start, stop in chunks(count, _CHUNK):
             part = {name: rows[start:stop] for name, rows in views.items()}
-            for block, amplitude, readout in zip(
-                self.blocks, self.amplitudes, self.readouts, strict=True
-            ):
-                result[start:stop] += amplitude * block.scores(block.represent(part), readout)
+            for k, block in enumerate(self.blocks):
+                own = block.scores(block.represent(part), self.readouts[k])
+                own *= self.amplitudes[k]
+                result[start:stop] += own
+                if sizes is not None:
+                    sizes[k] += np.abs(own).sum()
         return result
 
     def distributions(self, views: Views) -> FloatArray:
