@@ -13,7 +13,6 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.networks import divided_difference
 
 CARS = lg.datasets.load_cars("buying", as_frame=True)
 
@@ -74,21 +73,6 @@ def test_distributions_are_the_mean_of_the_networks(options: dict[str, Any]) -> 
     expected = torch.softmax(logits, dim=2).mean(dim=0).numpy()
     assert_allclose(classifier.label_distributions_, expected, rtol=0, atol=1e-9)
     assert_allclose(classifier.predict_proba(CARS.data), expected, rtol=0, atol=1e-9)
-
-
-def test_divided_difference() -> None:
-    values = np.array([0.0, 0.3, 0.99, 1.2, 2.0])
-    for phi in (
-        lg.filters.Heat(3.0),
-        lg.filters.RegularizedInverse(0.1),
-        lg.filters.Polynomial((1.0, -2.0, 3.0)),
-        lg.filters.Constant(2.0),
-    ):
-        expected = (phi(values) - phi(np.ones(1))) / (1 - values)
-        assert_allclose(divided_difference(phi)(values), expected, rtol=1e-9, atol=1e-12)
-        step = 1e-4
-        slope = (phi(np.array([1 - step])) - phi(np.array([1 + step]))) / (2 * step)
-        assert_allclose(divided_difference(phi)(np.ones(1)), slope, rtol=1e-4, atol=1e-6)
 
 
 def test_rows_of_unknown_values_are_uniform_with_a_warning() -> None:

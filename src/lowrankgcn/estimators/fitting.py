@@ -24,7 +24,12 @@ from lowrankgcn.estimators.kernels import (
 )
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.model import CHUNK_ROWS, Ensemble, Model
-from lowrankgcn.estimators.networks import full_rank_ensemble, low_rank_ensemble, train_restarts
+from lowrankgcn.estimators.networks import (
+    check_device,
+    full_rank_ensemble,
+    low_rank_ensemble,
+    train_restarts,
+)
 from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
@@ -60,6 +65,7 @@ def fit(
     rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
 ) -> Fitted:
     """Fit the network to the labelled rows; small problems use one thread, which is faster."""
+    check_device(settings.device)
     with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         times = [time.perf_counter()]
         report_progress("building the graph")

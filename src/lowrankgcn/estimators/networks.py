@@ -19,12 +19,11 @@ from lowrankgcn.estimators.settings import PENALTY, Settings
 from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.filters import Filter, Polynomial
-from lowrankgcn.spectral.filters.library import Custom
+from lowrankgcn.spectral.extension import divided_difference
 from lowrankgcn.spectral.kernel import Kernel, kernel
 from lowrankgcn.training import ProjectedFeatures, TrainingRecord, train
 
-__all__ = ["divided_difference", "full_rank_ensemble", "low_rank_ensemble", "train_restarts"]
+__all__ = ["check_device", "full_rank_ensemble", "low_rank_ensemble", "train_restarts"]
 
 # Relative to the initial loss. On a dozen data sets the default settings reduce the loss by at most
 # 1.5 % in the last tenth of the iterations, and to less than a half in total.
@@ -33,6 +32,15 @@ _HARDLY_FALLEN = 0.9
 _AT_REST = 0.01
 _NOTHING = 1e-6
 _FEW_ITERATIONS = 50
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device that torch does not have."""
+    try:
+        torch.empty(0, device=device).cpu()  # fails for "meta", which holds no data
+    except (AssertionError, NotImplementedError, RuntimeError, TypeError):
+        expected = "a device of torch that is present, such as 'cpu'"
+        raise invalid("device", expected, repr(device)) from None
 
 
 def train_restarts(
@@ -180,34 +188,6 @@ def _numpy(tensor: Any) -> NDArray[Any]:
 def _side_by_side(blocks: NDArray[Any]) -> NDArray[Any]:
     """Reshape (s, n, N) to (n, s·N)."""
     return blocks.transpose(1, 0, 2).reshape(blocks.shape[1], -1)
-
-
-def divided_difference(phi: Filter) -> Filter:
-    """Return ψ(λ) = (φ(λ) − φ(1))/(1 − λ), −φ′(1) at λ = 1; a polynomial if φ is one.
-
-    Examples
-    --------
-    >>> import lowrankgcn as lg
-    >>> divided_difference(lg.filters.Polynomial((0.0, 0.0, 1.0))).coefficients  # (λ² − 1)/(1 − λ)
-    (-1.0, -1.0)
-    """
-    if phi.coefficients is not None:
-        ascending = np.array(phi.coefficients)
-        ascending[0] -= ascending.sum()
-        # Synthetic division by (1 − λ).
-        quotient = np.cumsum(ascending)[:-1]
-        return Polynomial(tuple(quotient.tolist()) or (0.0,))
-    at_one = float(phi(np.ones(1))[0])
-
-    def psi(values: FloatArray) -> FloatArray:
-        values = np.asarray(values, np.float64)
-        near = np.abs(1.0 - values) < 1e-7
-        step = 1e-6
-        slope = (phi(1.0 - step + 0.0 * values) - phi(1.0 + step + 0.0 * values)) / (2 * step)
-        gap = np.where(near, 1.0, 1.0 - values)
-        return np.where(near, slope, (phi(values) - at_one) / gap)
-
-    return Custom(psi)
 
 
 def _class_weight(given: Any, labels: Labels) -> Any:
