@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 SIZES = (10**5, 10**6, 10**7)
-HEADER = ("work", "set-up", "selection", "training", "predictions", "all", "peak MB")
-STEPS = ("set-up", "selection", "training", "prediction", "all")
+HEADER = ("work", "set-up", "training", "predictions", "all", "peak MB")
+STEPS = ("set-up", "training", "prediction", "all")
 
 
 def measure(name: str, n: int, folder: Path | None) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __version__ = "0.1.0.dev0"
 
-_ESTIMATORS = ("GCNClassifier", "estimate_accuracy", "load", "save")
+_ESTIMATORS = ("GCNClassifier", "SpectralGPClassifier", "load", "save")
 
 __all__ = [
     "AccuracyWarning",
@@ -44,11 +44,11 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "RankWarning",
+    "SpectralGPClassifier",
     "TableEncoder",
     "UnlabelledComponentWarning",
     "datasets",
     "eigenpairs",
-    "estimate_accuracy",
     "exceptions",
     "filters",
     "kernel",

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import lowrankgcn
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators import GCNClassifier, Validation
+from lowrankgcn.estimators import GCNClassifier
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.graphs.cells import ColumnKind
@@ -93,7 +93,7 @@ class Classification:
     given: tuple[int, ...]
     predicted: tuple[int, ...]
     certainty: Certainty
-    validation: Validation | None
+    validation: Any
     graph: GraphDescription
     eigenvalues: NDArray[np.float64] | None
     filters: tuple[Filter, ...]
@@ -118,7 +118,7 @@ class Classification:
         labels: Any,
         *,
         columns: Columns | None = None,
-        validation: Validation | None = None,
+        validation: Any = None,
         source: str = "table",
         seconds: Mapping[str, float] | None = None,
         warnings: Iterable[str] = (),

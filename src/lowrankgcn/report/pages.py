@@ -18,7 +18,6 @@ from markupsafe import Markup
 
 from lowrankgcn import _format
 from lowrankgcn._format import plural, shorten
-from lowrankgcn.estimators import Validation
 from lowrankgcn.report import figures
 from lowrankgcn.report.classification import Classification, versions
 from lowrankgcn.report.study import Study
@@ -94,7 +93,7 @@ def render_classification(classification: Classification) -> str:
     )
 
 
-def _confusions(found: Validation) -> dict[str, Any]:
+def _confusions(found: Any) -> dict[str, Any]:
     """Return the share of each prediction in the hidden labels of a class; the worst mistakes."""
     shares, mistakes = {}, []
     for own, predicted, rows in found.confusions:
