@@ -68,8 +68,6 @@ def __getattr__(name: str) -> Any:
     # Imported on demand: matplotlib and torch load more slowly than everything else together.
     if name in ("nn", "plotting", "training"):
         return import_module(f"lowrankgcn.{name}")
-    if name == "SpectralGPClassifier":
-        return getattr(import_module("lowrankgcn.estimators.spectral_gp"), name)
     if name in _ESTIMATORS:
         return getattr(import_module("lowrankgcn.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

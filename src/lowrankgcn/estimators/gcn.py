@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
 from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.estimators.base import SemiSupervisedClassifier
+from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed
 from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.fitting import fit
 from lowrankgcn.estimators.labels import read_labels
 from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.rows import check_rows, read_rows
-from lowrankgcn.estimators.settings import read_seed, read_settings
+from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 
@@ -254,7 +254,7 @@ class GCNClassifier(SemiSupervisedClassifier):
                 raise invalid("sample_weight", f"{rows.n_rows} numbers >= 0", got)
             if not weights[labels.index].any():
                 raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
-        fitted = fit(rows, labels, settings, weights, read_seed(self.random_state))
+        fitted = fit(rows, labels, settings, weights, draw_seed(self.random_state))
         self.classes_ = labels.classes
         self.label_distributions_ = fitted.distributions
         self.transduction_ = labels.classes[fitted.distributions.argmax(axis=1)]

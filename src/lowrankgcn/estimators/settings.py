@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float, positive_int
 from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.filters import Filter, as_filters
 
-__all__ = ["PENALTY", "PRESETS", "Settings", "read_seed", "read_settings"]
+__all__ = ["PENALTY", "PRESETS", "Settings", "read_settings"]
 
 #: Values of "auto"; parameters that are not listed stay "auto". The settings of the paper are those
 #: of its appendix A4.3.
@@ -123,15 +122,6 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         device=given["device"],
         verbose=_flag(given["verbose"], "verbose"),
     )
-
-
-def read_seed(random_state: Any) -> int:
-    """Draw a seed from the parameter ``random_state``."""
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError:
-        expected = "None, an integer in 0..4294967295 or a numpy.random.RandomState"
-        raise invalid("random_state", expected, repr(random_state)) from None
 
 
 def _is_auto(value: Any) -> bool:
