@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,6 @@ from lowrankgcn.cli import errors, output
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names
-from lowrankgcn.estimators import GCNClassifier
-from lowrankgcn.estimators import save as save_model
 
 __all__ = ["classify_folder"]
 
@@ -28,6 +26,7 @@ __all__ = ["classify_folder"]
 def classify_folder(
     settings: Mapping[str, Any],
     *,
+    factory: Callable[..., Any] | None = None,
     table: Path,
     target: str,
     drop: Sequence[str] | None,
@@ -45,23 +44,28 @@ def classify_folder(
     ----------
     settings : mapping
         Parameters of the classifier.
+    factory : callable, optional
+        Makes the classifier from its parameters; :class:`GCNClassifier` by default.
     """
+    from lowrankgcn.estimators import GCNClassifier
+    from lowrankgcn.estimators import save as save_model
+
     _check_outputs(table, out, save)
     shown, watch = not quiet, Stopwatch()
     files: dict[str, str] = {}
     with _client(scheduler, workers):
         with errors.exit_on_user_error():
             frame, features, integers = _read(table, target, drop or ())
-        classifier = GCNClassifier(**settings)
-        with progress("fitting", shown=shown), errors.exit_on_user_error():
-            with errors.collect_warnings() as warned:
-                labels = frame[target].map_partitions(_read_labels, integers, meta=(target, object))
+        classifier = (factory or GCNClassifier)(**settings)
+        labels = frame[target].map_partitions(_read_labels, integers, meta=(target, object))
+        with progress("fitting", shown=shown), watch.timing("fitting"):
+            with errors.exit_on_user_error(), errors.collect_warnings() as warned:
                 classifier.fit(features, labels)
         output.print_warnings(warned, shown=shown)
-        watch.seconds |= classifier.timings_
         with progress("writing", shown=shown), watch.timing("writing"):
             if out is not None:
-                with errors.exit_on_write_error(out):
+                # Rows without a prediction have empty cells; a warning per block adds nothing.
+                with errors.exit_on_write_error(out), errors.collect_warnings():
                     _write(frame, target, classifier, integers, probabilities, out)
                 files["written"] = str(out)
             if save is not None:
@@ -72,9 +76,8 @@ def classify_folder(
     facts: dict[str, Any] = {
         "table": str(table),
         "target": target,
-        "rows": int(classifier.graph_.n_nodes),
+        "rows": int(classifier.transduction_.shape[0]),
         "graph": repr(classifier.graph_),
-        "networks": output.networks_text(classifier.selection_),
         **files,
     }
     if as_json:
@@ -157,7 +160,7 @@ def _read_labels(column: pd.Series, integers: bool) -> pd.Series:
 
 
 def _write(
-    frame: Any, target: str, classifier: GCNClassifier, integers: bool, each_class: bool, out: Path
+    frame: Any, target: str, classifier: Any, integers: bool, each_class: bool, out: Path
 ) -> None:
     from dask.delayed import delayed
 
@@ -166,8 +169,7 @@ def _write(
 
     kind = "int64" if integers else "bool" if frame.dtypes[target].kind == "b" else None
     task = delayed(_add_predictions, pure=False)
-    distributions: Any = classifier.label_distributions_  # a Dask array
-    shares = distributions.to_delayed().ravel()
+    shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
     blocks = [
         task(block, share, classifier.classes_, target, kind, each_class)
         for block, share in zip(Blocks.from_collection(frame).tasks, shares, strict=True)
