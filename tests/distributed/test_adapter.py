@@ -182,6 +182,6 @@ def test_other_methods_after_a_lazy_fit(tmp_path: Any) -> None:
     assert_allclose([row.margin for row in its], [row.margin for row in mine], atol=1e-8)
     with pytest.raises(ValueError, match="data in memory, got one fitted to a Dask collection"):
         there.suggest(2)
-    lg.save(there, tmp_path / "model", fitted_rows=False)
+    lg.save(there, tmp_path / "model")
     found = lg.load(tmp_path / "model").predict(in_blocks(TEXTS, [5])).compute()
     assert_array_equal(found, there.transduction_.compute())

@@ -162,7 +162,8 @@ def save(
         File to write. An existing file is replaced atomically.
     fitted_rows : bool
         Whether to save the results of the rows given to fit: ``label_distributions_``,
-        ``transduction_``, ``unplaced_``, and the labelled rows for explanations.
+        ``transduction_``, ``unplaced_``, and the labelled rows for explanations. Lazy results of
+        a Dask collection are never saved.
     description : mapping, optional
         JSON values to save with the classifier, such as the source of the rows; loaded as
         ``description_``. The default is the description of a loaded classifier.
@@ -196,6 +197,8 @@ def save(
     if type(classifier) is not GCNClassifier:
         raise invalid("classifier", "a fitted GCNClassifier", type(classifier).__name__)
     check_is_fitted(classifier, "classes_")
+    # Lazy results of a Dask collection are not computed.
+    fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
     arrays, contents = encode(_snapshot(classifier, fitted_rows, description))
     document = {
         "format": FORMAT,
