@@ -27,7 +27,15 @@ from lowrankgcn._parallel import inline_chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs.cells import column_kind
 
-__all__ = ["Blocks", "compute", "conformed", "is_collection", "joined_rows", "lazy_array"]
+__all__ = [
+    "NO_ADVICE",
+    "Blocks",
+    "compute",
+    "conformed",
+    "is_collection",
+    "joined_rows",
+    "lazy_array",
+]
 
 # Exceptions of dask.distributed, by name because it may not be installed.
 _LOST = (
@@ -37,6 +45,8 @@ _LOST = (
     "FutureCancelledError",
     "FuturesCancelledError",
 )
+# Labels in memory and models are part of the graph, whatever their size.
+NO_ADVICE = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
 _KILLED = "KilledWorker"  # several workers died while running the same task
 
 
@@ -58,7 +68,8 @@ def compute(*tasks: Delayed) -> tuple[Any, ...]:
         If the scheduler is lost, or workers repeatedly die while running the same task.
     """
     try:
-        results: tuple[Any, ...] = dask.compute(*tasks)
+        with dask.config.set(NO_ADVICE):
+            results: tuple[Any, ...] = dask.compute(*tasks)
         return results
     except Exception as error:
         if type(error).__name__ in _LOST:
@@ -117,6 +128,11 @@ class Blocks:
             name = X.columns[X.columns.duplicated()][0]
             raise invalid("X", "columns of different names", f"several named {name!r}")
         return blocks
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of the blocks."""
+        return range(len(self.tasks))
 
     def known_lengths(self) -> tuple[float, ...]:
         """Return the number of rows of every block, NaN where it must be computed."""

@@ -6,6 +6,7 @@ The rows of a block are independent of all others: a task needs one block and th
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import finite_array, invalid
-from lowrankgcn.distributed.blocks import Blocks, compute, conformed, lazy_array
+from lowrankgcn.distributed.blocks import NO_ADVICE, Blocks, compute, conformed, lazy_array
 from lowrankgcn.distributed.sample import aligned_labels, aligned_weights, check_length
 from lowrankgcn.estimators.persistence import load, save
 
@@ -38,13 +39,10 @@ def predict(classifier: Any, X: Any) -> Any:
 def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the accuracy on the labelled rows of a Dask collection, in one pass."""
     blocks = Blocks.from_rows(X)
-    numbers = range(len(blocks.tasks))
-    models = [_shared(classifier) for _ in numbers[:1]] * len(numbers)
-    arguments = aligned_labels(y, blocks), aligned_weights(sample_weight, blocks)
-    empty = [blocks.empty for _ in numbers]
-    correct, total = np.sum(
-        compute(*blocks.map(_score, *arguments, numbers, models, empty)), axis=0
-    )
+    shared = [_shared(classifier)] * len(blocks.tasks)
+    given = aligned_labels(y, blocks), aligned_weights(sample_weight, blocks)
+    rate = partial(_score, empty=blocks.empty)
+    correct, total = np.sum(compute(*blocks.map(rate, blocks.numbers, shared, *given)), axis=0)
     if not total > 0:
         raise invalid("y", "a labelled row of positive weight", "none")
     return float(correct / total)
@@ -52,9 +50,8 @@ def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
 
 def lazy_distributions(classifier: Any, blocks: Blocks, lengths: tuple[float, ...]) -> Any:
     """Return the class distributions of blocks of rows as a lazy Dask array (q, C)."""
-    numbers = range(len(blocks.tasks))
-    shared, empty = _shared(classifier), blocks.empty
-    tasks = blocks.map(_distributions, numbers, [shared] * len(numbers), [empty] * len(numbers))
+    shared = [_shared(classifier)] * len(blocks.tasks)
+    tasks = blocks.map(partial(_distributions, empty=blocks.empty), blocks.numbers, shared)
     return lazy_array(tasks, lengths, (len(classifier.classes_),), np.float64)
 
 
@@ -80,7 +77,7 @@ def _shared(classifier: Any) -> Delayed:
     model = delayed(_loaded, pure=True)(delayed(data, pure=True, traverse=False))
     if len(data) < _LARGE:
         return model
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100 GB"}):
+    with dask.config.set(NO_ADVICE):
         return dask.persist(model)[0]
 
 
@@ -91,7 +88,7 @@ def _loaded(data: bytes) -> Any:
         return load(file)
 
 
-def _distributions(block: Any, number: int, classifier: Any, empty: Any) -> NDArray[np.float64]:
+def _distributions(block: Any, number: int, classifier: Any, *, empty: Any) -> NDArray[np.float64]:
     if not len(block):
         return np.zeros((0, len(classifier.classes_)))
     rows = conformed(block, empty, number)
@@ -103,7 +100,7 @@ def _distributions(block: Any, number: int, classifier: Any, empty: Any) -> NDAr
 
 
 def _score(
-    block: Any, cells: Any, weights: Any, number: int, classifier: Any, empty: Any
+    block: Any, number: int, classifier: Any, cells: Any, weights: Any, *, empty: Any
 ) -> tuple[float, float]:
     """Return the weight of the rows with the right class, and that of all labelled rows."""
     index, labels, length = cells

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -77,11 +78,9 @@ def draw_sample(blocks: Blocks, y: Any, sample_weight: Any, fit_rows: int, seed:
     fit_rows : int
     seed : int
     """
-    numbers = range(len(blocks.tasks))
-    shared = delayed(_Drawing(blocks.empty, fit_rows, seed), traverse=False)
-    cells = aligned_labels(y, blocks)
-    weights = aligned_weights(sample_weight, blocks)
-    level = blocks.map(_sample_block, cells, weights, numbers, [shared for _ in numbers])
+    draw = partial(_sample_block, empty=blocks.empty, fit_rows=fit_rows, seed=seed)
+    given = aligned_labels(y, blocks), aligned_weights(sample_weight, blocks)
+    level = blocks.map(draw, blocks.numbers, *given)
     join = delayed(_join, pure=False)
     while len(level) > 1:
         starts = range(0, len(level), _FAN_IN)
@@ -160,26 +159,18 @@ def known_categories(y: Any) -> pd.Index | None:
     return dtype.categories if has_known_categories(pd.Series([], dtype=dtype)) else None
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Drawing:
-    """What all blocks need to draw their part of the sample."""
-
-    empty: Any
-    fit_rows: int
-    seed: int
-
-
-def _sample_block(block: Any, cells: Any, weights: Any, number: int, drawing: _Drawing) -> Sample:
-    rows = conformed(block, drawing.empty, number)
+def _sample_block(
+    block: Any, number: int, cells: Any, weights: Any, *, empty: Any, fit_rows: int, seed: int
+) -> Sample:
+    rows = conformed(block, empty, number)
     index, labels, length = cells
     check_length("y", length, len(rows), number)
     if weights is not None:
         weights = finite_array(weights, "sample_weight", ndim=1)
         check_length("sample_weight", len(weights), len(rows), number)
-    keys = np.random.default_rng((drawing.seed, number)).random(len(rows))
+    keys = np.random.default_rng((seed, number)).random(len(rows))
     keys[index] = -1.0
-    return _trimmed(Sample(rows, keys, labels, weights, (len(rows),)), drawing.fit_rows)
+    return _trimmed(Sample(rows, keys, labels, weights, (len(rows),)), fit_rows)
 
 
 def check_length(name: str, got: int, expected: int, number: int) -> None:
