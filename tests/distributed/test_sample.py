@@ -28,7 +28,7 @@ def draw(y: Any, fit_rows: int, seed: int = 0, weights: Any = None) -> Sample:
 
 
 def test_every_row_is_drawn_equally_often() -> None:
-    seeds, fit_rows = 100, 15
+    seeds, fit_rows = 60, 15
     counts = np.zeros(N)
     for seed in range(seeds):
         drawn = draw(Y, fit_rows, seed).rows["row"].to_numpy()

@@ -19,6 +19,7 @@ from lowrankgcn.cli import errors, output
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names
+from lowrankgcn.estimators.labels import labelled_cells
 
 __all__ = ["classify_folder"]
 
@@ -150,13 +151,14 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool
 
 
 def _read_labels(column: pd.Series, integers: bool) -> pd.Series:
-    """Return labels as objects, None for empty cells and blank texts, as in a file."""
+    """Return labels, −1 or None for empty cells and blank texts, as in a file."""
     if integers:  # pandas reads integers with gaps as floats
-        cells = column.astype("Int64").astype(object)
-        return cells.where(cells.notna(), None)
-    cells = column.astype(object)
-    blank = [isinstance(cell, str) and not cell.strip() for cell in cells]
-    return cells.where(~np.array(blank, bool), None)
+        return column.astype("Int64").fillna(-1).astype("int64")
+    cells = np.array(column.astype(object), object)
+    for row in np.flatnonzero(column.notna()):
+        if isinstance(cells[row], str) and not cells[row].strip():
+            cells[row] = None
+    return pd.Series(cells, column.index, dtype=object)
 
 
 def _write(
@@ -186,8 +188,10 @@ def _add_predictions(
     each_class: bool,
 ) -> pd.DataFrame:
     integers = kind == "int64"
-    labels = _read_labels(block[target], integers).map(str, na_action="ignore")
-    predictions = Predictions.from_labels(classes, shares, labels, kind)
+    index, values, count = labelled_cells(_read_labels(block[target], integers))
+    labels = np.full(count, None)
+    labels[index] = [str(value) for value in values]
+    predictions = Predictions.from_labels(classes, shares, pd.Series(labels), kind)
     rows = block.reset_index(drop=True)
     if integers:  # the same type in all files, with or without missing cells
         rows[target] = rows[target].astype("Int64")

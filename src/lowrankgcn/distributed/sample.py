@@ -198,7 +198,7 @@ def _trimmed(sample: Sample, fit_rows: int) -> Sample:
     if len(sample.keys) <= fit_rows:
         return sample
     count = max(fit_rows, len(sample.labels))
-    kept = np.sort(np.argsort(sample.keys, kind="stable")[:count])
+    kept = np.sort(np.argpartition(sample.keys, count - 1)[:count])
     rows = sample.rows
     rows = rows.iloc[kept] if isinstance(rows, pd.DataFrame) else rows[kept]
     weights = None if sample.weights is None else sample.weights[kept]
