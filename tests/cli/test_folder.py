@@ -47,7 +47,7 @@ def test_folders_are_classified_file_by_file(
     arguments = [folder, "--target", "kind", "--out", out, "--save", model, *options]
     assert call("classify", *map(str, arguments)) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["rows"] == 200 and document["graph"].startswith("BlockHypergraph(200 nodes")
+    assert document["rows"] == 200 and document["graph"].startswith("Hypergraph(200 nodes")
     written = [pd.read_parquet(file) for file in sorted(out.iterdir())]
     assert [len(part) for part in written] == [90, 0, 110]
     whole = pd.concat(written, ignore_index=True)
@@ -99,7 +99,7 @@ def test_cluster_options_require_a_folder(
 def test_folders_of_numbers_are_points(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lowrankgcn.distributed.fitting.MANY_ROWS", 20)  # 300 rows are many
+    monkeypatch.setattr("lowrankgcn.distributed.fitting._FIT_ROWS", 200)
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 300)
     table = pd.DataFrame({"x": 4 * group + rng.normal(size=300), "y": rng.normal(size=300)})
@@ -111,7 +111,7 @@ def test_folders_of_numbers_are_points(
     options = ["--architecture", "reduced", "--rank", "5", "--bandwidth", "3", "--json"]
     arguments = [source, "--target", "kind", "--out", out, *options]
     assert call("classify", *map(str, arguments)) == 0
-    assert json.loads(capsys.readouterr().out)["graph"].startswith("BlockPoints(300 points in 2")
+    assert json.loads(capsys.readouterr().out)["graph"].startswith("GaussianGraph(200 ")
     whole = pd.concat([pd.read_parquet(file) for file in sorted(out.iterdir())])
     assert (whole["prediction"].to_numpy() == NAMES[group]).mean() > 0.95
 

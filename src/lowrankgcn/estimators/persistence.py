@@ -115,7 +115,7 @@ def save(
         File to write. An existing file is replaced atomically.
     fitted_rows : bool
         Whether to save results of the rows given to fit, such as ``label_distributions_`` and
-        ``transduction_``.
+        ``transduction_``. Lazy results of a Dask collection are never saved.
     description : mapping, optional
         JSON values to save with the classifier, such as the source of the rows; loaded as
         ``description_``. The default is the description of a loaded classifier.
@@ -151,6 +151,8 @@ def save(
     if _MODULES.get(kind.__name__) != kind.__module__:
         raise invalid("classifier", f"a fitted {' or '.join(_MODULES)}", kind.__name__)
     check_is_fitted(classifier, "classes_")
+    # Lazy results of a Dask collection are not computed.
+    fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
     arrays, contents = encode(_snapshot(classifier, fitted_rows, description))
     document = {
         "format": FORMAT,
