@@ -192,8 +192,8 @@ def _fit(
     predictions = data.predictions(classifier.classes_, shares, data.labels)
     from lowrankgcn.report.evidence import Evidence
 
-    with progress("column importance", shown=shown), watch.timing("importance"):
-        assert predictions.given is not None
+    assert predictions.given is not None
+    with progress("importance of the columns", shown=shown), watch.timing("importance"):
         evidence = Evidence.from_classifier(classifier, predictions.given, importance=important)
     return _Result(data, classifier, predictions, evidence, warned, watch.seconds)
 
@@ -232,11 +232,14 @@ def _save_model(result: _Result, path: Path) -> None:
 
 
 def _summary(result: _Result, files: dict[str, str], *, writes_rows: bool) -> output.RunSummary:
+    from lowrankgcn.report.classification import describe_graphs
+
     data, predictions, evidence = result.data, result.predictions, result.evidence
     columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
     kinds = Counter(_KINDS[kind] for kind in columns.used.values())
     kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-    graphs = _graphs(result.classifier)
+    described = describe_graphs(result.classifier).values()
+    graphs = ", ".join(dict.fromkeys(graph.name for graph in described))
     facts = {
         "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
         f"{plural(len(columns.used), 'column')} used ({kinds_text})",
@@ -286,8 +289,3 @@ def _evidence_facts(evidence: Evidence) -> dict[str, str]:
     if evidence.importance:
         facts["columns"] = output.shares_text(evidence.importance)
     return facts
-
-
-def _graphs(classifier: Any) -> str:
-    graphs = getattr(classifier, "graphs_", {"": classifier.graph_})
-    return ", ".join(dict.fromkeys(graph.description.name for graph in graphs.values()))

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 import lowrankgcn
 from lowrankgcn._validation import invalid
 from lowrankgcn.files import Columns
-from lowrankgcn.graphs import Graph, GraphDescription
+from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.graphs.cells import ColumnKind
 from lowrankgcn.report.certainty import Certainty, TableRow, cell_texts
 from lowrankgcn.report.embedding import Embedding
@@ -37,7 +37,7 @@ from lowrankgcn.spectral.filters.base import Scaled
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["Classification", "versions", "without_nan"]
+__all__ = ["Classification", "describe_graphs", "versions", "without_nan"]
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
@@ -64,7 +64,7 @@ class Classification:
         Probabilities of the predicted rows.
     evidence : Evidence or None
         None for networks.
-    graphs : tuple of GraphDescription
+    graphs : mapping from name to GraphDescription
     filters
         Learned filters by graph, or filters of the network.
     eigenvalues : (r,) array or None
@@ -100,7 +100,7 @@ class Classification:
     predicted: tuple[int, ...]
     certainty: Certainty
     evidence: Evidence | None
-    graphs: tuple[GraphDescription, ...]
+    graphs: Mapping[str, GraphDescription]
     filters: Any
     eigenvalues: NDArray[np.float64] | None
     loss_curve: NDArray[Any] | None
@@ -220,7 +220,7 @@ class Classification:
             predicted=tuple(np.bincount(codes[predicted], minlength=n_classes).tolist()),
             certainty=Certainty.from_probabilities(certainty[predicted], n_classes=n_classes),
             evidence=evidence,
-            graphs=tuple(graph.description for graph in _graphs(classifier)),
+            graphs=describe_graphs(classifier),
             filters=_filters(classifier) if networks else classifier.filter_,
             eigenvalues=pairs.eigenvalues if networks and pairs is not None else None,
             loss_curve=classifier.loss_curve_ if networks else None,
@@ -272,19 +272,25 @@ def _all_columns(frame: pd.DataFrame | None) -> Columns:
     return Columns("", used, {})
 
 
-def _graphs(classifier: Any) -> list[Graph]:
-    return list(getattr(classifier, "graphs_", {"": classifier.graph_}).values())
+def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
+    """Describe the graphs of a Gaussian process by name, or the one graph of a network."""
+    if hasattr(classifier, "graphs_"):
+        return {name: graph.description for name, graph in classifier.graphs_.items()}
+    found = classifier.graph_.description
+    return {found.name: found}
 
 
 def _eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
-    """Return the eigenpairs of the first graph, and the rows of its nodes."""
-    if not isinstance(classifier.eigenpairs_, dict):
-        return classifier.eigenpairs_, slice(None)
+    """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
+    found = classifier.eigenpairs_
+    if not isinstance(found, dict):
+        return found, slice(None)
+    if not found:
+        return None, slice(None)
+    name = min(found, key=lambda name: found[name].n_components > 1)
     fitted = classifier._fitted
-    for name, pairs in classifier.eigenpairs_.items():
-        # The Gaussian graph has fewer nodes; its view continues the eigenvectors to all rows.
-        return replace(pairs, eigenvectors=fitted.views.views[name]), fitted.sample
-    return None, slice(None)
+    # The Gaussian graph has fewer nodes; its view continues the eigenvectors to all rows.
+    return replace(found[name], eigenvectors=fitted.views.views[name]), fitted.sample
 
 
 def _filters(classifier: Any) -> list[Any]:
