@@ -288,9 +288,10 @@ def _eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
     if not found:
         return None, slice(None)
     name = min(found, key=lambda name: found[name].n_components > 1)
-    fitted = classifier._fitted
-    # The Gaussian graph has fewer nodes; its view continues the eigenvectors to all rows.
-    return replace(found[name], eigenvectors=fitted.views.views[name]), fitted.sample
+    pairs, fitted = found[name], classifier._fitted
+    if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
+        pairs = replace(pairs, eigenvectors=fitted.views.views[name])
+    return pairs, fitted.sample
 
 
 def _filters(classifier: Any) -> list[Any]:
