@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.plotting import plot_embedding, plot_filter, plot_spectrum
 from lowrankgcn.spectral.filters import (
     Heat,
@@ -157,6 +158,21 @@ def test_rank_keeps_the_largest_responses(values: list[float], data: st.DataObje
     assert (discarded.get_ydata() == 0).all()
 
 
+LEARNED = LearnedFilter("raw-neighbours", np.array([0.0, 0.1, 0.4]), np.array([6.0, 3.0, 1.5]))
+
+
+def test_learned_filters_are_relative_to_their_largest_response() -> None:
+    flat = LearnedFilter("gaussian", np.array([0.0, 0.5]), np.zeros(2))  # amplitudes may be zero
+    ax = plot_filter({"raw-neighbours": LEARNED, "gaussian": flat})
+    assert legend(ax) == ["raw neighbours", "gaussian"]
+    np.testing.assert_allclose(marks(ax, "+"), [[0, 1], [0.1, 0.5], [0.4, 0.25]])
+    np.testing.assert_allclose(marks(ax, "x"), [[0, 0], [0.5, 0]])
+    single = plot_filter(LEARNED)
+    np.testing.assert_allclose(marks(single, "+"), marks(ax, "+"))
+    assert legend(single) == ["raw neighbours"]
+    rendered(ax)
+
+
 def test_filters_explain_bad_arguments() -> None:
     calls: list[tuple[dict[str, Any], str]] = [
         (
@@ -175,6 +191,9 @@ def test_filters_explain_bad_arguments() -> None:
         ),
         ({"filters": "lineer"}, "filter: expected one of 'linear'"),
         ({"filters": "linear", "eigenvalues": [[0.0]]}, "eigenvalues: expected a real numeric"),
+        ({"filters": LEARNED, "eigenvalues": [0.0, 1.0]}, "eigenvalues: expected None, because"),
+        ({"filters": LEARNED, "rank": 2}, "rank: expected None, because learned filters"),
+        ({"filters": {"knn": "linear"}}, "filters['knn']: expected a LearnedFilter, got str"),
     ]
     check_errors(plot_filter, calls)
 
