@@ -77,7 +77,8 @@ def classify(
 
     A folder of Parquet files is read block by block with Dask; **--out** then names a new folder.
     """
-    networks = {"architecture": architecture, "filter": filter, "bandwidth": bandwidth}
+    architecture_name = None if architecture is None else architecture.value
+    networks = {"architecture": architecture_name, "filter": filter, "bandwidth": bandwidth}
     settings: dict[str, Any] = {"graph": graph.value, "rank": rank, **networks}
     settings = {name: value for name, value in settings.items() if value is not None}
     _check_method(method.value, [name for name in networks if name in settings])
