@@ -6,7 +6,7 @@ out.
 >>> import lowrankgcn as lg, numpy as np
 >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
 >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
->>> classifier = lg.GCNClassifier(random_state=0).fit(X, y)
+>>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
 >>> result = Classification.from_classifier(classifier, None, y, source="two clouds")
 >>> result.classes, result.given, result.predicted
 (('0.0', '1.0'), (5, 5), (15, 15))
@@ -15,9 +15,10 @@ out.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from importlib.metadata import version
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, final
 
 import numpy as np
@@ -26,17 +27,17 @@ from numpy.typing import NDArray
 
 import lowrankgcn
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators import GCNClassifier
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.graphs.cells import ColumnKind
 from lowrankgcn.report.certainty import Certainty, TableRow, cell_texts
 from lowrankgcn.report.embedding import Embedding
-from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.report.evidence import Evidence
 from lowrankgcn.spectral.filters.base import Scaled
 from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["Classification", "versions", "without_nan"]
+__all__ = ["Classification", "describe_graphs", "versions", "without_nan"]
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
@@ -61,17 +62,22 @@ class Classification:
         Labelled and predicted rows of each class; rows without a prediction count in neither.
     certainty : Certainty
         Probabilities of the predicted rows.
-    validation : Validation or None
-    graph : GraphDescription
+    evidence : Evidence or None
+        None for networks.
+    graphs : mapping from name to GraphDescription
+    filters
+        Learned filters by graph, or filters of the network.
     eigenvalues : (r,) array or None
-    filters : tuple of Filter
-        Filters of the graph networks that have a share in the prediction.
-    selection : tuple of mappings
-        The compared networks, see :class:`~lowrankgcn.estimators.selection.Selection`.
+        Spectrum of the graph of a network; None at full rank.
+    loss_curve : (T, s) array or None
+        Losses of a network, one column for each restart.
     embedding : Embedding or None
         None if no eigenvectors were computed.
     shown_columns : tuple of str
         Columns whose cells are shown in the following rows.
+    suspicious : tuple of TableRow
+        Labelled rows that would clearly be predicted as another class, the clearest first. Their
+        guesses are the label and that class.
     most_certain, least_certain, unplaced : tuples of TableRow
         A few rows each.
     n_unplaced : int
@@ -93,13 +99,14 @@ class Classification:
     given: tuple[int, ...]
     predicted: tuple[int, ...]
     certainty: Certainty
-    validation: Any
-    graph: GraphDescription
+    evidence: Evidence | None
+    graphs: Mapping[str, GraphDescription]
+    filters: Any
     eigenvalues: NDArray[np.float64] | None
-    filters: tuple[Filter, ...]
-    selection: tuple[Mapping[str, Any], ...]
+    loss_curve: NDArray[Any] | None
     embedding: Embedding | None
     shown_columns: tuple[str, ...]
+    suspicious: tuple[TableRow, ...]
     most_certain: tuple[TableRow, ...]
     least_certain: tuple[TableRow, ...]
     unplaced: tuple[TableRow, ...]
@@ -113,12 +120,12 @@ class Classification:
     @classmethod
     def from_classifier(
         cls,
-        classifier: GCNClassifier,
+        classifier: Any,
         frame: pd.DataFrame | None,
         labels: Any,
         *,
         columns: Columns | None = None,
-        validation: Any = None,
+        evidence: Evidence | None = None,
         source: str = "table",
         seconds: Mapping[str, float] | None = None,
         warnings: Iterable[str] = (),
@@ -129,7 +136,7 @@ class Classification:
 
         Parameters
         ----------
-        classifier : GCNClassifier
+        classifier : SpectralGPClassifier or GCNClassifier
             Fitted to all rows.
         frame : DataFrame or None
             The table with all of its columns, as it was read.
@@ -137,7 +144,8 @@ class Classification:
             The y of the fit.
         columns : Columns, optional
             Columns used by the classifier; by default all of the frame.
-        validation : Validation, optional
+        evidence : Evidence, optional
+            By default that of the classifier, without the importance of columns.
         source : str
             Name of the table.
         seconds : mapping from step to float, optional
@@ -164,8 +172,8 @@ class Classification:
         for name, rows in (("labels", given_codes), ("frame", frame)):
             if rows is not None and len(rows) != n:
                 raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
-        given, lost = given_codes >= 0, classifier.unplaced_
-        certainty = shares.max(axis=1)
+        lost = getattr(classifier, "unplaced_", np.zeros(n, bool))
+        given, certainty = given_codes >= 0, shares.max(axis=1)
         codes = np.where(given, given_codes, shares.argmax(axis=1))
         predicted = ~given & ~lost
         ranked = pd.Series(certainty)[predicted]
@@ -177,20 +185,30 @@ class Classification:
             names = [name for name, why in columns.left_out.items() if why == "identifier"]
             shown = (*names[:1], *columns.used)[:_SHOWN_COLUMNS]
 
-        def table_rows(rows: Iterable[int]) -> tuple[TableRow, ...]:
-            found = []
-            for row in rows:
-                likely = () if lost[row] else np.argsort(-shares[row], kind="stable")[:2]
-                guesses = tuple((classes[code], float(shares[row, code])) for code in likely)
-                found.append(TableRow(row + 1, cell_texts(frame, row, shown), guesses))
-            return tuple(found)
+        def table_row(row: int, likely: Sequence[int], own: Any) -> TableRow:
+            guesses = tuple((classes[code], float(own[code])) for code in likely)
+            return TableRow(row + 1, cell_texts(frame, row, shown), guesses)
 
-        pairs = classifier.eigenpairs_
-        embedding = None
-        if pairs is not None:
-            embedding = Embedding.from_eigenpairs(
-                pairs, codes, given, certainty, hidden=lost, seed=seed or 0
+        def table_rows(rows: Iterable[int]) -> tuple[TableRow, ...]:
+            best = {row: np.argsort(-shares[row], kind="stable")[:2].tolist() for row in rows}
+            return tuple(
+                table_row(row, () if lost[row] else likely, shares[row])
+                for row, likely in best.items()
             )
+
+        evidence = evidence or Evidence.from_classifier(classifier, given_codes)
+        suspicious = []
+        if evidence is not None:
+            labelled = np.flatnonzero(given).tolist()
+            for k, other in evidence.doubtful[: 2 * _SHOWN_ROWS]:
+                both = (int(evidence.codes[k]), other)
+                suspicious.append(table_row(labelled[k], both, evidence.distributions[k]))
+        embedding = None
+        pairs, drawn = _eigenpairs(classifier)
+        if pairs is not None:
+            own = codes[drawn], given[drawn], certainty[drawn]
+            embedding = Embedding.from_eigenpairs(pairs, *own, hidden=lost[drawn], seed=seed or 0)
+        networks = evidence is None
         return cls(
             source=source,
             target=target,
@@ -201,13 +219,14 @@ class Classification:
             given=tuple(np.bincount(codes[given], minlength=n_classes).tolist()),
             predicted=tuple(np.bincount(codes[predicted], minlength=n_classes).tolist()),
             certainty=Certainty.from_probabilities(certainty[predicted], n_classes=n_classes),
-            validation=validation,
-            graph=classifier.graph_.description,
-            eigenvalues=None if pairs is None else pairs.eigenvalues,
-            filters=_filters(classifier),
-            selection=tuple(classifier.selection_),
+            evidence=evidence,
+            graphs=describe_graphs(classifier),
+            filters=_filters(classifier) if networks else classifier.filter_,
+            eigenvalues=pairs.eigenvalues if networks and pairs is not None else None,
+            loss_curve=classifier.loss_curve_ if networks else None,
             embedding=embedding,
             shown_columns=shown,
+            suspicious=tuple(suspicious),
             most_certain=table_rows(ranked.nlargest(_SHOWN_ROWS).index.tolist()),
             least_certain=table_rows(ranked.nsmallest(_SHOWN_ROWS).index.tolist()),
             unplaced=table_rows(np.flatnonzero(lost)[:_SHOWN_ROWS].tolist()),
@@ -237,9 +256,11 @@ def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def versions() -> tuple[str, ...]:
     """Return the versions of Python and of the packages that affect results."""
-    first = (f"lowrankgcn {lowrankgcn.__version__}", f"Python {platform.python_version()}")
-    packages = ("numpy", "scipy", "torch", "finufft", "matplotlib")
-    return (*first, *(f"{name} {version(name)}" for name in packages))
+    found = [f"lowrankgcn {lowrankgcn.__version__}", f"Python {platform.python_version()}"]
+    for name in ("numpy", "scipy", "scikit-learn", "faiss-cpu", "finufft", "torch"):
+        with suppress(PackageNotFoundError):  # torch is optional
+            found.append(f"{name} {version(name)}")
+    return tuple(found)
 
 
 def _all_columns(frame: pd.DataFrame | None) -> Columns:
@@ -251,9 +272,31 @@ def _all_columns(frame: pd.DataFrame | None) -> Columns:
     return Columns("", used, {})
 
 
-def _filters(classifier: GCNClassifier) -> tuple[Filter, ...]:
+def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
+    """Describe the graphs of a Gaussian process by name, or the one graph of a network."""
+    if hasattr(classifier, "graphs_"):
+        return {name: graph.description for name, graph in classifier.graphs_.items()}
+    found = classifier.graph_.description
+    return {found.name: found}
+
+
+def _eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
+    """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
+    found = classifier.eigenpairs_
+    if not isinstance(found, dict):
+        return found, slice(None)
+    if not found:
+        return None, slice(None)
+    name = min(found, key=lambda name: found[name].n_components > 1)
+    pairs, fitted = found[name], classifier._fitted
+    if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
+        pairs = replace(pairs, eigenvectors=fitted.views.views[name])
+    return pairs, fitted.sample
+
+
+def _filters(classifier: Any) -> list[Any]:
     """Return the filters of the networks, without the factor that scales their kernels."""
     kernels = (kernel for network in classifier.networks_ for kernel in network.kernels)
     filters = [kernel.filter for kernel in kernels if isinstance(kernel, Kernel)]
     unscaled = [phi.filter if isinstance(phi, Scaled) else phi for phi in filters]
-    return tuple({str(phi): phi for phi in unscaled}.values())
+    return list({str(phi): phi for phi in unscaled}.values())

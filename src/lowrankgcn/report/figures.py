@@ -20,10 +20,9 @@ from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from lowrankgcn.plotting import plot_filters, plot_spectrum
+from lowrankgcn.plotting import plot_filter, plot_spectrum
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS
 from lowrankgcn.report.svg import INK, svg
-from lowrankgcn.spectral.filters import Filter
 
 __all__ = [
     "MOST_MARKS",
@@ -31,6 +30,7 @@ __all__ = [
     "class_marks",
     "draw_filters",
     "draw_histogram",
+    "draw_loss",
     "draw_points",
     "draw_spectrum",
 ]
@@ -81,17 +81,28 @@ def class_marks(names: Sequence[str], counts: ArrayLike) -> tuple[ClassMark, ...
     return tuple(marks)
 
 
-def draw_spectrum(eigenvalues: FloatArray, residuals: FloatArray | None, name: str) -> Markup:
-    """Draw eigenvalues and, if given, their residuals."""
-    shown = "Eigenvalues" if residuals is None else "Eigenvalues and residuals"
-    title = f"{shown}: {len(eigenvalues)} values from 0 to {eigenvalues[-1]:.3g}"
+def draw_spectrum(eigenvalues: FloatArray, residuals: FloatArray, name: str) -> Markup:
+    """Draw eigenvalues and their residuals."""
+    title = f"Eigenvalues and residuals: {len(eigenvalues)} values up to {eigenvalues[-1]:.3g}"
     return svg(lambda ax: plot_spectrum(eigenvalues, residuals=residuals, ax=ax), name, title)
 
 
-def draw_filters(filters: Sequence[Filter], eigenvalues: FloatArray, name: str) -> Markup:
-    """Draw filters over the known part of the spectrum."""
+def draw_filters(filters: Any, eigenvalues: FloatArray | None, name: str) -> Markup:
+    """Draw learned filters, or filters over the known part of the spectrum."""
     title = "Filter responses over the eigenvalues"
-    return svg(lambda ax: plot_filters(filters, eigenvalues, ax=ax), name, title)
+    return svg(lambda ax: plot_filter(filters, eigenvalues, ax=ax), name, title)
+
+
+def draw_loss(curve: NDArray[Any], name: str) -> Markup:
+    """Draw the losses (T, s) of s restarts over T iterations."""
+
+    def draw(ax: Axes) -> None:
+        ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[0], linewidth=1.2, alpha=0.8)
+        ax.set_yscale("log")
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("loss")
+
+    return svg(draw, name, "Loss of every restart by iteration")
 
 
 def draw_points(

@@ -24,7 +24,7 @@ from lowrankgcn.report.study import Study
 
 __all__ = ["class_name", "render_classification", "render_page", "render_studies"]
 
-_MOST_MISTAKES = 10  # in the list for many classes
+_WEAKEST = 10  # classes that are listed if there are many
 
 
 def class_name(text: str) -> Markup:
@@ -69,7 +69,7 @@ def render_classification(classification: Classification) -> str:
     >>> import lowrankgcn as lg, numpy as np
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
-    >>> classifier = lg.GCNClassifier(random_state=0).fit(X, y)
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
     >>> page = render_classification(Classification.from_classifier(classifier, None, y))
     >>> "<h1><bdi>table: classes of 30 rows</bdi></h1>" in page
     True
@@ -78,14 +78,13 @@ def render_classification(classification: Classification) -> str:
     target = "classes" if result.target is None else shorten(result.target)
     counts = np.array(result.given) + np.array(result.predicted)
     marks = figures.class_marks([shorten(name) or "(empty)" for name in result.classes], counts)
-    validation = result.validation
     return render_page(
         "classification.html.j2",
         title=f"{shorten(result.source, 60)}: {target} of {plural(result.n_predicted, 'row')}",
         subtitle=f"Report by {result.versions[0]}",
         result=result,
-        validation=validation,
-        confusions=None if validation is None else _confusions(validation),
+        evidence=result.evidence,
+        weakest=_weakest(result),
         class_counts=list(zip(result.classes, result.predicted, result.given, strict=True)),
         hidden_columns=not set(result.used) <= set(result.shown_columns),
         marks=marks,
@@ -93,18 +92,17 @@ def render_classification(classification: Classification) -> str:
     )
 
 
-def _confusions(found: Any) -> dict[str, Any]:
-    """Return the share of each prediction in the hidden labels of a class; the worst mistakes."""
-    shares, mistakes = {}, []
-    for own, predicted, rows in found.confusions:
-        if rows:
-            shares[str(own), str(predicted)] = rows / found.recalls[own][1]
-            mistakes += [(-rows, str(own), str(predicted))] if own != predicted else []
-    return {
-        "shares": shares,
-        "labels": [str(name) for name in found.recalls],
-        "mistakes": [pair for _, *pair in sorted(mistakes)[:_MOST_MISTAKES]],
-    }
+def _weakest(result: Classification) -> list[tuple[Any, ...]]:
+    """Return name, labelled rows, recall, precision and mistake of classes of smallest recall."""
+    if (found := result.evidence) is None:
+        return []
+    wrong = found.confusion
+    np.fill_diagonal(wrong, 0)
+    names = [result.classes[k] for k in wrong.argmax(axis=1)]
+    mistakes = [name if any(row) else None for name, row in zip(names, wrong, strict=True)]
+    shares = found.recalls, found.precisions
+    rows = zip(result.classes, result.given, *shares, mistakes, strict=True)
+    return sorted(rows, key=lambda row: (row[2], -row[1]))[:_WEAKEST]
 
 
 def _classification_figures(result: Classification, marks: Any) -> dict[str, Markup]:
@@ -119,12 +117,10 @@ def _classification_figures(result: Classification, marks: Any) -> dict[str, Mar
         drawings["map"] = figures.draw_points(
             drawn.coordinates, drawn.codes, drawn.given, marks, drawn.axes, "map", "Rows by class"
         )
-    if result.eigenvalues is not None:
-        drawings["spectrum"] = figures.draw_spectrum(result.eigenvalues, None, "spectrum")
-        if result.filters:
-            drawings["filters"] = figures.draw_filters(
-                result.filters, result.eigenvalues, "filters"
-            )
+    if result.filters:
+        drawings["filters"] = figures.draw_filters(result.filters, result.eigenvalues, "filters")
+    if result.loss_curve is not None:
+        drawings["loss"] = figures.draw_loss(result.loss_curve, "loss")
     return drawings
 
 
