@@ -280,6 +280,6 @@ def _graph_line(classifier: GCNClassifier) -> str:
     facts = [
         f"{number(value)} {name}"
         for name, value in graph.facts.items()
-        if name != "rows" and not (name == "separate parts" and value == 1)
+        if name != "rows" and not (name in ("recall", "separate parts") and value == 1)
     ]
     return f"{graph.name}: {', '.join(facts)}"
