@@ -71,7 +71,7 @@ def test_every_cloud(points: np.ndarray, count: int, data: Any) -> None:
     check(points, count, factor * points[::-2])
 
 
-@pytest.mark.parametrize("width", [1e-9, 1e-2, 1.0])
+@pytest.mark.parametrize("width", [1e-9, 1e-3, 1.0])
 def test_narrow_clusters(width: float) -> None:
     # 4500 rows of 30 columns: FAISS multiplies matrices, whose rounding hides small distances.
     rng = np.random.default_rng(0)
@@ -79,6 +79,15 @@ def test_narrow_clusters(width: float) -> None:
     points = centres[np.arange(4500) % 5] + width * rng.normal(size=(4500, 30))
     check(points, 4)
     check(points, 4, points[:500] + width)
+
+
+def test_coordinates_beyond_single_precision() -> None:
+    rng = np.random.default_rng(0)
+    half = rng.normal(size=(20, 6))
+    points = np.concatenate([half, -half, 1e-25 * rng.normal(size=(19, 6))])
+    check(points, 3)  # the median is among the small ones
+    points[:12] = np.outer(1e20 * (1.0 + 0.1 * np.arange(12)), np.eye(6)[0])
+    check(points, 1)
 
 
 def test_many_copies() -> None:
@@ -163,6 +172,7 @@ def test_threads_change_nothing(dimension: int, monkeypatch: pytest.MonkeyPatch)
         for threads in ("1", "3"):
             monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", threads)
             results.append(AdjacencyGraph.knn(points, 5).adjacency)
+            AdjacencyGraph.knn(points[:50], 5)
             assert faiss.omp_get_max_threads() == 3
     finally:
         faiss.omp_set_num_threads(before)
