@@ -279,7 +279,6 @@ def _summary(result: _Result, files: dict[str, str], *, writes_rows: bool) -> ou
     )
 
 
-<<<<<<< HEAD
 def _evidence_facts(evidence: Evidence) -> dict[str, str]:
     low, high = (percent(share, 0) for share in evidence.interval)
     rows = plural(len(evidence.codes), "labelled row")
@@ -291,13 +290,3 @@ def _evidence_facts(evidence: Evidence) -> dict[str, str]:
     if evidence.importance:
         facts["columns"] = output.shares_text(evidence.importance)
     return facts
-=======
-def _graph_line(classifier: GCNClassifier) -> str:
-    graph = classifier.graph_.description
-    facts = [
-        f"{number(value)} {name}"
-        for name, value in graph.facts.items()
-        if name != "rows" and not (name in ("recall", "separate parts") and value == 1)
-    ]
-    return f"{graph.name}: {', '.join(facts)}"
->>>>>>> faiss
