@@ -46,14 +46,21 @@ def covariance(kernels: Sequence[Array], amplitudes: Sequence[float]) -> Array:
     return G
 
 
-def held_out_scores(G: Array, Y: Array) -> Array:
-    """Predict every row by a fit without it."""
-    result = np.empty_like(Y)
+def held_out_scores(G: Array, Y: Array, rows: Array | None = None) -> Array:
+    """Predict every row by a fit without it; `rows` are the covariances used to predict, or G."""
+    rows, result = G if rows is None else rows, np.empty_like(Y)
     for i in range(len(Y)):
         rest = [j for j in range(len(Y)) if j != i]
         alpha = np.linalg.solve(G[np.ix_(rest, rest)], Y[rest])
-        result[i] = G[i, rest] @ alpha
+        result[i] = rows[i, rest] @ alpha
     return result
+
+
+def inducing_coefficients(K: Array, Y: Array, chosen: Sequence[int], rows: Sequence[int]) -> Array:
+    """Regress `rows` on the kernels of chosen ones: (K_ZZ + K_ZX K_XZ)⁻¹ K_ZX Y."""
+    Z, X = list(chosen), list(rows)
+    products = K[np.ix_(Z, X)]
+    return np.linalg.solve(K[np.ix_(Z, Z)] + products @ products.T, products @ Y[X])
 
 
 def held_out_loss(G: Array, classes: Sequence[int], n_classes: int, temperature: float) -> float:
