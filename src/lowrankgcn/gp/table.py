@@ -33,6 +33,7 @@ __all__ = ["TableFeatures", "TableRows"]
 
 _FARTHEST = 5.0  # standard scores are clipped here
 _LARGEST = 1e100  # new numbers, in units of the largest fitted one, are clipped here
+_TINY = 1e-290  # fitted numbers below are zero: slopes between their ranks would overflow
 _MOST_VALUES = 200  # values of a category with an indicator, the most frequent ones
 _KNOTS = 1000  # numbers whose ranks are stored; ranks between them are interpolated
 _CONSTANT = 1e-12  # relative spread up to which a column is constant
@@ -87,6 +88,7 @@ class NumberColumn:
             return None
         exponent = int(np.frexp(np.abs(present).max())[1])
         present = np.ldexp(present, -exponent)
+        present[np.abs(present) < _TINY] = 0.0
         median = float(np.median(present))
         n_missing = len(cells.data) - len(present)
         values, counts = np.unique(present, return_counts=True)

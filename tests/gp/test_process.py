@@ -1,0 +1,143 @@
+"""Coefficients, scores and leave-one-out scores of the process, exact and with inducing rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lowrankgcn.gp import process as module
+from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
+from lowrankgcn.gp.leaves import LeafBlock
+from lowrankgcn.gp.likelihood import CONSTANT, targets
+from lowrankgcn.gp.prior import Prior
+from lowrankgcn.gp.process import FittedProcess, fit_process
+from tests import reference_gp as reference
+
+M, N_CLASSES = 30, 3
+CLASSES = np.arange(M) % N_CLASSES
+
+
+def views() -> dict[str, np.ndarray]:
+    rows = np.random.default_rng(0).normal(size=(50, 3))
+    rows[:M, 0] += 1.5 * CLASSES
+    return {"standard": rows, "ranks": rows}
+
+
+def labelled() -> dict[str, np.ndarray]:
+    return {name: rows[:M] for name, rows in views().items()}
+
+
+def some_blocks(trees: bool) -> list[Block]:
+    rows = views()["standard"]
+    blocks: list[Block] = [
+        LinearBlock.fit("linear", "standard", rows),
+        RadialBlock.fit("radial", "standard", rows[:M], 2.0),
+        RadialBlock.fit("weighted-radial", "ranks", rows[:M], 1.5, np.array([2.0, 1.0, 1.0])),
+    ]
+    if trees:
+        own = LeafBlock.fit("random-forest", "standard", rows[:M], CLASSES, n_trees=25)[0]
+        blocks.append(own)
+    return blocks
+
+
+def fit(trees: bool = False, forest_loss: float | None = None) -> FittedProcess:
+    return fit_process(
+        labelled(), CLASSES, N_CLASSES, some_blocks(trees), forest_loss, Prior.load(), 0
+    )
+
+
+def dense_kernel(fitted: FittedProcess, rows: Any = None) -> np.ndarray:
+    """Return c + Σ a_b K_b between rows (the labelled ones) and labelled rows."""
+    process, known = fitted.process, labelled()
+    total: Any = CONSTANT
+    for block, amplitude in zip(process.blocks, process.amplitudes, strict=True):
+        left = block.represent(known if rows is None else rows)
+        total = total + amplitude * block.kernel(left, block.represent(known))
+    return np.asarray(total)
+
+
+def test_coefficients_and_scores() -> None:
+    fitted = fit(trees=True)
+    Y, K = targets(CLASSES, N_CLASSES), dense_kernel(fitted)
+    np.testing.assert_allclose((K + np.eye(M)) @ fitted.process.alpha, Y, atol=1e-9)
+    expected = dense_kernel(fitted, views()) @ fitted.process.alpha
+    np.testing.assert_allclose(fitted.process.scores(views()), expected, atol=1e-6)
+    shares = fitted.process.distributions(views())
+    own = [reference.softmax(fitted.process.temperature * row) for row in expected]
+    np.testing.assert_allclose(shares, own, atol=1e-6)
+    assert (shares[:M].argmax(axis=1) == CLASSES).mean() > 0.8
+
+
+def test_scores_are_independent_of_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = fit(trees=True).process
+    whole = process.scores(views())
+    monkeypatch.setattr(module, "_CHUNK", 7)
+    np.testing.assert_allclose(process.scores(views()), whole, atol=1e-9)
+
+
+@pytest.mark.parametrize("trees", [False, True])
+def test_held_out_scores_equal_fits_without_the_row(trees: bool) -> None:
+    fitted = fit(trees)
+    K = dense_kernel(fitted)
+    rows = K.copy()
+    for block, amplitude in zip(fitted.process.blocks, fitted.process.amplitudes, strict=True):
+        if isinstance(block, LeafBlock):  # a row is predicted by trees without it
+            own = block.represent(labelled())
+            fair = reference.out_of_bag_kernel(own.astype(np.int64), block.bags)
+            rows += amplitude * (fair - block.kernel(own, own))
+    expected = reference.held_out_scores(K + np.eye(M), targets(CLASSES, N_CLASSES), rows)
+    np.testing.assert_allclose(fitted.held_out, expected, atol=1e-6)
+
+
+def test_all_rows_inducing_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = fit()
+    monkeypatch.setattr(module, "EXACT_ROWS", M - 1)
+    monkeypatch.setattr(module, "_CHUNK", 7)
+    induced = fit()
+    np.testing.assert_allclose(
+        induced.process.scores(views()), exact.process.scores(views()), atol=1e-4
+    )
+    np.testing.assert_allclose(induced.held_out, exact.held_out, atol=1e-4)
+
+
+def test_inducing_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "EXACT_ROWS", M - 1)
+    monkeypatch.setattr(module, "INDUCING_ROWS", 12)
+    fitted = fit(trees=True)
+    process, Y = fitted.process, targets(CLASSES, N_CLASSES)
+    chosen = process.index.tolist()
+    assert len(set(chosen)) == 12 == len(process.alpha) and sorted(chosen) == chosen
+    for rows, block in zip(process.labelled, process.blocks, strict=True):
+        np.testing.assert_allclose(rows, block.represent(labelled())[chosen])
+    K = dense_kernel(fitted)
+    alpha = reference.inducing_coefficients(K, Y, chosen, range(M))
+    np.testing.assert_allclose(K[:, chosen] @ process.alpha, K[:, chosen] @ alpha, atol=1e-4)
+    for i in range(M):
+        rest = [j for j in range(M) if j != i]
+        own = K[i, chosen] @ reference.inducing_coefficients(K, Y, chosen, rest)
+        np.testing.assert_allclose(fitted.held_out[i], own, atol=1e-3)
+
+
+def test_adaptation_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = fit()
+    monkeypatch.setattr(module, "ADAPTED_ROWS", 15)
+    sampled, again = fit(), fit()
+    assert (sampled.process.amplitudes != whole.process.amplitudes).any()
+    np.testing.assert_allclose(sampled.process.amplitudes, again.process.amplitudes)
+    assert len(sampled.process.alpha) == M
+
+
+def test_gates_follow_the_out_of_bag_loss() -> None:
+    gates, worse, better = Prior.load().gates, fit(True, 1.0), fit(True, 0.4)
+    assert worse.adaptation.loss == pytest.approx(better.adaptation.loss)
+    ratios = np.log(better.process.amplitudes / worse.process.amplitudes)
+    gain = 0.6 / np.log(N_CLASSES)
+    expected = [0.0, 0.0, gain * gates["columns"], gain * gates["forests"]]
+    np.testing.assert_allclose(ratios, expected, atol=1e-9)
+
+
+def test_a_process_needs_a_block() -> None:
+    with pytest.raises(ValueError, match=r"^blocks: expected at least one block"):
+        fit_process(labelled(), CLASSES, N_CLASSES, [], None, Prior.load(), 0)

@@ -1,0 +1,267 @@
+"""Features of tables beside plain definitions: missing, constant, huge, tiny and unknown cells."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from lowrankgcn.gp.table import NumberColumn, TableFeatures
+from tests import reference_gp as reference
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+_START = datetime(1970, 1, 1)  # noqa: DTZ001  # dates without a zone
+# kind: cells of the oracle, whether some may be missing, the pandas column, whether numeric
+KINDS: dict[str, tuple[st.SearchStrategy[Any], bool, Callable[[list[Any]], Any], bool]] = {
+    "float": (
+        st.integers(-20, 20).map(lambda i: i / 4),
+        True,
+        lambda cells: pd.Series(cells, dtype=np.float64),
+        True,
+    ),
+    "huge": (
+        st.integers(-20, 20).map(lambda i: i * 1e300 / 4),
+        True,
+        lambda cells: pd.Series(cells, dtype=np.float64),
+        True,
+    ),
+    "tiny": (
+        st.integers(-20, 20).map(lambda i: i * 1e-300 / 4),
+        True,
+        lambda cells: pd.Series(cells, dtype=np.float64),
+        True,
+    ),
+    "integer": (st.integers(-9, 9), False, lambda cells: pd.Series(cells, dtype=np.int16), True),
+    "Int64": (st.integers(-9, 9), True, lambda cells: pd.Series(cells, dtype="Int64"), True),
+    "date": (
+        st.integers(0, 40).map(lambda i: i * 86_400_000_000),
+        True,
+        lambda cells: pd.Series(
+            [pd.NaT if c is None else _START + timedelta(microseconds=c) for c in cells],
+            dtype="datetime64[us]",
+        ),
+        True,
+    ),
+    "bool": (st.booleans(), False, lambda cells: pd.Series(cells, dtype=bool), False),
+    "boolean": (st.booleans(), True, lambda cells: pd.Series(cells, dtype="boolean"), False),
+    "text": (
+        st.sampled_from(["a", "b", "ä", ""]),
+        True,
+        lambda cells: pd.Series(cells, dtype=object),
+        False,
+    ),
+    "category": (
+        st.sampled_from(["a", "b", "c"]),
+        True,
+        lambda cells: pd.Series(pd.Categorical(cells, ["unused", "c", "b", "a"])),
+        False,
+    ),
+}
+
+
+@st.composite
+def tables(draw: Draw) -> tuple[dict[str, str], dict[str, list[Any]], dict[str, list[Any]]]:
+    """Kinds of the columns, fitted cells, and new cells with values that may be unknown."""
+    kinds = {
+        f"x{k}": kind
+        for k, kind in enumerate(draw(st.lists(st.sampled_from([*KINDS]), min_size=1, max_size=5)))
+    }
+    n, q = draw(st.integers(1, 10)), draw(st.integers(1, 4))
+    fitted, new = {}, {}
+    for name, kind in kinds.items():
+        cells, may_miss, *_ = KINDS[kind]
+        cell = st.one_of(st.none(), cells) if may_miss else cells
+        fitted[name] = draw(st.lists(cell, min_size=n, max_size=n))
+        new[name] = draw(st.lists(cell, min_size=q, max_size=q))
+    return kinds, fitted, new
+
+
+def frame(kinds: dict[str, str], cells: dict[str, list[Any]]) -> pd.DataFrame:
+    return pd.DataFrame({name: KINDS[kind][2](cells[name]) for name, kind in kinds.items()})
+
+
+def varies(cells: list[Any], numeric: bool) -> bool:
+    if numeric:
+        return any(cell is not None for cell in cells) and reference.moments(cells)[1] > 0
+    counts = Counter(cells)
+    return max(counts.values()) >= 2 and len(counts) > 1
+
+
+@given(tables())
+def test_features_equal_the_definitions(
+    table: tuple[dict[str, str], dict[str, list[Any]], dict[str, list[Any]]],
+) -> None:
+    kinds, fitted, new = table
+    features = TableFeatures.fit(frame(kinds, fitted))
+    used = [name for name, kind in kinds.items() if varies(fitted[name], KINDS[kind][3])]
+    assert [column.name for column in features.columns] == used
+    assert features.all_names == tuple(kinds)
+    numeric = [name for name in used if KINDS[kinds[name]][3]]
+    for cells in (fitted, new):
+        rows = features.read(frame(kinds, cells))
+        expected: list[tuple[np.ndarray, np.ndarray]] = []
+        points = None
+        if len(numeric) == len(used) and len(used) in (2, 3):
+            spreads = [reference.moments(fitted[name])[1] for name in used]
+            assume(abs(max(spreads) / min(spreads) - Fraction(25, 4)) > 1e-9)
+            points = reference.coordinate_scores(
+                [fitted[name] for name in used], [cells[name] for name in used]
+            )
+        for k, column in enumerate(features.columns):
+            known, own = fitted[column.name], cells[column.name]
+            if not isinstance(column, NumberColumn):
+                counts = Counter(known)
+                assert sorted(counts[v] for v in column.values) == sorted(
+                    count for count in counts.values() if count >= 2
+                )
+                expected += [(reference.indicator(known, own, v),) * 2 for v in column.values]
+                continue
+            if points is not None:
+                expected.append((points[k],) * 2)
+            else:
+                scores = reference.standard_scores(known, own)
+                expected.append((scores, reference.standard_ranks(known, own)))
+            if known.count(None) >= 2:
+                expected.append((reference.indicator(known, own, None),) * 2)
+        assert rows.standard.shape == rows.ranks.shape == (len(rows.cells), len(expected))
+        for j, (scores, ranks) in enumerate(expected):
+            np.testing.assert_allclose(rows.standard[:, j], scores, atol=1e-7)
+            np.testing.assert_allclose(rows.ranks[:, j], ranks, atol=1e-7)
+
+
+@given(tables())
+def test_cells_for_the_hypergraph(
+    table: tuple[dict[str, str], dict[str, list[Any]], dict[str, list[Any]]],
+) -> None:
+    kinds, fitted, new = table
+    features = TableFeatures.fit(frame(kinds, fitted))
+    cells = features.read(frame(kinds, new)).cells
+    at = 0
+    for column in features.columns:
+        own, absent = cells[:, at], np.array([cell is None for cell in new[column.name]])
+        if isinstance(column, NumberColumn):
+            np.testing.assert_array_equal(np.isnan(own), absent)
+            assert [features.bins[at], features.bins[at + 1]] == [3, 8]
+            np.testing.assert_array_equal(own, cells[:, at + 1])
+            for i, j in np.argwhere(np.subtract.outer(own, own) > 0):
+                assert new[column.name][i] > new[column.name][j]
+            if fitted[column.name].count(None) >= 2:
+                np.testing.assert_array_equal(cells[:, at + 2] == 1, absent)
+        else:
+            assert features.bins[at] is None
+            known = [None if np.isnan(c) else column.values[int(c)] for c in own]
+            for code, value, cell in zip(own, known, new[column.name], strict=True):
+                assert value == cell if not np.isnan(code) else cell not in column.values
+        at += column.n_cells
+    assert at == cells.shape[1] == features.n_cells
+
+
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=2, max_size=8))
+@example([0.0, 1.0, 2.0**-14, -1.1e304])  # slopes between ranks overflow
+def test_any_finite_numbers(numbers: list[float]) -> None:
+    other = np.arange(len(numbers)) % 2 * 1.0
+    X = np.column_stack([numbers, other, other, other])
+    features = TableFeatures.fit(X)
+    new = np.array([[1.7e308] * 4, [-1.7e308] * 4, [5e-324] * 4, [np.nan] * 4])
+    for table in (X, new):
+        rows = features.read(table)
+        assert np.isfinite(rows.standard).all() and np.abs(rows.standard).max() <= 5
+        assert np.isfinite(rows.ranks).all() and not np.isinf(rows.cells).any()
+
+
+def test_ranks_between_many_numbers_are_interpolated() -> None:
+    numbers = np.random.default_rng(0).normal(size=3000) ** 3
+    features = TableFeatures.fit(numbers[:, None])
+    expected = reference.standard_ranks(numbers.tolist(), numbers.tolist())
+    np.testing.assert_allclose(features.read(numbers[:, None]).ranks[:, 0], expected, atol=4e-3)
+
+
+def test_coordinates_keep_their_shape() -> None:
+    generator = np.random.default_rng(0)
+    points = generator.normal(size=(30, 2)) * [1.0, 2.0] + [0.0, 700.0]
+    features = TableFeatures.fit(points)
+    rows = features.read(points)
+    np.testing.assert_array_equal(rows.standard, rows.ranks)
+    scale = np.diff(rows.standard, axis=0) / np.diff(points, axis=0)
+    np.testing.assert_allclose(scale, scale.mean(), rtol=1e-9)
+    assert features.common_unit is None
+    for other in (points * [1.0, 2.0], np.c_[points, points], points[:, :1]):
+        assert len(TableFeatures.fit(other).columns[0].knots)  # type: ignore[union-attr]
+
+
+def test_common_unit() -> None:
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame(generator.normal(size=(40, 4)) * [1, 1.5, 2, 1], columns=list("abcd"))
+    table.loc[:3, "b"] = np.nan
+    table["kind"] = generator.choice(["x", "y"], 40)
+    features = TableFeatures.fit(table)
+    factors, rows = features.common_unit, features.read(table)
+    assert factors is not None and factors.shape == (len(features.names),)
+    numbers = [k for k, name in enumerate(features.names) if name in "abcd" and k != 2]
+    unit = np.diff((rows.standard * factors)[4:, numbers], axis=0)
+    ratio = unit / np.diff(table[list("abcd")].to_numpy()[4:], axis=0)
+    np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-9)  # one unit for all numbers
+    assert factors[2] == factors[-1] == 1.0  # indicators
+    for factor in (100.0, math.inf):
+        other = table.assign(a=table["a"] * factor) if factor < math.inf else table.iloc[:, 3:]
+        assert TableFeatures.fit(other).common_unit is None
+
+
+def test_most_frequent_values() -> None:
+    values = [f"v{k}" for k in range(300) for _ in range(2 + (k >= 150))]
+    column = TableFeatures.fit(pd.DataFrame({"a": values})).columns[0]
+    assert column.n_features == 200
+    assert {f"v{k}" for k in range(150, 300)} < set(column.values)  # type: ignore[union-attr]
+
+
+def test_columns_are_matched_by_name_or_position() -> None:
+    table = pd.DataFrame({"a": [1.0, 2, 4], "b": ["x", "x", "y"], "c": [1, 1, 1]})
+    features = TableFeatures.fit(table)
+    expected = features.read(table).standard
+    np.testing.assert_array_equal(features.read(table[["b", "c", "a"]]).standard, expected)
+    np.testing.assert_array_equal(features.read(table.drop(columns="c")).standard, expected)
+    np.testing.assert_array_equal(features.read(table.to_numpy()).standard, expected)
+
+
+def test_columns_without_any_cell_have_no_type() -> None:
+    table = pd.DataFrame(
+        {"a": [1.0, 2, 4, 9], "b": list("xxyy"), "d": pd.date_range("2020", periods=4)}
+    )
+    features = TableFeatures.fit(table)
+    missing = [
+        pd.DataFrame({name: [cell] * 2 for name in "abd"}) for cell in (None, np.nan, pd.NaT)
+    ]
+    rows = [features.read(other).standard for other in missing]
+    for own in rows:
+        np.testing.assert_array_equal(own, rows[0])
+    assert np.isfinite(rows[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ({"a": ["text"], "b": ["x"], "d": [pd.Timestamp(0)]}, r"^column 'a': expected numbers"),
+        ({"a": [1.0], "b": ["x"], "d": [7.0]}, r"^column 'd': expected datetimes"),
+        ({"a": [pd.Timestamp(0)], "b": ["x"], "d": [pd.NaT]}, r"^column 'a': expected numbers"),
+        ({"a": [np.inf], "b": ["x"], "d": [pd.NaT]}, r"^column 'a': expected finite"),
+        ({"a": [1.0], "b": ["x"]}, r"^X: expected column 'd'"),
+        (np.zeros((1, 2)), r"^X: expected 3 columns"),
+    ],
+)
+def test_other_kinds_are_refused(new: Any, message: str) -> None:
+    table = pd.DataFrame(
+        {"a": [1.0, 2, 4, 9], "b": list("xxyy"), "d": pd.date_range("2020", periods=4)}
+    )
+    features = TableFeatures.fit(table)
+    with pytest.raises(ValueError, match=message):
+        features.read(new if isinstance(new, np.ndarray) else pd.DataFrame(new))
