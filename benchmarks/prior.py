@@ -36,8 +36,8 @@ ROWS, TEST_ROWS = 2000, 300
 FREE = tuple(n for n in BLOCK_NAMES if n not in SUPERVISED and not n.startswith("given"))
 ALL = FREE + SUPERVISED
 STEPS, RATE = 110, 0.05
-# Penalty on squared distances of log-amplitudes from their mean, and on squared gates. It stands for
-# a normal prior if a table counts like about 30 independent rows.
+# Penalty on squared distances of log-amplitudes from their mean, and on squared gates: a normal
+# prior, if a table counts like about 30 independent rows.
 SPREAD = 7e-4
 
 

@@ -20,7 +20,7 @@ from tests import reference_gp as reference
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
-_START = datetime(1970, 1, 1)  # noqa: DTZ001  # dates without a zone
+_START = datetime(1970, 1, 1)  # dates without a zone
 # kind: cells of the oracle, whether some may be missing, the pandas column, whether numeric
 KINDS: dict[str, tuple[st.SearchStrategy[Any], bool, Callable[[list[Any]], Any], bool]] = {
     "float": (
