@@ -35,10 +35,10 @@ LABELS = (5, 10, 20)
 ROWS, TEST_ROWS = 2000, 300
 FREE = tuple(n for n in BLOCK_NAMES if n not in SUPERVISED and not n.startswith("given"))
 ALL = FREE + SUPERVISED
-STEPS, RATE = 110, 0.05
-# Penalty on squared distances of log-amplitudes from their mean, and on squared gates: a normal
-# prior, if a table counts like about 30 independent rows.
-SPREAD = 7e-4
+STEPS, RATE = 60, 0.1
+# Penalties: normal priors of log-amplitudes around their mean (deviation 1) and of gates (deviation
+# 3), if a table counts like about 50 independent rows.
+SPREAD, GATES = 4e-4, 4e-4 / 9
 
 
 @dataclass
@@ -159,10 +159,10 @@ def learn(
             loss = torch.nn.functional.cross_entropy(function(task, p), task.truth) * weight
             loss.backward()
             total += float(loss.detach())
-        spread = ((p[names[0]] - p[names[0]].mean()) ** 2).sum()
+        penalty = SPREAD * ((p[names[0]] - p[names[0]].mean()) ** 2).sum()
         if "gates" in names:
-            spread = spread + (p["gates"] ** 2).sum()
-        (SPREAD * spread).backward()
+            penalty = penalty + GATES * (p["gates"] ** 2).sum()
+        penalty.backward()
         optimizer.step()
         if step % 10 == 0 or step == steps - 1:
             print(f"{names[0]} step {step}: loss {total:.4f}", file=sys.stderr, flush=True)
