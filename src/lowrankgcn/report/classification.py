@@ -238,7 +238,7 @@ def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
 def versions() -> tuple[str, ...]:
     """Return the versions of Python and of the packages that affect results."""
     first = (f"lowrankgcn {lowrankgcn.__version__}", f"Python {platform.python_version()}")
-    packages = ("numpy", "scipy", "torch", "finufft", "matplotlib")
+    packages = ("numpy", "scipy", "torch", "finufft", "faiss-cpu", "matplotlib")
     return (*first, *(f"{name} {version(name)}" for name in packages))
 
 
