@@ -45,7 +45,7 @@ _SPARE = 4  # further candidates, so that rounding does not choose among nearly 
 _LEAST_IN_PRODUCTS = 1e-2
 _LEAST_IN_LISTS = 1e-4
 _RANGE = 1e15  # single precision holds the squares of 1 / _RANGE and of _RANGE
-_PRODUCT = 2**17  # coordinates of the rows of a chunk; FAISS uses products of matrices from 128 000
+_PRODUCT = 2**17  # coordinates per chunk of rows: FAISS multiplies matrices from 128 000 on
 _BLOCK = 2**22  # coordinates of the candidates of a chunk
 
 
@@ -135,15 +135,16 @@ class NeighbourSearch:
             self._index.nprobe = self.probes
         size = 1024
         if self._index is not None:
-            size = max(32, min(_PRODUCT, _BLOCK // self._width) // dimension)
+            parts = max(1, len(rows) * dimension // _PRODUCT)
+            size = min(-(-len(rows) // parts), max(32, _BLOCK // (self._width * dimension)))
         threads = min(worthwhile_threads(len(rows) * work), faiss.omp_get_max_threads())
-        parts = map_chunks(
+        results = map_chunks(
             lambda start, stop: self._nearest(rows[start:stop], own[start:stop]),
             len(rows),
             size,
             n_threads=threads,
         )
-        distances, neighbours = zip(*parts, strict=True)
+        distances, neighbours = zip(*results, strict=True)
         return np.concatenate(distances), np.concatenate(neighbours)
 
     def _nearest(self, rows: FloatArray, own: Index) -> tuple[FloatArray, Index]:
