@@ -24,7 +24,7 @@ from lowrankgcn.plotting import plot_filter, plot_spectrum
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS
 from lowrankgcn.report.svg import INK, svg
 
-__all__ = ["class_marks", "draw_filter", "draw_counts", "draw_loss", "draw_points", "draw_spectrum"]
+__all__ = ["class_marks", "draw_counts", "draw_filter", "draw_loss", "draw_points", "draw_spectrum"]
 
 FloatArray = NDArray[np.float64]
 
