@@ -195,7 +195,7 @@ class Classification:
         ranked = pd.Series(np.clip(certainty, edges[0], 1.0))[predicted]
         if columns is None:
             kinds = {} if frame is None else frame.dtypes.map(lambda kind: kind.kind in "iuf")
-            used = {str(name): "number" if kind else "category" for name, kind in kinds.items()}
+            used: Any = {str(n): "number" if kind else "category" for n, kind in kinds.items()}
             columns = Columns("", used, {})
         shown: tuple[str, ...] = ()
         if frame is not None:
