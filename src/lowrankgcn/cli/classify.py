@@ -259,10 +259,8 @@ def _summary(result: _Result, files: dict[str, str], *, writes_rows: bool) -> ou
         "left_out": dict(columns.left_out),
         "graph": graphs,
     }
-    scores = {}
     if evidence is not None:
         facts |= _evidence_facts(evidence)
-        scores = {"recall": evidence.recalls, "precision": evidence.precisions}
         more |= {
             "loo_accuracy": evidence.accuracy,
             "loo_interval": evidence.interval,
@@ -274,6 +272,7 @@ def _summary(result: _Result, files: dict[str, str], *, writes_rows: bool) -> ou
     notes = data.ignored_notes()
     if writes_rows:
         notes += predictions.renamed_notes(data.table.frame.columns)
+    scores = {} if evidence is None else evidence.scores
     return output.RunSummary(
         facts, predictions, notes, files, result.seconds, result.warnings, more, scores
     )

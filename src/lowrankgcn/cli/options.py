@@ -81,36 +81,30 @@ Method = Annotated[
     _model("--method", "NAME", "gp: Gaussian process; gcn: the networks of the paper, with torch."),
 ]
 Rank = Annotated[
-    int | None,
-    _model("--rank", "N", "Largest number of eigenpairs.", min=1, show_default="auto"),
+    int | None, _model("--rank", "N", "Number of eigenpairs.", min=1, show_default="auto")
 ]
+
+
+def _network(name: str, metavar: str, help: str, default: str = "auto") -> Any:
+    return _model(name, metavar, f"With --method gcn: {help}", show_default=default)
+
+
 Architecture = Annotated[
     ArchitectureName | None,
-    _model(
-        "--architecture",
-        "NAME",
-        "With --method gcn: full, low-rank or reduced.",
-        show_default="low-rank",
-    ),
+    _network("--architecture", "NAME", "full, low-rank or reduced.", "low-rank"),
 ]
 FilterName = Annotated[
     str | None,
-    _model(
+    _network(
         "--filter",
         "NAME",
-        "With --method gcn: linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, "
-        "high-pass or zero-impulse.",
-        show_default="auto",
+        "linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, high-pass or "
+        "zero-impulse.",
     ),
 ]
 Bandwidth = Annotated[
     float | None,
-    _model(
-        "--bandwidth",
-        "X",
-        "With --method gcn: bandwidth of the Gaussian graph, in the units of the table.",
-        show_default="auto",
-    ),
+    _network("--bandwidth", "X", "bandwidth of the Gaussian graph, in the units of the table."),
 ]
 
 

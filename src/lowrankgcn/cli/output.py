@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, final
 
@@ -22,7 +23,7 @@ from lowrankgcn.cli.errors import exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.files import TableFile, write_file
 
-_SMALL = 0.1  # remaining share that is not listed
+_MOST = 0.9  # share that is listed
 
 
 def print_line(console: Console, text: str) -> None:
@@ -79,18 +80,14 @@ def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dic
 
 
 def shares_text(shares: Mapping[str, float]) -> str:
-    """Return the largest shares that make up nine tenths, in whole percentages.
+    """Return the largest shares, given first, that make up nine tenths.
 
     >>> shares_text({"linear": 0.72, "radial": 0.2, "neighbours": 0.08})
     'linear 72 %, radial 20 %'
     """
-    texts, rest = [], 1.0
-    for name, share in shares.items():
-        if rest <= _SMALL:
-            break
-        texts.append(f"{name} {percent(share, 0)}")
-        rest -= share
-    return ", ".join(texts)
+    before = dict(zip(shares, accumulate(shares.values(), initial=0.0), strict=False))
+    shown = (f"{name} {percent(shares[name], 0)}" for name in shares if before[name] < _MOST)
+    return ", ".join(shown)
 
 
 @final
@@ -133,9 +130,8 @@ class RunSummary:
 
     def _counts(self) -> dict[str, dict[str, Any]]:
         counts = self.predictions.counts()
-        for name, values in self.scores.items():
-            for own, value in zip(counts.values(), values, strict=True):
-                own[name] = value
+        for place, own in enumerate(counts.values()):
+            own |= {name: values[place] for name, values in self.scores.items()}
         return counts
 
     def _class_table(self) -> Table:
@@ -145,8 +141,9 @@ class RunSummary:
             shares = [share_text(counts[key]) for key in ("mean_probability", *self.scores)]
             rows.append([name, str(counts["given"]), str(counts["predicted"]), *shares])
         if self.predictions.n_missing:
-            blank = ["–"] * (1 + len(self.scores))
-            rows.append(["none", "–", str(self.predictions.n_missing), *blank])
+            rows.append(
+                ["none", "–", str(self.predictions.n_missing), "–", *("–" for _ in self.scores)]
+            )
         if self.predictions.given is None:
             for row in (header, *rows):
                 del row[1]

@@ -26,21 +26,41 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import lowrankgcn
+from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs import GraphDescription
-from lowrankgcn.graphs.cells import ColumnKind
-from lowrankgcn.report.certainty import Certainty, TableRow, cell_texts
 from lowrankgcn.report.embedding import Embedding
 from lowrankgcn.report.evidence import Evidence
 from lowrankgcn.spectral.filters.base import Scaled
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["Classification", "describe_graphs", "versions", "without_nan"]
+__all__ = ["Classification", "TableRow", "describe_graphs", "versions", "without_nan"]
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
+_BINS = 20
+
+
+@final
+@dataclass(frozen=True)
+class TableRow:
+    """A row of the table with its prediction.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1, without the header.
+    cells : tuple of str
+        Some of its cells.
+    guesses : tuple of (class, probability)
+        Two classes with their probabilities.
+    """
+
+    number: int
+    cells: tuple[str, ...]
+    guesses: tuple[tuple[str, float], ...]
 
 
 @final
@@ -52,16 +72,16 @@ class Classification:
     ----------
     source : str
         Name of the table.
-    target : str or None
-        Column of the classes.
+    columns : Columns
+        An empty target means that it has no name.
     n_rows : int
-    used : mapping from column to {"number", "date", "category"}
-    left_out : mapping from column to reason
     classes : tuple of str
     given, predicted : tuples of int
         Labelled and predicted rows of each class; rows without a prediction count in neither.
-    certainty : Certainty
-        Probabilities of the predicted rows.
+    median : float
+        Of the probabilities of the predicted classes; NaN without predicted rows.
+    histogram : (counts, edges)
+        Of the same probabilities.
     evidence : Evidence or None
         None for networks.
     graphs : mapping from name to GraphDescription
@@ -78,8 +98,7 @@ class Classification:
     suspicious : tuple of TableRow
         Labelled rows that would clearly be predicted as another class, the clearest first. Their
         guesses are the label and that class.
-    most_certain, least_certain, unplaced : tuples of TableRow
-        A few rows each.
+    least_certain : tuple of TableRow
     n_unplaced : int
         Number of rows without a path to a labelled row.
     seconds : mapping from step to float
@@ -87,18 +106,16 @@ class Classification:
     command : str
         Command line that reproduces the run; empty if there is none.
     seed : int or None
-    versions : tuple of str
     """
 
     source: str
-    target: str | None
+    columns: Columns
     n_rows: int
-    used: Mapping[str, str]
-    left_out: Mapping[str, str]
     classes: tuple[str, ...]
     given: tuple[int, ...]
     predicted: tuple[int, ...]
-    certainty: Certainty
+    median: float
+    histogram: tuple[NDArray[Any], NDArray[np.float64]]
     evidence: Evidence | None
     graphs: Mapping[str, GraphDescription]
     filters: Any
@@ -107,15 +124,12 @@ class Classification:
     embedding: Embedding | None
     shown_columns: tuple[str, ...]
     suspicious: tuple[TableRow, ...]
-    most_certain: tuple[TableRow, ...]
     least_certain: tuple[TableRow, ...]
-    unplaced: tuple[TableRow, ...]
     n_unplaced: int
     seconds: Mapping[str, float]
     warnings: tuple[str, ...]
     command: str
     seed: int | None
-    versions: tuple[str, ...]
 
     @classmethod
     def from_classifier(
@@ -176,9 +190,13 @@ class Classification:
         given, certainty = given_codes >= 0, shares.max(axis=1)
         codes = np.where(given, given_codes, shares.argmax(axis=1))
         predicted = ~given & ~lost
-        ranked = pd.Series(certainty)[predicted]
-        target = None if columns is None else columns.target
-        columns = columns or _all_columns(frame)
+        first = _BINS // n_classes  # no probability is below 1 / n_classes
+        edges = np.linspace(first / _BINS, 1.0, _BINS - first + 1)
+        ranked = pd.Series(np.clip(certainty, edges[0], 1.0))[predicted]
+        if columns is None:
+            kinds = {} if frame is None else frame.dtypes.map(lambda kind: kind.kind in "iuf")
+            used: Any = {str(n): "number" if kind else "category" for n, kind in kinds.items()}
+            columns = Columns("", used, {})
         shown: tuple[str, ...] = ()
         if frame is not None:
             frame = frame.set_axis(frame.columns.map(str), axis=1)
@@ -188,13 +206,6 @@ class Classification:
         def table_row(row: int, likely: Sequence[int], own: Any) -> TableRow:
             guesses = tuple((classes[code], float(own[code])) for code in likely)
             return TableRow(row + 1, cell_texts(frame, row, shown), guesses)
-
-        def table_rows(rows: Iterable[int]) -> tuple[TableRow, ...]:
-            best = {row: np.argsort(-shares[row], kind="stable")[:2].tolist() for row in rows}
-            return tuple(
-                table_row(row, () if lost[row] else likely, shares[row])
-                for row, likely in best.items()
-            )
 
         evidence = evidence or Evidence.from_classifier(classifier, given_codes)
         suspicious = []
@@ -211,14 +222,13 @@ class Classification:
         networks = evidence is None
         return cls(
             source=source,
-            target=target,
+            columns=columns,
             n_rows=n,
-            used=dict(columns.used),
-            left_out=dict(columns.left_out),
             classes=classes,
             given=tuple(np.bincount(codes[given], minlength=n_classes).tolist()),
             predicted=tuple(np.bincount(codes[predicted], minlength=n_classes).tolist()),
-            certainty=Certainty.from_probabilities(certainty[predicted], n_classes=n_classes),
+            median=float(ranked.median()),
+            histogram=np.histogram(ranked, edges),
             evidence=evidence,
             graphs=describe_graphs(classifier),
             filters=_filters(classifier) if networks else classifier.filter_,
@@ -227,15 +237,15 @@ class Classification:
             embedding=embedding,
             shown_columns=shown,
             suspicious=tuple(suspicious),
-            most_certain=table_rows(ranked.nlargest(_SHOWN_ROWS).index.tolist()),
-            least_certain=table_rows(ranked.nsmallest(_SHOWN_ROWS).index.tolist()),
-            unplaced=table_rows(np.flatnonzero(lost)[:_SHOWN_ROWS].tolist()),
+            least_certain=tuple(
+                table_row(row, np.argsort(-shares[row], kind="stable")[:2].tolist(), shares[row])
+                for row in ranked.nsmallest(_SHOWN_ROWS).index
+            ),
             n_unplaced=int(lost.sum()),
             seconds=dict(classifier.timings_ if seconds is None else seconds),
             warnings=tuple(warnings),
             command=command,
             seed=seed,
-            versions=versions(),
         )
 
     @property
@@ -247,6 +257,18 @@ class Classification:
     def n_predicted(self) -> int:
         """Number of predicted rows."""
         return sum(self.predicted)
+
+
+def cell_texts(frame: Any, row: int, columns: Sequence[Any]) -> tuple[str, ...]:
+    """Return short texts of the cells of a row; a missing cell gives an empty text."""
+    texts = []
+    for name in columns:
+        value = frame[name].iloc[row]
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            texts.append("")
+        else:
+            texts.append(f"{value:.6g}" if isinstance(value, float) else shorten(str(value)))
+    return tuple(texts)
 
 
 def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,15 +283,6 @@ def versions() -> tuple[str, ...]:
         with suppress(PackageNotFoundError):  # torch is optional
             found.append(f"{name} {version(name)}")
     return tuple(found)
-
-
-def _all_columns(frame: pd.DataFrame | None) -> Columns:
-    columns = () if frame is None else frame.items()
-    numeric = pd.api.types.is_numeric_dtype
-    used: dict[str, ColumnKind] = {
-        str(name): "number" if numeric(column) else "category" for name, column in columns
-    }
-    return Columns("", used, {})
 
 
 def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:

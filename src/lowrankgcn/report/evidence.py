@@ -99,14 +99,15 @@ class Evidence:
         return [(int(k), int(other[k])) for k in order if doubt[k] > _DOUBTFUL]
 
     @property
-    def recalls(self) -> list[float | None]:
-        """Share of the rows of each class that are found; None without such rows."""
-        return _shares(self.confusion.diagonal(), self.confusion.sum(axis=1))
-
-    @property
-    def precisions(self) -> list[float | None]:
-        """Share of the rows predicted as each class that belong to it; None without such rows."""
-        return _shares(self.confusion.diagonal(), self.confusion.sum(axis=0))
+    def scores(self) -> dict[str, list[float | None]]:
+        """Recall and precision of each class; None for a class that is never predicted."""
+        counts = self.confusion
+        found = counts.diagonal().tolist()
+        totals = {"recall": counts.sum(axis=1), "precision": counts.sum(axis=0)}
+        return {
+            name: [part / n if n else None for part, n in zip(found, own.tolist(), strict=True)]
+            for name, own in totals.items()
+        }
 
     @property
     def kinds(self) -> dict[str, float]:
@@ -116,8 +117,3 @@ class Evidence:
             kind = re.sub(r"^(raw|weighted)-|-(ranks|inverse|\d+)$", "", name).replace("-", " ")
             shares[kind] = shares.get(kind, 0.0) + share
         return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
-
-
-def _shares(parts: NDArray[Any], totals: NDArray[Any]) -> list[float | None]:
-    pairs = zip(parts.tolist(), totals.tolist(), strict=True)
-    return [part / total if total else None for part, total in pairs]

@@ -24,16 +24,7 @@ from lowrankgcn.plotting import plot_filter, plot_spectrum
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS
 from lowrankgcn.report.svg import INK, svg
 
-__all__ = [
-    "MOST_MARKS",
-    "ClassMark",
-    "class_marks",
-    "draw_filters",
-    "draw_histogram",
-    "draw_loss",
-    "draw_points",
-    "draw_spectrum",
-]
+__all__ = ["class_marks", "draw_counts", "draw_filter", "draw_loss", "draw_points", "draw_spectrum"]
 
 FloatArray = NDArray[np.float64]
 
@@ -87,7 +78,7 @@ def draw_spectrum(eigenvalues: FloatArray, residuals: FloatArray, name: str) -> 
     return svg(lambda ax: plot_spectrum(eigenvalues, residuals=residuals, ax=ax), name, title)
 
 
-def draw_filters(filters: Any, eigenvalues: FloatArray | None, name: str) -> Markup:
+def draw_filter(filters: Any, eigenvalues: FloatArray | None, name: str) -> Markup:
     """Draw learned filters, or filters over the known part of the spectrum."""
     title = "Filter responses over the eigenvalues"
     return svg(lambda ax: plot_filter(filters, eigenvalues, ax=ax), name, title)
@@ -153,16 +144,15 @@ def draw_points(
     return svg(draw, name, title)
 
 
-def draw_histogram(edges: ArrayLike, counts: ArrayLike, name: str, title: str) -> Markup:
+def draw_counts(counts: NDArray[Any], edges: FloatArray, name: str) -> Markup:
     """Draw numbers of rows by probability."""
-    borders = np.asarray(edges)
 
     def draw(ax: Axes) -> None:
-        ax.bar(borders[:-1], counts, 0.92 * np.diff(borders), align="edge", color=COLOURS[0])
-        ax.set_xlim(borders[0], borders[-1])
+        ax.bar(edges[:-1], counts, 0.92 * np.diff(edges), align="edge", color=COLOURS[0])
+        ax.set_xlim(edges[0], edges[-1])
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
         ax.set_xlabel("probability of the predicted class")
         ax.set_ylabel("rows")
         ax.locator_params(axis="y", integer=True)
 
-    return svg(draw, name, title)
+    return svg(draw, name, "Number of rows by the probability of their predicted class")

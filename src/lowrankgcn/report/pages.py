@@ -24,8 +24,6 @@ from lowrankgcn.report.study import Study
 
 __all__ = ["class_name", "render_classification", "render_page", "render_studies"]
 
-_WEAKEST = 10  # classes that are listed if there are many
-
 
 def class_name(text: str) -> Markup:
     """Return a name or cell from the data, shortened; its writing direction stays inside."""
@@ -75,50 +73,34 @@ def render_classification(classification: Classification) -> str:
     True
     """
     result = classification
-    target = "classes" if result.target is None else shorten(result.target)
+    target = shorten(result.columns.target) or "classes"
     counts = np.array(result.given) + np.array(result.predicted)
     marks = figures.class_marks([shorten(name) or "(empty)" for name in result.classes], counts)
+    scores = [] if result.evidence is None else result.evidence.scores.values()
     return render_page(
         "classification.html.j2",
         title=f"{shorten(result.source, 60)}: {target} of {plural(result.n_predicted, 'row')}",
-        subtitle=f"Report by {result.versions[0]}",
+        subtitle=f"Report by {versions()[0]}",
         result=result,
         evidence=result.evidence,
-        weakest=_weakest(result),
-        class_counts=list(zip(result.classes, result.predicted, result.given, strict=True)),
-        hidden_columns=not set(result.used) <= set(result.shown_columns),
+        class_rows=list(zip(result.classes, result.predicted, result.given, *scores, strict=True)),
+        hidden_columns=not set(result.columns.used) <= set(result.shown_columns),
+        versions=versions(),
         marks=marks,
         figures=_classification_figures(result, marks),
     )
 
 
-def _weakest(result: Classification) -> list[tuple[Any, ...]]:
-    """Return name, labelled rows, recall, precision and mistake of classes of smallest recall."""
-    if (found := result.evidence) is None:
-        return []
-    wrong = found.confusion
-    np.fill_diagonal(wrong, 0)
-    names = [result.classes[k] for k in wrong.argmax(axis=1)]
-    mistakes = [name if any(row) else None for name, row in zip(names, wrong, strict=True)]
-    shares = found.recalls, found.precisions
-    rows = zip(result.classes, result.given, *shares, mistakes, strict=True)
-    return sorted(rows, key=lambda row: (row[2], -row[1]))[:_WEAKEST]
-
-
 def _classification_figures(result: Classification, marks: Any) -> dict[str, Markup]:
     drawings = {}
-    certainty, drawn = result.certainty, result.embedding
-    if certainty.n_rows:
-        title = "Number of rows by the probability of their predicted class"
-        drawings["certainty"] = figures.draw_histogram(
-            certainty.edges, certainty.counts, "certainty", title
-        )
-    if drawn is not None:
+    if result.n_predicted:
+        drawings["certainty"] = figures.draw_counts(*result.histogram, "certainty")
+    if (drawn := result.embedding) is not None:
         drawings["map"] = figures.draw_points(
             drawn.coordinates, drawn.codes, drawn.given, marks, drawn.axes, "map", "Rows by class"
         )
     if result.filters:
-        drawings["filters"] = figures.draw_filters(result.filters, result.eigenvalues, "filters")
+        drawings["filters"] = figures.draw_filter(result.filters, result.eigenvalues, "filters")
     if result.loss_curve is not None:
         drawings["loss"] = figures.draw_loss(result.loss_curve, "loss")
     return drawings
@@ -186,7 +168,7 @@ def _study_figures(study: Study) -> dict[str, Any]:
         "spectrum": figures.draw_spectrum(
             pairs.eigenvalues, pairs.residuals, f"{study.name}-spectrum"
         ),
-        "filters": figures.draw_filters(study.filters, eigenvalues, f"{study.name}-filters"),
+        "filters": figures.draw_filter(study.filters, eigenvalues, f"{study.name}-filters"),
         "marks": marks,
         "targets": [draw(i, t.coordinates, t.axis_names, f"target{i}") for i, t in targets],
         "points": points,

@@ -203,21 +203,12 @@ class Study:
 
     @property
     def eigenvalue_rows(self) -> list[tuple[str, str, str]]:
-        """Index, eigenvalue and largest residual; one row for each multiple eigenvalue."""
-        values, residuals = self.pairs.eigenvalues, self.pairs.residuals
-        # Zeros of several components stay apart: each belongs to its own component.
-        apart = (values[1:] == 0) | (np.diff(values) > _EQUAL)
-        starts = [0, *(np.flatnonzero(apart) + 1).tolist()]
-        rows = []
-        for first, end in zip(starts, [*starts[1:], len(values)], strict=True):
-            indices = f"{first + 1}" if end == first + 1 else f"{first + 1} … {end}"
-            text = f"{values[first]:.6f}" if values[first] else "0"
-            rows.append((indices, text, scientific(float(residuals[first:end].max()))))
-        if self.spectrum is not None and len(values) < sum(m for _, m in self.spectrum):
-            value, multiplicity = self.spectrum[-1]
-            indices = f"{len(values) + 1} … {len(values) + multiplicity}"
-            rows.append((indices, f"{value:.6f}", "–"))
-        return rows
+        """Index, eigenvalue and residual."""
+        pairs = zip(self.pairs.eigenvalues.tolist(), self.pairs.residuals.tolist(), strict=True)
+        return [
+            (str(index), f"{value:.6f}" if value else "0", scientific(residual))
+            for index, (value, residual) in enumerate(pairs, 1)
+        ]
 
     def numbers(self) -> dict[str, Any]:
         """Return plain values for JSON; all but "seconds" repeat with the seed."""
