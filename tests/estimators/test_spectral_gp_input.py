@@ -22,6 +22,7 @@ X = X[np.argsort(TRUTH, kind="stable").reshape(2, 40).T.ravel()]  # classes in t
 TRUTH = np.arange(80) % 2
 Y = np.where(np.arange(80) < 12, TRUTH, -1)
 WEIGHTS = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+NEAR = sp.csr_array(WEIGHTS * (WEIGHTS > 0.7))
 INCIDENCE = sp.csr_array((np.random.default_rng(0).random((80, 12)) < 0.3) * 1.0)
 LABELS = {"two": [0, 1], "few": [0, 1, 0, 1], "some": [0, 1] * 5}
 
@@ -88,16 +89,20 @@ FRAMES: dict[str, Callable[[], tuple[Any, Any, str]]] = {
     "duplicates": lambda: (np.repeat([[0.0, 1], [3, 4]], 10, axis=0), np.ones((2, 2)), "few"),
     "constant numbers": lambda: (np.ones((20, 3)), np.zeros((2, 3)), "few"),
     "constant texts": lambda: (pd.DataFrame({"a": ["x"] * 9}), pd.DataFrame({"a": ["y"]}), "few"),
-    "identifiers": lambda: (pd.DataFrame({"a": [*map(str, range(9))]}), table(1)[["text"]].rename(columns={"text": "a"}), "few"),
+    "identifiers": lambda: (pd.DataFrame({"a": [*"abcdefg"]}), pd.DataFrame({"a": ["b"]}), "few"),
     "nothing": lambda: (np.full((9, 2), np.nan), np.zeros((1, 2)), "few"),
     "huge and tiny": lambda: (X[:40] * [1e300, 1e-300], X[:3] * 1e300, "some"),
-    "largest": lambda: (X[:40] / np.abs(X).max() * 1.7e308, np.array([[1.7e308, -1.7e308]]), "some"),
+    "largest": lambda: (
+        X[:40] / np.abs(X).max() * 1.7e308,
+        np.array([[1.7e308, -1.7e308]]),
+        "some",
+    ),
     "far outlier": lambda: (np.r_[X, [[1e200, 0]]], np.array([[-1e250, 1e250]]), "some"),
     "far apart later": lambda: (X * 1e-300, np.full((1, 2), 1e308), "some"),
     "subnormal": lambda: (np.arange(40).reshape(20, 2) * 5e-324, np.zeros((1, 2)), "some"),
     "one column": lambda: (X[:, :1], X[:3, :1], "some"),
-    "more columns than rows": lambda: (np.random.default_rng(0).normal(size=(12, 40)), np.zeros((1, 40)), "some"),
-}  # fmt: skip
+    "more columns than rows": lambda: (WEIGHTS[:12, :20], WEIGHTS[20:22, :20], "some"),
+}
 
 
 @pytest.mark.parametrize("case", FRAMES)
@@ -122,7 +127,7 @@ GRAPHS: dict[str, tuple[Any, Any, Any, set[str]]] = {
     "sparse incidence, named": ("hypergraph", INCIDENCE, INCIDENCE[:3], {"given"}),
     "empty incidence": ("auto", sp.csr_array((80, 3)), sp.csr_array((2, 3)), {"given"}),
     "weights": ("precomputed", WEIGHTS, WEIGHTS[:3], {"given"}),
-    "sparse weights": ("precomputed", sp.csr_array(WEIGHTS * (WEIGHTS > 0.7)), WEIGHTS[:3], {"given"}),
+    "sparse weights": ("precomputed", NEAR, NEAR[:3], {"given"}),
     "no weights": ("precomputed", np.zeros((80, 80)), np.zeros((2, 80)), {"given"}),
     "graph of X": (AdjacencyGraph.knn(X, 5), X, X[:3], {"given"}),
     "Gaussian graph of X": (GaussianGraph(X, 1.0), X, X[:3], {"given"}),
@@ -131,7 +136,7 @@ GRAPHS: dict[str, tuple[Any, Any, Any, set[str]]] = {
     "weights in place of X": ("auto", AdjacencyGraph(WEIGHTS), WEIGHTS[:3], {"given"}),
     "hypergraph of a table": (Hypergraph.from_table(table(80)), table(80), table(3), {"given"}),
     "hypergraph in place of X": ("auto", Hypergraph.from_table(table(80)), table(3), {"given"}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", GRAPHS)
@@ -299,7 +304,7 @@ def test_invalid_arguments(case: str) -> None:
         (pd.DataFrame({"a": [[1]] * 80}), Y, "column 'a': expected hashable values"),
         (INCIDENCE * 2, Y, "incidence: expected entries 0 and 1"),
     ],
-)  # fmt: skip
+)
 def test_invalid_data(rows: Any, y: Any, message: str) -> None:
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=message):
         SpectralGPClassifier(blocks=["linear", "given-6"]).fit(rows, y)
