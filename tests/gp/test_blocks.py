@@ -90,7 +90,7 @@ def test_leaves_are_those_of_scikit_learn(extra: bool, monkeypatch: pytest.Monke
     name = "ExtraTreeClassifier" if extra else "DecisionTreeClassifier"
     fitted: list[Any] = []
 
-    class Recorded(getattr(leaves, name)):  # type: ignore[misc]  # chosen by name
+    class Recorded(getattr(leaves, name)):
         def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> Any:
             fitted.append((self, sample_weight))
             return super().fit(X, y, sample_weight=sample_weight, **options)
@@ -153,7 +153,7 @@ def test_recipe() -> None:
         labelled,
         CLASSES,
         fitted.maps.features.owners,
-        random_state=0,  # type: ignore[union-attr]
+        random_state=0,
     )
     assert loss is not None and loss > 0
     names = [block.name for block in made + more]
@@ -166,7 +166,7 @@ def test_recipe() -> None:
     own = inverse.represent(fitted.views)
     expected = (centred * response) @ centred.T * inverse.scale**-2
     np.testing.assert_allclose(own @ own.T, expected, atol=1e-9)
-    assert [len(b.weights) for b in made if b.name.startswith("neighbours-")] == [6, 20, 30, 30]  # type: ignore[attr-defined]
+    assert [len(b.weights) for b in made if b.name.startswith("neighbours-")] == [6, 20, 30, 30]
     chosen = row_blocks(fitted.views, values, labelled, ("radial", "hypergraph-6"))
     assert [block.name for block in chosen] == ["radial", "hypergraph-6"]
 

@@ -130,14 +130,14 @@ def test_split_adds_up(table: pd.DataFrame) -> None:
     cells = fitted.maps.sources(new)[1]["hypergraph"]
     weights = cross.rows(cells).toarray()
     scale = np.maximum(weights @ embedding.basis[:, 0] / np.sqrt(embedding.mean_degree), 0.1**0.5)
-    columns: Any = fitted.maps.features.columns  # type: ignore[union-attr]
+    columns: Any = fitted.maps.features.columns
     of_cells = [k for k, column in enumerate(columns) for _ in range(column.n_cells)]
     owner = [of_cells[int(name.split("=")[0])] for name in cross.encoder.hyperedge_names]
     for i, k in np.ndindex(3, 4):
         members = [e for e in range(len(owner)) if owner[e] == k]
         values = embedding.basis[:, 1:6] @ slopes[i]
         part = sum(weights[i, e] / scale[i] * values[e] for e in members)
-        usual = sum(embedding.average[e] * values[e] for e in members)  # type: ignore[index]
+        usual = sum(embedding.average[e] * values[e] for e in members)
         np.testing.assert_allclose(parts[i, k], part - usual, atol=1e-10)
 
 

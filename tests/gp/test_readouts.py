@@ -115,9 +115,11 @@ def test_entropy_of_certain_rows() -> None:
 
 
 def test_the_process_does_not_import_torch() -> None:
-    code = (
-        "import sys, pkgutil, importlib, lowrankgcn.gp as gp\n"
-        "for m in pkgutil.iter_modules(gp.__path__): importlib.import_module('lowrankgcn.gp.' + m.name)\n"
-        "sys.exit('torch' in sys.modules)"
-    )
+    code = """
+import importlib, pkgutil, sys
+import lowrankgcn.gp
+for module in pkgutil.iter_modules(lowrankgcn.gp.__path__):
+    importlib.import_module("lowrankgcn.gp." + module.name)
+sys.exit("torch" in sys.modules)
+"""
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -196,7 +196,7 @@ def test_coordinates_keep_their_shape() -> None:
     np.testing.assert_allclose(scale, scale.mean(), rtol=1e-9)
     assert features.common_unit is None
     for other in (points * [1.0, 2.0], np.c_[points, points], points[:, :1]):
-        assert len(TableFeatures.fit(other).columns[0].knots)  # type: ignore[union-attr]
+        assert len(TableFeatures.fit(other).columns[0].knots)
 
 
 def test_common_unit() -> None:
@@ -221,7 +221,7 @@ def test_most_frequent_values() -> None:
     values = [f"v{k}" for k in range(300) for _ in range(2 + (k >= 150))]
     column = TableFeatures.fit(pd.DataFrame({"a": values})).columns[0]
     assert column.n_features == 200
-    assert {f"v{k}" for k in range(150, 300)} < set(column.values)  # type: ignore[union-attr]
+    assert {f"v{k}" for k in range(150, 300)} < set(column.values)
 
 
 def test_columns_are_matched_by_name_or_position() -> None:

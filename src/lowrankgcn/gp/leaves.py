@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -114,7 +115,9 @@ class LeafBlock(Block):
         for drawn, seed in zip(counts, seeds.tolist(), strict=True):
             model = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
             # Validation would take longer than fitting the tree.
-            with config_context(skip_parameter_validation=True, assume_finite=True):
+            options = config_context(skip_parameter_validation=True, assume_finite=True)
+            with options, warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "The number of unique classes")  # few labels
                 model.fit(rows, classes, sample_weight=drawn.astype(np.float64), check_input=False)
             trees.append(model.tree_)
             free = drawn == 0
