@@ -8,8 +8,6 @@ simple eigenvalues and is trained in float64, so processors agree far beyond the
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import tempfile
 from pathlib import Path
@@ -19,21 +17,8 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn as lg
-from lowrankgcn.cli import app
 
 STORED = Path(__file__).parent / "data" / "golden.json"
-# Texts, paths and times may change.
-SKIPPED = {
-    "version",
-    "seconds",
-    "files",
-    "graph",
-    "notes",
-    "warnings",
-    "model",
-    "table",
-    "learned_from",
-}
 
 
 def blobs(n: int, dimension: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,45 +94,9 @@ def spectra() -> dict[str, Any]:
     return results
 
 
-def commands() -> dict[str, Any]:
-    """JSON documents of the commands for one table."""
-    frame, classes = table(150, 6)
-    names = np.array(["low", "middle", "high"])[classes].astype(object)
-    names[partly(classes, 8) < 0] = None
-    results = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        frame.assign(level=names).to_csv(folder / "table.csv", index=False)
-        path, model = str(folder / "table.csv"), str(folder / "model")
-        target = ["--target", "level", "--json"]
-        calls = {
-            "classify": [path, *target, "--save", model, "--out", str(folder / "out.csv")],
-            "predict": [model, path, "--json", "--out", str(folder / "again.csv")],
-            "explain": [model, path, "--row", "30", "--row", "77", "--json"],
-            "suggest": [path, *target, "--count", "3"],
-        }
-        for command, arguments in calls.items():
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-                app([command, *arguments], prog_name="lowrankgcn")
-            results[command] = _without_texts(json.loads(printed.getvalue()))
-        written = pd.read_csv(folder / "out.csv")
-        results["written"] = written[["prediction", "probability"]][::7].to_dict("list")
-    return results
-
-
-def _without_texts(document: Any) -> Any:
-    if isinstance(document, dict):
-        kept = {key: value for key, value in document.items() if key not in SKIPPED}
-        return {key: _without_texts(value) for key, value in kept.items()}
-    if isinstance(document, list):
-        return [_without_texts(value) for value in document]
-    return document
-
-
 def results() -> dict[str, Any]:
     """Everything that is compared."""
-    return {"classifiers": classifiers(), "spectra": spectra(), "commands": commands()}
+    return {"classifiers": classifiers(), "spectra": spectra()}
 
 
 if __name__ == "__main__":

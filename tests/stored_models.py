@@ -65,8 +65,7 @@ def write_command() -> list[float]:
         path = Path(folder) / "table.csv"
         frame.assign(level=labels(classes)).to_csv(path, index=False)
         options = ["--target", "level", "--seed", "0", "--quiet"]
-        network = ["--architecture", "reduced", "--filter", "heat"]
-        run("classify", path, *options, *network, "--save", FOLDER / "command.model")
+        run("classify", path, *options, "--save", FOLDER / "command.model")
         return predict_command(Path(folder))
 
 
