@@ -37,6 +37,7 @@ lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-ro
 lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
 """
 
+_FOLDER_OPTIONS = "table target drop out save probabilities scheduler workers as_json quiet".split()
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 _KINDS = {"number": "numeric", "date": "dates", "category": "categorical"}
 
@@ -89,20 +90,8 @@ def classify(
         _check_folder(table, context)
         from lowrankgcn.cli.folder import classify_folder
 
-        classify_folder(
-            settings,
-            factory=_factory(method.value),
-            table=table,
-            target=target,
-            drop=drop,
-            out=out,
-            save=save,
-            probabilities=probabilities,
-            scheduler=scheduler,
-            workers=workers,
-            as_json=as_json,
-            quiet=quiet,
-        )
+        shared = {name: context.params[name] for name in _FOLDER_OPTIONS}
+        classify_folder(_factory(method.value)(**settings), **shared)
         return
     for option in ("scheduler", "workers"):
         if context.params[option] is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,14 @@ from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names
 from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.estimators.persistence import save as save_model
 
 __all__ = ["classify_folder"]
 
 
 def classify_folder(
-    settings: Mapping[str, Any],
+    classifier: Any,
     *,
-    factory: Callable[..., Any] | None = None,
     table: Path,
     target: str,
     drop: Sequence[str] | None,
@@ -43,21 +43,14 @@ def classify_folder(
 
     Parameters
     ----------
-    settings : mapping
-        Parameters of the classifier.
-    factory : callable, optional
-        Makes the classifier from its parameters; :class:`GCNClassifier` by default.
+    classifier : SpectralGPClassifier or GCNClassifier
     """
-    from lowrankgcn.estimators import GCNClassifier
-    from lowrankgcn.estimators import save as save_model
-
     _check_outputs(table, out, save)
     shown, watch = not quiet, Stopwatch()
     files: dict[str, str] = {}
     with _client(scheduler, workers):
         with errors.exit_on_user_error():
             frame, features, integers = _read(table, target, drop or ())
-        classifier = (factory or GCNClassifier)(**settings)
         labels = frame[target].map_partitions(_read_labels, integers, meta=(target, object))
         with progress("fitting", shown=shown), watch.timing("fitting"):
             with errors.exit_on_user_error(), errors.collect_warnings() as warned:
@@ -82,7 +75,7 @@ def classify_folder(
         **files,
     }
     if as_json:
-        more = {"seed": settings["random_state"], "seconds": watch.seconds, "warnings": warned}
+        more = {"seed": classifier.random_state, "seconds": watch.seconds, "warnings": warned}
         output.print_json(facts | more)
         return
     times = ", ".join(f"{step} {duration(taken)}" for step, taken in watch.seconds.items())

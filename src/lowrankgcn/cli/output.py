@@ -24,6 +24,7 @@ from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.files import TableFile, write_file
 
 _MOST = 0.9  # share that is listed
+_INSTANT = 5e-4  # seconds; shorter steps are not listed
 
 
 def print_line(console: Console, text: str) -> None:
@@ -124,7 +125,8 @@ class RunSummary:
         console.print()
         console.print(self._class_table())
         console.print()
-        steps = ", ".join(f"{name} {duration(taken)}" for name, taken in self.seconds.items())
+        long = {name: taken for name, taken in self.seconds.items() if taken >= _INSTANT}
+        steps = ", ".join(f"{name} {duration(taken)}" for name, taken in long.items())
         total = duration(sum(self.seconds.values()))
         print_facts(console, {**self.files, "time": f"{total}: {steps}"})
 
