@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,26 @@ def folder(tmp_path: Path) -> Path:
     for number, (start, stop) in enumerate([(0, 90), (90, 90), (90, 200)]):
         table.iloc[start:stop].to_parquet(source / f"{number}.parquet", index=False)
     return source
+
+
+def test_a_new_process_uses_the_gaussian_process_without_torch(
+    folder: Path, tmp_path: Path
+) -> None:
+    out, model = tmp_path / "out", tmp_path / "model"
+    arguments = ["classify", folder, "--target", "kind", "--out", out, "--save", model, "--quiet"]
+    code = (
+        "import sys; from lowrankgcn.cli import app\n"
+        f"try: app({list(map(str, arguments))!r}, prog_name='lowrankgcn')\n"
+        "except SystemExit as e: print(e.code, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "0 False\n", done.stderr
+    whole = pd.concat([pd.read_parquet(file) for file in sorted(out.iterdir())])
+    table = pd.concat([pd.read_parquet(file) for file in sorted(folder.iterdir())])
+    given = table["kind"].notna()
+    assert (whole["prediction"] == table["kind"])[given].all()
+    assert (whole["prediction"].to_numpy() == NAMES[texts(200, 0)[1]]).mean() > 0.7
+    assert isinstance(lg.load(model), lg.SpectralGPClassifier)
 
 
 def test_folders_are_classified_file_by_file(

@@ -27,6 +27,10 @@ from lowrankgcn._parallel import inline_chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs.cells import column_kind
 
+# The end of `dask.config.set` would remove defaults that were loaded after its beginning.
+with suppress(ImportError):
+    import distributed  # noqa: F401
+
 __all__ = [
     "NO_ADVICE",
     "Blocks",
