@@ -1,12 +1,12 @@
 """The blocks of a covariance: those of the rows alone, and those that also depend on the labels.
 
-======================== ===================================================================
-``linear``, ``radial``   kernels of the standard scores; with ``-ranks`` those of the ranks
-``…-6``, ``-20``, ``-60``  flat filters: the first eigenvectors of a graph
-``…-inverse``            the filter 0.01/(λ + 0.01) on all eigenvectors
-``weighted-…``           kernels of the ranks, columns weighted by their differences between classes
-``random-forest``        leaves of a forest fitted to the labelled rows
-======================== ===================================================================
+========================= ==================================================================
+``linear``, ``radial``    kernels of the standard scores; with ``-ranks`` those of the ranks
+``…-6``, ``-20``, ``-60`` flat filters: the first eigenvectors of a graph
+``…-inverse``             the filter 0.01/(λ + 0.01) on all eigenvectors
+``weighted-…``            kernels of the ranks, columns weighted by differences of classes
+``random-forest``         leaves of a forest fitted to the labelled rows
+========================= ==================================================================
 """
 
 from __future__ import annotations
