@@ -103,7 +103,8 @@ def test_attributes_after_fit(blobs: Any) -> None:
     assert not hasattr(classifier, "feature_names_in_")
     assert classifier.loss_curve_.ndim == 2 and 0 < classifier.n_iter_ <= 60
     assert all(seconds >= 0 for seconds in classifier.timings_.values())
-    assert len(classifier.networks_) == 1
+    (network,) = classifier.networks_
+    assert not network.training and network.n_nodes == n
     assert not classifier.unplaced_.any()
 
 
