@@ -23,9 +23,6 @@ from sklearn.utils.fixes import parse_version
 
 from lowrankgcn import GCNClassifier, Hypergraph
 
-# Few iterations are enough where accuracy does not matter.
-pytestmark = pytest.mark.filterwarnings("ignore:the loss of .* was still falling")
-
 EXPECTED = {
     "check_classifiers_classes": "-1 marks unlabelled rows, here it is one of two classes",
     "check_sample_weight_equivalence_on_dense_data": "rows are nodes of the graph: a repeated row "
