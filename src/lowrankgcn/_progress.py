@@ -40,17 +40,3 @@ def listening(function: Listener | None) -> Iterator[None]:
         yield
     finally:
         _LISTENER.reset(token)
-
-
-@contextmanager
-def mute_progress() -> Iterator[Listener]:
-    """Mute the steps inside a ``with`` block; yield a function that still reaches the listener.
-
-    >>> with listening(lambda *step: print(*step)), mute_progress() as report:
-    ...     report_progress("training", 1, 3)
-    ...     report("part", 1, 5)
-    part 1 5
-    """
-    outer = _LISTENER.get() or (lambda step, done, total: None)
-    with listening(None):
-        yield outer

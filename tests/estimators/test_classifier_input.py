@@ -172,7 +172,9 @@ OPTIONS: dict[str, Fit] = {
         AdjacencyGraph(WEIGHTS),
         options={"architecture": "full"},
     ),
-    "architecture unknown": option(r"architecture: expected one of 'full'", architecture="deep"),
+    "architecture unknown": option(
+        r"architecture: expected one of 'low-rank'", architecture="deep"
+    ),
     "architecture None": option(r"architecture: expected one of .* got None", architecture=None),
     "filter unknown": option(r"filter: expected .*'nothing'", filter="nothing"),
     "filter is a number": option(r"filter: expected ", filter=3),

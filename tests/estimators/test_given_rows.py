@@ -156,7 +156,7 @@ def test_graph_objects_made_of_the_same_points(make: Any, unit: float) -> None:
         lg.GCNClassifier(random_state=0, n_restarts=1).fit(graph, LABELS),
     ):
         assert classifier.n_features_in_ == 4
-        assert (classifier.predict(rows) == classifier.transduction_).mean() > 0.97
+        assert (classifier.predict(rows) == classifier.transduction_).mean() > 0.95
 
 
 def test_a_graph_of_a_table_accepts_rows_of_the_table() -> None:

@@ -52,7 +52,7 @@ def test_points_agree_with_a_refit(options: dict[str, Any]) -> None:
     spiral = lg.datasets.load_spiral(500)
     new, old = agreement_with_a_refit(spiral.data, spiral.target, **options)
     assert new >= old - _SAMPLING
-    assert new >= 0.99
+    assert new >= 0.98
 
 
 @pytest.mark.parametrize(("options", "least"), [(_LOW_RANK | {"rank": 20}, 0.98), ({}, 0.95)])

@@ -87,7 +87,8 @@ class GCNClassifier(SemiSupervisedClassifier):
     max_iter : int or "auto"
         Maximum number of iterations; "auto": 200.
     l2_penalty : float or "auto"
-        Penalty ρ on the weights of all layers; "auto": 0.4 over the number of labelled rows.
+        Penalty ρ on the weights of all layers. "auto": 0.4 / m for m labelled rows, 0.2 √n / m for
+        "low-rank".
     bias : bool or "auto"
         Whether layers have biases; "auto": True.
     dropout : float

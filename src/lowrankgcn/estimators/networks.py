@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.model import Ensemble, Layer
-from lowrankgcn.estimators.settings import PENALTY, Settings
+from lowrankgcn.estimators.settings import PENALTIES, Settings
 from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
 from lowrankgcn.operators import FloatArray
@@ -87,7 +88,10 @@ def train_restarts(
     network.to(settings.device)
     given = torch.from_numpy(scale * X).to(network.convs[0].weight)
     low_rank = kernels[0].eigenpairs is not None
-    penalty, count = settings.l2_penalty, len(labels.index)
+    penalty = settings.l2_penalty
+    if penalty is None:
+        penalty = PENALTIES[settings.architecture] / len(labels.index)
+        penalty *= math.sqrt(labels.n_rows) if settings.architecture == "low-rank" else 1.0
     record = train(
         network,
         ProjectedFeatures(kernels[0].n, given) if low_rank else given,
@@ -98,7 +102,7 @@ def train_restarts(
         optimizer=settings.optimizer,  # type: ignore[arg-type]  # checked by the settings
         learning_rate=settings.learning_rate,
         max_iter=settings.max_iter,
-        l2_penalty=PENALTY / count if penalty is None else penalty,
+        l2_penalty=penalty,
         decay="all" if settings.scaling else "first",
         sample_weight=None if sample_weight is None else sample_weight[labels.index],
         class_weight=_class_weight(settings.class_weight, labels),
@@ -112,7 +116,7 @@ def train_restarts(
     shared = {id(buffer): buffer for buffer in network.buffers()}
     networks = []
     for restart in np.flatnonzero(~record.diverged).tolist():
-        networks.append(copy.deepcopy(network, dict(shared)))
+        networks.append(copy.deepcopy(network, dict(shared)).eval())
         record.load_into(networks[-1], restart)
     return networks, record
 
