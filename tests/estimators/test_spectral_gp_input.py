@@ -165,6 +165,13 @@ def test_a_graph_that_was_not_built_from_the_rows() -> None:
             method(X)
 
 
+def test_masked_cells_are_missing() -> None:
+    hidden = X > 1.0
+    masked = SpectralGPClassifier(blocks=["linear"]).fit(np.ma.masked_array(X, hidden), Y)
+    missing = SpectralGPClassifier(blocks=["linear"]).fit(np.where(hidden, np.nan, X), Y)
+    np.testing.assert_allclose(masked.label_distributions_, missing.label_distributions_)
+
+
 def test_columns_in_another_order_are_refused() -> None:
     frame = table()
     classifier = SpectralGPClassifier(blocks=["linear"]).fit(frame, labels(60, "some"))
