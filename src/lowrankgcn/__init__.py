@@ -28,7 +28,7 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __version__ = "0.1.0.dev0"
 
-_ESTIMATORS = ("GCNClassifier", "estimate_accuracy", "load", "save")
+_ESTIMATORS = ("GCNClassifier", "SpectralGPClassifier", "load", "save")
 
 __all__ = [
     "AccuracyWarning",
@@ -44,11 +44,11 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "RankWarning",
+    "SpectralGPClassifier",
     "TableEncoder",
     "UnlabelledComponentWarning",
     "datasets",
     "eigenpairs",
-    "estimate_accuracy",
     "exceptions",
     "filters",
     "kernel",
@@ -68,8 +68,6 @@ def __getattr__(name: str) -> Any:
     # Imported on demand: matplotlib and torch load more slowly than everything else together.
     if name in ("nn", "plotting", "training"):
         return import_module(f"lowrankgcn.{name}")
-    if name == "SpectralGPClassifier":
-        return getattr(import_module("lowrankgcn.estimators.spectral_gp"), name)
     if name in _ESTIMATORS:
         return getattr(import_module("lowrankgcn.estimators"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

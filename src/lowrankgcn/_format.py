@@ -21,9 +21,9 @@ __all__ = [
 ]
 
 
-def percent(share: float) -> str:
-    """Format a share as a percentage with one decimal."""
-    return f"{100 * share:.1f} %"
+def percent(share: float, decimals: int = 1) -> str:
+    """Format a share as a percentage."""
+    return f"{100 * share:.{decimals}f} %"
 
 
 def rounded_percent(share: float) -> str:

@@ -25,6 +25,7 @@ from tests.files.malformed import GOOD, UNREADABLE, UNUSABLE
 CASES = UNREADABLE | UNUSABLE
 
 
+NETWORK = ["classify", "{table}", "-t", "kind", "--method", "gcn"]
 INVALID: list[tuple[list[str], str]] = [
     (["classify", "{folder}/none.csv", "-t", "kind"], "No such file"),
     (["classify", "{folder}", "-t", "kind"], "is a folder without Parquet files"),
@@ -57,13 +58,16 @@ INVALID: list[tuple[list[str], str]] = [
     (["classify", "{table}", "-t", "kind", "--drop", "kind"], "drop"),
     (["classify", "{table}", "-t", "kind", "--encoding", "none-such"], "encoding"),
     (["classify", "{table}", "-t", "kind", "--graph", "tree"], "--graph"),
-    (["classify", "{table}", "-t", "kind", "--graph", "gaussian"], "numbers only"),
-    (["classify", "{table}", "-t", "kind", "--filter", "coffee"], "filter"),
+    (["classify", "{table}", "-t", "kind", "--method", "tree"], "--method"),
+    (["classify", "{table}", "-t", "kind", "--filter", "heat"], "only with --method gcn"),
+    (["classify", "{table}", "-t", "kind", "--architecture", "full"], "only with --method gcn"),
+    (["classify", "{table}", "-t", "kind", "--bandwidth", "2"], "only with --method gcn"),
     (["classify", "{table}", "-t", "kind", "--rank", "0"], "--rank"),
-    (["classify", "{table}", "-t", "kind", "--rank", "99"], "rank"),
-    (["classify", "{table}", "-t", "kind", "--bandwidth", "-1"], "bandwidth"),
+    ([*NETWORK, "--graph", "gaussian"], "numbers only"),
+    ([*NETWORK, "--filter", "coffee"], "filter"),
+    ([*NETWORK, "--rank", "99"], "rank"),
+    ([*NETWORK, "--bandwidth", "-1"], "bandwidth"),
     (["classify", "{table}", "-t", "kind", "--seed", "-1"], "--seed"),
-    (["classify", "{table}", "-t", "kind", "--validate"], "two labels"),
     (["predict", "{folder}/none.model", "{table}"], "No such file"),
     (["predict", "{table}", "{table}"], "cannot be loaded"),
     (["predict", "{folder}", "{table}"], "Is a directory"),
@@ -93,6 +97,14 @@ def test_invalid_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert list(tmp_path.iterdir()) == [table], arguments
 
 
+def test_networks_need_torch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lowrankgcn.cli.classify.find_spec", lambda name: None)
+    arguments = [argument.format(table=tmp_path / "t.csv") for argument in NETWORK]
+    assert "pip install lowrankgcn[nn]" in refused(capsys, *arguments)
+
+
 @pytest.fixture(scope="module")
 def small_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A model and a table of more than 64 kilobytes."""
@@ -101,9 +113,7 @@ def small_table(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     frame = pd.DataFrame({"x": rng.random(5000), "y": rng.random(5000)})
     frame.to_csv(folder / "table.csv", index=False)
     few = frame.head(100)
-    classifier = lg.GCNClassifier(
-        graph="hypergraph", architecture="reduced", filter="constant", random_state=0
-    )
+    classifier = lg.SpectralGPClassifier(graph="hypergraph", random_state=0)
     classifier.fit(few, np.where(few["x"] > 0.5, "right", "left"))
     lg.save(classifier, folder / "model")
     return folder / "model", folder / "table.csv"

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn import report
 from lowrankgcn.cli import studies
-from lowrankgcn.report import Study
+from lowrankgcn.report import pages
+from lowrankgcn.report.study import Study
 from tests.cli.commands import MODULE, call, refused
 
 N_PER_ORB = 410  # more than 2048 points in all
@@ -44,7 +44,7 @@ def without_figures(tour: tuple[Study, Study], monkeypatch: pytest.MonkeyPatch) 
     """The same tour without computing and drawing it again."""
     monkeypatch.setattr(studies, "study_cars", lambda seed: tour[0])
     monkeypatch.setattr(studies, "study_spiral", lambda seed: tour[1])
-    monkeypatch.setattr(report, "render_studies", lambda *_, **__: "a page")
+    monkeypatch.setattr(pages, "render_studies", lambda *_, **__: "a page")
 
 
 @pytest.fixture(scope="module")
@@ -132,10 +132,14 @@ class TestFullRun:
         ]
         assert [task["labels"] for task in tasks] == [20, 20, 10]
         for task in tasks:
-            assert task["method"] == "GCNClassifier"
-            assert 0 < task["accuracy"] < 1
-        assert tasks[2]["accuracy"] > 0.8
-        assert "GCNClassifier" in full_run[0]["note"]
+            assert list(task["methods"]) == ["SpectralGPClassifier", "GCNClassifier"]
+            assert all(0 < one["accuracy"] <= 1 for one in task["methods"].values())
+        assert all(one["accuracy"] > 0.8 for one in tasks[2]["methods"].values())
+
+    def test_without_torch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(studies, "find_spec", lambda name: None)
+        (target,) = studies.study_spiral(0, n_per_orb=60).targets
+        assert list(target.accuracies) == ["SpectralGPClassifier"]
 
 
 class TestSeed:
@@ -162,10 +166,10 @@ class TestOutput:
         assert "\x1b" not in captured.out
         for text in (
             "0 ×1, 0.833333 ×15, 1 ×1712",
-            "GCNClassifier, 20 labels: ",
-            "GCNClassifier, 10 labels: ",
-            "target acceptability",
-            "target buying",
+            "target acceptability, 20 labels",
+            "target buying, 20 labels",
+            "target nearest of the five centres, 10 labels",
+            "always unacc",
             str(tmp_path / "report.html"),
         ):
             assert text in captured.out
@@ -173,7 +177,9 @@ class TestOutput:
         document = json.loads(capsys.readouterr().out)
         for study in document["studies"].values():
             for task in study["tasks"]:
-                assert f"{100 * task['accuracy']:.1f} %" in captured.out
+                for name, found in task["methods"].items():
+                    line = f"{name:<22}{100 * found['accuracy']:.1f} % of the other rows correct"
+                    assert line in captured.out
 
     def test_quiet(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert call("demo", "--out", str(tmp_path), "--quiet") == 0

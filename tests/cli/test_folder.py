@@ -43,11 +43,11 @@ def test_folders_are_classified_file_by_file(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, model = tmp_path / "out", tmp_path / "model"
-    options = ["--architecture", "reduced", "--rank", "9", "--json"]
+    options = ["--method", "gcn", "--architecture", "reduced", "--rank", "9", "--json"]
     arguments = [folder, "--target", "kind", "--out", out, "--save", model, *options]
     assert call("classify", *map(str, arguments)) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["rows"] == 200 and document["graph"].startswith("BlockHypergraph(200 nodes")
+    assert document["rows"] == 200 and document["graph"].startswith("Hypergraph(200 nodes")
     written = [pd.read_parquet(file) for file in sorted(out.iterdir())]
     assert [len(part) for part in written] == [90, 0, 110]
     whole = pd.concat(written, ignore_index=True)
@@ -70,14 +70,14 @@ def test_bad_input_is_refused(
         (["--target", "nothing", "--out", "new"], "expected a column 'nothing'"),
         (["--target", "kind"], "name a new folder for the rows"),
         (["--target", "kind", "--out", "there"], "there exists already"),
-        (["--target", "kind", "--out", "new", "--validate"], "not available for folders"),
+        (["--target", "kind", "--out", "new", "--report", "r"], "not available for folders"),
         (["--target", "kind", "--out", "-"], "name a new folder"),
         (["--target", "kind", "--out", "source/new"], "is inside "),
         (["--target", "kind", "--out", "none/new"], "is not a folder"),
         (["--target", "kind", "--save", "source/0.parquet"], "which is read"),
         (["--target", "kind", "--out", "new", "--save", "new"], "would overwrite --out"),
         (["--target", "kind", "--out", "new", "--drop", "c77"], "a column 'c77' to drop"),
-        (["--target", "c0", "--out", "new", "--rank", "999"], "rank: expected at most 200"),
+        (["--target", "c0", "--out", "new", "--filter", "heat"], "only with --method gcn"),
     ]
     for arguments, message in calls:
         assert message in refused(capsys, "classify", str(folder), *arguments), arguments
@@ -99,7 +99,7 @@ def test_cluster_options_require_a_folder(
 def test_folders_of_numbers_are_points(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lowrankgcn.distributed.fitting.MANY_ROWS", 20)  # 300 rows are many
+    monkeypatch.setattr("lowrankgcn.distributed.fitting._FIT_ROWS", 200)
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, 300)
     table = pd.DataFrame({"x": 4 * group + rng.normal(size=300), "y": rng.normal(size=300)})
@@ -108,10 +108,20 @@ def test_folders_of_numbers_are_points(
     source.mkdir()
     for number, (start, stop) in enumerate([(0, 140), (140, 300)]):
         table.iloc[start:stop].to_parquet(source / f"{number}.parquet", index=False)
-    options = ["--architecture", "reduced", "--rank", "5", "--bandwidth", "3", "--json"]
+    options = [
+        "--method",
+        "gcn",
+        "--architecture",
+        "reduced",
+        "--rank",
+        "5",
+        "--bandwidth",
+        "3",
+        "--json",
+    ]
     arguments = [source, "--target", "kind", "--out", out, *options]
     assert call("classify", *map(str, arguments)) == 0
-    assert json.loads(capsys.readouterr().out)["graph"].startswith("BlockPoints(300 points in 2")
+    assert json.loads(capsys.readouterr().out)["graph"].startswith("GaussianGraph(200 ")
     whole = pd.concat([pd.read_parquet(file) for file in sorted(out.iterdir())])
     assert (whole["prediction"].to_numpy() == NAMES[group]).mean() > 0.95
 
@@ -128,7 +138,7 @@ def test_labels_of_integers_and_blank_texts_are_those_of_a_file(tmp_path: Path) 
         whole = pa.Table.from_pandas(table, preserve_index=False).append_column(target, column)
         pq.write_table(whole.slice(0, 40).replace_schema_metadata(None), source / "0.parquet")
         pq.write_table(whole.slice(40).replace_schema_metadata(None), source / "1.parquet")
-        options = ["--architecture", "reduced", "--rank", "9", "--quiet"]
+        options = ["--method", "gcn", "--architecture", "reduced", "--rank", "9", "--quiet"]
         assert call("classify", str(source), "--target", target, "--out", str(out), *options) == 0
         found = pa.concat_tables([pq.read_table(file) for file in sorted(out.iterdir())])
         assert found.schema.field("prediction").type == (

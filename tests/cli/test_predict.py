@@ -16,8 +16,6 @@ from lowrankgcn.files import read_file
 from tests import stored_models
 from tests.cli.commands import call, refused
 
-QUICK = ["--architecture", "reduced", "--filter", "constant"]
-
 
 def cars(n: int, seed: int) -> pd.DataFrame:
     """Rows whose class depends on two columns."""
@@ -108,6 +106,17 @@ class TestPredict:
         assert document["agreement"] is None
         assert sum(counts["predicted"] for counts in document["classes"].values()) == 20
 
+    def test_missing_cells(self, model: Path, tmp_path: Path) -> None:
+        new = cars(60, 6)
+        new.loc[::2, ["weight", "doors", "bought"]] = None
+        new.loc[::3, "colour"] = None
+        path, out = tmp_path / "new.csv", tmp_path / "out.csv"
+        new.to_csv(path, index=False)
+        assert call("predict", str(model), str(path), "-o", str(out), "-q") == 0
+        frame = read_file(out).frame
+        assert frame["prediction"].notna().all()
+        assert (frame["prediction"] == frame["kind"])[1::2].mean() > 0.75
+
     def test_columns_that_were_left_out_are_not_needed(self, model: Path, tmp_path: Path) -> None:
         path = tmp_path / "new.csv"
         cars(5, 4).drop(columns=["code", "kind"]).to_csv(path, index=False)
@@ -136,11 +145,11 @@ class TestPredict:
 
 
 class TestModelsFromPython:
-    def test_saved_in_python_from_a_table(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("make", [lg.SpectralGPClassifier, lg.GCNClassifier])
+    def test_saved_in_python_from_a_table(self, make: Any, tmp_path: Path) -> None:
         frame = cars(200, 0).drop(columns="code")
         X, y = frame.drop(columns="kind"), frame["kind"]
-        classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
-        classifier.fit(X, y)
+        classifier = make(random_state=0).fit(X, y)
         lg.save(classifier, tmp_path / "m")
         new = cars(50, 1)
         new.to_csv(tmp_path / "new.csv", index=False)
@@ -152,7 +161,7 @@ class TestModelsFromPython:
     def test_saved_in_python_from_numbers(self, tmp_path: Path) -> None:
         rng = np.random.default_rng(0)
         X = pd.DataFrame({"a": rng.random(60), "b": rng.random(60)})
-        classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
+        classifier = lg.SpectralGPClassifier(random_state=0)
         classifier.fit(X, (X["a"] > 0.5).astype(int))
         lg.save(classifier, tmp_path / "m")
         X[["b", "a"]].to_parquet(tmp_path / "new.parquet", index=False)
@@ -166,7 +175,7 @@ class TestModelsFromPython:
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         X = np.random.default_rng(0).random((30, 2))
-        classifier = lg.GCNClassifier(architecture="reduced", filter="constant", random_state=0)
+        classifier = lg.SpectralGPClassifier(random_state=0)
         lg.save(classifier.fit(X, (X[:, 0] > 0.5).astype(int)), tmp_path / "m")
         (tmp_path / "new.csv").write_text("a,b\n1,2\n")
         message = refused(capsys, "predict", str(tmp_path / "m"), str(tmp_path / "new.csv"))

@@ -104,7 +104,7 @@ def test_bad_input_is_refused(
         (("some.csv", "-t", "ok", "-k", "425"), "has 424 rows without a label, fewer than 425"),
         (("all.csv", "-t", "ok"), "has 0 rows without a label"),
         (("missing.csv", "-t", "ok"), "No such file"),
-        (("some.csv", "-t", "ok", "--graph", "knn"), "numbers only"),
+        (("some.csv", "-t", "ok", "--graph", "tree"), "--graph"),
         (("some.csv", "-t", "ok", "--drop", "bying"), "did you mean 'buying'?"),
         (("some.csv", "-t", "ok", "-o", "no/such/folder.csv"), "there is no folder"),
         (("some.csv", "-t", "ok", "-o", "./some.csv"), "would overwrite the table"),

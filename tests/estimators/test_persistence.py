@@ -38,8 +38,6 @@ def test_predictions_are_the_same(name: str, tmp_path: Path) -> None:
     for attribute in ("classes_", "transduction_", "label_distributions_", "unplaced_"):
         assert np.array_equal(getattr(loaded, attribute), getattr(classifier, attribute))
     assert np.array_equal(loaded.loss_curve_, classifier.loss_curve_, equal_nan=True)
-    assert repr(loaded.selection_) == repr(classifier.selection_)
-    assert loaded.selection_.to_frame().equals(classifier.selection_.to_frame())
     assert loaded.n_iter_ == classifier.n_iter_ and loaded.timings_ == classifier.timings_
     assert loaded.n_features_in_ == classifier.n_features_in_
     assert hasattr(loaded, "feature_names_in_") == hasattr(classifier, "feature_names_in_")
@@ -53,7 +51,6 @@ def test_stored_models_load_and_predict(name: str) -> None:
     np.testing.assert_allclose(loaded.predict_proba(new), expected, atol=1e-6)
     assert loaded.classes_.tolist() == ["high", "low", "middle"]
     assert loaded.description_ == {"rows": name}
-    assert len(loaded.explain(new[:1])) == 1
 
 
 def test_landmarks_and_their_memory_order(tmp_path: Path) -> None:
@@ -164,7 +161,7 @@ def test_parameters_that_files_keep_and_do_not_keep(tmp_path: Path) -> None:
 
 
 def test_malformed_calls_of_save(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="classifier: expected a fitted GCNClassifier, got dict"):
+    with pytest.raises(ValueError, match=r"classifier: expected a fitted GCN.* got dict"):
         lg.save({}, tmp_path / "model")
     with pytest.raises(NotFittedError):
         lg.save(lg.GCNClassifier(), tmp_path / "model")

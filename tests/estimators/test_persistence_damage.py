@@ -88,18 +88,23 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "message"),
+    ("changes", "message"),
     [
-        (1, r"cannot be loaded: written by version 0\.1; fit and save"),
-        (3, r"format_version.* install a newer release, got 3, written by lowrankgcn 9\.9"),
-        ("2", "format_version: expected an integer"),
+        (
+            {"format": "lowrankgcn.GCNClassifier", "format_version": 2},
+            r"format_version: expected 3; fit and save the classifier again, got 2, of an earlier",
+        ),
+        ({"format_version": 1}, r"fit and save the classifier again, got 1, of an earlier"),
+        ({"format_version": 4}, r"install a newer release, got 4, written by lowrankgcn 9\.9"),
+        ({"format_version": "3"}, "format_version: expected an integer"),
+        ({"classifier": "Pipeline"}, "classifier: expected one of 'GCNClassifier', "),
+        ({"classifier": None}, "classifier: expected one of 'GCNClassifier', "),
     ],
 )
-def test_other_versions_are_refused(version: Any, message: str, tmp_path: Path) -> None:
+def test_other_versions_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
     lg.save(example("default"), tmp_path / "model")
     arrays, document = parts_of(tmp_path / "model")
-    changes = {"format_version": version, "library_version": "9.9"}
-    forge(tmp_path / "model", arrays, document | changes)
+    forge(tmp_path / "model", arrays, document | {"library_version": "9.9"} | changes)
     with pytest.raises(ValueError, match=message):
         lg.load(tmp_path / "model")
 
@@ -142,7 +147,7 @@ def places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 JSON_VALUES = st.sampled_from(
     [
         *(None, True, -1, 0, 3, 10**400, 2**70, 0.5, -1.0, "", "x", [], {}, [[]], [None]),
-        *({"tuple": 3}, {"tuple": []}, {"mapping": [1]}, {"array": "model.basis"}),
+        *({"tuple": 3}, {"tuple": []}, {"mapping": [1]}, {"array": "state.model.basis"}),
         {"class": "Custom", "fields": {}},
         {"class": "Heat", "fields": {"t": 1}},
         {"class": "Heat", "fields": {"time": 1.0}},

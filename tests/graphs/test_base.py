@@ -61,7 +61,11 @@ def test_descriptions() -> None:
     adjacency = np.array([[0.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     for graph, name, facts in (
         (lg.GaussianGraph(points, 2.0), "Gaussian graph", {"bandwidth": 2.0, "columns": 2}),
-        (lg.AdjacencyGraph.knn(points, 1), "nearest neighbours", {"joined pairs": 3}),
+        (
+            lg.AdjacencyGraph.knn(points, 1),
+            "nearest neighbours",
+            {"joined pairs": 3, "recall": 1.0},
+        ),
         (lg.AdjacencyGraph(adjacency), "given graph", {"joined pairs": 1}),
         (lg.AdjacencyGraph(sp.csr_array(adjacency)), "given graph", {"joined pairs": 1}),
         (lg.Hypergraph.from_table(table), "hypergraph of the table", {"groups": 4}),

@@ -190,6 +190,11 @@ BAD_NEIGHBOURS = [
         ("weights", lg.AdjacencyGraph.knn, (POINTS, 1), {"weights": weights})
         for weights in ("gaussian", None, 1.0, [1.0, 1.0])
     ),
+    *(
+        (name, lg.AdjacencyGraph.knn, (POINTS, 1), {name: value})
+        for name in ("least_scale", "random_state")
+        for value in (-1, -0.1, math.nan, math.inf, 1e40, "1", True)
+    ),
 ]  # fmt: skip
 BAD_INCIDENCES = [
     ("incidence", lg.Hypergraph, (incidence,), {})

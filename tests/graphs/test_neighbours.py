@@ -6,14 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from lowrankgcn import AdjacencyGraph
 from lowrankgcn.graphs.neighbours import NearestNeighbours
+from tests.saved_examples import through_json
 
 
-def neighbours(points: Any, count: int, weights: Any = "self-tuning") -> NearestNeighbours:
-    return NearestNeighbours.from_points(np.asarray(points, float), count, weights)[0]
+def neighbours(
+    points: Any, count: int, weights: Any = "self-tuning", **options: Any
+) -> NearestNeighbours:
+    return NearestNeighbours.from_points(np.asarray(points, float), count, weights, **options)[0]
 
 
 def test_graphs_keep_their_neighbours() -> None:
@@ -22,7 +25,9 @@ def test_graphs_keep_their_neighbours() -> None:
     assert near is not None
     assert (near.count, near.weights) == (4, "self-tuning")
     assert_allclose(np.ldexp(near.points, near.exponent), points)
-    assert AdjacencyGraph(np.ones((2, 2))).neighbours is None
+    given = AdjacencyGraph(np.ones((2, 2)))
+    assert given.neighbours is None
+    assert given.recall is None
     everyone = AdjacencyGraph.knn(points, 99).neighbours
     assert everyone is not None
     assert everyone.count == 29
@@ -49,6 +54,46 @@ def test_duplicates_join_duplicates_only() -> None:
     assert sorted(rows[0].tolist()) == [0, 0, 0, 0, 1, 1]
     assert rows[0, 3:].tolist() == [0, 0, 0]
     assert not rows[1].any()  # its neighbours are joined to their copies only
+
+
+def test_least_scale() -> None:
+    points = np.array([[1.0], [1.0], [1.0], [4.0], [5.0], [6.0]])
+    least = 0.5 * np.mean([0, 0, 0, 2, 1, 2])
+    graph = AdjacencyGraph.knn(points, 2, least_scale=0.5)
+    W, X = graph.adjacency.toarray(), np.array([[1.0], [1.5]])
+    assert_allclose(W[:3, :3], 1 - np.eye(3))
+    assert_allclose(W[3, 4], np.exp(-1 / (2 * 1)))
+    assert graph.neighbours is not None
+    assert_allclose(np.ldexp(graph.neighbours.least_scale, graph.neighbours.exponent), least)
+    rows = graph.neighbours.new_weights(X).toarray()
+    assert sorted(rows[0].tolist()) == [0, 0, 0, 0, 1, 1]
+    assert_allclose(np.sort(rows[1])[-2:], np.exp(-0.25 / (0.5 * least)))
+
+
+def test_least_scale_keeps_duplicates_joined() -> None:
+    points = np.concatenate([np.zeros((4, 5)), np.eye(5)])  # each unit vector is next to all copies
+    assert AdjacencyGraph.knn(points, 3).n_components > 1
+    assert AdjacencyGraph.knn(points, 3, least_scale=0.1).n_components == 1
+    assert AdjacencyGraph.knn(np.ones((6, 5)), 3, least_scale=0.1).n_components == 1
+
+
+@pytest.mark.parametrize("weights", ["self-tuning", "binary"])
+def test_restored_neighbours_give_the_same_weights(
+    weights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lowrankgcn.graphs.search._EXACT", 1000)
+    points = np.random.default_rng(0).normal(size=(7200, 4))
+    graph = AdjacencyGraph.knn(points[:7000], 5, weights=weights, least_scale=0.1, random_state=3)
+    near = graph.neighbours
+    assert near is not None
+    assert near.probes > 0
+    assert graph.recall is not None
+    assert 0.9 <= graph.recall <= 1
+    again = through_json(near, NearestNeighbours)
+    expected = near.new_weights(points[7000:])
+    rows = again.new_weights(points[7000:])
+    assert_array_equal(rows.indices, expected.indices)
+    assert_allclose(rows.data, expected.data)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])

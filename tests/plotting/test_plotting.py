@@ -15,7 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from lowrankgcn.plotting import plot_embedding, plot_filters, plot_spectrum
+from lowrankgcn.estimators.gp_model import LearnedFilter
+from lowrankgcn.plotting import plot_embedding, plot_filter, plot_spectrum
 from lowrankgcn.spectral.filters import (
     Heat,
     HighPass,
@@ -65,7 +66,7 @@ def rendered(ax: Axes) -> bytes:
 
 
 def test_filters_of_the_papers_figure() -> None:
-    ax = plot_filters(PAPER, SPECTRUM)
+    ax = plot_filter(PAPER, SPECTRUM)
     assert legend(ax) == [
         "linear (largest=1.5)",
         "quadratic (largest=1.5)",
@@ -80,7 +81,7 @@ def test_filters_of_the_papers_figure() -> None:
 
 def test_low_rank_filters_of_the_papers_figure() -> None:
     # Rank 6: λ₁..λ₆ for linear and quadratic, λ₂..λ₇ for the pseudoinverse (equations 10 to 12).
-    ax = plot_filters(PAPER, SPECTRUM, rank=6)
+    ax = plot_filter(PAPER, SPECTRUM, rank=6)
     for marker, phi, first in [
         ("+", Linear(1.5), 0),
         ("x", Quadratic(1.5), 0),
@@ -92,33 +93,33 @@ def test_low_rank_filters_of_the_papers_figure() -> None:
 
 
 def test_pseudoinverse_curve_starts_at_the_smallest_nonzero() -> None:
-    (curve,) = curves(plot_filters("pseudoinverse", SPECTRUM))
+    (curve,) = curves(plot_filter("pseudoinverse", SPECTRUM))
     drawn = curve[np.isfinite(curve[:, 1])]
     assert 0.28 < drawn[0, 0] <= 0.3
     assert drawn[:, 1].max() <= 1.05
 
 
 def test_range_is_the_spectrum_or_zero_to_two() -> None:
-    (curve,) = curves(plot_filters("linear"))
+    (curve,) = curves(plot_filter("linear"))
     assert curve[[0, -1], 0].tolist() == [0.0, 2.0]
-    (curve,) = curves(plot_filters("linear", [0.0, 0.25]))
+    (curve,) = curves(plot_filter("linear", [0.0, 0.25]))
     assert curve[[0, -1], 0].tolist() == [0.0, 0.25]
-    (curve,) = curves(plot_filters("linear", [-1e-3, 0.25]))
+    (curve,) = curves(plot_filter("linear", [-1e-3, 0.25]))
     assert curve[0, 0] == -1e-3
 
 
 def test_poles_do_not_squeeze_the_other_curves_but_peaks_stay() -> None:
-    ax = plot_filters(["linear", Pseudoinverse(0.15)])
+    ax = plot_filter(["linear", Pseudoinverse(0.15)])
     assert ax.get_ylim()[1] < 3
-    (peak,) = curves(plot_filters("regularized-inverse"))
+    (peak,) = curves(plot_filter("regularized-inverse"))
     assert np.nanmax(peak[:, 1]) == 20.0
-    (step,) = curves(plot_filters(HighPass(1.9)))
+    (step,) = curves(plot_filter(HighPass(1.9)))
     assert step[-1, 1] == 1.0
 
 
 def test_discontinuities_at_zero_are_dots() -> None:
     for phi, value in [(ZeroImpulse(), 1.0), (HighPass(), 0.0)]:
-        ax = plot_filters(phi)
+        ax = plot_filter(phi)
         np.testing.assert_array_equal(marks(ax, "o"), [[0.0, value]])
         (curve,) = curves(ax)
         assert np.isnan(curve[0, 1])
@@ -128,33 +129,48 @@ def test_discontinuities_at_zero_are_dots() -> None:
 def test_filters_bind_past_rounding_errors() -> None:
     # A spectrum from dense LAPACK has zeros of the size of a rounding error, of either sign.
     for zero in [1e-16, -1e-16]:
-        assert legend(plot_filters("pseudoinverse", [zero, 0.3, 1.0])) == [
+        assert legend(plot_filter("pseudoinverse", [zero, 0.3, 1.0])) == [
             "pseudoinverse (scale=0.3)"
         ]
 
 
 def test_a_bulk_of_eigenvalues_becomes_few_marks() -> None:
     spectrum = np.concatenate([[0.0], np.full(1712, 1.0) - 1e-9 * np.arange(1712)])
-    ax = plot_filters(["linear", Heat()], spectrum, rank=5)
+    ax = plot_filter(["linear", Heat()], spectrum, rank=5)
     assert len(marks(ax, "+")) < 10
     assert sum(len(c.get_segments()) for c in ax.collections) == 2
 
 
 def test_single_eigenvalues_and_wide_lists_can_be_drawn() -> None:
-    rendered(plot_filters("linear", [0.0]))
-    rendered(plot_filters(["linear"] * 20, [0.0, 1.0]))
-    assert len(legend(plot_filters(["heat", Heat(2), Heat(3)]))) == 3
+    rendered(plot_filter("linear", [0.0]))
+    rendered(plot_filter(["linear"] * 20, [0.0, 1.0]))
+    assert len(legend(plot_filter(["heat", Heat(2), Heat(3)]))) == 3
 
 
 @settings(max_examples=20)
 @given(st.lists(st.floats(0, 2), min_size=1, max_size=12), st.data())
 def test_rank_keeps_the_largest_responses(values: list[float], data: st.DataObject) -> None:
     rank = data.draw(st.integers(1, len(values)))
-    ax = plot_filters(Heat(3.0), values, rank=rank)
+    ax = plot_filter(Heat(3.0), values, rank=rank)
     (kept, discarded) = [line for line in ax.lines if line.get_marker() == "+"]
     cut = np.sort(np.exp(-3 * np.array(values)))[::-1][rank - 1]
     assert (kept.get_ydata() >= cut - 1e-3).all()
     assert (discarded.get_ydata() == 0).all()
+
+
+LEARNED = LearnedFilter("raw-neighbours", np.array([0.0, 0.1, 0.4]), np.array([6.0, 3.0, 1.5]))
+
+
+def test_learned_filters_are_relative_to_their_largest_response() -> None:
+    flat = LearnedFilter("gaussian", np.array([0.0, 0.5]), np.zeros(2))  # amplitudes may be zero
+    ax = plot_filter({"raw-neighbours": LEARNED, "gaussian": flat})
+    assert legend(ax) == ["raw neighbours", "gaussian"]
+    np.testing.assert_allclose(marks(ax, "+"), [[0, 1], [0.1, 0.5], [0.4, 0.25]])
+    np.testing.assert_allclose(marks(ax, "x"), [[0, 0], [0.5, 0]])
+    single = plot_filter(LEARNED)
+    np.testing.assert_allclose(marks(single, "+"), marks(ax, "+"))
+    assert legend(single) == ["raw neighbours"]
+    rendered(ax)
 
 
 def test_filters_explain_bad_arguments() -> None:
@@ -175,8 +191,11 @@ def test_filters_explain_bad_arguments() -> None:
         ),
         ({"filters": "lineer"}, "filter: expected one of 'linear'"),
         ({"filters": "linear", "eigenvalues": [[0.0]]}, "eigenvalues: expected a real numeric"),
+        ({"filters": LEARNED, "eigenvalues": [0.0, 1.0]}, "eigenvalues: expected None, because"),
+        ({"filters": LEARNED, "rank": 2}, "rank: expected None, because learned filters"),
+        ({"filters": {"knn": "linear"}}, "filters['knn']: expected a LearnedFilter, got str"),
     ]
-    check_errors(plot_filters, calls)
+    check_errors(plot_filter, calls)
 
 
 def test_spectrum_with_residuals() -> None:
@@ -308,7 +327,7 @@ def test_embedding_explains_bad_arguments() -> None:
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda ax: plot_filters(PAPER, SPECTRUM, rank=4, ax=ax),
+        lambda ax: plot_filter(PAPER, SPECTRUM, rank=4, ax=ax),
         lambda ax: plot_spectrum(SPECTRUM, residuals=SPECTRUM, ax=ax),
         lambda ax: plot_embedding(np.eye(5), list("abcab"), ax=ax),
     ],
@@ -327,8 +346,8 @@ def test_drawing_on_given_or_new_axes_without_pyplot(draw: Any) -> None:
 
 def test_legend_covers_no_data_and_stays_in_the_figure() -> None:
     drawn = [
-        plot_filters(PAPER, SPECTRUM),
-        plot_filters(["linear", "quadratic", "heat", "constant", Heat(4), HighPass(), Heat(9)]),
+        plot_filter(PAPER, SPECTRUM),
+        plot_filter(["linear", "quadratic", "heat", "constant", Heat(4), HighPass(), Heat(9)]),
         plot_spectrum(SPECTRUM, residuals=SPECTRUM),
         plot_embedding(np.eye(9), ["unlabelled class with a rather long name", *"bcdefghi"]),
     ]

@@ -11,17 +11,21 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn as lg
-from lowrankgcn.report import Classification
+from lowrankgcn.report.classification import Classification
 
-__all__ = ["KINDS", "blobs", "classified", "of_kind", "quick"]
+__all__ = ["KINDS", "blobs", "classified", "network", "of_kind", "process"]
 
 
-def quick(**options: Any) -> lg.GCNClassifier:
-    return lg.GCNClassifier(max_iter=10, n_restarts=1, random_state=0, **options)
+def process(**options: Any) -> lg.SpectralGPClassifier:
+    return lg.SpectralGPClassifier(random_state=0, **options)
+
+
+def network(**options: Any) -> lg.GCNClassifier:
+    return lg.GCNClassifier(max_iter=10, n_restarts=2, random_state=0, **options)
 
 
 def classified(
-    classifier: lg.GCNClassifier, X: Any, y: Any, frame: Any = None, **options: Any
+    classifier: Any, X: Any, y: Any, frame: Any = None, **options: Any
 ) -> Classification:
     """Fit and gather, with the warnings that came."""
     with warnings.catch_warnings(record=True) as caught:
@@ -56,54 +60,62 @@ def _table() -> tuple[pd.DataFrame, Any]:
     return frame, labels
 
 
-def _of_table(**options: Any) -> Classification:
+def _of_table(make: Any = process, **options: Any) -> Classification:
     frame, labels = _table()
-    return classified(quick(**options), frame, labels, frame)
+    return classified(make(**options), frame, labels, frame)
 
 
-def _of_points(**options: Any) -> Classification:
+def _of_points(make: Any = process, **options: Any) -> Classification:
     points, labels = blobs()
-    return classified(quick(**options), points, labels, pd.DataFrame(points, columns=["x", "y"]))
+    return classified(make(**options), points, labels, pd.DataFrame(points, columns=["x", "y"]))
 
 
 def _precomputed() -> Classification:
     points, labels = blobs()
     weights = np.exp(-np.square(points[:, None] - points).sum(axis=2))
-    return classified(quick(graph="precomputed"), weights, labels)
+    return classified(process(graph="precomputed"), weights, labels)
 
 
 def _given_graph() -> Classification:
     points, labels = blobs()
-    return classified(quick(), lg.AdjacencyGraph.knn(points, 5), labels)
+    return classified(process(), lg.AdjacencyGraph.knn(points, 5), labels)
 
 
-def _in_parts() -> Classification:
-    """Forty parts of the graph, more than eigenpairs; three of them have labels."""
+def _in_parts(make: Any) -> Classification:
+    """Forty parts of the graph, more than eigenpairs of networks; three of them have labels."""
     parts = np.arange(200) // 5
     labels = np.full(200, -1)
     labels[[0, 1, 5, 6, 10]] = [0, 0, 1, 1, 2]
-    return classified(quick(graph="precomputed"), (parts[:, None] == parts).astype(float), labels)
+    return classified(make(graph="precomputed"), (parts[:, None] == parts).astype(float), labels)
 
 
 def _all_labelled() -> Classification:
     points, labels = blobs()
-    return classified(quick(), points, np.arange(len(labels)) % 3)
+    return classified(process(), points, np.arange(len(labels)) % 3)
+
+
+def _sampled() -> Classification:
+    """More rows than are fitted, and a Gaussian graph of fewer."""
+    points, labels = blobs(1500)
+    return classified(process(graph="gaussian", fit_rows=1200), points, labels)
 
 
 KINDS: dict[str, Callable[[], Classification]] = {
     "table": _of_table,
+    "points": _of_points,
     "gaussian": lambda: _of_points(graph="gaussian"),
-    "knn": lambda: _of_points(graph="knn"),
+    "sampled": _sampled,
     "precomputed": _precomputed,
     "given graph": _given_graph,
-    "full rank": lambda: _of_points(architecture="full"),
-    "one eigenpair": lambda: _of_points(architecture="low-rank", filter="linear", rank=1),
-    "two eigenpairs": lambda: _of_points(architecture="reduced", rank=2),
-    "three filters": lambda: _of_table(
-        architecture="low-rank", filter=["linear", "quadratic", "pseudoinverse"], rank=5
-    ),
-    "in parts": _in_parts,
+    "parts": lambda: _in_parts(process),
     "all labelled": _all_labelled,
+    "network": lambda: _of_table(network),
+    "full rank": lambda: _of_points(network, architecture="full"),
+    "one eigenpair": lambda: _of_points(network, filter="linear", rank=1),
+    "three filters": lambda: _of_table(
+        network, filter=["linear", "quadratic", "pseudoinverse"], rank=5
+    ),
+    "in parts": lambda: _in_parts(network),
 }
 
 

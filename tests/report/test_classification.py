@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,41 +10,39 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn._format import shorten
-from lowrankgcn.estimators import estimate_accuracy
 from lowrankgcn.files import choose_columns
-from lowrankgcn.report import Classification
-from lowrankgcn.report.certainty import Certainty, cell_texts
+from lowrankgcn.report.classification import Classification, cell_texts
 from lowrankgcn.report.embedding import Embedding, class_plane
+from lowrankgcn.report.evidence import Evidence
 from lowrankgcn.report.figures import MOST_MARKS, class_marks
-from tests.report.classified import blobs, classified, of_kind, quick
+from tests.report.classified import blobs, classified, of_kind, process
 
 
-def test_rows_are_the_most_and_least_certain() -> None:
+def test_least_certain_rows_and_histogram() -> None:
     points, labels = blobs()
-    classifier = quick().fit(points, labels)
+    classifier = process().fit(points, labels)
     result = Classification.from_classifier(classifier, None, labels)
     own = classifier.label_distributions_.max(axis=1)
     asked = np.flatnonzero(labels < 0)
-    most = [row.number - 1 for row in result.most_certain]
     least = [row.number - 1 for row in result.least_certain]
-    assert np.array_equal(own[most], -np.sort(-own[asked])[:5])
     assert np.array_equal(own[least], np.sort(own[asked])[:5])
     assert result.least_certain[0].guesses[0][1] == own[least[0]]
-    assert set(most) | set(least) <= set(asked.tolist())
+    assert set(least) <= set(asked.tolist())
+    counts, edges = result.histogram
+    assert counts.sum() == len(asked) and result.median == np.median(own[asked])
+    assert (edges[0], edges[-1]) == (0.3, 1.0)
 
 
 def test_unplaced_rows_are_counted_apart() -> None:
     result = of_kind("in parts")
     assert result.n_unplaced == 185
-    assert [row.number for row in result.unplaced] == [16, 17, 18, 19, 20]
-    assert all(row.guesses == () for row in result.unplaced)
     assert result.predicted == (3, 3, 4)
     assert result.embedding is not None
-    assert result.embedding.n_rows == len(result.embedding.codes) == 15
+    assert len(result.embedding.codes) == 15
     assert "belong to parts of the graph without any label" in result.warnings[0]
 
 
-def test_columns_and_validation() -> None:
+def test_columns() -> None:
     frame = pd.DataFrame(
         {
             "name": [f"n{i}" for i in range(60)],
@@ -57,35 +54,49 @@ def test_columns_and_validation() -> None:
     )
     columns = choose_columns(frame, "kind")
     X, y = columns.features(frame), columns.labels(frame)
-    validation = estimate_accuracy(quick(), X, y)
-    result = classified(quick(), X, y, frame, columns=columns, validation=validation)
-    assert result.target == "kind"
-    assert result.used == {"colour": "category", "grade": "category"}
-    assert result.left_out == {"name": "identifier", "unit": "constant"}
+    result = classified(process(), X, y, frame, columns=columns)
+    assert result.columns == columns
     assert result.shown_columns == ("name", "colour", "grade")
-    assert result.most_certain[0].cells[0] == f"n{result.most_certain[0].number - 1}"
-    assert validation.accuracy == 1
-    assert sum(rows for _, _, rows in validation.confusions) == pytest.approx(validation.n_rows)
+    assert result.least_certain[0].cells[0] == f"n{result.least_certain[0].number - 1}"
 
 
-def test_confusions_agree_with_the_shares_found() -> None:
+def test_doubtful_labels_are_found() -> None:
     points, _ = blobs()
-    labels = np.random.default_rng(0).integers(0, 2, len(points))  # nothing to be learned
-    labels[40:] = -1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = estimate_accuracy(quick(), points, labels)
-    right = sum(rows for own, put, rows in found.confusions if own == put)
-    assert right == pytest.approx(found.accuracy * found.n_rows)
-    for name, (share, rows) in found.recalls.items():
-        mine = {put: value for own, put, value in found.confusions if own == name}
-        assert mine[name] == pytest.approx(share * rows)
-        assert sum(mine.values()) == pytest.approx(rows)
+    truth = np.arange(120) % 3
+    labels = np.where(np.arange(120) < 60, truth, -1)
+    labels[7] = (labels[7] + 1) % 3
+    result = classified(process(), points, labels)
+    (row,) = result.suspicious
+    assert row.number == 8
+    (own, small), (other, large) = row.guesses
+    assert (own, other) == (str(labels[7]), str(truth[7])) and small < 0.25 < 0.75 < large
+
+
+def test_evidence_is_that_of_the_classifier() -> None:
+    points, labels = blobs()
+    rng = np.random.default_rng(0)
+    labels[:30] = rng.integers(0, 3, 30)  # nothing to be learned
+    classifier = process().fit(points, labels)
+    found = Evidence.from_classifier(classifier, labels, importance=True)
+    assert found is not None
+    assert found.confusion.sum() == 30 and found.confusion.trace() == round(30 * found.accuracy)
+    assert found.confusion.sum(axis=1).tolist() == np.bincount(labels[:30]).tolist()
+    for k, (recall, precision) in enumerate(zip(*found.scores.values(), strict=True)):
+        right = found.confusion[k, k]
+        assert recall == right / found.confusion[k].sum()
+        predicted = found.confusion[:, k].sum()
+        assert precision == (right / predicted if predicted else None)
+    assert found.largest_class == np.bincount(labels[:30]).max() / 30
+    assert sum(found.kinds.values()) == pytest.approx(1)
+    assert {"linear", "radial", "neighbours", "random forest"} <= set(found.kinds)
+    assert list(found.kinds.values()) == sorted(found.kinds.values(), reverse=True)
+    assert sum(found.importance.values()) == pytest.approx(1)
+    assert Evidence.from_classifier(lg.GCNClassifier(), labels) is None
 
 
 def test_wrong_number_of_rows() -> None:
     points, given = blobs()
-    classifier = quick().fit(points, given)
+    classifier = process().fit(points, given)
     calls: list[tuple[str, Any, Any]] = [
         ("labels", [0, 1], None),
         ("frame", np.full(120, -1), pd.DataFrame({"x": [1, 2]})),
@@ -113,7 +124,6 @@ class TestEmbedding:
         ]
         assert drawn[0].coordinates.shape == (4000, 2)
         assert drawn[0].given.sum() == 400
-        assert drawn[0].n_rows == n
         assert np.array_equal(drawn[0].coordinates, drawn[1].coordinates)
         assert not np.array_equal(drawn[0].coordinates, drawn[2].coordinates)
 
@@ -152,20 +162,6 @@ class TestEmbedding:
         plane = class_plane(points, classes, np.arange(300))
         assert abs(np.corrcoef(plane[:, 0], points[:, 0])[0, 1]) > 0.99
         assert abs(np.corrcoef(plane[:, 1], points[:, 1])[0, 1]) > 0.95
-
-
-class TestCertainty:
-    def test_no_rows(self) -> None:
-        certainty = Certainty.from_probabilities(np.zeros(0), n_classes=3)
-        assert certainty.n_rows == sum(certainty.counts) == 0
-        assert np.isnan(certainty.median)
-
-    def test_probabilities_at_the_ends_are_counted(self) -> None:
-        certainty = Certainty.from_probabilities(
-            np.array([1 / 3 - 1e-16, 1.0 + 1e-16, 1.0]), n_classes=3
-        )
-        assert sum(certainty.counts) == 3
-        assert certainty.edges[0] == 0.3
 
 
 class TestMarks:

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowrankgcn.estimators import estimate_accuracy
 from lowrankgcn.files import choose_columns
-from lowrankgcn.report import Classification, render_classification
-from lowrankgcn.report.certainty import Certainty
+from lowrankgcn.report.classification import Classification, versions
+from lowrankgcn.report.evidence import Evidence
+from lowrankgcn.report.pages import render_classification
 from tests.browser import measure, needs_browser
-from tests.report.classified import KINDS, classified, of_kind, quick
+from tests.report.classified import KINDS, classified, of_kind, process
 from tests.report.page import Page, check
 
 _HOSTILE = [
@@ -51,14 +51,15 @@ def _hostile(n_classes: int) -> Classification:
     )
     columns = choose_columns(frame, "class </h2>", categorical=["W" * 500])
     X = columns.features(frame)
-    classifier = quick(graph="hypergraph")
+    classifier = process(graph="hypergraph").fit(X, labels)
+    known = pd.Index(classifier.classes_).get_indexer(pd.Index(labels))
     return classified(
         classifier,
         X,
         labels,
         frame,
         columns=columns,
-        validation=estimate_accuracy(classifier, X, labels, n_folds=2, n_repeats=1),
+        evidence=Evidence.from_classifier(classifier, known, importance=True),
         source="<i>a folder</i>/" + "very-long-name-" * 20 + ".csv",
         command="lowrankgcn classify '<x>' " + "y" * 300,
     )
@@ -78,9 +79,10 @@ def hostile_html(hostile: Classification) -> str:
 def test_every_kind_of_graph(kind: str) -> None:
     result = of_kind(kind)
     assert result.n_given + result.n_predicted + result.n_unplaced == result.n_rows
-    assert sum(result.certainty.counts) == result.certainty.n_rows == result.n_predicted
-    assert sum(entry["share"] for entry in result.selection) == pytest.approx(1)
-    assert (result.embedding is None) == (kind == "full rank") == (result.eigenvalues is None)
+    assert sum(result.histogram[0]) == result.n_predicted
+    networks = result.evidence is None
+    assert (result.embedding is None) == (kind == "full rank")
+    assert networks == (result.loss_curve is not None)
     page = check(render_classification(result))
     assert [text for level, text in page.headings if level == "h2"] == [
         "Results",
@@ -95,8 +97,8 @@ def test_every_kind_of_graph(kind: str) -> None:
         [
             result.n_predicted > 0,
             result.embedding is not None,
-            result.eigenvalues is not None,
-            result.eigenvalues is not None and bool(result.filters),
+            bool(result.filters),
+            networks,
         ]
     )
     assert page.tags.count("figure") == n_figures
@@ -104,8 +106,10 @@ def test_every_kind_of_graph(kind: str) -> None:
     assert ("no prediction: no chain of similar rows connects them" in page.words) == (
         result.n_unplaced > 0
     )
-    for name, value in result.graph.facts.items():
-        assert name in page.text, value
+    for graph in result.graphs.values():
+        assert all(name in page.text for name in graph.facts)
+    if result.evidence is not None:
+        assert f"mean log-loss of {result.evidence.log_loss:.2f}" in page.words
 
 
 class TestHostileTable:
@@ -146,42 +150,51 @@ class TestWords:
         return Page(render_classification(replace(result, **changes)))
 
     def test_results(self, result: Classification) -> None:
-        words = self.page(result, source="toys.csv", target="kind").words
+        columns = replace(result.columns, target="kind")
+        words = self.page(result, source="toys.csv", columns=columns).words
         assert "toys.csv: kind of 170 rows" in words
         assert "“ kind ” was known in 30 of 200 rows and was predicted for the other 170." in words
         for name, count in zip(result.classes, result.predicted, strict=True):
             assert f"{name} {count} " in words
 
-    def test_accuracy_not_measured(self, result: Classification) -> None:
-        assert "was not measured" in self.page(result).words
-        for command in ("", "lowrankgcn classify table.csv --target class"):
-            words = self.page(result, command=command).words
-            assert ("Add --validate" in words) == bool(command)
+    def test_networks_have_no_estimate(self) -> None:
+        assert "Networks have no leave-one-out estimate" in self.page(of_kind("network")).words
 
     def test_accuracy(self, result: Classification) -> None:
-        X = pd.DataFrame({"a": ["x", "y"] * 10})
-        y = ["p", "q"] * 4 + [""] * 12
-        found = estimate_accuracy(quick(), X, y)
-        for low, high, largest, text in [
-            (0.7, 0.97, 0.25, "Always predicting the most frequent label is correct for 25 %"),
-            (0.7, 0.97, 0.8, "correct for 80 %, which lies within this interval"),
-            (0.2, 0.4, 0.5, "correct for 50 %, which lies above this interval"),
+        assert result.evidence is not None
+        codes = np.repeat([0, 1, 2], 10)
+        shares = np.eye(3)[[*[0] * 9, 1, *[1] * 10, *[2] * 8, 0, 0]]
+        for interval, largest, text in [
+            ((0.7, 0.97), 0.25, "Always predicting the most frequent label is correct for 25 %"),
+            ((0.7, 0.97), 0.8, "correct for 80 %, which lies within this interval"),
+            ((0.2, 0.4), 0.5, "correct for 50 %, which lies above this interval"),
         ]:
-            changed = replace(found, accuracy=0.9, low=low, high=high, largest_class=largest)
-            words = self.page(result, validation=changed, classes=("p", "q", "r")).words
-            assert "90 % of 8 hidden labels were predicted correctly" in words
+            changed = replace(
+                result.evidence,
+                accuracy=0.9,
+                interval=interval,
+                largest_class=largest,
+                codes=codes,
+                distributions=shares,
+            )
+            words = self.page(result, evidence=changed, classes=("p", "q", "r")).words
+            assert "90 % of 30 rows are correct" in words
             assert text in words
-            assert "hidden label p q r p 100 % – – q – 100 % –" in words
+            for line in ("p 9 1 –", "q – 10 –", "r 2 – 8"):
+                assert line in words
+            given = {"given": (10, 10, 10), "predicted": (1, 2, 3)}
+            words = self.page(result, evidence=changed, classes=("p", "q", "r"), **given).words
+            for line in ("p 1 17 % 10 90 % 82 %", "r 3 50 % 10 80 % 100 %"):
+                assert line in words
 
     def test_command_versions_and_seed(self, result: Classification) -> None:
         words = self.page(result, command="lowrankgcn classify t.csv", seed=5).words
         assert "lowrankgcn classify t.csv" in words
         assert "seed 5" in words
-        assert all(version in words for version in result.versions)
+        assert all(version in words for version in versions())
 
     def test_no_predicted_rows(self, result: Classification) -> None:
-        empty = Certainty.from_probabilities(np.zeros(0), n_classes=3)
-        page = self.page(result, predicted=(0, 0, 0), certainty=empty, least_certain=())
+        page = self.page(result, predicted=(0, 0, 0), least_certain=())
         assert "Confidence" not in page.words
 
 
@@ -198,9 +211,8 @@ def test_page_of_a_million_rows_is_small() -> None:
             for name in "xyz"
         }
     )
-    labels = np.where(np.arange(n) < 3000, truth, -1)
-    classifier = quick(architecture="reduced", filter="pseudoinverse", rank=6)
-    result = classified(classifier, frame, labels, frame)
+    labels = np.where(np.arange(n) < 300, truth, -1)
+    result = classified(process(fit_rows=10_000), frame, labels, frame)
     html = render_classification(result)
     assert len(html.encode()) < 2_000_000
     assert "The map shows 4000 of the 1\N{NO-BREAK SPACE}000\N{NO-BREAK SPACE}000 rows" in html

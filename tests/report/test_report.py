@@ -9,13 +9,9 @@ import pytest
 
 import lowrankgcn as lg
 from lowrankgcn.cli.studies import study_cars, study_spiral
-from lowrankgcn.report import (
-    Study,
-    class_plane,
-    render_studies,
-    spectral_embedding,
-)
-from lowrankgcn.report.study import KernelSummary
+from lowrankgcn.report.embedding import class_plane, spectral_embedding
+from lowrankgcn.report.pages import render_studies
+from lowrankgcn.report.study import KernelSummary, Study
 from tests.browser import measure, needs_browser
 from tests.report.page import Page, check
 
@@ -66,7 +62,9 @@ class TestPage:
         for study in studies:
             assert study.title in text
             for task in study.targets:
-                assert f"{100 * task.accuracy:.1f} %" in text
+                for accuracy, balanced in task.accuracies.values():
+                    assert f"{100 * accuracy:.1f} %" in text
+                    assert f"{100 * balanced:.1f} %" in text
         for value in studies[1].pairs.eigenvalues[1:]:
             assert f"{value:.6f}" in text
 
@@ -131,11 +129,10 @@ class TestTask:
         task = replace(
             studies[0].targets[0],
             classes=np.array([0, 0, 0, 0, 1, 1]),
-            predicted=np.array([1, 0, 0, 1, 1, 0]),
+            predictions={"guess": np.array([1, 0, 0, 1, 1, 0])},
             training=np.array([0], dtype=np.intp),
         )
-        assert task.accuracy == 3 / 5
-        assert task.balanced_accuracy == pytest.approx((2 / 3 + 1 / 2) / 2)
+        assert task.accuracies["guess"] == pytest.approx((3 / 5, (2 / 3 + 1 / 2) / 2))
         assert task.largest_class == ("unacc", 3 / 5)
 
 

@@ -15,6 +15,7 @@ import lowrankgcn as lg
 from lowrankgcn.spectral.extension import (
     compress_eigenvectors,
     cross_affinity,
+    divided_difference,
     extend_eigenvectors,
 )
 from tests.cross_problems import (
@@ -186,3 +187,18 @@ def test_malformed_calls() -> None:
             cross_affinity(lg.Laplacian(graph), loop_weight=loop)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="cross: expected a CrossAffinity"):
         extend_eigenvectors(None, None, None)  # type: ignore[arg-type]
+
+
+def test_divided_difference() -> None:
+    values = np.array([0.0, 0.3, 0.99, 1.2, 2.0])
+    for phi in (
+        lg.filters.Heat(3.0),
+        lg.filters.RegularizedInverse(0.1),
+        lg.filters.Polynomial((1.0, -2.0, 3.0)),
+        lg.filters.Constant(2.0),
+    ):
+        expected = (phi(values) - phi(np.ones(1))) / (1 - values)
+        assert_allclose(divided_difference(phi)(values), expected, rtol=1e-9, atol=1e-12)
+        step = 1e-4
+        slope = (phi(np.array([1 - step])) - phi(np.array([1 + step]))) / (2 * step)
+        assert_allclose(divided_difference(phi)(np.ones(1)), slope, rtol=1e-4, atol=1e-6)

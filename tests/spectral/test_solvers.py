@@ -13,8 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn.spectral.solvers.base import Request, Solution
+from lowrankgcn.spectral.solvers.block import solve_block
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_nearly_svd, solve_svd
-from lowrankgcn.spectral.solvers.iterative import solve_krylov, solve_lanczos
 from tests import reference, strategies
 from tests.problems import (
     HYPERGRAPHS,
@@ -27,7 +27,6 @@ from tests.problems import (
 )
 
 EXACT = Request(tol=1e-12)
-ITERATIVE: dict[str, Any] = {"lanczos": solve_lanczos, "krylov": solve_krylov}
 FACTORED = [name for name in LARGE if "table" in name or "hyperedges" in name]
 
 
@@ -153,8 +152,8 @@ def test_eigenvectors_have_the_requested_dtype(dtype: Any) -> None:
 # --- iterative --------------------------------------------------------------------------------
 
 
-def solve(solver: str, case: Large, count: int, tol: float, **options: Any) -> Solution:
-    return ITERATIVE[solver](case.laplacian, Request(tol, count, **options))
+def solve(case: Large, count: int, tol: float, **options: Any) -> Solution:
+    return solve_block(case.laplacian, Request(tol, count, **options))
 
 
 def pairs_of(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -164,90 +163,81 @@ def pairs_of(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("name", LARGE)
-@pytest.mark.parametrize("solver", ITERATIVE)
-def test_smallest_pairs(solver: str, name: str) -> None:
+def test_smallest_pairs(name: str) -> None:
     case = large(name)
     count = 12
     for tol in (1e-3, 1e-9):
-        solution = solve(solver, case, count, tol)
-        assert solution.method == solver
+        solution = solve(case, count, tol)
+        assert solution.method == "block"
         assert solution.products >= count
         assert_allclose(solution.values, nonzero(case)[:count], rtol=0, atol=tol)
         check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=tol)
 
 
-@pytest.mark.parametrize("solver", ITERATIVE)
-def test_largest_pairs(solver: str) -> None:
+def test_largest_pairs() -> None:
     for name in ("torus", "pieces", "dense", "table-none", "gaussian-smoothed"):
         case = large(name)
         count, tol = 5, 1e-6
-        solution = solve(solver, case, count, tol, largest=True)
+        solution = solve(case, count, tol, largest=True)
         assert_allclose(solution.values, nonzero(case)[-count:], rtol=0, atol=tol)
         check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=tol)
 
 
-@pytest.mark.parametrize("solver", ITERATIVE)
-def test_every_copy_of_a_multiple_eigenvalue(solver: str) -> None:
-    """A hypercube's eigenvalues 2j/10 have multiplicities 10, 45, 120, …: a trap for Lanczos."""
+def test_every_copy_of_a_multiple_eigenvalue() -> None:
+    """A hypercube's eigenvalues 2j/10 have multiplicities 10, 45, 120, …: more than in a block."""
     edge = np.array([[0.0, 1.0], [1.0, 0.0]])
     cube = np.zeros((1, 1))
     for _ in range(10):
         cube = np.kron(cube, np.eye(2)) + np.kron(np.eye(len(cube)), edge)
     laplacian = lg.Laplacian(lg.AdjacencyGraph(sp.csr_array(cube)))
     for largest in (False, True):
-        solution = ITERATIVE[solver](laplacian, Request(1e-6, 12, largest))
+        solution = solve_block(laplacian, Request(1e-6, 12, largest))
         expected = [1.6, *[1.8] * 10, 2.0] if largest else [*[0.2] * 10, 0.4, 0.4]
         assert_allclose(solution.values, expected, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("solver", ITERATIVE)
-def test_equal_seeds_give_equal_results(solver: str) -> None:
+def test_equal_seeds_give_equal_results() -> None:
     case = large("pieces")
-    first, second, other = (
-        pairs_of(solve(solver, case, 4, 1e-6, random_state=seed)) for seed in (7, 7, 8)
-    )
+    first, second, other = (pairs_of(solve(case, 4, 1e-6, random_state=seed)) for seed in (7, 7, 8))
     assert_array_equal(first[1], second[1])
     assert_array_equal(first[0], second[0])
     assert not np.array_equal(first[1], other[1])
 
 
 def test_equal_seeds_in_an_exhausted_space() -> None:
-    """On a complete graph every Krylov space has one dimension; ARPACK must start anew."""
+    """On a complete graph every vector outside the null space is an eigenvector."""
     laplacian = lg.Laplacian(lg.AdjacencyGraph(np.ones((520, 520)) - np.eye(520)))
-    first, second = (pairs_of(solve_lanczos(laplacian, Request(1e-6, 4))) for _ in range(2))
+    first, second = (pairs_of(solve_block(laplacian, Request(1e-6, 4))) for _ in range(2))
     assert_array_equal(first[1], second[1])
     assert_allclose(first[0], 520 / 519, rtol=0, atol=1e-12)
 
 
 def test_no_convergence() -> None:
-    laplacian = large("dense").laplacian
-    message = r"Lanczos found \d+ of 20 .* tol=1e-10 .* raise max_iter"
+    message = r"block iteration .* tol=1e-10 .* raise max_iter"
     with pytest.raises(lg.EigensolverError, match=message):
-        solve_lanczos(laplacian, Request(1e-10, 20, max_iter=1))
-    with pytest.raises(lg.EigensolverError, match=r"block Krylov .* tol=1e-10 .* raise max_iter"):
-        solve_krylov(laplacian, Request(1e-10, 20, max_iter=2))
+        solve(large("dense"), 20, 1e-10, max_iter=2)
 
 
-def test_krylov_starts_from_a_guess() -> None:
+def test_block_starts_from_a_guess() -> None:
     case = large("gaussian")
     zero = case.spectrum.n_zero
     exact = case.spectrum.eigenvectors[:, zero : zero + 6]
     noise = 1e-4 * np.random.default_rng(0).normal(size=exact.shape)
-    cold = solve("krylov", case, 6, 1e-6)
-    warm = solve("krylov", case, 6, 1e-6, start=exact + noise)
+    cold = solve(case, 6, 1e-6)
+    warm = solve(case, 6, 1e-6, start=exact + noise)
     assert warm.products < cold.products
     assert_allclose(warm.values, nonzero(case)[:6], rtol=0, atol=1e-6)
     # Dependent and null columns in a guess do no harm.
     poor = np.hstack([exact[:, :1]] * 6)
     poor[:, 5] = case.spectrum.eigenvectors[:, 0]
-    solution = solve("krylov", case, 6, 1e-6, start=poor)
+    solution = solve(case, 6, 1e-6, start=poor)
     assert_allclose(solution.values, nonzero(case)[:6], rtol=0, atol=1e-6)
     check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=1e-6)
 
 
-def test_krylov_on_the_whole_space() -> None:
+def test_block_on_the_whole_space() -> None:
     case = large("pieces")
-    solution = solve("krylov", case, len(nonzero(case)), 1e-9)
+    solution = solve(case, len(nonzero(case)), 1e-9)
     assert_allclose(solution.values, nonzero(case), rtol=0, atol=1e-9)
     check_pairs(case.matrix, null_of(case), *pairs_of(solution), tol=1e-9)
 

@@ -13,15 +13,15 @@ import scipy.optimize
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
+import lowrankgcn as lg
 from lowrankgcn._progress import listening
 from lowrankgcn.nn import GCN, ReducedOrderGCN
 from lowrankgcn.training import (
     LBFGS,
     Adam,
     GradientDescent,
-    TensorFeatures,
+    ProjectedFeatures,
     TrainingRecord,
-    features,
     train,
 )
 from lowrankgcn.training import loss as loss_module
@@ -275,20 +275,35 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     assert steps[-1] == ("training", 60, 60)
 
 
-def test_stored_features_in_another_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features, "CHUNK_ROWS", 7)
-    stored = TensorFeatures(torch.as_tensor(X))
-    U, W = torch.eye(40)[:, :3], torch.eye(5)[:, :2]
-    assert_array_equal(stored.inner(U), X[:3])
-    assert stored.inner(U).dtype == torch.float64 and stored.times(W).dtype == torch.float32
-    assert_array_equal(stored.times(W), X[:, :2])
-    assert_array_equal(stored.part(3, 5).dense(), X[3:5])
-    assert_allclose(stored.square_sum(), (X**2).sum())
-    network = low_rank_network()
-    assert_allclose(
-        train(network, stored, INDEX, TARGETS, max_iter=5).loss_curve,
-        train(network, X, INDEX, TARGETS, max_iter=5).loss_curve,
+@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
+def test_projected_features_are_the_same_input(kind: Any) -> None:
+    kernels = low_rank_network().kernels
+    network = kind(kernels, (5, 4, 3, 2), bias=True, dtype=torch.float64)
+    projected = ProjectedFeatures(40, torch.as_tensor(kernels[0].eigenpairs.eigenvectors.T @ X))
+    whole, part = (
+        train(network, given, INDEX, TARGETS, max_iter=5, n_restarts=2) for given in (X, projected)
     )
+    assert_allclose(part.loss_curve, whole.loss_curve, rtol=1e-10)
+    for rows in (None, [3, 1]):
+        logits = whole.logits(network, X, rows)
+        assert_allclose(whole.logits(network, projected, rows), logits, rtol=0, atol=1e-10)
+        whole.load_into(network, 1)
+        with torch.no_grad():
+            assert_allclose(network(torch.as_tensor(X), rows), logits[1], rtol=0, atol=1e-10)
+
+
+def test_projected_features_need_common_eigenvectors() -> None:
+    network = GCN(lg.kernel(low_rank_network().kernels[0].laplacian, "linear"), (5, 2))
+    projected = ProjectedFeatures(40, torch.zeros(3, 5))
+    record = train(network, X, INDEX, TARGETS, max_iter=2)
+    for call in (
+        lambda: train(network, projected, INDEX, TARGETS),
+        lambda: record.logits(network, projected),
+    ):
+        with pytest.raises(ValueError, match=r"^X: expected a matrix, because the kernels"):
+            call()
+    with pytest.raises(ValueError, match=r"^network: expected kernels with common eigenvectors"):
+        record.coefficients(network, X)
 
 
 def test_tensors_and_arrays_are_the_same_input() -> None:
@@ -318,7 +333,7 @@ MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("X: expected finite", {"X": torch.full((40, 5), torch.inf)}),
     ("X: expected a dense tensor of shape", {"X": X[:, :4]}),
     ("X: expected a real numeric array", {"X": np.zeros(40)}),
-    ("X: expected shape", {"X": TensorFeatures(torch.as_tensor(X[:, :4]))}),
+    ("X: expected shape", {"X": ProjectedFeatures(40, torch.ones(3, 4))}),
     ("index: expected at least one", {"index": [], "targets": []}),
     ("index: expected indices in", {"index": [40] * 6}),
     ("index: expected a mask", {"index": np.ones(6, bool)}),

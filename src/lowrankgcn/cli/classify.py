@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -13,7 +13,7 @@ from rich.console import Console
 
 from lowrankgcn._atomic import write_text
 from lowrankgcn._codec import encode
-from lowrankgcn._format import count, number, percent, plural
+from lowrankgcn._format import count, percent, plural
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.app import app, command_line
@@ -22,7 +22,7 @@ from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import LabelledTable, read_labelled_table
 
 if TYPE_CHECKING:
-    from lowrankgcn.estimators import GCNClassifier, Validation
+    from lowrankgcn.report.evidence import Evidence
 
 __all__ = ["classify"]
 
@@ -30,13 +30,14 @@ _EXAMPLES = """Examples:
 
 lowrankgcn classify cars.csv --target price --out classified.csv
 
-lowrankgcn classify cars.csv --target price --validate --report report.html --save cars.model
+lowrankgcn classify cars.csv --target price --report report.html --save cars.model
 
 lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-rows.csv
 
 lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
 """
 
+_FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 _KINDS = {"number": "numeric", "date": "dates", "category": "categorical"}
 
 
@@ -48,15 +49,15 @@ def classify(
     out: options.OutOrFolder = None,
     report: options.Report = None,
     save: options.Save = None,
-    validate: options.Validate = False,
     probabilities: options.Probabilities = False,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    method: options.Method = options.MethodName.gp,
     graph: options.Graph = options.GraphName.auto,
-    architecture: options.Architecture = options.ArchitectureName.auto,
-    filter: options.FilterName = "auto",
     rank: options.Rank = None,
+    architecture: options.Architecture = None,
+    filter: options.FilterName = None,
     bandwidth: options.Bandwidth = None,
     encoding: options.Encoding = None,
     scheduler: options.Scheduler = None,
@@ -76,14 +77,12 @@ def classify(
 
     A folder of Parquet files is read block by block with Dask; **--out** then names a new folder.
     """
-    settings: dict[str, Any] = {
-        "graph": graph.value,
-        "architecture": architecture.value,
-        "filter": filter,
-        "rank": "auto" if rank is None else rank,
-        "bandwidth": "auto" if bandwidth is None else bandwidth,
-        "random_state": seed,
-    }
+    architecture_name = None if architecture is None else architecture.value
+    networks = {"architecture": architecture_name, "filter": filter, "bandwidth": bandwidth}
+    settings: dict[str, Any] = {"graph": graph.value, "rank": rank, **networks}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    _check_method(method.value, [name for name in networks if name in settings])
+    settings["random_state"] = seed
     if scheduler is not None and workers is not None:
         raise errors.option_error("--scheduler", "cannot be combined with --workers")
     if table.is_dir():
@@ -92,6 +91,7 @@ def classify(
 
         classify_folder(
             settings,
+            factory=_factory(method.value),
             table=table,
             target=target,
             drop=drop,
@@ -116,18 +116,17 @@ def classify(
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
     with progress("reading", shown=shown), watch.timing("reading"), errors.exit_on_user_error():
-        data = read_labelled_table(table, target, drop, categorical, numeric, encoding, graph.value)
+        data = read_labelled_table(table, target, drop, categorical, numeric, encoding)
         if save is None and data.labels.notna().all():
             raise ValueError(
                 f"{data.table.name}: column {target!r}: there is a label in every row, nothing to "
                 "predict; use --save to keep a model for other tables"
             )
-    # Importing torch takes seconds; an invalid table need not wait for it.
-    with progress("loading torch", shown=shown):
-        from lowrankgcn.estimators import GCNClassifier
-
-    classifier = GCNClassifier(**(settings | {"graph": data.graph}))
-    result = _fit(data, classifier, validate, watch, console, shown)
+    # Importing the classifier takes a second or more; an invalid table need not wait for it.
+    with progress("loading", shown=shown):
+        classifier = _factory(method.value)(**settings)
+    important = as_json or report is not None or len(data.columns.used) <= _FEW_COLUMNS
+    result = _fit(data, classifier, important, watch, shown)
     files: dict[str, str] = {}
     with progress("writing", shown=shown), watch.timing("writing"):
         if out is not None or to_stdout:
@@ -144,8 +143,22 @@ def classify(
     summary.print(console, as_json=as_json, err=to_stdout)
 
 
+def _check_method(method: str, given: list[str]) -> None:
+    """Check that options of networks have a network, and that torch is installed for it."""
+    if method == "gp" and given:
+        raise errors.option_error(f"--{given[0]}", "only with --method gcn")
+    if method == "gcn" and find_spec("torch") is None:
+        raise errors.option_error("--method", "gcn needs torch: pip install lowrankgcn[nn]")
+
+
+def _factory(method: str) -> Any:
+    import lowrankgcn
+
+    return lowrankgcn.SpectralGPClassifier if method == "gp" else lowrankgcn.GCNClassifier
+
+
 def _check_folder(folder: Path, context: typer.Context) -> None:
-    for option in ("report", "validate", "categorical", "numeric", "encoding"):
+    for option in ("report", "categorical", "numeric", "encoding"):
         if context.params[option]:
             raise errors.option_error(f"--{option}", "not available for folders")
     if next(folder.glob("*.parquet"), None) is None:
@@ -158,33 +171,19 @@ def _check_folder(folder: Path, context: typer.Context) -> None:
 @final
 @dataclass(frozen=True, eq=False)
 class _Result:
-    """A fitted table."""
+    """A fitted table; networks have no evidence."""
 
     data: LabelledTable
-    classifier: GCNClassifier
+    classifier: Any
     predictions: Predictions
-    validation: Validation | None
+    evidence: Evidence | None
     warnings: list[str]
     seconds: dict[str, float]
 
 
 def _fit(
-    data: LabelledTable,
-    classifier: GCNClassifier,
-    validate: bool,
-    watch: Stopwatch,
-    console: Console,
-    shown: bool,
+    data: LabelledTable, classifier: Any, important: bool, watch: Stopwatch, shown: bool
 ) -> _Result:
-    from lowrankgcn.estimators import estimate_accuracy
-
-    validation = None
-    if validate:
-        with progress("cross-validation", shown=shown), watch.timing("validation"):
-            # The fit repeats the warnings.
-            with errors.exit_on_user_error(), errors.collect_warnings():
-                validation = estimate_accuracy(classifier, data.features, data.labels)
-        output.print_facts(console, {"validation": _validation_line(validation)})
     with progress("fitting", shown=shown), errors.exit_on_user_error():
         with errors.collect_warnings() as warned:
             classifier.fit(data.features, data.labels)
@@ -192,29 +191,25 @@ def _fit(
     output.print_warnings(warned, shown=shown)
     shares = classifier.label_distributions_
     predictions = data.predictions(classifier.classes_, shares, data.labels)
-    return _Result(data, classifier, predictions, validation, warned, watch.seconds)
+    from lowrankgcn.report.evidence import Evidence
 
-
-def _validation_line(validation: Validation) -> str:
-    kept = validation.n_labelled - validation.n_rows
-    note = f" ({kept} of classes with a single label were not hidden)" if kept else ""
-    return (
-        f"{percent(validation.accuracy)} of {validation.n_rows} hidden labels predicted correctly"
-        f"{note}; 95 % interval {percent(validation.low)} to {percent(validation.high)}; largest "
-        f"class {percent(validation.largest_class)}"
-    )
+    assert predictions.given is not None
+    with progress("importance of the columns", shown=shown), watch.timing("importance"):
+        evidence = Evidence.from_classifier(classifier, predictions.given, importance=important)
+    return _Result(data, classifier, predictions, evidence, warned, watch.seconds)
 
 
 def _write_report(result: _Result, path: Path, command: str) -> None:
     report_progress("drawing the report")
-    from lowrankgcn.report import Classification, render_classification
+    from lowrankgcn.report.classification import Classification
+    from lowrankgcn.report.pages import render_classification
 
     classification = Classification.from_classifier(
         result.classifier,
         result.data.table.frame,
         result.data.labels,
         columns=result.data.columns,
-        validation=result.validation,
+        evidence=result.evidence,
         source=result.data.table.name,
         seconds=result.seconds,
         warnings=result.warnings,
@@ -238,48 +233,59 @@ def _save_model(result: _Result, path: Path) -> None:
 
 
 def _summary(result: _Result, files: dict[str, str], *, writes_rows: bool) -> output.RunSummary:
-    from lowrankgcn.report.classification import without_nan
+    from lowrankgcn.report.classification import describe_graphs
 
-    data, classifier, predictions = result.data, result.classifier, result.predictions
+    data, predictions, evidence = result.data, result.predictions, result.evidence
     columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
     kinds = Counter(_KINDS[kind] for kind in columns.used.values())
     kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-    graph = _graph_line(classifier)
+    described = describe_graphs(result.classifier).values()
+    graphs = ", ".join(dict.fromkeys(graph.name for graph in described))
     facts = {
         "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
         f"{plural(len(columns.used), 'column')} used ({kinds_text})",
         "target": f"{columns.target}: {plural(n_labelled, 'row')} labelled, "
         f"{count(n_rows - n_labelled)} to classify",
-        "graph": graph,
-        "networks": output.networks_text(classifier.selection_),
+        "graph": graphs,
     }
-    notes = data.ignored_notes()
-    if data.binned:
-        notes.append("numbers are binned, because some cells are empty")
-    if writes_rows:
-        notes += predictions.renamed_notes(data.table.frame.columns)
     more: dict[str, Any] = {
         "table": data.table.name,
         "target": columns.target,
-        "seed": classifier.random_state,
+        "method": "gcn" if evidence is None else "gp",
+        "seed": result.classifier.random_state,
         "rows": n_rows,
         "labelled": n_labelled,
         "columns": dict(columns.used),
         "left_out": dict(columns.left_out),
-        "graph": graph,
-        "selection": [without_nan(row) for row in classifier.selection_],
-        "validation": None if result.validation is None else asdict(result.validation),
+        "graph": graphs,
     }
+    if evidence is not None:
+        facts |= _evidence_facts(evidence)
+        more |= {
+            "loo_accuracy": evidence.accuracy,
+            "loo_interval": evidence.interval,
+            "loo_log_loss": evidence.log_loss,
+            "largest_class": evidence.largest_class,
+            "block_shares": evidence.block_shares,
+            "column_importance": evidence.importance,
+        }
+    notes = data.ignored_notes()
+    if writes_rows:
+        notes += predictions.renamed_notes(data.table.frame.columns)
+    scores = {} if evidence is None else evidence.scores
     return output.RunSummary(
-        facts, predictions, notes, files, result.seconds, result.warnings, more
+        facts, predictions, notes, files, result.seconds, result.warnings, more, scores
     )
 
 
-def _graph_line(classifier: GCNClassifier) -> str:
-    graph = classifier.graph_.description
-    facts = [
-        f"{number(value)} {name}"
-        for name, value in graph.facts.items()
-        if name != "rows" and not (name == "separate parts" and value == 1)
-    ]
-    return f"{graph.name}: {', '.join(facts)}"
+def _evidence_facts(evidence: Evidence) -> dict[str, str]:
+    low, high = (percent(share, 0) for share in evidence.interval)
+    rows = plural(len(evidence.codes), "labelled row")
+    facts = {
+        "accuracy": f"{percent(evidence.accuracy)} of {rows} predicted correctly without their own "
+        f"label; 90 % interval {low} to {high}; largest class {percent(evidence.largest_class)}",
+        "blocks": output.shares_text(evidence.kinds),
+    }
+    if evidence.importance:
+        facts["columns"] = output.shares_text(evidence.importance)
+    return facts

@@ -18,7 +18,7 @@ from lowrankgcn.cli.app import app, command_line
 from lowrankgcn.cli.progress import progress
 
 if TYPE_CHECKING:
-    from lowrankgcn.report import Study
+    from lowrankgcn.report.study import Study
 
 __all__ = ["demo"]
 
@@ -30,8 +30,8 @@ lowrankgcn demo --out demo-1 --seed 1
 """
 
 _NOTE = (
-    "Accuracies are those of GCNClassifier with default arguments on the unlabelled rows. The "
-    "eigenpairs, filters and kernels shown are those of the paper; the classifier selects others."
+    "Accuracies are those of classifiers with default arguments on the unlabelled rows. The "
+    "eigenpairs, filters and kernels shown are those of the paper; the classifiers use others."
 )
 
 
@@ -60,9 +60,9 @@ def demo(
     seconds = time.perf_counter() - begin
     path = out / "report.html"
     with progress("drawing the report", shown=not quiet):
-        from lowrankgcn import report
+        from lowrankgcn.report.pages import render_studies
 
-        page = report.render_studies(
+        page = render_studies(
             found,
             title="A tour of lowrankgcn",
             subtitle=f"lowrankgcn {lowrankgcn.__version__}, demo with seed {seed}",
@@ -105,14 +105,13 @@ def _show(console: Console, study: Study) -> None:
     console.print(output.text_table(header, rows, (1, 2, 3)))
     for target in study.targets:
         name, share = target.largest_class
-        labels, accuracy = len(target.training), percent(target.accuracy)
-        result = f"GCNClassifier, {labels} labels: {accuracy} of the other rows correct"
-        console.print(f"[bold]{result}[/bold]")
-        output.print_line(
-            console,
-            f"  target {target.name}; balanced accuracy {percent(target.balanced_accuracy)}; "
-            f"always predicting {name} {percent(share)}",
-        )
+        console.print(f"[bold]target {escape(target.name)}, {len(target.training)} labels[/bold]")
+        facts = {
+            method: f"{percent(accuracy)} of the other rows correct; balanced {percent(balanced)}"
+            for method, (accuracy, balanced) in target.accuracies.items()
+        }
+        facts[f"always {name}"] = percent(share)
+        output.print_facts(console, facts, width=22)
     for text in study.warnings:
         output.print_line(console, f"warning: {text}")
     console.print()

@@ -38,15 +38,17 @@ def explain(
 ) -> None:
     """Explain the predicted classes of rows.
 
-    The **margin** of a row is the log-odds of its class against the second most probable class,
-    averaged over the networks. It is the sum of contributions of the values of the row, or of the
-    labelled rows: positive ones support the class, negative ones the second class.
+    The **log-odds** of a row compare its class with the second most probable class. They are the
+    sum of contributions of columns, labelled rows or blocks: positive ones support the class,
+    negative ones the second class.
     """
     with progress("reading", shown=True):
         with errors.exit_on_user_error():
             from lowrankgcn.cli.models import load_model
 
             classifier, columns = load_model(model)
+            if not hasattr(classifier, "explain"):
+                raise ValueError(f"{model}: networks are not explained; classify with --method gp")
             file = read_file(table, encoding=encoding)
         rows = len(file.frame)
         if max(row) > rows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,7 @@ from lowrankgcn.cli import errors, output
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names
-from lowrankgcn.estimators import GCNClassifier
-from lowrankgcn.estimators import save as save_model
+from lowrankgcn.estimators.labels import labelled_cells
 
 __all__ = ["classify_folder"]
 
@@ -28,6 +27,7 @@ __all__ = ["classify_folder"]
 def classify_folder(
     settings: Mapping[str, Any],
     *,
+    factory: Callable[..., Any] | None = None,
     table: Path,
     target: str,
     drop: Sequence[str] | None,
@@ -45,23 +45,28 @@ def classify_folder(
     ----------
     settings : mapping
         Parameters of the classifier.
+    factory : callable, optional
+        Makes the classifier from its parameters; :class:`GCNClassifier` by default.
     """
+    from lowrankgcn.estimators import GCNClassifier
+    from lowrankgcn.estimators import save as save_model
+
     _check_outputs(table, out, save)
     shown, watch = not quiet, Stopwatch()
     files: dict[str, str] = {}
     with _client(scheduler, workers):
         with errors.exit_on_user_error():
             frame, features, integers = _read(table, target, drop or ())
-        classifier = GCNClassifier(**settings)
-        with progress("fitting", shown=shown), errors.exit_on_user_error():
-            with errors.collect_warnings() as warned:
-                labels = frame[target].map_partitions(_read_labels, integers, meta=(target, object))
+        classifier = (factory or GCNClassifier)(**settings)
+        labels = frame[target].map_partitions(_read_labels, integers, meta=(target, object))
+        with progress("fitting", shown=shown), watch.timing("fitting"):
+            with errors.exit_on_user_error(), errors.collect_warnings() as warned:
                 classifier.fit(features, labels)
         output.print_warnings(warned, shown=shown)
-        watch.seconds |= classifier.timings_
         with progress("writing", shown=shown), watch.timing("writing"):
             if out is not None:
-                with errors.exit_on_write_error(out):
+                # Rows without a prediction have empty cells; a warning per block adds nothing.
+                with errors.exit_on_write_error(out), errors.collect_warnings():
                     _write(frame, target, classifier, integers, probabilities, out)
                 files["written"] = str(out)
             if save is not None:
@@ -72,9 +77,8 @@ def classify_folder(
     facts: dict[str, Any] = {
         "table": str(table),
         "target": target,
-        "rows": int(classifier.graph_.n_nodes),
+        "rows": int(classifier.transduction_.shape[0]),
         "graph": repr(classifier.graph_),
-        "networks": output.networks_text(classifier.selection_),
         **files,
     }
     if as_json:
@@ -147,17 +151,18 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool
 
 
 def _read_labels(column: pd.Series, integers: bool) -> pd.Series:
-    """Return labels as objects, None for empty cells and blank texts, as in a file."""
+    """Return labels, −1 or None for empty cells and blank texts, as in a file."""
     if integers:  # pandas reads integers with gaps as floats
-        cells = column.astype("Int64").astype(object)
-        return cells.where(cells.notna(), None)
-    cells = column.astype(object)
-    blank = [isinstance(cell, str) and not cell.strip() for cell in cells]
-    return cells.where(~np.array(blank, bool), None)
+        return column.astype("Int64").fillna(-1).astype("int64")
+    cells = np.array(column.astype(object), object)
+    for row in np.flatnonzero(column.notna()):
+        if isinstance(cells[row], str) and not cells[row].strip():
+            cells[row] = None
+    return pd.Series(cells, column.index, dtype=object)
 
 
 def _write(
-    frame: Any, target: str, classifier: GCNClassifier, integers: bool, each_class: bool, out: Path
+    frame: Any, target: str, classifier: Any, integers: bool, each_class: bool, out: Path
 ) -> None:
     from dask.delayed import delayed
 
@@ -166,8 +171,7 @@ def _write(
 
     kind = "int64" if integers else "bool" if frame.dtypes[target].kind == "b" else None
     task = delayed(_add_predictions, pure=False)
-    distributions: Any = classifier.label_distributions_  # a Dask array
-    shares = distributions.to_delayed().ravel()
+    shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
     blocks = [
         task(block, share, classifier.classes_, target, kind, each_class)
         for block, share in zip(Blocks.from_collection(frame).tasks, shares, strict=True)
@@ -184,8 +188,10 @@ def _add_predictions(
     each_class: bool,
 ) -> pd.DataFrame:
     integers = kind == "int64"
-    labels = _read_labels(block[target], integers).map(str, na_action="ignore")
-    predictions = Predictions.from_labels(classes, shares, labels, kind)
+    index, values, count = labelled_cells(_read_labels(block[target], integers))
+    labels = np.full(count, None)
+    labels[index] = [str(value) for value in values]
+    predictions = Predictions.from_labels(classes, shares, pd.Series(labels), kind)
     rows = block.reset_index(drop=True)
     if integers:  # the same type in all files, with or without missing cells
         rows[target] = rows[target].astype("Int64")

@@ -6,22 +6,19 @@ table with column names.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from lowrankgcn._codec import decode
 from lowrankgcn.cli.errors import prefix_errors
-from lowrankgcn.estimators import GCNClassifier, load
-from lowrankgcn.estimators.inputs import TableInputs
+from lowrankgcn.estimators.persistence import load
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs.cells import Categories, ColumnKind, read_cells
-from lowrankgcn.graphs.columns import CategoryColumn, ColumnEncoding
 
 __all__ = ["load_model", "unknown_values"]
 
 
-def load_model(path: Path) -> tuple[GCNClassifier, Columns]:
+def load_model(path: Path) -> tuple[Any, Columns]:
     """Load a fitted classifier and the columns it needs.
 
     Raises
@@ -44,25 +41,23 @@ def load_model(path: Path) -> tuple[GCNClassifier, Columns]:
         if names is None:
             raise ValueError("the model has no column names; fit it to a table with column names")
     used: dict[str, ColumnKind] = dict.fromkeys(names.tolist(), "number")
-    for column in _encoded(classifier):
+    for column in _fitted_columns(classifier):
         used[str(column.name)] = _column_kind(column)
     return classifier, Columns("", used, {})
 
 
-def _column_kind(column: ColumnEncoding) -> ColumnKind:
-    if column.unit == "datetime":
+def _column_kind(column: Any) -> ColumnKind:
+    if getattr(column, "unit", None) == "datetime":
         return "date"
-    if isinstance(column, CategoryColumn):
-        texts = any(isinstance(value, (str, bool)) for value in column.values)
-        return "category" if texts else "number"
-    return "number"
+    texts = any(isinstance(value, (str, bool)) for value in getattr(column, "values", ()))
+    return "category" if texts else "number"
 
 
-def unknown_values(classifier: GCNClassifier, features: Any) -> dict[str, tuple[int, list[str]]]:
+def unknown_values(classifier: Any, features: Any) -> dict[str, tuple[int, list[str]]]:
     """Count the cells of each column with values that the model was not fitted to; list these."""
     found = {}
-    for column in _encoded(classifier):
-        if not isinstance(column, CategoryColumn):
+    for column in _fitted_columns(classifier):
+        if not hasattr(column, "values"):
             continue
         cells = read_cells(features[column.name], column.name)
         cells = cells if isinstance(cells, Categories) else cells.as_categories()
@@ -77,6 +72,9 @@ def unknown_values(classifier: GCNClassifier, features: Any) -> dict[str, tuple[
     return found
 
 
-def _encoded(classifier: GCNClassifier) -> Iterable[ColumnEncoding]:
-    inputs = None if classifier._model is None else classifier._model.inputs
-    return inputs.encoder.columns if isinstance(inputs, TableInputs) else ()
+def _fitted_columns(classifier: Any) -> Any:
+    """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
+    model = classifier._model
+    if hasattr(model, "maps"):  # a Gaussian process
+        return () if model.maps.features is None else model.maps.features.columns
+    return getattr(getattr(getattr(model, "inputs", None), "encoder", None), "columns", ())

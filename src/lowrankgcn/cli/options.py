@@ -9,8 +9,9 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 GraphName = StrEnum("GraphName", ["auto", "gaussian", "hypergraph", "knn"])
-ArchitectureName = StrEnum("ArchitectureName", ["auto", "full", "low-rank", "reduced"])
-ExplainBy = StrEnum("ExplainBy", ["auto", "values", "rows"])
+MethodName = StrEnum("MethodName", ["gp", "gcn"])
+ArchitectureName = StrEnum("ArchitectureName", ["full", "low-rank", "reduced"])
+ExplainBy = StrEnum("ExplainBy", ["auto", "columns", "rows", "blocks"])
 PaperTable = StrEnum(
     "PaperTable", ["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters", "all"]
 )
@@ -30,8 +31,8 @@ TableOrFolder = Annotated[
     Argument(
         metavar="TABLE",
         help=f"{_FORMATS}, - for standard input, or a folder of Parquet files. Columns of folders "
-        "keep their types; --report, --validate, --categorical, --numeric and --encoding are not "
-        "available for folders.",
+        "keep their types; --report, --categorical, --numeric and --encoding are not available for "
+        "folders.",
     ),
 ]
 TableOrDataset = Annotated[
@@ -75,32 +76,35 @@ def _model(name: str, metavar: str, help: str, **more: Any) -> Any:
 Graph = Annotated[
     GraphName, _model("--graph", "NAME", "Graph of the rows: gaussian, hypergraph, knn or auto.")
 ]
-Architecture = Annotated[
-    ArchitectureName, _model("--architecture", "NAME", "Network: full, low-rank, reduced or auto.")
-]
-FilterName = Annotated[
-    str,
-    _model(
-        "--filter",
-        "NAME",
-        "Spectral filter: linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, "
-        "high-pass, zero-impulse or auto.",
-    ),
+Method = Annotated[
+    MethodName,
+    _model("--method", "NAME", "gp: Gaussian process; gcn: the networks of the paper, with torch."),
 ]
 Rank = Annotated[
     int | None, _model("--rank", "N", "Number of eigenpairs.", min=1, show_default="auto")
 ]
-Bandwidth = Annotated[
-    float | None,
-    _model(
-        "--bandwidth",
-        "X",
-        "Bandwidth of the Gaussian graph, in the units of the table.",
-        show_default="auto",
+
+
+def _network(name: str, metavar: str, help: str, default: str = "auto") -> Any:
+    return _model(name, metavar, f"With --method gcn: {help}", show_default=default)
+
+
+Architecture = Annotated[
+    ArchitectureName | None,
+    _network("--architecture", "NAME", "full, low-rank or reduced.", "low-rank"),
+]
+FilterName = Annotated[
+    str | None,
+    _network(
+        "--filter",
+        "NAME",
+        "linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, high-pass or "
+        "zero-impulse.",
     ),
 ]
-Validate = Annotated[
-    bool, Option("--validate", help="Hide some known labels to estimate the accuracy.")
+Bandwidth = Annotated[
+    float | None,
+    _network("--bandwidth", "X", "bandwidth of the Gaussian graph, in the units of the table."),
 ]
 
 
@@ -130,9 +134,7 @@ RowNumbers = Annotated[
 ]
 By = Annotated[
     ExplainBy,
-    Option(
-        "--by", help="Explain by the values of the row (categorical tables) or by labelled rows."
-    ),
+    Option("--by", help="Explain by the columns of the row, by labelled rows or by blocks."),
 ]
 Top = Annotated[int, Option("--top", min=1, metavar="N", help="Number of contributions to show.")]
 Count = Annotated[int, Option("--count", "-k", min=1, metavar="N", help="Number of rows.")]

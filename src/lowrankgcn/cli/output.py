@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, final
 
@@ -22,6 +22,8 @@ from lowrankgcn._format import duration, percent
 from lowrankgcn.cli.errors import exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.files import TableFile, write_file
+
+_MOST = 0.9  # share that is listed
 
 
 def print_line(console: Console, text: str) -> None:
@@ -77,12 +79,15 @@ def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dic
     return {} if str(path) == "-" else {"written": str(path)}
 
 
-def networks_text(selection: Sequence[Mapping[str, Any]]) -> str:
-    """Return the architectures with their shares in the prediction, the largest first."""
-    shares: Counter[str] = Counter()
-    for row in selection:
-        shares[row["architecture"]] += row["share"]
-    return ", ".join(f"{name} {percent(share)}" for name, share in shares.most_common() if share)
+def shares_text(shares: Mapping[str, float]) -> str:
+    """Return the largest shares, given first, that make up nine tenths.
+
+    >>> shares_text({"linear": 0.72, "radial": 0.2, "neighbours": 0.08})
+    'linear 72 %, radial 20 %'
+    """
+    before = dict(zip(shares, accumulate(shares.values(), initial=0.0), strict=False))
+    shown = (f"{name} {percent(shares[name], 0)}" for name in shares if before[name] < _MOST)
+    return ", ".join(shown)
 
 
 @final
@@ -97,13 +102,14 @@ class RunSummary:
     seconds: Mapping[str, float]
     warnings: Sequence[str] = ()
     more: Mapping[str, Any] = field(default_factory=dict)  # in JSON only
+    scores: Mapping[str, Sequence[float | None]] = field(default_factory=dict)  # of each class
 
     def print(self, console: Console, *, as_json: bool, err: bool) -> None:
         """Print the summary to the console, or as JSON."""
         if as_json:
             document = {
                 **self.more,
-                "classes": self.predictions.counts(),
+                "classes": self._counts(),
                 "without_prediction": self.predictions.n_missing,
                 "notes": list(self.notes),
                 "warnings": list(self.warnings),
@@ -122,15 +128,23 @@ class RunSummary:
         total = duration(sum(self.seconds.values()))
         print_facts(console, {**self.files, "time": f"{total}: {steps}"})
 
+    def _counts(self) -> dict[str, dict[str, Any]]:
+        counts = self.predictions.counts()
+        for place, own in enumerate(counts.values()):
+            own |= {name: values[place] for name, values in self.scores.items()}
+        return counts
+
     def _class_table(self) -> Table:
-        header = ["class", "given", "predicted", "mean probability"]
+        header = ["class", "given", "predicted", "mean probability", *self.scores]
         rows = []
-        for name, counts in self.predictions.counts().items():
-            share = share_text(counts["mean_probability"])
-            rows.append([name, str(counts["given"]), str(counts["predicted"]), share])
+        for name, counts in self._counts().items():
+            shares = [share_text(counts[key]) for key in ("mean_probability", *self.scores)]
+            rows.append([name, str(counts["given"]), str(counts["predicted"]), *shares])
         if self.predictions.n_missing:
-            rows.append(["none", "–", str(self.predictions.n_missing), "–"])
+            rows.append(
+                ["none", "–", str(self.predictions.n_missing), "–", *("–" for _ in self.scores)]
+            )
         if self.predictions.given is None:
             for row in (header, *rows):
                 del row[1]
-        return text_table(header, rows, (1, 2, 3), pad_edge=False, show_edge=False)
+        return text_table(header, rows, range(1, 6), pad_edge=False, show_edge=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -11,13 +12,8 @@ import lowrankgcn as lg
 from lowrankgcn._format import count
 from lowrankgcn.cli.errors import collect_warnings
 from lowrankgcn.cli.progress import Stopwatch
-from lowrankgcn.report import (
-    KernelSummary,
-    Study,
-    TargetResult,
-    class_plane,
-    spectral_embedding,
-)
+from lowrankgcn.report.embedding import class_plane, spectral_embedding
+from lowrankgcn.report.study import KernelSummary, Study, TargetResult
 
 __all__ = ["study_cars", "study_spiral"]
 
@@ -34,7 +30,7 @@ kernel.truncation_error()
 y = [""] * len(cars.data)
 for row in cars.training:
     y[row] = cars.target_names[cars.target.iloc[row]]
-classes = lg.GCNClassifier(random_state={seed}).fit(cars.data, y).transduction_
+classes = lg.SpectralGPClassifier(random_state={seed}).fit(cars.data, y).transduction_
 """
 _SPIRAL_CODE = """
 spiral = lg.datasets.load_spiral({n_per_orb}, random_state={seed})
@@ -45,7 +41,7 @@ kernel.truncation_error()
 y = [-1] * len(spiral.data)
 for row in spiral.training:
     y[row] = spiral.target[row]
-classes = lg.GCNClassifier(random_state={seed}).fit(spiral.data, y).transduction_
+classes = lg.SpectralGPClassifier(random_state={seed}).fit(spiral.data, y).transduction_
 """
 
 _CARS_REMARKS: dict[Literal["acceptability", "buying"], str] = {
@@ -174,17 +170,18 @@ def _classify(
 ) -> TargetResult:
     given = np.full(len(data.target), -1)
     given[data.training] = data.target[data.training]
-    classifier = lg.GCNClassifier(random_state=seed).fit(X, given)
+    classifiers = [lg.SpectralGPClassifier(random_state=seed)]
+    if find_spec("torch") is not None:
+        classifiers.append(lg.GCNClassifier(random_state=seed))
     return TargetResult(
         name=name,
         remark=remark,
         classes=data.target,
         class_names=data.target_names,
         training=data.training,
-        predicted=classifier.transduction_,
+        predictions={type(one).__name__: one.fit(X, given).transduction_ for one in classifiers},
         coordinates=coordinates,
         axis_names=axis_names,
-        selection=classifier.selection_,
     )
 
 

@@ -54,7 +54,7 @@ def suggest(
     shown, to_stdout = not quiet, str(out) == "-"
     with progress("reading", shown=shown), errors.exit_on_user_error():
         data = read_labelled_table(
-            table, target, drop, categorical, numeric, encoding, graph.value, few_labels=True
+            table, target, drop, categorical, numeric, encoding, few_labels=True
         )
     free = len(data.labels) - data.n_labelled
     if free < count:
@@ -62,7 +62,7 @@ def suggest(
         raise errors.option_error("-k", message)
     with progress("fitting", shown=shown), errors.exit_on_user_error():
         with errors.collect_warnings() as warned:
-            rows, predictions = _suggest(data, count, seed)
+            rows, predictions = _suggest(data, count, graph.value, seed)
     output.print_warnings(warned, shown=shown)
     if out is not None:
         output.write_table(_numbered(data.table.frame, rows, predictions), out, data.table)
@@ -86,17 +86,17 @@ def suggest(
 
 
 def _suggest(
-    data: LabelledTable, count: int, seed: int
+    data: LabelledTable, count: int, graph: str, seed: int
 ) -> tuple[NDArray[np.intp], Predictions | None]:
     """Return the suggested rows and, with two or more classes, predictions for all rows."""
-    from lowrankgcn.estimators import GCNClassifier, first_rows
+    from lowrankgcn.estimators.gp_fitting import first_rows
+    from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
 
+    options: dict[str, Any] = {"graph": graph, "random_state": seed}
     if data.n_classes < 2:
         labelled = np.flatnonzero(data.labels.notna())
-        options: Any = {"labelled": labelled, "graph": data.graph, "random_state": seed}
-        return first_rows(data.features, count, **options), None
-    classifier = GCNClassifier(graph=data.graph, random_state=seed)
-    classifier.fit(data.features, data.labels)
+        return first_rows(data.features, count, labelled=labelled, **options), None
+    classifier = SpectralGPClassifier(**options).fit(data.features, data.labels)
     shares = classifier.label_distributions_
     return classifier.suggest(count), data.predictions(classifier.classes_, shares, None)
 

@@ -1,4 +1,4 @@
-"""Tables with labels, read and checked before torch is imported.
+"""Tables with labels, read and checked before the classifier is imported.
 
 >>> column_names(["id,name", "width, cm"], ["id", "name", "width, cm"])
 ('id', 'name', 'width, cm')
@@ -41,18 +41,12 @@ class LabelledTable:
     features : DataFrame
     labels : Series
         Texts; None in unlabelled rows.
-    graph : str
-        The given graph, or "hypergraph" if `binned`.
-    binned : bool
-        True for numbers with empty cells, which cannot be points and are put into bins.
     """
 
     table: TableFile
     columns: Columns
     features: pd.DataFrame
     labels: pd.Series
-    graph: str
-    binned: bool
 
     @property
     def n_labelled(self) -> int:
@@ -86,7 +80,6 @@ def read_labelled_table(
     categorical: Sequence[str] | None,
     numeric: Sequence[str] | None,
     encoding: str | None,
-    graph: str,
     *,
     few_labels: bool = False,
 ) -> LabelledTable:
@@ -114,10 +107,7 @@ def read_labelled_table(
         if labels is None or labels.nunique() > 1:
             labels = columns.labels(frame)
         features = columns.features(frame, decimal=table.decimal)
-    numbers = set(columns.used.values()) == {"number"}
-    binned = graph == "auto" and numbers and bool(features.isna().any(axis=None))
-    graph = "hypergraph" if binned else graph
-    return LabelledTable(table, columns, features, labels, graph, binned)
+    return LabelledTable(table, columns, features, labels)
 
 
 def column_names(given: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:

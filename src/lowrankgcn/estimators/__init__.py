@@ -1,39 +1,55 @@
-"""The scikit-learn classifier and its tools.
+"""The scikit-learn classifiers and their tools.
 
 ================================================= =================================================
-``rows``, ``labels``, ``settings``                validate X, y and the parameters
-``inputs``, ``features``                          turn rows into features and graph coordinates
-``graph_choice``                                  chooses and builds the graph
-``proposals``, ``candidates``                     list the networks to train, and scale them
-``selection``, ``training_task``, ``trained``     compare and train networks
-``extended``, ``model``                           classify new rows
-``fitting``, ``classifier``                       run all steps behind :class:`GCNClassifier`
-``validation``                                    estimates the accuracy
-``inspection``                                    adds ``explain`` and ``suggest`` to the classifier
-``evidence``, ``contributions``                   data and formulas of explanations
-``explaining``, ``explanation``                   compute and print explanations
-``suggestion``, ``cold_start``                    choose rows to label
+``rows``, ``labels``                              validate X and y, for all classifiers
+``base``                                          ``predict``, ``score`` and tags of all classifiers
+``explanation``                                   values that explain a prediction
 ``persistence``                                   saves and loads classifiers
 ``dask_dispatch``                                 sends Dask collections to ``distributed``
+``spectral_gp``                                   :class:`SpectralGPClassifier`
+``settings``                                      validates the parameters of networks
+``inputs``                                        turns rows into features and graph coordinates
+``graph_choice``                                  chooses and builds the graph
+``kernels``                                       chooses and scales the kernels
+``model``                                         computes class distributions of rows
+``networks``                                      trains the restarts, and turns them into a model
+``fitting``, ``gcn``                              run all steps behind :class:`GCNClassifier`
 ================================================= =================================================
+
+Only ``networks``, ``fitting`` and ``gcn`` import torch.
 """
 
-from lowrankgcn.estimators.classifier import GCNClassifier
-from lowrankgcn.estimators.cold_start import first_rows
-from lowrankgcn.estimators.explanation import Contribution, ExplainedRow, Explanation
-from lowrankgcn.estimators.persistence import load, save
-from lowrankgcn.estimators.selection import Selection
-from lowrankgcn.estimators.validation import Validation, estimate_accuracy
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lowrankgcn.estimators.explanation import Contribution, ExplainedRow, Explanation
+    from lowrankgcn.estimators.gcn import GCNClassifier
+    from lowrankgcn.estimators.persistence import load, save
+
+# Imported on demand, because torch is slow to load and optional.
+_MODULES = {
+    "Contribution": "explanation",
+    "ExplainedRow": "explanation",
+    "Explanation": "explanation",
+    "GCNClassifier": "gcn",
+    "SpectralGPClassifier": "spectral_gp",
+    "load": "persistence",
+    "save": "persistence",
+}
 
 __all__ = [
     "Contribution",
     "ExplainedRow",
     "Explanation",
     "GCNClassifier",
-    "Selection",
-    "Validation",
-    "estimate_accuracy",
-    "first_rows",
+    "SpectralGPClassifier",
     "load",
     "save",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.labels import known_labels
+from lowrankgcn.estimators.rows import Kind
 
 __all__ = ["SemiSupervisedClassifier", "draw_seed"]
 
@@ -22,16 +23,38 @@ __all__ = ["SemiSupervisedClassifier", "draw_seed"]
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """A classifier of rows with few labels.
 
-    Subclasses implement ``fit`` and :meth:`_distributions`. Dask collections are passed on to
-    :mod:`lowrankgcn.distributed`.
+    Subclasses implement ``fit``, :meth:`_distributions`, and :meth:`_saved_state` and
+    :meth:`_restore` for files. Dask collections are passed on to :mod:`lowrankgcn.distributed`.
     """
 
     classes_: NDArray[Any]
     graph: Any
+    _kind: Kind  # of the rows that `predict` accepts
+    _state_type: ClassVar[type]  # of the value of _saved_state
 
     @abstractmethod
     def _distributions(self, X: Any) -> NDArray[np.float64]:
         """Return class distributions of rows in memory, shape (q, C)."""
+
+    @abstractmethod
+    def _saved_state(self, fitted_rows: bool) -> Any:
+        """Return what a file keeps of this kind of classifier: a dataclass with ``@saved``.
+
+        Parameters
+        ----------
+        fitted_rows : bool
+            Whether to keep results of the rows given to fit.
+        """
+
+    @abstractmethod
+    def _restore(self, state: Any) -> None:
+        """Set the attributes from a saved state; those common to all classifiers are set already.
+
+        Raises
+        ------
+        ValueError
+            If the state does not fit the common attributes.
+        """
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.

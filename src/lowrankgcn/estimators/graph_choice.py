@@ -22,13 +22,7 @@ from lowrankgcn.operators.fourier import fourier_modes
 from lowrankgcn.operators.gaussian import PointCloud, PointSource
 from lowrankgcn.operators.landmarks import greedy_landmarks
 
-__all__ = [
-    "bandwidth_of",
-    "bandwidth_rows",
-    "fast_sum_is_cheaper",
-    "local_bandwidth",
-    "point_graph",
-]
+__all__ = ["fast_sum_is_cheaper", "local_bandwidth", "point_graph"]
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000
@@ -71,18 +65,10 @@ def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
     >>> local_bandwidth(np.linspace(0, 1, 101)[:, None], random_state=0)
     0.1
     """
-    return bandwidth_of(points[bandwidth_rows(len(points), random_state)])
-
-
-def bandwidth_rows(n: int, random_state: int) -> NDArray[np.intp]:
-    """Return the rows of the sample, at most 2000, ascending."""
-    if n <= _SAMPLE:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(random_state).choice(n, _SAMPLE, replace=False))
-
-
-def bandwidth_of(sample: NDArray[np.float64]) -> float:
-    """Return twice the median distance to the tenth neighbour."""
+    sample = points
+    if len(points) > _SAMPLE:
+        rng = np.random.default_rng(random_state)
+        sample = points[np.sort(rng.choice(len(points), _SAMPLE, replace=False))]
     count = min(_NEIGHBOURS, len(sample) - 1)
     if count < 1:
         return 1.0

@@ -23,14 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
-from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
-from lowrankgcn.graphs import Hypergraph, TableEncoder
+from lowrankgcn._parallel import map_chunks
+from lowrankgcn._validation import expect_shape, invalid
+from lowrankgcn.graphs import Graph, Hypergraph, TableEncoder
 from lowrankgcn.graphs.cells import Name, Numbers, read_cells
 from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.column_groups import product_of_rows
+from lowrankgcn.operators.codes import CodeFactor
 
-__all__ = ["GivenInputs", "Inputs", "PointInputs", "TableInputs", "point_units", "standard_units"]
+__all__ = ["Inputs", "PointInputs", "TableInputs"]
 
 # Relative spread up to which a column is constant.
 _CONSTANT = 1e-12
@@ -39,7 +40,7 @@ _CONSTANT = 1e-12
 _GRID = 2.0**20
 # Outliers beyond this many interquartile ranges do not affect the unit of a column.
 _QUARTILE_RANGES = 10.0
-_NOTHING = np.zeros((0, 0))  # vectors for inputs that need none
+_CHUNK_ROWS = 65536  # sums over rows are fast in large chunks
 
 
 class Inputs(ABC):
@@ -51,19 +52,20 @@ class Inputs(ABC):
         """Number N₀ of features."""
 
     @abstractmethod
-    def features(self, X: Any, extended: FloatArray) -> FloatArray:
-        """Compute the features, shape (q, N₀).
+    def features(self, X: Any) -> FloatArray:
+        """Compute the features F, shape (q, N₀)."""
+
+    @abstractmethod
+    def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
+        """Compute UᵀF, shape (r, N₀), and the sum of the squares of F.
 
         Parameters
         ----------
-        X : rows
-        extended : (q, 1 + R) array
-            Values of the extended vectors of a :class:`Model` at these rows.
+        X : rows given to `fit`
+        U : (n, r) array
+        graph : Graph or None
+            For tables, the hypergraph given to `fit`.
         """
-
-    def product(self, X: Any, weights: FloatArray, extended: FloatArray = _NOTHING) -> FloatArray:
-        """Compute features times weights (N_0, k), shape (q, k)."""
-        return self.features(X, extended) @ weights
 
     def rows(self, X: Any) -> Any:
         """Return the rows as the graph uses them; they are not changed by default."""
@@ -111,16 +113,26 @@ class PointInputs(Inputs):
         """Fit to the columns of X, shape (n, d)."""
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if not raw_features:
-            centre, scale = standard_units(X)
+            centre, scale = _standard_units(X)
         if raw_points:
             return cls(centre, scale, None, None)
         quartiles = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
-        return cls(centre, scale, *point_units(quartiles, X.min(axis=0), X.max(axis=0)))
+        return cls(centre, scale, *_point_units(quartiles, X.min(axis=0), X.max(axis=0)))
 
-    def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
+    def features(self, X: Any) -> FloatArray:
         """Standardise the columns."""
         scaled: FloatArray = (X - self.centre) / self.scale
         return scaled
+
+    def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
+        """Compute UᵀF, shape (r, N₀), and the sum of the squares of F."""
+
+        def term(start: int, stop: int) -> tuple[FloatArray, float]:
+            F = self.features(X[start:stop])
+            return U[start:stop].astype(np.float64, copy=False).T @ F, float(np.vdot(F, F))
+
+        inner, squares = zip(*map_chunks(term, len(U), _CHUNK_ROWS), strict=True)
+        return np.sum(inner, axis=0), sum(squares)
 
     def rows(self, X: Any) -> Any:
         """Scale the points to the ranges of the columns, on a fine grid."""
@@ -129,13 +141,13 @@ class PointInputs(Inputs):
         return np.round((X - self.origin) / self.unit * _GRID) / _GRID
 
 
-def point_units(
+def _point_units(
     quartiles: FloatArray, smallest: FloatArray, largest: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return origin and unit of the columns for the graph, from quartiles (3, d) and ranges.
 
     >>> quartiles = np.array([[1.0], [2.0], [3.0]])
-    >>> point_units(quartiles, np.array([0.0]), np.array([1e9]))
+    >>> _point_units(quartiles, np.array([0.0]), np.array([1e9]))
     (array([2.]), array([20.]))
     """
     spread = largest - smallest
@@ -207,16 +219,12 @@ class TableInputs(Inputs):
         # Values of a single row do not generalise, and an identifier would give n columns.
         shared = shown[sizes[shown] > 1]
         shown = shared if len(shared) or numbers else shown[:1]
-        centre, scale = standard_units(_numeric_columns(X, numbers, encoder))
+        centre, scale = _standard_units(_numeric_columns(X, numbers, encoder))
         return cls(encoder, shown, sizes[shown] / graph.n_nodes, numbers, centre, scale)
 
-    def features(self, X: Any, extended: FloatArray = _NOTHING) -> FloatArray:
+    def features(self, X: Any) -> FloatArray:
         """Compute centred indicators, then standardised numbers; missing cells are zero."""
-        return self.features_from_codes(self.encoder.transform(X), self.standardised(X))
-
-    def features_from_codes(self, codes: NDArray[Any], numbers: FloatArray) -> FloatArray:
-        """Compute the features from codes (q, p) and standardised numbers (q, k)."""
-        count = len(self.shown)
+        codes, count = self.encoder.transform(X), len(self.shown)
         place = np.full(self.encoder.n_hyperedges + 1, -1)
         place[self.shown] = np.arange(count)
         found = place[codes]
@@ -224,60 +232,33 @@ class TableInputs(Inputs):
         result = np.zeros((len(codes), self.width))
         result[rows, found[rows, columns]] = 1.0
         result[:, :count] -= self.means
-        result[:, count:] = numbers
+        result[:, count:] = self.standardised(X)
         return result
 
-    def product(self, X: Any, weights: FloatArray, extended: FloatArray = _NOTHING) -> FloatArray:
-        """Compute features times weights from the codes, without forming the indicators."""
-        table, rest = self.hyperedge_weights(weights)
-        result = product_of_rows(self.encoder.transform(X), self.encoder.levels, table)
-        result -= self.means @ table[self.shown]
-        if self.numbers:
-            result += self.standardised(X) @ rest
-        return result
+    def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
+        """Compute UᵀF and the sum of squares from codes, without storing the indicators.
 
-    def hyperedge_weights(self, weights: NDArray[Any]) -> tuple[FloatArray, NDArray[Any]]:
-        """Split weights (N_0, k) into those of all hyperedges and those of the numbers."""
-        table = np.zeros((self.encoder.n_hyperedges, weights.shape[1]))
-        table[self.shown] = weights[: len(self.shown)]
-        return table, weights[len(self.shown) :]
+        With g groups of columns (:class:`CodeFactor`) this costs O(n g r), independent of the
+        number of categories.
+        """
+        assert isinstance(graph, Hypergraph) and isinstance(graph.incidence, CodeFactor)
+        incidence, numbers = graph.incidence, self.standardised(X)
+
+        def term(start: int, stop: int) -> FloatArray:
+            part = U[start:stop].astype(np.float64, copy=False)
+            return np.column_stack([part.sum(axis=0), part.T @ numbers[start:stop]])
+
+        rest: FloatArray = np.sum(map_chunks(term, len(U), _CHUNK_ROWS), axis=0)
+        sums = incidence.transpose_product(U)[self.shown] - np.outer(self.means, rest[:, 0])
+        counts = incidence.counts()[self.shown]
+        squares = (counts * (1 - 2 * self.means) + len(U) * self.means**2).sum()
+        return np.column_stack([sums.T, rest[:, 1:]]), float(squares + np.vdot(numbers, numbers))
 
     def standardised(self, X: Any) -> FloatArray:
         """Standardise the numeric columns, with zero for missing cells, shape (q, k)."""
         numbers = _numeric_columns(X, self.numbers, self.encoder)
         numbers = (numbers - self.centre) / self.scale
         return np.where(np.isnan(numbers), 0.0, numbers)
-
-
-@saved
-@final
-@dataclass(frozen=True, eq=False)
-class GivenInputs(Inputs):
-    """Graphs without features: the eigenvectors, scaled to unit mean square, are the features.
-
-    Attributes
-    ----------
-    rank : int
-        Number r of eigenvectors.
-    scale : float
-        √n; the features of a row are √n u(x).
-    """
-
-    rank: int
-    scale: float
-
-    def __post_init__(self) -> None:
-        positive_int(self.rank, "rank")
-        positive_float(self.scale, "scale")
-
-    @property
-    def width(self) -> int:
-        """Number of eigenvectors."""
-        return self.rank
-
-    def features(self, X: Any, extended: FloatArray) -> FloatArray:
-        """Return the scaled eigenvectors, which follow the first extended vector."""
-        return self.scale * extended[:, 1 : 1 + self.rank]
 
 
 def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -> FloatArray:
@@ -303,7 +284,7 @@ def _check_scales(scale: FloatArray, name: str, count: int) -> None:
         raise invalid(name, "numbers > 0", "other values")
 
 
-def standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return mean and standard deviation of each column, ignoring NaN; infinite if constant."""
     present = ~np.isnan(X)
     count = np.maximum(present.sum(axis=0), 1)

@@ -141,12 +141,13 @@ def _column(y: Any) -> NDArray[Any]:
 
 
 def _unlabelled(values: NDArray[Any]) -> NDArray[np.bool_]:
+    unlabelled: NDArray[np.bool_] = pd.isna(values)
     if values.dtype.kind == "O":
-        marks = (isinstance(v, (str, numbers.Real)) and v in ("", -1) for v in values)
-        marked = np.fromiter(marks, bool, len(values))
+        present = np.flatnonzero(~unlabelled)  # few of many
+        marks = (isinstance(v, (str, numbers.Real)) and v in ("", -1) for v in values[present])
+        unlabelled[present] = np.fromiter(marks, bool, len(present))
     else:
-        marked = values == ("" if values.dtype.kind == "U" else -1)
-    unlabelled: NDArray[np.bool_] = marked | pd.isna(values)
+        unlabelled |= values == ("" if values.dtype.kind == "U" else -1)
     return unlabelled
 
 

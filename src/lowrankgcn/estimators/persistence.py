@@ -19,7 +19,8 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, final
 
 import numpy as np
@@ -30,26 +31,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn import __version__
 from lowrankgcn._atomic import write_bytes
-from lowrankgcn._codec import MAY_BE_INFINITE, Arrays, decode, encode, saved
-from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
-from lowrankgcn.estimators.classifier import GCNClassifier
-from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn._codec import Arrays, decode, encode, saved
+from lowrankgcn._validation import choice, expect_shape, invalid, positive_float, positive_int
+from lowrankgcn.estimators.base import SemiSupervisedClassifier
 from lowrankgcn.estimators.labels import read_labels
-from lowrankgcn.estimators.model import Model
 from lowrankgcn.estimators.rows import Kind
-from lowrankgcn.estimators.selection import Selection
 
 __all__ = ["NotSaved", "load", "save"]
 
-FORMAT = "lowrankgcn.GCNClassifier"
-FORMAT_VERSION = 2
+FORMAT = "lowrankgcn"
+FORMAT_VERSION = 3
 
+# Modules of the classifiers, imported if a file needs them.
+_MODULES = {
+    "GCNClassifier": "lowrankgcn.estimators.gcn",
+    "SpectralGPClassifier": "lowrankgcn.estimators.spectral_gp",
+}
+_EARLIER_FORMAT = "lowrankgcn.GCNClassifier"
 _KEY = "lowrankgcn"  # key of the JSON document in the safetensors metadata
 _DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
 _LONGEST_TEXT = 500
-# Fitted attributes (with an underscore at the end) that a file keeps as they are, if there are any.
-_ATTRIBUTES = "classes n_features_in loss_curve n_iter timings label_distributions unplaced".split()
 
 
 @saved
@@ -69,84 +71,35 @@ class NotSaved:
 
 @saved
 @final
-@dataclass(frozen=True)
-class SavedCandidate:
-    """One row of a :class:`Selection`."""
-
-    architecture: str
-    filter: str
-    rank: int | None
-    hidden_widths: tuple[int, ...]
-    cv_loss: float = field(metadata=MAY_BE_INFINITE)
-    cv_accuracy: float = field(metadata=MAY_BE_INFINITE)
-    cv_deviation: float = field(metadata=MAY_BE_INFINITE)
-    share: float
-
-    def __post_init__(self) -> None:
-        positive_float(self.share, "share", zero=True)
-        for width in self.hidden_widths:
-            positive_int(width, "hidden_widths")
-
-
-@saved
-@final
 @dataclass(frozen=True, eq=False)
 class SavedClassifier:
-    """A fitted :class:`GCNClassifier` as a file keeps it; attributes without their underscore."""
+    """A fitted classifier as a file keeps it; attributes without their underscore."""
 
     parameters: dict[str, Any]
     classes: NDArray[Any]
     kind: Kind
     n_features_in: int
     feature_names_in: tuple[str, ...] | None
-    selection: tuple[SavedCandidate, ...]
-    loss_curve: NDArray[Any] = field(metadata=MAY_BE_INFINITE)
-    n_iter: int
     timings: dict[str, float]
     description: dict[str, Any]
-    model: Model | None
-    evidence: Evidence | None
     label_distributions: NDArray[np.float64] | None
-    unplaced: NDArray[np.bool_] | None
+    state: Any
 
     def __post_init__(self) -> None:
-        unknown = set(self.parameters) - set(GCNClassifier().get_params(deep=False))
-        if unknown:
-            raise invalid("parameters", "those of GCNClassifier", repr(min(unknown)))
         _check_classes(self.classes)
         count, names = positive_int(self.n_features_in, "n_features_in"), self.feature_names_in
         if names is not None and len(names) != count:
             raise invalid("feature_names_in", f"{count} texts", repr(names)[:100])
-        if not self.selection:
-            raise invalid("selection", "one candidate or more", "none")
-        expect_shape(self.loss_curve, "loss_curve", None, None)
-        positive_int(self.n_iter, "n_iter", minimum=0)
         for seconds in self.timings.values():
             positive_float(seconds, "timings", zero=True)
-        self._check_model()
-        self._check_rows()
-
-    def _check_model(self) -> None:
-        if self.model is None or self.evidence is None:
-            if self.label_distributions is None or self.model or self.evidence:
-                expected = "a model with its evidence, or the distributions of the fitted rows"
-                raise invalid("model", expected, "other values")
-            return
-        if self.model.n_classes != len(self.classes):
-            raise invalid("n_classes", len(self.classes), self.model.n_classes)  # type: ignore[arg-type]
-        self.evidence.check(self.model)
-
-    def _check_rows(self) -> None:
         if (shares := self.label_distributions) is not None:
             expect_shape(shares, "label_distributions", None, len(self.classes))
-            if self.unplaced is None or self.unplaced.shape != (len(shares),):
-                raise invalid("unplaced", f"{len(shares)} booleans", "other values")
             if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
                 raise invalid("label_distributions", "distributions", "other numbers")
 
 
 def save(
-    classifier: GCNClassifier,
+    classifier: SemiSupervisedClassifier,
     path: str | os.PathLike[str],
     *,
     fitted_rows: bool = True,
@@ -156,13 +109,13 @@ def save(
 
     Parameters
     ----------
-    classifier : GCNClassifier
+    classifier : SpectralGPClassifier or GCNClassifier
         Fitted.
     path : str or path
         File to write. An existing file is replaced atomically.
     fitted_rows : bool
-        Whether to save the results of the rows given to fit: ``label_distributions_``,
-        ``transduction_``, ``unplaced_``, and the labelled rows for explanations.
+        Whether to save results of the rows given to fit, such as ``label_distributions_`` and
+        ``transduction_``. Lazy results of a Dask collection are never saved.
     description : mapping, optional
         JSON values to save with the classifier, such as the source of the rows; loaded as
         ``description_``. The default is the description of a loaded classifier.
@@ -170,8 +123,9 @@ def save(
     Raises
     ------
     ValueError
-        If `classifier` is not a fitted GCNClassifier, has classes other than numbers and texts, or
-        cannot predict new rows and `fitted_rows` is False; or if `description` is not JSON.
+        If `classifier` is not a fitted classifier of this library, has classes other than numbers
+        and texts, or cannot predict new rows and `fitted_rows` is False; or if `description` is not
+        JSON.
     OSError
         If the file cannot be written; an existing file is left unchanged.
 
@@ -181,9 +135,9 @@ def save(
     neighbours and Gaussian graphs without landmarks need all fitted points, which are then in the
     file even without `fitted_rows`.
 
-    Graph, Laplacian, eigenpairs and torch modules are not saved. Parameters are saved, except for
+    Graphs, Laplacians, eigenpairs and torch modules are not saved. Parameters are saved, except for
     graph objects, functions and random generators; these are loaded as ``NotSaved`` with their
-    printed form, which :meth:`GCNClassifier.fit` rejects.
+    printed form, which ``fit`` rejects.
 
     Examples
     --------
@@ -193,14 +147,18 @@ def save(
         ...
     sklearn.exceptions.NotFittedError: This GCNClassifier instance is not fitted yet...
     """
-    if type(classifier) is not GCNClassifier:
-        raise invalid("classifier", "a fitted GCNClassifier", type(classifier).__name__)
+    kind = type(classifier)
+    if _MODULES.get(kind.__name__) != kind.__module__:
+        raise invalid("classifier", f"a fitted {' or '.join(_MODULES)}", kind.__name__)
     check_is_fitted(classifier, "classes_")
+    # Lazy results of a Dask collection are not computed.
+    fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
     arrays, contents = encode(_snapshot(classifier, fitted_rows, description))
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "library_version": __version__,
+        "classifier": kind.__name__,
         "sha256": _digest(arrays, contents),
         "contents": contents,
     }
@@ -210,7 +168,7 @@ def save(
     write_bytes(path, to_bytes(arrays, {_KEY: text}))
 
 
-def load(path: str | os.PathLike[str]) -> GCNClassifier:
+def load(path: str | os.PathLike[str]) -> Any:
     """Load a classifier written by :func:`save`, without running code from the file.
 
     Parameters
@@ -219,18 +177,18 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
 
     Returns
     -------
-    GCNClassifier
-        With ``classes_``, ``selection_``, ``n_features_in_``, ``feature_names_in_`` if there were
-        names, ``loss_curve_``, ``n_iter_``, ``timings_``, ``description_``, and what `fitted_rows`
-        kept. Its predictions equal those of the saved classifier.
+    SpectralGPClassifier or GCNClassifier
+        With ``classes_``, ``n_features_in_``, ``feature_names_in_`` if there were names,
+        ``timings_``, ``description_``, and what `fitted_rows` kept. Its predictions equal those of
+        the saved classifier.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is damaged, incomplete, not a classifier, of a later format, or written by
-        version 0.1; the message names the file and what is wrong.
+        If the file is damaged, incomplete, not a classifier, or of an earlier or later format; the
+        message names the file and what is wrong.
 
     Notes
     -----
@@ -249,7 +207,10 @@ def load(path: str | os.PathLike[str]) -> GCNClassifier:
         pass
     try:
         arrays, document = _read(path)
-        return _restored(decode(arrays, _contents(arrays, document), SavedClassifier))
+        contents = _contents(arrays, document)
+        name = choice(document.get("classifier"), "classifier", _MODULES)
+        kind = getattr(import_module(_MODULES[name]), name)
+        return _restored(kind, decode(arrays, contents, SavedClassifier))
     except (SafetensorError, ValueError, RecursionError, OverflowError, OSError) as error:
         foreign = isinstance(error, SafetensorError)
         found = f"not a saved classifier, or a damaged one ({error})" if foreign else error
@@ -261,7 +222,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:
     with safe_open(path, framework="numpy") as file:
         metadata = file.metadata() or {}
         if _KEY not in metadata:
-            raise invalid("file", "a saved GCNClassifier", "a safetensors file of something else")
+            raise invalid("file", "a saved classifier", "a safetensors file of something else")
         document = json.loads(metadata[_KEY])
         names = list(file.keys())
         for name in names:
@@ -274,12 +235,13 @@ def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:
 
 def _contents(arrays: Arrays, document: Any) -> Any:
     """Return the document's contents after checking format, version and checksum."""
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") not in (FORMAT, _EARLIER_FORMAT):
         got = document.get("format") if isinstance(document, dict) else document
         raise invalid("format", repr(FORMAT), repr(got)[:100])
     version = positive_int(document.get("format_version"), "format_version")
-    if version == 1:
-        raise ValueError("written by version 0.1; fit and save the classifier again")
+    if version < FORMAT_VERSION or document["format"] == _EARLIER_FORMAT:
+        expected = f"{FORMAT_VERSION}; fit and save the classifier again"
+        raise invalid("format_version", expected, f"{version}, of an earlier release")
     if version > FORMAT_VERSION:
         writer = f"{version}, written by lowrankgcn {document.get('library_version')}"
         expected = f"at most {FORMAT_VERSION}; install a newer release"
@@ -301,34 +263,27 @@ def _digest(arrays: Mapping[str, NDArray[Any]], contents: Any) -> str:
 
 
 def _snapshot(
-    classifier: GCNClassifier, fitted_rows: bool, description: Mapping[str, Any] | None
+    classifier: SemiSupervisedClassifier, fitted_rows: bool, description: Mapping[str, Any] | None
 ) -> SavedClassifier:
     """Collect what a file keeps of a classifier."""
-    model, evidence = classifier._model, classifier._evidence
-    if model is None and not fitted_rows:
-        raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
-    if evidence is not None and not fitted_rows:
-        evidence = replace(evidence, labelled=None)
+    given = vars(classifier)
     if description is None:
-        description = getattr(classifier, "description_", {})
+        description = given.get("description_", {})
     try:
         described = json.loads(json.dumps(dict(description), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise invalid("description", "values that JSON supports", error) from None
-    names = getattr(classifier, "feature_names_in_", None)
-    attributes: dict[str, Any]
-    attributes = {name: getattr(classifier, f"{name}_", None) for name in _ATTRIBUTES}
-    if not fitted_rows:
-        attributes["label_distributions"] = attributes["unplaced"] = None
+    names = given.get("feature_names_in_")
     return SavedClassifier(
         parameters=_savable(classifier.get_params(deep=False)),
+        classes=classifier.classes_,
         kind=classifier._kind,
+        n_features_in=given["n_features_in_"],
         feature_names_in=None if names is None else tuple(map(str, names)),
-        selection=tuple(SavedCandidate(**row) for row in classifier.selection_),
+        timings=given["timings_"],
         description=described,
-        model=model,
-        evidence=evidence,
-        **attributes,
+        label_distributions=given.get("label_distributions_") if fitted_rows else None,
+        state=classifier._saved_state(fitted_rows),
     )
 
 
@@ -355,18 +310,21 @@ def _check_classes(classes: NDArray[Any]) -> None:
         raise invalid("classes_", "distinct classes", repr(classes.tolist())[:100])
 
 
-def _restored(parts: SavedClassifier) -> GCNClassifier:
+def _restored(kind: type[Any], parts: SavedClassifier) -> Any:
     """Make a classifier from what a file keeps."""
-    classifier = GCNClassifier(**parts.parameters)
+    unknown = set(parts.parameters) - set(kind().get_params(deep=False))
+    if unknown:
+        raise invalid("parameters", f"those of {kind.__name__}", repr(min(unknown)))
+    if type(parts.state) is not kind._state_type:
+        raise invalid("state", kind._state_type.__name__, type(parts.state).__name__)
+    classifier = kind(**parts.parameters)
+    classifier.classes_, classifier.n_features_in_ = parts.classes, parts.n_features_in
     if parts.feature_names_in is not None:
         classifier.feature_names_in_ = np.array(parts.feature_names_in, dtype=object)
-    for name in _ATTRIBUTES:
-        if (value := getattr(parts, name)) is not None:
-            setattr(classifier, f"{name}_", value)
-    if parts.label_distributions is not None:
-        classifier.transduction_ = parts.classes[parts.label_distributions.argmax(axis=1)]
-    classifier.selection_ = Selection([vars(row) for row in parts.selection])
-    classifier.description_ = parts.description
-    classifier._kind, classifier._model = parts.kind, parts.model
-    classifier._evidence = parts.evidence
+    if (shares := parts.label_distributions) is not None:
+        classifier.label_distributions_ = shares
+        classifier.transduction_ = parts.classes[shares.argmax(axis=1)]
+    classifier.timings_, classifier.description_ = parts.timings, parts.description
+    classifier._kind = parts.kind
+    classifier._restore(parts.state)
     return classifier

@@ -15,7 +15,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cells import column_kind
 
-__all__ = ["Rows", "check_rows", "check_size", "first_category", "read_rows"]
+__all__ = ["Kind", "Rows", "check_rows", "check_size", "first_category", "read_rows"]
 
 # Sums and differences within a column must not overflow.
 _LARGEST = 1e295

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float, positive_int
 from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.filters import Filter, as_filters
 
-__all__ = ["PENALTY", "PRESETS", "Settings", "read_seed", "read_settings"]
+__all__ = ["PENALTY", "PRESETS", "Settings", "read_settings"]
 
 #: Values of "auto"; parameters that are not listed stay "auto". The settings of the paper are those
 #: of its appendix A4.3.
@@ -34,7 +33,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "scaling": True,
     },
     "paper": {
-        "architecture": "low-rank",
         "filter": "pseudoinverse",
         "rank": 20,
         "hidden_widths": (16,),
@@ -49,7 +47,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 _GRAPHS = ("auto", "gaussian", "hypergraph", "knn", "precomputed")
-_ARCHITECTURES = ("auto", "full", "low-rank", "reduced")
+_ARCHITECTURES = ("full", "low-rank", "reduced")
 _STEPS = {"gd": 0.2, "adam": 0.02, "lbfgs": None}
 #: Default penalty times the number of labelled rows.
 PENALTY = 0.4
@@ -62,8 +60,8 @@ class Settings:
 
     graph: str | Graph
     architecture: str
-    filters: tuple[Filter, ...] | None  # None: to be selected
-    rank: int | None  # None: to be chosen
+    filters: tuple[Filter, ...] | None  # None: chosen for the spectrum
+    rank: int | None  # None: DEFAULT_RANK, or less
     bandwidth: float | Literal["auto"]
     smoother: Any
     hidden_widths: tuple[int, ...]
@@ -71,19 +69,16 @@ class Settings:
     optimizer: str
     learning_rate: float | None
     max_iter: int
-    l2_penalty: float | None  # None: PENALTY per labelled row
+    l2_penalty: float | None  # None: PENALTY over the number of labels
     bias: bool
     dropout: float
     early_stopping: bool
     class_weight: Any
-    restarts: str
-    selection: str
     scaling: bool
     tol: float
     dtype: str
-    device: str
+    device: Any
     verbose: bool
-    chosen_optimizer: bool  # whether the user set the optimizer
 
 
 def read_settings(given: Mapping[str, Any]) -> Settings:
@@ -104,7 +99,7 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
     rank, filter_spec, penalty = get("rank"), get("filter"), get("l2_penalty")
     return Settings(
         graph=_graph(given["graph"]),
-        architecture=choice(get("architecture"), "architecture", _ARCHITECTURES),
+        architecture=choice(given["architecture"], "architecture", _ARCHITECTURES),
         filters=None if _is_auto(filter_spec) else as_filters(filter_spec),
         rank=None if _is_auto(rank) else positive_int(rank, "rank"),
         bandwidth=_bandwidth(given["bandwidth"], given["graph"]),
@@ -121,24 +116,12 @@ def read_settings(given: Mapping[str, Any]) -> Settings:
         dropout=positive_float(given["dropout"], "dropout", zero=True, below=1.0),
         early_stopping=_flag(given["early_stopping"], "early_stopping"),
         class_weight=_class_weight(given["class_weight"]),
-        restarts=choice(given["restarts"], "restarts", ("ensemble", "best")),
-        selection=choice(given["selection"], "selection", ("average", "best")),
         scaling=bool(PRESETS[preset]["scaling"]),
         tol=positive_float(given["tol"], "tol", maximum=0.1),
         dtype=choice(given["dtype"], "dtype", ("float32", "float64")),
-        device=_device(given["device"]),
+        device=given["device"],
         verbose=_flag(given["verbose"], "verbose"),
-        chosen_optimizer=not _is_auto(given["optimizer"]),
     )
-
-
-def read_seed(random_state: Any) -> int:
-    """Draw a seed from the parameter ``random_state``."""
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError:
-        expected = "None, an integer in 0..4294967295 or a numpy.random.RandomState"
-        raise invalid("random_state", expected, repr(random_state)) from None
 
 
 def _is_auto(value: Any) -> bool:
@@ -195,15 +178,3 @@ def _class_weight(class_weight: Any) -> Any:
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return class_weight
     raise invalid("class_weight", "None, 'balanced' or a mapping", repr(class_weight))
-
-
-def _device(device: Any) -> str:
-    import torch
-
-    try:
-        empty = torch.empty(0, device=device)
-        empty.cpu()  # fails for "meta", which holds no data
-        return str(empty.device)
-    except (AssertionError, NotImplementedError, RuntimeError, TypeError):
-        expected = "a device of torch that is present, such as 'cpu'"
-        raise invalid("device", expected, repr(device)) from None

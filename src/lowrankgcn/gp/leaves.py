@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
@@ -85,7 +85,6 @@ class LeafBlock(Block):
         labelled: FloatArray,
         classes: NDArray[np.intp],
         *,
-        extra: bool = False,
         n_trees: int,
         random_state: int = 0,
     ) -> tuple[LeafBlock, FloatArray]:
@@ -96,8 +95,6 @@ class LeafBlock(Block):
         name, view : str
         labelled : (m, d) array
         classes : (m,) int array
-        extra : bool
-            Whether thresholds are random (extremely randomised trees).
         n_trees : int
         random_state : int
 
@@ -110,14 +107,13 @@ class LeafBlock(Block):
         m, n_classes = len(classes), int(classes.max()) + 1
         generator = np.random.default_rng(random_state)
         rows = np.ascontiguousarray(labelled, np.float32)
-        kind = ExtraTreeClassifier if extra else DecisionTreeClassifier
         draws = generator.integers(m, size=(n_trees, m))
         counts = np.stack([np.bincount(draw, minlength=m) for draw in draws])
         seeds = generator.integers(2**31 - 1, size=n_trees)
         trees = []
         votes, voters = np.zeros((m, n_classes)), np.zeros(m)
         for drawn, seed in zip(counts, seeds.tolist(), strict=True):
-            model = kind(max_features="sqrt", random_state=seed)
+            model = DecisionTreeClassifier(max_features="sqrt", random_state=seed)
             # Validation would take longer than fitting the tree.
             options = config_context(skip_parameter_validation=True, assume_finite=True)
             with options, warnings.catch_warnings():

@@ -5,7 +5,7 @@
 ``…-6``, ``-20``, ``-60``  flat filters: the first eigenvectors of a graph
 ``…-inverse``            the filter 0.01/(λ + 0.01) on all eigenvectors
 ``weighted-…``           kernels of the ranks, columns weighted by their differences between classes
-``…-trees``, ``…-forest`` leaves of forests fitted to the labelled rows
+``random-forest``        leaves of a forest fitted to the labelled rows
 ===================== ======================================================================
 """
 
@@ -35,9 +35,9 @@ _INVERTED = ("neighbours", "raw-neighbours", "given")
 _EPSILON = 0.01
 _SHARPNESS = {"radial": 2.0, "radial-ranks": 6.0, "weighted-radial": 1.5}
 _LEAST_WEIGHT = 0.05  # of a column, added to its share of variance between classes
-N_TREES = 200
+_TREES = 200
 
-SUPERVISED = ("weighted-linear", "weighted-radial", "extra-trees", "random-forest")
+SUPERVISED = ("weighted-linear", "weighted-radial", "random-forest")
 BLOCK_NAMES = (
     "linear",
     "linear-ranks",
@@ -122,20 +122,18 @@ def supervised_blocks(
         sharpness = _SHARPNESS["weighted-radial"]
         blocks.append(RadialBlock.fit("weighted-radial", "ranks", known, sharpness, weights))
     loss = None
-    for name in ("extra-trees", "random-forest"):
-        if name in wanted:
-            block, out_of_bag = LeafBlock.fit(
-                name,
-                "standard",
-                views["standard"][labelled],
-                classes,
-                extra=name == "extra-trees",
-                n_trees=N_TREES,
-                random_state=random_state,
-            )
-            blocks.append(block)
-            careful = 0.9 * out_of_bag + 0.1 / out_of_bag.shape[1]
-            loss = -float(np.log(careful[np.arange(len(classes)), classes]).mean())
+    if "random-forest" in wanted:
+        forest, out_of_bag = LeafBlock.fit(
+            "random-forest",
+            "standard",
+            views["standard"][labelled],
+            classes,
+            n_trees=_TREES,
+            random_state=random_state,
+        )
+        blocks.append(forest)
+        careful = 0.9 * out_of_bag + 0.1 / out_of_bag.shape[1]
+        loss = -float(np.log(careful[np.arange(len(classes)), classes]).mean())
     return blocks, loss
 
 

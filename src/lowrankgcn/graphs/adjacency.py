@@ -186,8 +186,8 @@ class AdjacencyGraph(Graph):
             exp(−‖x − y‖² / (s_x s_y)) with s the distance to the k-th neighbour, or 1. If the scale
             is zero (k duplicates), the weight is 1 between duplicates and 0 otherwise.
         least_scale : float
-            Distances s are at least this multiple of their mean. A positive value such as 0.1 joins
-            duplicates to other points.
+            Distances s are at least this multiple of their mean. With a positive value such as 0.1,
+            duplicates keep their edges to other points.
         random_state : int, Generator or None
             Determines the approximation for many points.
 

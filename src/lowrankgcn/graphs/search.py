@@ -45,7 +45,8 @@ _SPARE = 4  # further candidates, so that rounding does not choose among nearly 
 _LEAST_IN_PRODUCTS = 1e-2
 _LEAST_IN_LISTS = 1e-4
 _RANGE = 1e15  # single precision holds the squares of 1 / _RANGE and of _RANGE
-_BLOCK = 2**20  # coordinates of candidates that are compared at a time
+_PRODUCT = 2**17  # coordinates per chunk of rows: FAISS multiplies matrices from 128 000 on
+_BLOCK = 2**22  # coordinates of the candidates of a chunk
 
 
 @final
@@ -74,7 +75,7 @@ class NeighbourSearch:
 
     def __init__(self, points: FloatArray, count: int, *, probes: int, seed: int) -> None:
         rows = pd.util.hash_pandas_object(pd.DataFrame(points), index=False)
-        copies = rows.groupby(rows.to_numpy()).cumcount().to_numpy()
+        copies = rows.groupby(rows.to_numpy(), sort=False).cumcount().to_numpy()
         self._kept: Index = np.flatnonzero(copies <= count)
         self._points = points if len(self._kept) == len(points) else points[self._kept]
         self._count = count
@@ -132,15 +133,18 @@ class NeighbourSearch:
         elif self.probes:
             work = work * self.probes // self._lists
             self._index.nprobe = self.probes
-        size = min(max(_BLOCK // (self._width * dimension), 32), 1024)
+        size = 1024
+        if self._index is not None:
+            parts = max(1, len(rows) * dimension // _PRODUCT)
+            size = min(-(-len(rows) // parts), max(32, _BLOCK // (self._width * dimension)))
         threads = min(worthwhile_threads(len(rows) * work), faiss.omp_get_max_threads())
-        parts = map_chunks(
+        results = map_chunks(
             lambda start, stop: self._nearest(rows[start:stop], own[start:stop]),
             len(rows),
             size,
             n_threads=threads,
         )
-        distances, neighbours = zip(*parts, strict=True)
+        distances, neighbours = zip(*results, strict=True)
         return np.concatenate(distances), np.concatenate(neighbours)
 
     def _nearest(self, rows: FloatArray, own: Index) -> tuple[FloatArray, Index]:

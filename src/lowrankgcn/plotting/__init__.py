@@ -3,7 +3,7 @@
 Every function draws on the given Matplotlib Axes, or on a new figure, and returns the Axes. The
 functions use no global state of Matplotlib, so threads and servers can call them:
 
->>> ax = plot_filters(["linear", "quadratic"], eigenvalues=[0.0, 0.3, 0.7, 1.0], rank=2)
+>>> ax = plot_filter(["linear", "quadratic"], eigenvalues=[0.0, 0.3, 0.7, 1.0], rank=2)
 >>> ax.get_xlabel()
 'eigenvalue λ'
 >>> ax.figure.savefig("filters.png")  # doctest: +SKIP
@@ -13,7 +13,7 @@ classes also differ by marker.
 """
 
 from lowrankgcn.plotting.embedding import plot_embedding
-from lowrankgcn.plotting.responses import plot_filters
+from lowrankgcn.plotting.responses import plot_filter
 from lowrankgcn.plotting.spectra import plot_spectrum
 
-__all__ = ["plot_embedding", "plot_filters", "plot_spectrum"]
+__all__ = ["plot_embedding", "plot_filter", "plot_spectrum"]

@@ -1,8 +1,8 @@
-"""Plots of filters over a spectrum, at full or low rank."""
+"""Plots of learned filters, and of filters over a spectrum at full or low rank."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.plotting import _style
 from lowrankgcn.plotting._style import FloatArray
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 
-__all__ = ["plot_filters"]
+__all__ = ["plot_filter"]
 
 _FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
 _DASHES = ("-", "--", "-.", ":")
@@ -26,8 +27,8 @@ _POLE_WIDTH = 3
 _POLE_HEIGHT = 3.0
 
 
-def plot_filters(
-    filters: FilterLike | Sequence[FilterLike],
+def plot_filter(
+    filters: FilterLike | Sequence[FilterLike] | LearnedFilter | Mapping[str, LearnedFilter],
     eigenvalues: ArrayLike | None = None,
     *,
     rank: int | None = None,
@@ -37,9 +38,11 @@ def plot_filters(
 
     Parameters
     ----------
-    filters : filter, name, function, or list of these
+    filters : filter, name, function, or list of these; LearnedFilter or mapping of these
         One curve each. "auto" parameters are bound to the smallest non-zero and the largest of
-        `eigenvalues`; if these are only a part of the spectrum, bind the filters before.
+        `eigenvalues`; if these are only a part of the spectrum, bind the filters before. Learned
+        filters, such as ``SpectralGPClassifier.filter_``, are drawn at their own eigenvalues,
+        relative to the largest response of each.
     eigenvalues : array_like, shape (k,), optional
         Drawn as grey lines, with a mark on each curve. The picture covers their range, by default
         [0, 2].
@@ -56,7 +59,8 @@ def plot_filters(
     Raises
     ------
     ValueError
-        If there is a `rank`, or a filter with an "auto" parameter, but no eigenvalues.
+        If there is a `rank`, or a filter with an "auto" parameter, but no eigenvalues; or if there
+        are eigenvalues or a rank for learned filters.
 
     Notes
     -----
@@ -65,10 +69,17 @@ def plot_filters(
 
     Examples
     --------
-    >>> ax = plot_filters("pseudoinverse", eigenvalues=[0.0, 0.3, 0.4, 1.0, 1.5])
+    >>> ax = plot_filter("pseudoinverse", eigenvalues=[0.0, 0.3, 0.4, 1.0, 1.5])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['pseudoinverse (scale=0.3)']
     """
+    if isinstance(filters, LearnedFilter):
+        filters = {filters.graph: filters}
+    if isinstance(filters, Mapping):
+        if eigenvalues is not None or rank is not None:
+            given = "eigenvalues" if eigenvalues is not None else "rank"
+            raise invalid(given, "None, because learned filters have their own", "another value")
+        return _plot_learned(filters, _style.new_or_given(ax))
     functions = as_filters(filters)
     spectrum = None if eigenvalues is None else np.sort(_style.clean_spectrum(eigenvalues))
     if rank is not None:
@@ -107,6 +118,28 @@ def plot_filters(
     ax.set_xlim(start - margin, end + margin)
     ax.set_xlabel("eigenvalue λ")
     ax.set_ylabel("filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}")
+    _style.add_legend(ax, handles)
+    return ax
+
+
+def _plot_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> Axes:
+    handles = []
+    for number, (name, learned) in enumerate(filters.items()):
+        if not isinstance(learned, LearnedFilter):
+            raise invalid(f"filters[{name!r}]", "a LearnedFilter", type(learned).__name__)
+        style: dict[str, Any] = {
+            "color": _style.COLOURS[number % len(_style.COLOURS)],
+            "marker": _FILTER_MARKERS[number % len(_FILTER_MARKERS)],
+            "markersize": 4,
+            "markerfacecolor": "none",
+            "linewidth": 1,
+        }
+        heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
+        ax.plot(learned.eigenvalues, heights, **style)
+        handles.append(Line2D([], [], label=name.replace("-", " "), **style))
+    ax.set_ylim(0.0, 1.05)
+    ax.set_xlabel("eigenvalue λ")
+    ax.set_ylabel("learned response φ(λ) / max φ")
     _style.add_legend(ax, handles)
     return ax
 

@@ -6,7 +6,7 @@ out.
 >>> import lowrankgcn as lg, numpy as np
 >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
 >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
->>> classifier = lg.GCNClassifier(random_state=0).fit(X, y)
+>>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
 >>> result = Classification.from_classifier(classifier, None, y, source="two clouds")
 >>> result.classes, result.given, result.predicted
 (('0.0', '1.0'), (5, 5), (15, 15))
@@ -15,9 +15,10 @@ out.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from importlib.metadata import version
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, final
 
 import numpy as np
@@ -25,21 +26,41 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import lowrankgcn
+from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators import GCNClassifier, Validation
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs import GraphDescription
-from lowrankgcn.graphs.cells import ColumnKind
-from lowrankgcn.report.certainty import Certainty, TableRow, cell_texts
 from lowrankgcn.report.embedding import Embedding
-from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.report.evidence import Evidence
 from lowrankgcn.spectral.filters.base import Scaled
 from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["Classification", "versions", "without_nan"]
+__all__ = ["Classification", "TableRow", "describe_graphs", "versions", "without_nan"]
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
+_BINS = 20
+
+
+@final
+@dataclass(frozen=True)
+class TableRow:
+    """A row of the table with its prediction.
+
+    Attributes
+    ----------
+    number : int
+        Counted from 1, without the header.
+    cells : tuple of str
+        Some of its cells.
+    guesses : tuple of (class, probability)
+        Two classes with their probabilities.
+    """
+
+    number: int
+    cells: tuple[str, ...]
+    guesses: tuple[tuple[str, float], ...]
 
 
 @final
@@ -51,29 +72,33 @@ class Classification:
     ----------
     source : str
         Name of the table.
-    target : str or None
-        Column of the classes.
+    columns : Columns
+        An empty target means that it has no name.
     n_rows : int
-    used : mapping from column to {"number", "date", "category"}
-    left_out : mapping from column to reason
     classes : tuple of str
     given, predicted : tuples of int
         Labelled and predicted rows of each class; rows without a prediction count in neither.
-    certainty : Certainty
-        Probabilities of the predicted rows.
-    validation : Validation or None
-    graph : GraphDescription
+    median : float
+        Of the probabilities of the predicted classes; NaN without predicted rows.
+    histogram : (counts, edges)
+        Of the same probabilities.
+    evidence : Evidence or None
+        None for networks.
+    graphs : mapping from name to GraphDescription
+    filters
+        Learned filters by graph, or filters of the network.
     eigenvalues : (r,) array or None
-    filters : tuple of Filter
-        Filters of the graph networks that have a share in the prediction.
-    selection : tuple of mappings
-        The compared networks, see :class:`~lowrankgcn.estimators.selection.Selection`.
+        Spectrum of the graph of a network; None at full rank.
+    loss_curve : (T, s) array or None
+        Losses of a network, one column for each restart.
     embedding : Embedding or None
         None if no eigenvectors were computed.
     shown_columns : tuple of str
         Columns whose cells are shown in the following rows.
-    most_certain, least_certain, unplaced : tuples of TableRow
-        A few rows each.
+    suspicious : tuple of TableRow
+        Labelled rows that would clearly be predicted as another class, the clearest first. Their
+        guesses are the label and that class.
+    least_certain : tuple of TableRow
     n_unplaced : int
         Number of rows without a path to a labelled row.
     seconds : mapping from step to float
@@ -81,44 +106,40 @@ class Classification:
     command : str
         Command line that reproduces the run; empty if there is none.
     seed : int or None
-    versions : tuple of str
     """
 
     source: str
-    target: str | None
+    columns: Columns
     n_rows: int
-    used: Mapping[str, str]
-    left_out: Mapping[str, str]
     classes: tuple[str, ...]
     given: tuple[int, ...]
     predicted: tuple[int, ...]
-    certainty: Certainty
-    validation: Validation | None
-    graph: GraphDescription
+    median: float
+    histogram: tuple[NDArray[Any], NDArray[np.float64]]
+    evidence: Evidence | None
+    graphs: Mapping[str, GraphDescription]
+    filters: Any
     eigenvalues: NDArray[np.float64] | None
-    filters: tuple[Filter, ...]
-    selection: tuple[Mapping[str, Any], ...]
+    loss_curve: NDArray[Any] | None
     embedding: Embedding | None
     shown_columns: tuple[str, ...]
-    most_certain: tuple[TableRow, ...]
+    suspicious: tuple[TableRow, ...]
     least_certain: tuple[TableRow, ...]
-    unplaced: tuple[TableRow, ...]
     n_unplaced: int
     seconds: Mapping[str, float]
     warnings: tuple[str, ...]
     command: str
     seed: int | None
-    versions: tuple[str, ...]
 
     @classmethod
     def from_classifier(
         cls,
-        classifier: GCNClassifier,
+        classifier: Any,
         frame: pd.DataFrame | None,
         labels: Any,
         *,
         columns: Columns | None = None,
-        validation: Validation | None = None,
+        evidence: Evidence | None = None,
         source: str = "table",
         seconds: Mapping[str, float] | None = None,
         warnings: Iterable[str] = (),
@@ -129,7 +150,7 @@ class Classification:
 
         Parameters
         ----------
-        classifier : GCNClassifier
+        classifier : SpectralGPClassifier or GCNClassifier
             Fitted to all rows.
         frame : DataFrame or None
             The table with all of its columns, as it was read.
@@ -137,7 +158,8 @@ class Classification:
             The y of the fit.
         columns : Columns, optional
             Columns used by the classifier; by default all of the frame.
-        validation : Validation, optional
+        evidence : Evidence, optional
+            By default that of the classifier, without the importance of columns.
         source : str
             Name of the table.
         seconds : mapping from step to float, optional
@@ -164,59 +186,66 @@ class Classification:
         for name, rows in (("labels", given_codes), ("frame", frame)):
             if rows is not None and len(rows) != n:
                 raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
-        given, lost = given_codes >= 0, classifier.unplaced_
-        certainty = shares.max(axis=1)
+        lost = getattr(classifier, "unplaced_", np.zeros(n, bool))
+        given, certainty = given_codes >= 0, shares.max(axis=1)
         codes = np.where(given, given_codes, shares.argmax(axis=1))
         predicted = ~given & ~lost
-        ranked = pd.Series(certainty)[predicted]
-        target = None if columns is None else columns.target
-        columns = columns or _all_columns(frame)
+        first = _BINS // n_classes  # no probability is below 1 / n_classes
+        edges = np.linspace(first / _BINS, 1.0, _BINS - first + 1)
+        ranked = pd.Series(np.clip(certainty, edges[0], 1.0))[predicted]
+        if columns is None:
+            kinds = {} if frame is None else frame.dtypes.map(lambda kind: kind.kind in "iuf")
+            used: Any = {str(n): "number" if kind else "category" for n, kind in kinds.items()}
+            columns = Columns("", used, {})
         shown: tuple[str, ...] = ()
         if frame is not None:
             frame = frame.set_axis(frame.columns.map(str), axis=1)
             names = [name for name, why in columns.left_out.items() if why == "identifier"]
             shown = (*names[:1], *columns.used)[:_SHOWN_COLUMNS]
 
-        def table_rows(rows: Iterable[int]) -> tuple[TableRow, ...]:
-            found = []
-            for row in rows:
-                likely = () if lost[row] else np.argsort(-shares[row], kind="stable")[:2]
-                guesses = tuple((classes[code], float(shares[row, code])) for code in likely)
-                found.append(TableRow(row + 1, cell_texts(frame, row, shown), guesses))
-            return tuple(found)
+        def table_row(row: int, likely: Sequence[int], own: Any) -> TableRow:
+            guesses = tuple((classes[code], float(own[code])) for code in likely)
+            return TableRow(row + 1, cell_texts(frame, row, shown), guesses)
 
-        pairs = classifier.eigenpairs_
+        evidence = evidence or Evidence.from_classifier(classifier, given_codes)
+        suspicious = []
+        if evidence is not None:
+            labelled = np.flatnonzero(given).tolist()
+            for k, other in evidence.doubtful[: 2 * _SHOWN_ROWS]:
+                both = (int(evidence.codes[k]), other)
+                suspicious.append(table_row(labelled[k], both, evidence.distributions[k]))
         embedding = None
+        pairs, drawn = _eigenpairs(classifier)
         if pairs is not None:
-            embedding = Embedding.from_eigenpairs(
-                pairs, codes, given, certainty, hidden=lost, seed=seed or 0
-            )
+            own = codes[drawn], given[drawn], certainty[drawn]
+            embedding = Embedding.from_eigenpairs(pairs, *own, hidden=lost[drawn], seed=seed or 0)
+        networks = evidence is None
         return cls(
             source=source,
-            target=target,
+            columns=columns,
             n_rows=n,
-            used=dict(columns.used),
-            left_out=dict(columns.left_out),
             classes=classes,
             given=tuple(np.bincount(codes[given], minlength=n_classes).tolist()),
             predicted=tuple(np.bincount(codes[predicted], minlength=n_classes).tolist()),
-            certainty=Certainty.from_probabilities(certainty[predicted], n_classes=n_classes),
-            validation=validation,
-            graph=classifier.graph_.description,
-            eigenvalues=None if pairs is None else pairs.eigenvalues,
-            filters=_filters(classifier),
-            selection=tuple(classifier.selection_),
+            median=float(ranked.median()),
+            histogram=np.histogram(ranked, edges),
+            evidence=evidence,
+            graphs=describe_graphs(classifier),
+            filters=_filters(classifier) if networks else classifier.filter_,
+            eigenvalues=pairs.eigenvalues if networks and pairs is not None else None,
+            loss_curve=classifier.loss_curve_ if networks else None,
             embedding=embedding,
             shown_columns=shown,
-            most_certain=table_rows(ranked.nlargest(_SHOWN_ROWS).index.tolist()),
-            least_certain=table_rows(ranked.nsmallest(_SHOWN_ROWS).index.tolist()),
-            unplaced=table_rows(np.flatnonzero(lost)[:_SHOWN_ROWS].tolist()),
+            suspicious=tuple(suspicious),
+            least_certain=tuple(
+                table_row(row, np.argsort(-shares[row], kind="stable")[:2].tolist(), shares[row])
+                for row in ranked.nsmallest(_SHOWN_ROWS).index
+            ),
             n_unplaced=int(lost.sum()),
             seconds=dict(classifier.timings_ if seconds is None else seconds),
             warnings=tuple(warnings),
             command=command,
             seed=seed,
-            versions=versions(),
         )
 
     @property
@@ -230,6 +259,18 @@ class Classification:
         return sum(self.predicted)
 
 
+def cell_texts(frame: Any, row: int, columns: Sequence[Any]) -> tuple[str, ...]:
+    """Return short texts of the cells of a row; a missing cell gives an empty text."""
+    texts = []
+    for name in columns:
+        value = frame[name].iloc[row]
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            texts.append("")
+        else:
+            texts.append(f"{value:.6g}" if isinstance(value, float) else shorten(str(value)))
+    return tuple(texts)
+
+
 def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
     """Replace NaN, which JSON does not have, by None."""
     return {name: None if value != value else value for name, value in row.items()}
@@ -237,23 +278,38 @@ def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def versions() -> tuple[str, ...]:
     """Return the versions of Python and of the packages that affect results."""
-    first = (f"lowrankgcn {lowrankgcn.__version__}", f"Python {platform.python_version()}")
-    packages = ("numpy", "scipy", "torch", "finufft", "matplotlib")
-    return (*first, *(f"{name} {version(name)}" for name in packages))
+    found = [f"lowrankgcn {lowrankgcn.__version__}", f"Python {platform.python_version()}"]
+    for name in ("numpy", "scipy", "scikit-learn", "faiss-cpu", "finufft", "torch"):
+        with suppress(PackageNotFoundError):  # torch is optional
+            found.append(f"{name} {version(name)}")
+    return tuple(found)
 
 
-def _all_columns(frame: pd.DataFrame | None) -> Columns:
-    columns = () if frame is None else frame.items()
-    numeric = pd.api.types.is_numeric_dtype
-    used: dict[str, ColumnKind] = {
-        str(name): "number" if numeric(column) else "category" for name, column in columns
-    }
-    return Columns("", used, {})
+def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
+    """Describe the graphs of a Gaussian process by name, or the one graph of a network."""
+    if hasattr(classifier, "graphs_"):
+        return {name: graph.description for name, graph in classifier.graphs_.items()}
+    found = classifier.graph_.description
+    return {found.name: found}
 
 
-def _filters(classifier: GCNClassifier) -> tuple[Filter, ...]:
+def _eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
+    """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
+    found = classifier.eigenpairs_
+    if not isinstance(found, dict):
+        return found, slice(None)
+    if not found:
+        return None, slice(None)
+    name = min(found, key=lambda name: found[name].n_components > 1)
+    pairs, fitted = found[name], classifier._fitted
+    if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
+        pairs = replace(pairs, eigenvectors=fitted.views.views[name])
+    return pairs, fitted.sample
+
+
+def _filters(classifier: Any) -> list[Any]:
     """Return the filters of the networks, without the factor that scales their kernels."""
     kernels = (kernel for network in classifier.networks_ for kernel in network.kernels)
     filters = [kernel.filter for kernel in kernels if isinstance(kernel, Kernel)]
     unscaled = [phi.filter if isinstance(phi, Scaled) else phi for phi in filters]
-    return tuple({str(phi): phi for phi in unscaled}.values())
+    return list({str(phi): phi for phi in unscaled}.values())

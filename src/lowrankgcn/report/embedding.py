@@ -83,8 +83,6 @@ class Embedding:
         True for labelled rows.
     axes : pair of str
         Labels of the axes.
-    n_rows : int
-        Number of rows, of which all or a random sample are drawn.
     n_outside : int
         Number of distant points, drawn at the edge.
     """
@@ -93,13 +91,7 @@ class Embedding:
     codes: NDArray[np.intp]
     given: NDArray[np.bool_]
     axes: tuple[str, str]
-    n_rows: int
     n_outside: int
-
-    @property
-    def is_plane(self) -> bool:
-        """Whether both coordinates are combinations of eigenvectors."""
-        return self.axes == _PLANE
 
     @classmethod
     def from_eigenpairs(
@@ -145,8 +137,7 @@ class Embedding:
         low, high = _frame(points)
         outside = ((points < low) | (points > high)).any(axis=1)
         points = np.clip(points, low, high)
-        n_rows = int((given | free).sum())
-        return cls(points, codes[rows], given[rows], axes, n_rows, int(outside.sum()))
+        return cls(points, codes[rows], given[rows], axes, int(outside.sum()))
 
 
 def _some(rows: NDArray[np.intp], most: int, generator: np.random.Generator) -> NDArray[np.intp]:

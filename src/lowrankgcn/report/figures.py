@@ -20,20 +20,11 @@ from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from lowrankgcn.plotting import plot_filters, plot_spectrum
+from lowrankgcn.plotting import plot_filter, plot_spectrum
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS
 from lowrankgcn.report.svg import INK, svg
-from lowrankgcn.spectral.filters import Filter
 
-__all__ = [
-    "MOST_MARKS",
-    "ClassMark",
-    "class_marks",
-    "draw_filters",
-    "draw_histogram",
-    "draw_points",
-    "draw_spectrum",
-]
+__all__ = ["class_marks", "draw_counts", "draw_filter", "draw_loss", "draw_points", "draw_spectrum"]
 
 FloatArray = NDArray[np.float64]
 
@@ -81,17 +72,28 @@ def class_marks(names: Sequence[str], counts: ArrayLike) -> tuple[ClassMark, ...
     return tuple(marks)
 
 
-def draw_spectrum(eigenvalues: FloatArray, residuals: FloatArray | None, name: str) -> Markup:
-    """Draw eigenvalues and, if given, their residuals."""
-    shown = "Eigenvalues" if residuals is None else "Eigenvalues and residuals"
-    title = f"{shown}: {len(eigenvalues)} values from 0 to {eigenvalues[-1]:.3g}"
+def draw_spectrum(eigenvalues: FloatArray, residuals: FloatArray, name: str) -> Markup:
+    """Draw eigenvalues and their residuals."""
+    title = f"Eigenvalues and residuals: {len(eigenvalues)} values up to {eigenvalues[-1]:.3g}"
     return svg(lambda ax: plot_spectrum(eigenvalues, residuals=residuals, ax=ax), name, title)
 
 
-def draw_filters(filters: Sequence[Filter], eigenvalues: FloatArray, name: str) -> Markup:
-    """Draw filters over the known part of the spectrum."""
+def draw_filter(filters: Any, eigenvalues: FloatArray | None, name: str) -> Markup:
+    """Draw learned filters, or filters over the known part of the spectrum."""
     title = "Filter responses over the eigenvalues"
-    return svg(lambda ax: plot_filters(filters, eigenvalues, ax=ax), name, title)
+    return svg(lambda ax: plot_filter(filters, eigenvalues, ax=ax), name, title)
+
+
+def draw_loss(curve: NDArray[Any], name: str) -> Markup:
+    """Draw the losses (T, s) of s restarts over T iterations."""
+
+    def draw(ax: Axes) -> None:
+        ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[0], linewidth=1.2, alpha=0.8)
+        ax.set_yscale("log")
+        ax.set_xlabel("iteration")
+        ax.set_ylabel("loss")
+
+    return svg(draw, name, "Loss of every restart by iteration")
 
 
 def draw_points(
@@ -142,16 +144,15 @@ def draw_points(
     return svg(draw, name, title)
 
 
-def draw_histogram(edges: ArrayLike, counts: ArrayLike, name: str, title: str) -> Markup:
+def draw_counts(counts: NDArray[Any], edges: FloatArray, name: str) -> Markup:
     """Draw numbers of rows by probability."""
-    borders = np.asarray(edges)
 
     def draw(ax: Axes) -> None:
-        ax.bar(borders[:-1], counts, 0.92 * np.diff(borders), align="edge", color=COLOURS[0])
-        ax.set_xlim(borders[0], borders[-1])
+        ax.bar(edges[:-1], counts, 0.92 * np.diff(edges), align="edge", color=COLOURS[0])
+        ax.set_xlim(edges[0], edges[-1])
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
         ax.set_xlabel("probability of the predicted class")
         ax.set_ylabel("rows")
         ax.locator_params(axis="y", integer=True)
 
-    return svg(draw, name, title)
+    return svg(draw, name, "Number of rows by the probability of their predicted class")

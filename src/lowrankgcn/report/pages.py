@@ -18,14 +18,11 @@ from markupsafe import Markup
 
 from lowrankgcn import _format
 from lowrankgcn._format import plural, shorten
-from lowrankgcn.estimators import Validation
 from lowrankgcn.report import figures
 from lowrankgcn.report.classification import Classification, versions
 from lowrankgcn.report.study import Study
 
 __all__ = ["class_name", "render_classification", "render_page", "render_studies"]
-
-_MOST_MISTAKES = 10  # in the list for many classes
 
 
 def class_name(text: str) -> Markup:
@@ -70,62 +67,42 @@ def render_classification(classification: Classification) -> str:
     >>> import lowrankgcn as lg, numpy as np
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
-    >>> classifier = lg.GCNClassifier(random_state=0).fit(X, y)
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
     >>> page = render_classification(Classification.from_classifier(classifier, None, y))
     >>> "<h1><bdi>table: classes of 30 rows</bdi></h1>" in page
     True
     """
     result = classification
-    target = "classes" if result.target is None else shorten(result.target)
+    target = shorten(result.columns.target) or "classes"
     counts = np.array(result.given) + np.array(result.predicted)
     marks = figures.class_marks([shorten(name) or "(empty)" for name in result.classes], counts)
-    validation = result.validation
+    scores = [] if result.evidence is None else result.evidence.scores.values()
     return render_page(
         "classification.html.j2",
         title=f"{shorten(result.source, 60)}: {target} of {plural(result.n_predicted, 'row')}",
-        subtitle=f"Report by {result.versions[0]}",
+        subtitle=f"Report by {versions()[0]}",
         result=result,
-        validation=validation,
-        confusions=None if validation is None else _confusions(validation),
-        class_counts=list(zip(result.classes, result.predicted, result.given, strict=True)),
-        hidden_columns=not set(result.used) <= set(result.shown_columns),
+        evidence=result.evidence,
+        class_rows=list(zip(result.classes, result.predicted, result.given, *scores, strict=True)),
+        hidden_columns=not set(result.columns.used) <= set(result.shown_columns),
+        versions=versions(),
         marks=marks,
         figures=_classification_figures(result, marks),
     )
 
 
-def _confusions(found: Validation) -> dict[str, Any]:
-    """Return the share of each prediction in the hidden labels of a class; the worst mistakes."""
-    shares, mistakes = {}, []
-    for own, predicted, rows in found.confusions:
-        if rows:
-            shares[str(own), str(predicted)] = rows / found.recalls[own][1]
-            mistakes += [(-rows, str(own), str(predicted))] if own != predicted else []
-    return {
-        "shares": shares,
-        "labels": [str(name) for name in found.recalls],
-        "mistakes": [pair for _, *pair in sorted(mistakes)[:_MOST_MISTAKES]],
-    }
-
-
 def _classification_figures(result: Classification, marks: Any) -> dict[str, Markup]:
     drawings = {}
-    certainty, drawn = result.certainty, result.embedding
-    if certainty.n_rows:
-        title = "Number of rows by the probability of their predicted class"
-        drawings["certainty"] = figures.draw_histogram(
-            certainty.edges, certainty.counts, "certainty", title
-        )
-    if drawn is not None:
+    if result.n_predicted:
+        drawings["certainty"] = figures.draw_counts(*result.histogram, "certainty")
+    if (drawn := result.embedding) is not None:
         drawings["map"] = figures.draw_points(
             drawn.coordinates, drawn.codes, drawn.given, marks, drawn.axes, "map", "Rows by class"
         )
-    if result.eigenvalues is not None:
-        drawings["spectrum"] = figures.draw_spectrum(result.eigenvalues, None, "spectrum")
-        if result.filters:
-            drawings["filters"] = figures.draw_filters(
-                result.filters, result.eigenvalues, "filters"
-            )
+    if result.filters:
+        drawings["filters"] = figures.draw_filter(result.filters, result.eigenvalues, "filters")
+    if result.loss_curve is not None:
+        drawings["loss"] = figures.draw_loss(result.loss_curve, "loss")
     return drawings
 
 
@@ -191,7 +168,7 @@ def _study_figures(study: Study) -> dict[str, Any]:
         "spectrum": figures.draw_spectrum(
             pairs.eigenvalues, pairs.residuals, f"{study.name}-spectrum"
         ),
-        "filters": figures.draw_filters(study.filters, eigenvalues, f"{study.name}-filters"),
+        "filters": figures.draw_filter(study.filters, eigenvalues, f"{study.name}-filters"),
         "marks": marks,
         "targets": [draw(i, t.coordinates, t.axis_names, f"target{i}") for i, t in targets],
         "points": points,

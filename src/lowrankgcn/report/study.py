@@ -7,7 +7,7 @@ the terminal and in the report.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._format import number, scientific
-from lowrankgcn.report.classification import without_nan
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.spectrum import Eigenpairs, WholeSpectrum
@@ -95,12 +94,11 @@ class TargetResult:
         Index into `class_names`.
     training : int array
         The labelled nodes.
-    predicted : (n,) int array
+    predictions : mapping from classifier to (n,) int array
+        The main classifier first.
     coordinates : (n, 2) array
         Positions of the nodes in the figure.
     axis_names : pair of str
-    selection : sequence of mappings
-        The compared networks, see :class:`~lowrankgcn.estimators.Selection`.
     """
 
     name: str
@@ -108,10 +106,9 @@ class TargetResult:
     classes: NDArray[np.int64]
     class_names: tuple[str, ...]
     training: NDArray[np.intp]
-    predicted: NDArray[np.int64]
+    predictions: Mapping[str, NDArray[np.int64]]
     coordinates: FloatArray
     axis_names: tuple[str, str]
-    selection: Sequence[Mapping[str, Any]] = ()
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -119,15 +116,14 @@ class TargetResult:
         return np.isin(np.arange(len(self.classes)), self.training)
 
     @property
-    def accuracy(self) -> float:
-        """Share of the unlabelled nodes that are predicted correctly."""
-        return float((self.predicted == self.classes)[~self.labelled].mean())
-
-    @property
-    def balanced_accuracy(self) -> float:
-        """Mean over the classes of the accuracy within a class."""
-        right = pd.Series(self.predicted == self.classes)[~self.labelled]
-        return float(right.groupby(self.classes[~self.labelled]).mean().mean())
+    def accuracies(self) -> dict[str, tuple[float, float]]:
+        """Accuracy on the unlabelled nodes, and its mean over the classes, by classifier."""
+        found = {}
+        for name, predicted in self.predictions.items():
+            right = pd.Series(predicted == self.classes)[~self.labelled]
+            balanced = right.groupby(self.classes[~self.labelled]).mean().mean()
+            found[name] = float(right.mean()), float(balanced)
+        return found
 
     @property
     def largest_class(self) -> tuple[str, float]:
@@ -141,11 +137,11 @@ class TargetResult:
         return {
             "target": self.name,
             "remark": self.remark,
-            "method": "GCNClassifier",
-            "selection": [without_nan(row) for row in self.selection],
             "labels": len(self.training),
-            "accuracy": self.accuracy,
-            "balanced_accuracy": self.balanced_accuracy,
+            "methods": {
+                method: {"accuracy": accuracy, "balanced_accuracy": balanced}
+                for method, (accuracy, balanced) in self.accuracies.items()
+            },
             "largest_class": name,
             "largest_class_share": share,
         }
@@ -207,21 +203,12 @@ class Study:
 
     @property
     def eigenvalue_rows(self) -> list[tuple[str, str, str]]:
-        """Index, eigenvalue and largest residual; one row for each multiple eigenvalue."""
-        values, residuals = self.pairs.eigenvalues, self.pairs.residuals
-        # Zeros of several components stay apart: each belongs to its own component.
-        apart = (values[1:] == 0) | (np.diff(values) > _EQUAL)
-        starts = [0, *(np.flatnonzero(apart) + 1).tolist()]
-        rows = []
-        for first, end in zip(starts, [*starts[1:], len(values)], strict=True):
-            indices = f"{first + 1}" if end == first + 1 else f"{first + 1} … {end}"
-            text = f"{values[first]:.6f}" if values[first] else "0"
-            rows.append((indices, text, scientific(float(residuals[first:end].max()))))
-        if self.spectrum is not None and len(values) < sum(m for _, m in self.spectrum):
-            value, multiplicity = self.spectrum[-1]
-            indices = f"{len(values) + 1} … {len(values) + multiplicity}"
-            rows.append((indices, f"{value:.6f}", "–"))
-        return rows
+        """Index, eigenvalue and residual."""
+        pairs = zip(self.pairs.eigenvalues.tolist(), self.pairs.residuals.tolist(), strict=True)
+        return [
+            (str(index), f"{value:.6f}" if value else "0", scientific(residual))
+            for index, (value, residual) in enumerate(pairs, 1)
+        ]
 
     def numbers(self) -> dict[str, Any]:
         """Return plain values for JSON; all but "seconds" repeat with the seed."""

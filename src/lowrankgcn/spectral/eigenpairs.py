@@ -46,7 +46,7 @@ from lowrankgcn.spectral.spectrum import (
 
 __all__ = ["dominant_pairs", "eigenpairs", "whole_spectrum"]
 
-_METHODS = ("auto", "dense", "svd", "lanczos", "krylov")
+_METHODS = ("auto", "dense", "svd", "block")
 _ACCURACY_ROUNDS = 3  # each with fast sums ten times as accurate; two suffice in practice
 
 
@@ -57,7 +57,7 @@ def eigenpairs(
     which: Literal["smallest", "largest", "dominant"] = "smallest",
     filter: FilterLike | Sequence[FilterLike] | None = None,
     tol: float | None = None,
-    method: Literal["auto", "dense", "svd", "lanczos", "krylov"] = "auto",
+    method: Literal["auto", "dense", "svd", "block"] = "auto",
     random_state: int = 0,
     max_iter: int | None = None,
     dtype: Any = "float64",
@@ -77,10 +77,10 @@ def eigenpairs(
     tol : float, optional
         Admissible residual, and admissible error of fast sums; the Laplacian's own by default. A
         smaller one makes a Gaussian Laplacian sum more accurately.
-    method : {"auto", "dense", "svd", "lanczos", "krylov"}
+    method : {"auto", "dense", "svd", "block"}
         The solver, see :mod:`lowrankgcn.spectral.solvers`. "auto" chooses by structure: Gram
         matrix for hypergraphs and landmark kernels, LAPACK for n ≤ 512, Fourier modes if they
-        are few compared with the points, block Krylov for exact Gaussian sums, ARPACK otherwise.
+        are few compared with the points, and block iterations otherwise.
     random_state : int
         Seed of start vectors and of the rows on which fast sums are checked.
     max_iter : int, optional

@@ -15,10 +15,17 @@ import numpy as np
 from lowrankgcn._validation import invalid, positive_float
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.filters import Custom, Filter, Polynomial
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["CrossAffinity", "compress_eigenvectors", "cross_affinity", "extend_eigenvectors"]
+__all__ = [
+    "CrossAffinity",
+    "compress_eigenvectors",
+    "cross_affinity",
+    "divided_difference",
+    "extend_eigenvectors",
+]
 
 _UNDEFINED = 1e-6  # neighbours do not determine eigenvectors with |1 − λ| below this
 _CONSTANT = 1e-12  # relative spread up to which loop weights are equal
@@ -131,6 +138,36 @@ def extend_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs, X: Any) -> Floa
     if not isinstance(cross, CrossAffinity):
         raise invalid("cross", "a CrossAffinity", type(cross).__name__)
     return cross.product(X, compress_eigenvectors(cross, pairs))
+
+
+def divided_difference(phi: Filter) -> Filter:
+    """Return ψ(λ) = (φ(λ) − φ(1))/(1 − λ), which extends a kernel to new rows.
+
+    At λ = 1 it is −φ′(1). It is a polynomial if φ is one.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> divided_difference(lg.filters.Polynomial((0.0, 0.0, 1.0))).coefficients  # (λ² − 1)/(1 − λ)
+    (-1.0, -1.0)
+    """
+    if phi.coefficients is not None:
+        ascending = np.array(phi.coefficients)
+        ascending[0] -= ascending.sum()
+        # Synthetic division by (1 − λ).
+        quotient = np.cumsum(ascending)[:-1]
+        return Polynomial(tuple(quotient.tolist()) or (0.0,))
+    at_one = float(phi(np.ones(1))[0])
+
+    def psi(values: FloatArray) -> FloatArray:
+        values = np.asarray(values, np.float64)
+        near = np.abs(1.0 - values) < 1e-7
+        step = 1e-6
+        slope = (phi(1.0 - step + 0.0 * values) - phi(1.0 + step + 0.0 * values)) / (2 * step)
+        gap = np.where(near, 1.0, 1.0 - values)
+        return np.where(near, slope, (phi(values) - at_one) / gap)
+
+    return Custom(psi)
 
 
 def _loop_weight(laplacian: Laplacian, given: float | None) -> float:

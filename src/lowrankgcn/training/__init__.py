@@ -12,10 +12,8 @@ Modules in the order of the data flow: ``arguments`` (checks) and ``features`` â
 tensor([0, 0, 1, 1])
 """
 
-from lowrankgcn.training.features import Features, TensorFeatures
-from lowrankgcn.training.folds import predict_held_out
+from lowrankgcn.training.features import ProjectedFeatures
 from lowrankgcn.training.gradients import ExplicitGradients
-from lowrankgcn.training.nodes import Nodes, SpectralLayer, StoredNodes
 from lowrankgcn.training.optimizers import LBFGS, Adam, GradientDescent, Optimizer
 from lowrankgcn.training.problem import Readout, TrainingProblem
 from lowrankgcn.training.record import TrainingRecord
@@ -27,18 +25,13 @@ __all__ = [
     "LBFGS",
     "Adam",
     "ExplicitGradients",
-    "Features",
     "GradientDescent",
-    "Nodes",
     "Optimizer",
+    "ProjectedFeatures",
     "Readout",
-    "SpectralLayer",
-    "StoredNodes",
-    "TensorFeatures",
     "TrainingProblem",
     "TrainingRecord",
     "limit_threads",
-    "predict_held_out",
     "train",
     "training_problem",
 ]

@@ -12,15 +12,17 @@ from torch import Tensor
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.nn import Network, linear_map
-from lowrankgcn.training.features import Features, TensorFeatures
+from lowrankgcn.training.features import ProjectedFeatures
 
-__all__ = ["as_features", "as_index", "as_targets", "as_weights"]
+__all__ = ["Features", "as_features", "as_index", "as_targets", "as_weights"]
+
+Features = Tensor | ProjectedFeatures
 
 
 def as_features(X: Any, network: Network) -> Features:
     """Return X (n, N_0) in the dtype and on the device of the network."""
     shape = (network.n_nodes, network.widths[0])
-    if isinstance(X, Features):
+    if isinstance(X, ProjectedFeatures):
         if X.shape != shape:
             raise invalid("X", f"shape {shape}", f"shape {X.shape}")
         return X
@@ -30,7 +32,8 @@ def as_features(X: Any, network: Network) -> Features:
     linear_map.check_block(X, *shape, X.dtype)
     if not (checked or bool(torch.isfinite(X).all())):
         raise invalid("X", "finite entries", "NaN or infinity")
-    return TensorFeatures(X.detach().to(network.convs[0].weight))
+    tensor: Tensor = X.detach().to(network.convs[0].weight)
+    return tensor
 
 
 def as_index(index: Any, network: Network) -> Tensor:

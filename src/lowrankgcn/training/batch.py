@@ -102,7 +102,7 @@ def train_batch(
     x, state = trained.clone(), State()
     while done < max_iter and len(active):
         sources = [generators[i] for i in active.tolist()]
-        explicit = ExplicitGradients(problem.select(active), x, shapes, rotated, sources)
+        explicit = ExplicitGradients(problem, x, shapes, rotated, sources)
         objective = Objective(explicit, settings.l2_penalty, n_penalised)
         finished = np.zeros(len(active), np.bool_)
         while done < max_iter and not finished.any():

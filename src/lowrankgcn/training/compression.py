@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn.training.features import CHUNK_ROWS
 
 __all__ = ["COPIED_ENTRIES", "column_major", "merge_equal_rows", "row_space"]
 
+# Rows converted to another data type at a time: a few megabytes for a hundred columns.
+_CHUNK_ROWS = 4096
 #: Entries up to which arrays of n rows may be copied to make products faster: 256 MB in float32.
 COPIED_ENTRIES = 2**26
 # Compression must remove at least a tenth of the columns or rows.
@@ -36,7 +37,7 @@ def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
     if width < 3 or m * width**2 > _GRAM_WORK:
         return features, None
     gram = features.new_zeros(width, width, dtype=torch.float64)
-    for a, b in chunks(m, CHUNK_ROWS):
+    for a, b in chunks(m, _CHUNK_ROWS):
         block = features[a:b].double()
         gram.addmm_(block.T, block)
     values, vectors = torch.linalg.eigh(gram)
@@ -47,7 +48,7 @@ def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
     Q = vectors[:, kept]
     reduced = features.new_empty(m, Q.shape[1])
     error = largest = 0.0
-    for a, b in chunks(m, CHUNK_ROWS):
+    for a, b in chunks(m, _CHUNK_ROWS):
         block = features[a:b].double()
         inside = block @ Q
         reduced[a:b] = inside
@@ -65,7 +66,7 @@ def merge_equal_rows(features: Tensor, tall: Tensor) -> tuple[Tensor, Tensor]:
     # Equal rows have equal random sums, added up in the same order; others hardly ever do.
     generator = torch.Generator().manual_seed(0)
     weights = torch.rand(features.shape[1], generator=generator).to(features)
-    blocks = chunks(len(features), CHUNK_ROWS)
+    blocks = chunks(len(features), _CHUNK_ROWS)
     sums = torch.cat([(features[a:b] * weights).double().sum(dim=1) for a, b in blocks])
     values, group = torch.unique(sums, return_inverse=True)
     if len(values) > _WORTHWHILE * len(sums):

@@ -20,11 +20,9 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from lowrankgcn.training.activations import ACTIVATIONS
-from lowrankgcn.training.nodes import SpectralLayer
 from lowrankgcn.training.problem import TrainingProblem
 
 __all__ = ["ExplicitGradients", "join_parameters", "split_parameters"]
@@ -125,10 +123,8 @@ class ExplicitGradients:
         self._E = parameters.new_empty(0)
         if problem.depth > 1 and problem.readout.tall is not None:
             self._E = parameters.new_empty(self._s, problem.widths[-2], m)
-        by_class = problem.sample_weight.unsqueeze(-2)  # (1, p) or (s, 1, p)
-        self._row_weights, self._offset = by_class, -problem.targets.T * by_class
-        kind = _Hidden if problem.nodes is None else _SpectralHidden
-        self._hidden = [kind(problem, pair, generators) for pair in biases[:-1]]
+        self._offset = -problem.targets.T * problem.sample_weight
+        self._hidden = [_Hidden(problem, pair, generators) for pair in biases[:-1]]
 
     def evaluate(self) -> Tensor:
         """Set the gradients; return the logits of the labelled rows, shape (s, C, p)."""
@@ -156,7 +152,7 @@ class ExplicitGradients:
         """Add the last bias to the logits; return the error w ∘ (softmax(Z) − T)."""
         if self._last_biases is not None:
             logits.add_(self._last_biases[0].unsqueeze(2))
-        error = torch.addcmul(self._offset, torch.softmax(logits, 1), self._row_weights)
+        error = torch.addcmul(self._offset, torch.softmax(logits, 1), self.problem.sample_weight)
         if self._last_biases is not None:
             torch.sum(error, 2, out=self._last_biases[1])
         return error
@@ -259,31 +255,3 @@ class _Hidden:
         self._activation.backward(error, self._active)
         if self._biases is not None:
             torch.sum(error, 2, out=self._biases[1])
-
-
-@final
-class _SpectralHidden:
-    """A hidden layer Uᵀσ(U A + b) of nodes that are stored elsewhere."""
-
-    def __init__(self, problem: TrainingProblem, biases: _Biases | None, generators: Any) -> None:
-        assert problem.nodes is not None
-        self._nodes, self._activation, self._biases = problem.nodes, problem.activation, biases
-        self._layer: SpectralLayer
-
-    def forward(self, A: Tensor) -> Tensor:
-        """Overwrite A (s, N, r) by the sums over all nodes."""
-        bias = None if self._biases is None else self._biases[0].flatten().cpu().numpy().copy()
-        self._layer = SpectralLayer(_as_columns(A), bias, self._activation)
-        return A.copy_(torch.from_numpy(self._nodes.sums(self._layer).T).view(A.shape))
-
-    def backward(self, error: Tensor) -> None:
-        """Turn the error of the sums into the error of A; set the gradient of the biases."""
-        total = torch.from_numpy(self._nodes.gradients(self._layer, _as_columns(error)))
-        error.copy_(total[:-1].T.reshape(error.shape))
-        if self._biases is not None:
-            self._biases[1].copy_(total[-1].view(self._biases[1].shape))
-
-
-def _as_columns(x: Tensor) -> NDArray[Any]:
-    """Copy an array (s, N, r) to the columns of a matrix (r, s·N)."""
-    return x.flatten(0, 1).T.cpu().numpy().copy(order="C")

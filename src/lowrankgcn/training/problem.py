@@ -7,8 +7,7 @@ Only labelled rows enter the loss and the input never changes, so the n nodes re
 * a readout: the labelled rows of the kernels,
 * for networks with more than one hidden layer, the kernels themselves.
 
-The m rows are the n nodes for a GCN. They are the r eigenvectors for a reduced-order GCN and for a
-low-rank GCN whose nodes are stored elsewhere.
+The m rows are the n nodes for a GCN and the r eigenvectors for a reduced-order GCN.
 
 >>> import torch
 >>> F = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
@@ -23,15 +22,11 @@ low-rank GCN whose nodes are stored elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
-
-from lowrankgcn.training.nodes import Nodes
 
 __all__ = ["Coordinates", "Product", "Readout", "TrainingProblem"]
 
@@ -87,8 +82,8 @@ class TrainingProblem:
         F; m is the number of labelled rows for a single layer.
     targets : (p, C) Tensor
         Class indicators or distributions of the p labelled rows.
-    sample_weight : (p,) or (s, p) Tensor
-        Weights of the mean cross-entropy with sum one, common to all restarts or one row for each.
+    sample_weight : (p,) Tensor
+        Weights of the mean cross-entropy, with sum one.
     readout : Readout
         Labelled rows of the kernels; not used for a single layer.
     basis : (K·N_0, q) Tensor, optional
@@ -102,8 +97,6 @@ class TrainingProblem:
     activation : str
         A name of :data:`lowrankgcn.nn.ACTIVATIONS`.
     dropout : float
-    nodes : Nodes, optional
-        The nodes of hidden layers if the m rows are the r eigenvectors of a low-rank network.
 
     Examples
     --------
@@ -128,18 +121,11 @@ class TrainingProblem:
     n_kernels: int = 1
     activation: str = "relu"
     dropout: float = 0.0
-    nodes: Nodes | None = None
 
     @property
     def depth(self) -> int:
         """Number of layers L."""
         return len(self.widths) - 1
-
-    def select(self, restarts: NDArray[np.intp]) -> TrainingProblem:
-        """Return the problem of some restarts, where each has its own sample weights."""
-        if self.sample_weight.ndim == 1:
-            return self
-        return replace(self, sample_weight=self.sample_weight[torch.as_tensor(restarts)])
 
     @property
     def work(self) -> int:

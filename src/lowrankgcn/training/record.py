@@ -16,8 +16,7 @@ from lowrankgcn.nn import Network, ReducedOrderGCN
 from lowrankgcn.nn.layers import convolve
 from lowrankgcn.nn.linear_map import as_index
 from lowrankgcn.training.arguments import as_features
-from lowrankgcn.training.features import Features
-from lowrankgcn.training.reduction import first_product
+from lowrankgcn.training.reduction import common_eigenvectors, kernel_products, project
 from lowrankgcn.training.threads import limit_threads
 
 __all__ = ["TrainingRecord"]
@@ -112,7 +111,7 @@ class TrainingRecord:
         ----------
         network : GCN or ReducedOrderGCN
             The trained network, or one of the same widths on another graph.
-        X : (n, N_0) Tensor, array or Features
+        X : (n, N_0) Tensor, array or ProjectedFeatures
         rows : (p,) integers or (n,) mask, optional
             Rows to compute, all when omitted.
 
@@ -127,46 +126,69 @@ class TrainingRecord:
         """
         self._check(network)
         given = as_features(X, network)
-        if given.nodes is not None and not isinstance(network, ReducedOrderGCN):
-            raise invalid("X", "features of the network's own nodes", "nodes stored elsewhere")
         index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
         with limit_threads(math.prod(given.shape)):
-            if not isinstance(network, ReducedOrderGCN):
-                return self._all_logits(network, given, index)
-            parts = [network.project(H, index) for H in self.coefficients(network, given)]
-            if self.biases:
-                parts = [H + bias for H, bias in zip(parts, self.biases[-1], strict=True)]
-            return torch.stack(parts)
+            if (found := common_eigenvectors(network)) is None:
+                return self._nodal_logits(network, kernel_products(network, given), index)
+            U = found[0] if index is None else found[0][index]
+            logits = U @ self.coefficients(network, given)
+            return logits + self.biases[-1][:, None] if self.biases else logits
 
     @torch.no_grad()
-    def coefficients(self, network: ReducedOrderGCN, X: Any) -> Tensor:
-        """Compute the spectral logits X̂ of every restart: logits are U X̂ plus the last bias.
+    def coefficients(self, network: Network, X: Any) -> Tensor:
+        """Compute the spectral logits A of a network with eigenvectors U: logits are U A + bias.
 
         Parameters
         ----------
-        network : ReducedOrderGCN
-        X : (n, N_0) Tensor, array or Features
+        network : GCN or ReducedOrderGCN
+            Its kernels must have common eigenvectors.
+        X : (n, N_0) Tensor, array or ProjectedFeatures
 
         Returns
         -------
         (s, r, C) Tensor
+
+        Notes
+        -----
+        A kernel needs only UᵀH of a hidden layer H, so UᵀH passes from layer to layer.
         """
         self._check(network)
-        return self._all_logits(network, as_features(X, network), None)
+        found = common_eigenvectors(network)
+        if found is None:
+            raise invalid("network", "kernels with common eigenvectors", repr(network))
+        U, responses = found
+        phi = torch.stack(responses)[:, :, None]  # (K, r, 1)
+        projected = project(as_features(X, network), U)
+        return torch.stack(
+            [self._spectral(network, U, phi, projected, s) for s in range(self.n_restarts)]
+        )
 
-    def _all_logits(self, network: Network, X: Features, index: Tensor | None) -> Tensor:
-        """Compute logits of rows, or of eigenvectors without the last bias, for all restarts."""
-        first = first_product(network, X)
+    def _spectral(
+        self, network: Network, U: Tensor, phi: Tensor, inner: Tensor, restart: int
+    ) -> Tensor:
+        """Compute the spectral logits (r, C) of one restart from UᵀX."""
+        for layer, weights in enumerate(self.weights):
+            A = (phi * (inner @ weights[restart])).sum(dim=0)
+            if layer == len(self.weights) - 1:
+                break
+            bias = self.biases[layer][restart] if self.biases else 0.0
+            if isinstance(network, ReducedOrderGCN):
+                inner = network.activation(A + bias)
+            else:
+                inner = U.T @ network.activation(U @ A + bias)
+        return A
+
+    def _nodal_logits(self, network: Network, first: Tensor, index: Tensor | None) -> Tensor:
+        """Compute the logits of rows from the products of the kernels with X."""
         last = len(self.weights) - 1
-        n_biased = len(self.biases) - isinstance(network, ReducedOrderGCN)
         logits = []
         for restart in range(self.n_restarts):
-            H = first(self.weights[0][restart].flatten(0, 1))
+            H = first @ self.weights[0][restart].flatten(0, 1)
             for layer, weights in enumerate(self.weights):
                 if layer > 0:
                     rows = index if layer == last else None
                     H = convolve(network.propagations, H, weights[restart], rows)
-                if layer < n_biased:
+                if self.biases:
                     H += self.biases[layer][restart]
                 if layer < last:
                     H = network.activation(H)

@@ -7,46 +7,43 @@
   the eigenvectors.
 * Nodes with equal features have equal activations: with one hidden layer they are merged, and their
   columns of the readout added.
-* A reduced-order network keeps only the labelled rows of U_r, and so does a low-rank one whose
-  nodes are stored elsewhere: its hidden layers are sums over them.
+* A reduced-order network keeps only the labelled rows of U_r.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.nn import GCN, Network, Propagation, ReducedOrderGCN
+from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN
 from lowrankgcn.nn.matrices import DenseMatrix, SparseMatrix
 from lowrankgcn.nn.propagation import (
-    IdentityPropagation,
     LowRankPropagation,
     MatrixPropagation,
     SpectralPropagation,
 )
 from lowrankgcn.training import compression
 from lowrankgcn.training.activations import ACTIVATIONS
-from lowrankgcn.training.features import Features, TensorFeatures
-from lowrankgcn.training.problem import Product, Readout, TrainingProblem
+from lowrankgcn.training.arguments import Features
+from lowrankgcn.training.problem import Readout, TrainingProblem
 
-__all__ = ["first_product", "training_problem"]
+__all__ = ["Eigenvectors", "common_eigenvectors", "kernel_products", "project", "training_problem"]
 
 # Entries of kernel rows that may be stored: 1 GB in single precision.
 _STORED_ENTRIES = 2**28
 # Number of stored rows up to which a product with them is faster than one with a sparse kernel.
 _STORED_ROWS = 256
 
-_Eigenvectors = tuple[Tensor, list[Tensor]]  # U (n, r) and φ_k (r,) for each kernel
+Eigenvectors = tuple[Tensor, list[Tensor]]  # U (n, r) and φ_k (r,) for each kernel
 
 
 @torch.no_grad()
 def training_problem(
-    network: Network, X: Tensor | Features, index: Tensor, targets: Tensor, sample_weight: Tensor
+    network: Network, X: Features, index: Tensor, targets: Tensor, sample_weight: Tensor
 ) -> TrainingProblem:
     """Set up the training of a network.
 
@@ -54,7 +51,7 @@ def training_problem(
     ----------
     network : GCN or ReducedOrderGCN
         Its activation must have a name.
-    X : (n, N_0) Tensor or Features
+    X : (n, N_0) Tensor or ProjectedFeatures
     index : (p,) Tensor
         Labelled rows.
     targets : (p, C) Tensor
@@ -68,8 +65,8 @@ def training_problem(
     Raises
     ------
     ValueError
-        If the activation of the network has no name, or if the network does not fit to nodes that
-        are stored elsewhere.
+        If the activation of the network has no name, or if its kernels have no common eigenvectors
+        and X is projected.
 
     Notes
     -----
@@ -92,15 +89,7 @@ def training_problem(
     if name not in ACTIVATIONS:
         expected = "an activation given by its name; train other networks with autograd"
         raise invalid("network", expected, repr(network.activation))
-    given = TensorFeatures(X) if isinstance(X, Tensor) else X
-    if _ignores_graph(network):  # only labelled rows matter
-        given = TensorFeatures(given.take(index))
-        index = torch.arange(len(index), device=index.device)
-    nodes = given.nodes if isinstance(network, GCN) and network.depth > 1 else None
-    if nodes is not None and network.dropout.p:
-        expected = "no dropout for nodes that are stored elsewhere"
-        raise invalid("network", expected, network.dropout.p)
-    features, basis = _input_features(network, given, index if network.depth == 1 else None)
+    features, basis = _input_features(network, X, index if network.depth == 1 else None)
     orthonormal = True
     if basis is None:
         features, basis = compression.row_space(features)
@@ -109,14 +98,10 @@ def training_problem(
         features, basis = features @ triangle.T.to(features.dtype), Q.to(features.dtype)
     else:
         orthonormal = False
-    readout = _readout(network, given, index, features)
+    readout = _readout(network, index, features)
     if readout.tall is not None and network.depth == 2 and not network.dropout.p:
         features, tall = compression.merge_equal_rows(features, readout.tall)
         readout = replace(readout, tall=tall)
-    propagations: Sequence[Product] = network.propagations
-    found = None if nodes is None else _eigenvectors(network)
-    if found is not None:  # in the coordinates of the eigenvectors
-        propagations = [partial(torch.mul, phi[:, None]) for phi in found[1]]
     return TrainingProblem(
         widths=network.widths,
         features=compression.column_major(features),
@@ -125,35 +110,14 @@ def training_problem(
         readout=readout,
         basis=basis,
         orthonormal=orthonormal and basis is not None,
-        propagations=propagations,
+        propagations=network.propagations,
         n_kernels=len(network.propagations),
         activation=str(name),
         dropout=network.dropout.p,
-        nodes=nodes,
     )
 
 
-def first_product(network: Network, X: Features) -> Product:
-    """Return W ↦ [𝒦₁X … 𝒦_KX] W, or [φ₁UᵀX … φ_KUᵀX] W for a reduced-order network."""
-    if _ignores_graph(network):
-        return X.times
-    features, basis = _input_features(network, X)
-    if basis is None:
-        return lambda weight: features @ weight
-    return lambda weight: features @ (basis.T @ weight)
-
-
-def _ignores_graph(network: Network) -> bool:
-    (first, *others) = network.propagations
-    return not others and isinstance(first, IdentityPropagation)
-
-
-def _has_spectral_rows(network: Network, X: Features) -> bool:
-    """Return whether the rows of hidden layers are eigenvectors instead of nodes."""
-    return isinstance(network, ReducedOrderGCN) or X.nodes is not None
-
-
-def _eigenvectors(network: Network) -> _Eigenvectors | None:
+def common_eigenvectors(network: Network) -> Eigenvectors | None:
     """Return U and the φ_k if all kernels are U φ_k Uᵀ with the same stored U."""
     if isinstance(network, ReducedOrderGCN):
         spectral = [m for m in network.propagations if isinstance(m, SpectralPropagation)]
@@ -173,43 +137,52 @@ def _eigenvectors(network: Network) -> _Eigenvectors | None:
     return (U, responses) if len(factors) == 1 else None
 
 
+def project(X: Features, U: Tensor) -> Tensor:
+    """Return UᵀX, shape (r, N_0)."""
+    return U.T @ X if isinstance(X, Tensor) else X.projection
+
+
+def kernel_products(network: Network, X: Features, index: Tensor | None = None) -> Tensor:
+    """Return [𝒦₁X … 𝒦_KX], shape (n, K·N_0), or selected rows of it."""
+    if not isinstance(X, Tensor):
+        expected = "a matrix, because the kernels have no common eigenvectors"
+        raise invalid("X", expected, "projected features")
+    return _side_by_side([module(X, index) for module in network.propagations])
+
+
 def _input_features(
-    network: Network, X: Features, index: Tensor | None = None
+    network: Network, X: Features, index: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
     """Return features F (m, q) and basis B (K·N_0, q), or None, with F Bᵀ = [𝒦₁X … 𝒦_KX].
 
     With `index` the m rows are these rows of the kernels, for networks with a single layer.
     Otherwise, kernels with the same eigenvectors U have F = U if U is narrower than the product.
     """
-    found = _eigenvectors(network)
+    found = common_eigenvectors(network)
     if found is None:
-        if X.nodes is not None:
-            expected = "kernels of low rank for nodes that are stored elsewhere"
-            raise invalid("network", expected, repr(network))
-        whole = X.dense()
-        return _side_by_side([module(whole, index) for module in network.propagations]), None
+        return kernel_products(network, X, index), None
     U, responses = found
-    inner = X.inner(U)
+    inner = project(X, U)
     spectral = _side_by_side([phi[:, None] * inner for phi in responses])  # (r, K·N₀)
     if index is not None:
         return U[index] @ spectral, None
-    if _has_spectral_rows(network, X):
+    if isinstance(network, ReducedOrderGCN):
         return spectral, None
     return (U, spectral.T) if len(spectral) < spectral.shape[1] else (U @ spectral, None)
 
 
-def _readout(network: Network, X: Features, index: Tensor, like: Tensor) -> Readout:
-    if network.depth == 1 or _ignores_graph(network):
+def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
+    if network.depth == 1:
         return Readout()
-    found = _eigenvectors(network)
+    found = common_eigenvectors(network)
     if found is None:
         return _row_readout(network.propagations, index, like)
     U, responses = found
-    labelled, spectral = U[index], _has_spectral_rows(network, X)
-    if not spectral and U.shape[1] >= len(responses) * len(index):
+    labelled, reduced = U[index], isinstance(network, ReducedOrderGCN)
+    if not reduced and U.shape[1] >= len(responses) * len(index):
         rows = [U @ (phi[:, None] * labelled.T) for phi in responses]
         return Readout(compression.column_major(_side_by_side(rows)))
-    tall = None if spectral else compression.column_major(U)
+    tall = None if reduced else compression.column_major(U)
     if len(responses) == 1:
         return Readout(tall, None, labelled * responses[0])
     return Readout(tall, torch.stack(responses), labelled)

@@ -37,7 +37,7 @@ from lowrankgcn.training.record import TrainingRecord
 from lowrankgcn.training.reduction import training_problem
 from lowrankgcn.training.threads import limit_threads
 
-__all__ = ["initial_parameters", "train"]
+__all__ = ["train"]
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
@@ -78,7 +78,7 @@ def train(
     network : GCN or ReducedOrderGCN
         Not changed; see :meth:`TrainingRecord.load_into`. Training uses its dtype and device; its
         activation must be a named one.
-    X : (n, N_0) array, Tensor or Features
+    X : (n, N_0) array, Tensor or ProjectedFeatures
         Input features.
     index : (p,) integers or (n,) mask
         Labelled rows I.
@@ -154,7 +154,7 @@ def train(
     # Set-up is a few large products, which use all threads unless the input is small.
     with limit_threads(math.prod(features.shape) * len(network.propagations)):
         problem = training_problem(network, features, rows, labels, mean)
-    parameters, generators = initial_parameters(network, drawn)
+    parameters, generators = _initial_parameters(network, drawn)
     size = _batch_size(problem)
     # Several batches run in threads of their own.
     work = problem.work * len(drawn) if len(drawn) <= size else 0
@@ -202,7 +202,7 @@ def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
 
 
 @torch.no_grad()
-def initial_parameters(
+def _initial_parameters(
     network: Network, seeds: Sequence[int]
 ) -> tuple[list[Tensor], list[torch.Generator]]:
     """Draw transposed weights, followed by zero biases if any; return them and the generators."""

@@ -269,8 +269,7 @@ _POISSON = (
 _LARGE = 50_000  # rows; a search among all pairs or 200 epochs over all rows take minutes
 _DENSE = 10_000  # rows; n×n matrices would take more than 2 GB
 
-# The module of SpectralGPClassifier is listed as a package until it is part of the library.
-REFERENCE = _ours("gp", "SpectralGPClassifier", _GP, ("lowrankgcn.estimators.spectral_gp",))
+REFERENCE = _ours("gp", "SpectralGPClassifier", _GP, ())
 METHODS = (
     REFERENCE,
     _ours("gcn", "GCNClassifier", _GCN, ("torch",)),

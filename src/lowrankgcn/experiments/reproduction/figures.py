@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction.grid import PAPER
-from lowrankgcn.plotting import plot_embedding, plot_filters
+from lowrankgcn.plotting import plot_embedding, plot_filter
 from lowrankgcn.plotting._style import COLOURS, GREY, add_legend
 from lowrankgcn.report.svg import INK, svg
 from lowrankgcn.spectral.filters import Filter, Linear, Pseudoinverse, Quadratic
@@ -29,7 +29,7 @@ def draw_filters(rank: int | None) -> str:
     """Draw figure 3: the filters on an example spectrum, of full rank or truncated."""
     filters: tuple[Filter, ...] = (Linear("auto"), Quadratic("auto"), Pseudoinverse())
     return svg(
-        lambda ax: plot_filters(filters, PAPER["filters"]["eigenvalues"], rank=rank, ax=ax),
+        lambda ax: plot_filter(filters, PAPER["filters"]["eigenvalues"], rank=rank, ax=ax),
         "filters-full" if rank is None else "filters-low",
         "Filter responses on an example spectrum",
     )

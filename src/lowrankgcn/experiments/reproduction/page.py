@@ -22,8 +22,8 @@ from lowrankgcn.experiments.reproduction import figures
 from lowrankgcn.experiments.reproduction.grid import PAPER, TABLES
 from lowrankgcn.experiments.reproduction.results import TOLERANCE, Results
 from lowrankgcn.experiments.statistics import markdown_table, plus_minus
-from lowrankgcn.report import render_page
 from lowrankgcn.report.classification import versions
+from lowrankgcn.report.pages import render_page
 
 __all__ = ["HEADER", "HOW", "SHORT_HEADER", "as_html", "as_markdown", "cells", "machine"]
 __all__ += ["seconds_text", "short_cells", "summary"]

@@ -153,7 +153,8 @@ class NeighbourCross(_SparseCross):
 
     Notes
     -----
-    About O(q k log n) in few dimensions, O(q n) in many; stores all n points.
+    About O(q k log n) in up to three dimensions; otherwise O(q n) up to 20 000 points and O(q √n)
+    beyond. Stores all n points.
     """
 
     kind = "neighbours"

@@ -11,8 +11,7 @@ dense     small n: LAPACK                                n³
 svd       𝓛 = I − Z Zᵀ: Gram matrix ZᵀZ (section A3.1)    two passes over Z, and m³ for m columns
 nearly    𝓛 = diag(shift) − Z Zᵀ, nearly constant shift  the same
 modes     Gaussian graphs summed by N Fourier modes      three passes over points, and N log N
-lanczos   any operator: ARPACK                           some 2k … 10k products, one vector each
-krylov    any operator, costly products, good start      products with blocks of vectors
+block     any operator: filtered blocks of vectors        some 20k … 60k products, of blocks
 ========= ============================================== ===========================================
 
 >>> import numpy as np, lowrankgcn as lg

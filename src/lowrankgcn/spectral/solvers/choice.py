@@ -14,8 +14,8 @@ import numpy as np
 
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import Request, Solution, stored_solution
+from lowrankgcn.spectral.solvers.block import solve_block
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_nearly_svd, solve_svd
-from lowrankgcn.spectral.solvers.iterative import solve_krylov, solve_lanczos
 from lowrankgcn.spectral.solvers.modes import modes_are_few, solve_modes
 
 __all__ = ["direct_solution", "largest_eigenvalue", "solve"]
@@ -55,12 +55,7 @@ def solve(laplacian: Laplacian, request: Request) -> Solution:
             if residuals.max() <= request.tol:
                 return guess
             request = replace(request, start=vectors[:, request.lead :])
-    # ARPACK needs fewer pairs than dimensions, and room for its basis.
-    crowded = 2 * request.count >= laplacian.n - laplacian.null_space.dimension
-    blocks = request.start is not None or laplacian.affinity.method == "blocks"
-    if crowded or request.method == "krylov" or (blocks and request.method != "lanczos"):
-        return solve_krylov(laplacian, request)
-    return solve_lanczos(laplacian, request)
+    return solve_block(laplacian, request)
 
 
 def _guess(laplacian: Laplacian, request: Request) -> Solution | None:

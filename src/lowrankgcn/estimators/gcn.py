@@ -1,4 +1,4 @@
-"""The semi-supervised scikit-learn classifier.
+"""The networks of the paper as a semi-supervised scikit-learn classifier.
 
 >>> import numpy as np, lowrankgcn as lg
 >>> spiral = lg.datasets.load_spiral(200, random_state=0)
@@ -11,31 +11,50 @@ True
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import check_is_fitted
 
-from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn._codec import MAY_BE_INFINITE, saved
+from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
+from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.fitting import Fitted, fit, read_data
-from lowrankgcn.estimators.inspection import InspectionMixin
-from lowrankgcn.estimators.labels import Labels, known_labels
-from lowrankgcn.estimators.rows import Kind, check_rows
+from lowrankgcn.estimators.fitting import fit
+from lowrankgcn.estimators.labels import read_labels
+from lowrankgcn.estimators.model import Model
+from lowrankgcn.estimators.rows import check_rows, read_rows
+from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
+from lowrankgcn.operators import FloatArray
 
 __all__ = ["GCNClassifier"]
 
 
-class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
-    r"""Semi-supervised classifier: a graph of all rows, and networks trained on the labelled ones.
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class SavedNetwork:
+    """What a file keeps of a fitted :class:`GCNClassifier` besides what all classifiers have."""
 
-    Rows become nodes of a graph. A few eigenpairs of its Laplacian 𝓛 describe the clusters. Small
-    networks :math:`X^{l+1} = \sigma(\sum_k \mathcal{K}^{(k)} X^l \Theta^{(k)})` with
-    :math:`\mathcal{K}^{(k)} = U \varphi_k(\Lambda) U^T` (equation 2) are trained on the labels.
+    model: Model | None
+    loss_curve: NDArray[Any] = field(metadata=MAY_BE_INFINITE)
+    n_iter: int
+    unplaced: NDArray[np.bool_] | None
+
+    def __post_init__(self) -> None:
+        expect_shape(self.loss_curve, "loss_curve", None, None)
+        positive_int(self.n_iter, "n_iter", minimum=0)
+
+
+class GCNClassifier(SemiSupervisedClassifier):
+    r"""Graph convolutional network on a graph of all rows, trained on the labelled ones.
+
+    Rows become nodes of a graph. A network with the layers
+    :math:`X^{l+1} = \sigma(\sum_k \mathcal{K}^{(k)} X^l \Theta^{(k)})` (equation 2) is trained on
+    the labels. Its kernels :math:`\mathcal{K}^{(k)} = U \varphi_k(\Lambda) U^T` are filters of the
+    graph Laplacian 𝓛, by default with few of its eigenpairs, which describe the clusters.
 
     Parameters
     ----------
@@ -44,14 +63,15 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         numbers, the Gaussian graph where fast sums are cheap, else ten nearest neighbours.
         "precomputed": X is the matrix of weights. With a graph object, X holds the features only.
         Without features the networks use the eigenvectors.
-    architecture : {"auto", "full", "low-rank", "reduced"}
-        GCN with kernels of full rank, of rank r (L-GCN), or with the activation in spectral space
-        (R-GCN). "auto" compares candidates, see `selection`.
+    architecture : {"low-rank", "reduced", "full"}
+        GCN with kernels of rank r (L-GCN), with the activation in spectral space (R-GCN), or with
+        kernels of full rank. Training an R-GCN does not depend on the number of rows.
     filter : "auto", name, Filter, callable or list
-        Filter φ; a list gives K > 1 basis functions. "auto": 1/(λ + ε), compared with other filters
-        if the architecture is given.
+        Filter φ; a list gives K > 1 basis functions. "auto": 1/(λ + ε), where ε is the C-th
+        positive eigenvalue for C classes; "linear" at full rank.
     rank : int or "auto"
-        Number of eigenpairs. "auto": 30, and the number before an eigengap if there is a clear one.
+        Number r of eigenpairs, not used at full rank. "auto": 30, or less for fewer rows or
+        hyperedges.
     bandwidth : float or "auto"
         Bandwidth of Gaussian graphs, in the units of X. "auto" scales the columns to comparable
         ranges and uses twice the median distance to the tenth neighbour.
@@ -60,7 +80,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
     hidden_widths : tuple of int or "auto"
         Widths of hidden layers; "auto": (32,).
     n_restarts : int or "auto"
-        Random initialisations trained in one batch; "auto": 3.
+        Random initialisations, trained in one batch. Their distributions are averaged. "auto": 3.
     optimizer : {"auto", "gd", "adam", "lbfgs"}
     learning_rate : float or "auto"
         "auto": 0.02 for Adam, 0.2 for gradient descent.
@@ -76,14 +96,9 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         Whether to stop a restart when its loss no longer decreases.
     class_weight : None, "balanced" or mapping
         Weights of the classes in the loss.
-    restarts : {"ensemble", "best"}
-        Average the distributions of all restarts, or use the restart of lowest loss.
-    selection : {"average", "best"}
-        Average the candidates' distributions with weights from cross-validation on the labelled
-        rows, or use the best candidate.
     preset : {"default", "paper"}
-        Meaning of "auto". "paper": L-GCN of rank 20 with the pseudoinverse, raw features, 16 hidden
-        units without bias, 1000 steps of 0.2, ρ = 0.0005 on the first layer.
+        Meaning of "auto". "paper": rank 20, the pseudoinverse, raw features, 16 hidden units
+        without bias, one restart, 1000 steps of 0.2, ρ = 0.0005 on the first layer.
     tol : float
         Accuracy of fast sums and eigenpairs.
     dtype : {"float32", "float64"}
@@ -106,16 +121,17 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         Eigenpairs of the Laplacian, None at full rank. Each vector has the sign of its overlap with
         the features; with ``preset="paper"``, that of :func:`lowrankgcn.eigenpairs`.
     laplacian_ : Laplacian
-    selection_ : Selection
-        Candidates with cross-validated accuracy, loss and share; prints as a table.
     networks_ : list of torch modules
-        Trained networks, largest share first.
+        The trained network of each restart; those that diverged are left out. Their input are the
+        features: standardised numbers and centred indicators of categories, raw ones with
+        ``preset="paper"``, and √n U for a graph without features. The mean of their softmax is the
+        prediction.
     loss_curve_ : (T, s) array
-        Losses of all restarts of the first network.
+        Losses of all restarts.
     n_iter_ : int
-        Number of iterations of the longest training run.
+        Number of iterations of the longest restart.
     timings_ : dict
-        Seconds for set-up, selection, training and prediction.
+        Seconds for "set-up", "training" and "prediction".
     unplaced_ : (n,) bool array
         Rows in graph components without a label; their distribution is uniform.
     n_features_in_, feature_names_in_
@@ -123,12 +139,10 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
 
     Notes
     -----
-    Set-up costs one or two passes over the rows for hypergraphs and landmark kernels; training an
-    R-GCN is independent of n, an L-GCN O(n r N) per iteration. Memory is O(n (r + p)) for p
-    columns: the indicators of a table's categories are not stored, except at full rank.
-
-    For Dask collections (:mod:`lowrankgcn.distributed`) the attributes with one entry per row are
-    lazy Dask arrays, and the graph does not hold its rows.
+    Set-up costs one or two passes over the rows for hypergraphs and landmark kernels. Training
+    costs O(n r N) per iteration and restart for hidden layers of N units, O(r² N) for an R-GCN.
+    Memory is O(n (r + N)), O(n r) for an R-GCN: the indicators of a table's categories are not
+    stored, except at full rank.
 
     The Nyström formula extends the eigenvectors to new rows through the cross-kernel (points), the
     hyperedges (tables) or the given weights, independently for each row.
@@ -150,7 +164,7 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         self,
         *,
         graph: Any = "auto",
-        architecture: str = "auto",
+        architecture: str = "low-rank",
         filter: Any = "auto",
         rank: int | str = "auto",
         bandwidth: float | str = "auto",
@@ -165,8 +179,6 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         dropout: float = 0.0,
         early_stopping: bool = False,
         class_weight: Any = None,
-        restarts: str = "ensemble",
-        selection: str = "average",
         preset: str = "default",
         tol: float = 1e-4,
         dtype: str = "float32",
@@ -190,8 +202,6 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         self.dropout = dropout
         self.early_stopping = early_stopping
         self.class_weight = class_weight
-        self.restarts = restarts
-        self.selection = selection
         self.preset = preset
         self.tol = tol
         self.dtype = dtype
@@ -232,7 +242,10 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
         if (lazy := distributed_module(X, y, sample_weight)) is not None:
             lazy.fit(self, X, y, sample_weight)
             return self
-        rows, labels, settings, seed = read_data(self, X, y)
+        settings = read_settings(self.get_params(deep=False))
+        rows, labels = read_rows(self, X, settings.graph), read_labels(y)
+        if labels.n_rows != rows.n_rows:
+            raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
         weights = None
         if sample_weight is not None:
             weights = finite_array(sample_weight, "sample_weight", ndim=1)
@@ -241,54 +254,25 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
                 raise invalid("sample_weight", f"{rows.n_rows} numbers >= 0", got)
             if not weights[labels.index].any():
                 raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
-        fitted = fit(rows, labels, settings, weights, seed)
-        self._keep(labels, fitted, rows.later, int(fitted.unplaced.sum()))
-        return self
-
-    def _keep(self, labels: Labels, fitted: Fitted, kind: Kind, n_unplaced: int) -> None:
-        """Set the fitted attributes."""
+        fitted = fit(rows, labels, settings, weights, draw_seed(self.random_state))
         self.classes_ = labels.classes
         self.label_distributions_ = fitted.distributions
-        self.transduction_ = fitted.transduction
-        self.graph_, self.laplacian_ = fitted.graph, fitted.laplacian
-        self.eigenpairs_ = fitted.pairs
-        self.selection_ = fitted.selection
-        self.networks_ = [trained.network for trained in fitted.networks]
-        records = [trained.record for trained in fitted.networks]
-        self.loss_curve_ = records[0].loss_curve
-        self.n_iter_ = max(int(record.n_iter.max()) for record in records)
-        self.timings_ = fitted.timings
-        self.unplaced_ = fitted.unplaced
-        self._kind, self._model = kind, fitted.model
-        self._labelled, self._evidence = labels.index, fitted.evidence
-        if n_unplaced:
+        self.transduction_ = labels.classes[fitted.distributions.argmax(axis=1)]
+        self.laplacian_, self.graph_ = fitted.laplacian, fitted.laplacian.graph
+        self.eigenpairs_, self.networks_ = fitted.pairs, fitted.networks
+        self.loss_curve_ = fitted.record.loss_curve
+        self.n_iter_ = int(fitted.record.n_iter.max())
+        self.timings_, self.unplaced_ = fitted.timings, fitted.unplaced
+        self._kind, self._model = rows.later, fitted.model
+        if lost := int(fitted.unplaced.sum()):
             warn_caller(
-                f"{n_unplaced} of {labels.n_rows} rows belong to parts of the graph without any "
-                "label; their class distribution is uniform. Label a row of each part.",
+                f"{lost} of {labels.n_rows} rows belong to parts of the graph without any label; "
+                "their class distribution is uniform. Label a row of each part.",
                 UnlabelledComponentWarning,
             )
+        return self
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Predict class distributions, shape (q, C), in the order of ``classes_``.
-
-        Parameters
-        ----------
-        X : array, DataFrame or sparse array
-            Rows like those given to fit: with ``graph="precomputed"`` their weights to the fitted
-            rows, shape (q, n); with sparse incidence rows, incidence rows; with a graph in place of
-            X, rows like those the graph was built from. For a Dask collection the result is a lazy
-            Dask array.
-
-        Raises
-        ------
-        ValueError
-            If the rows are not like those at fitting, or a graph object was given that was not
-            built from X and cannot be extended to new rows.
-        """
-        check_is_fitted(self)
-        if (lazy := distributed_module(X)) is not None:
-            distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
-            return distributions
+    def _distributions(self, X: Any) -> FloatArray:
         data = check_rows(self, X, self._kind)
         if self._model is None:
             expected = "the fitted rows (see label_distributions_)"
@@ -302,51 +286,25 @@ class GCNClassifier(InspectionMixin, ClassifierMixin, BaseEstimator):  # type: i
             )
         return shares
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict classes, shape (q,)."""
-        if (lazy := distributed_module(X)) is not None:
-            check_is_fitted(self)
-            lazily: NDArray[Any] = lazy.predict(self, X)
-            return lazily
-        shares = self.predict_proba(X)
-        classes: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
-        return classes
+    _state_type = SavedNetwork
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on the labelled rows of X.
+    def _saved_state(self, fitted_rows: bool) -> SavedNetwork:
+        if self._model is None and not fitted_rows:
+            raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
+        unplaced = self.unplaced_ if fitted_rows and hasattr(self, "unplaced_") else None
+        return SavedNetwork(self._model, self.loss_curve_, self.n_iter_, unplaced)
 
-        Parameters
-        ----------
-        X : array or DataFrame
-            Rows like those given to fit.
-        y : (q,) array
-            True classes; unlabelled rows are ignored.
-        sample_weight : (q,) array, optional
-        """
-        if (lazy := distributed_module(X, y, sample_weight)) is not None:
-            check_is_fitted(self)
-            return float(lazy.score(self, X, y, sample_weight))
-        index, values, count = known_labels(y)
-        predicted = self.predict(X)
-        if len(predicted) != count:
-            raise invalid("y", f"{len(predicted)} labels, as many as X has rows", count)
-        if sample_weight is not None:
-            sample_weight = finite_array(sample_weight, "sample_weight", ndim=1)
-            if len(sample_weight) != count:
-                raise invalid("sample_weight", f"{count} numbers", len(sample_weight))
-            sample_weight = sample_weight[index]
-        return float(accuracy_score(values, predicted[index], sample_weight=sample_weight))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return log-probabilities (q, C), or the log-odds (q,) of two classes."""
-        logs = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
-        return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
-
-    def __sklearn_tags__(self) -> Any:
-        """Return the estimator tags of scikit-learn."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        graph = self.graph if isinstance(self.graph, str) else ""
-        tags.input_tags.pairwise = graph == "precomputed"
-        tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
-        return tags
+    def _restore(self, state: SavedNetwork) -> None:
+        shares = getattr(self, "label_distributions_", None)
+        if state.model is None and shares is None:
+            raise invalid("model", "one, or the distributions of the fitted rows", "neither")
+        if state.model is not None and state.model.ensemble.n_classes != len(self.classes_):
+            classes = state.model.ensemble.n_classes
+            raise invalid("model", f"{len(self.classes_)} classes", classes)
+        if (shares is None) != (state.unplaced is None):
+            raise invalid("unplaced", "one value for each fitted row", "other values")
+        if shares is not None and state.unplaced is not None:
+            expect_shape(state.unplaced, "unplaced", len(shares))
+            self.unplaced_ = state.unplaced
+        self.loss_curve_, self.n_iter_ = state.loss_curve, state.n_iter
+        self._model = state.model

@@ -1,0 +1,49 @@
+"""Classification of Dask collections: sample, fit, map.
+
+The classifiers call this package for Dask DataFrames and arrays, with or without a cluster.
+
+1. *Sample.* One pass over the blocks of rows collects all labelled rows and a uniform sample of the
+   others, ``fit_rows`` rows in all (an attribute of the classifier, else 100 000).
+2. *Fit.* The classifier is fitted to the sample in memory.
+3. *Map.* Each block is classified by ``predict_proba``, independently and on request. Sampled rows
+   are no exception.
+
+The sample depends on ``random_state`` and on the division into blocks, not on the workers. After
+``fit``, ``label_distributions_`` and ``transduction_`` are lazy Dask arrays of all rows. Other
+fitted attributes, such as the graph, describe the sample; ``unplaced_`` is removed.
+
+============ =====================================================================================
+module       contents
+============ =====================================================================================
+blocks       tasks and lengths of blocks, schema checks, errors of Dask
+sample       one pass that draws the sample
+fitting      ``fit``
+prediction   ``predict_proba``, ``predict`` and ``score``
+parquet      folders of Parquet files, written atomically
+============ =====================================================================================
+
+Notes
+-----
+The calling process holds the sample: ``fit_rows`` rows, or all labelled rows if there are more.
+Each block is read once by ``fit``, and once whenever results are computed. Labels in memory, or in
+other blocks than X, take two more passes over one column each.
+
+Examples
+--------
+>>> import dask.dataframe as dd, numpy as np
+>>> import lowrankgcn as lg
+>>> cars = lg.datasets.load_cars(target="buying", as_frame=True)
+>>> y = np.full(1728, "", dtype=object)
+>>> y[cars.training] = cars.target.iloc[cars.training].astype(str)
+>>> table = dd.from_pandas(cars.data, npartitions=4)
+>>> classifier = lg.GCNClassifier(max_iter=20, random_state=0).fit(table, y)
+>>> classifier.label_distributions_
+dask.array<rows, shape=(1728, 4), dtype=float64, chunksize=(432, 4), chunktype=numpy.ndarray>
+>>> classifier.predict(table).compute().shape
+(1728,)
+"""
+
+from lowrankgcn.distributed.fitting import fit
+from lowrankgcn.distributed.prediction import predict, predict_proba, score
+
+__all__ = ["fit", "predict", "predict_proba", "score"]

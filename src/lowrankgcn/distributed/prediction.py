@@ -1,0 +1,117 @@
+"""Lazy class distributions and classes, block by block.
+
+The rows of a block are independent of all others: a task needs one block and the fitted model.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dask
+import numpy as np
+from dask.delayed import Delayed, delayed
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.distributed.blocks import NO_ADVICE, Blocks, compute, conformed, lazy_array
+from lowrankgcn.distributed.sample import aligned_labels, aligned_weights, check_length
+from lowrankgcn.estimators.persistence import load, save
+
+__all__ = ["lazy_distributions", "most_probable", "predict", "predict_proba", "score"]
+
+_LARGE = 2**23  # bytes of a model that are sent once, and not with every computation
+
+
+def predict_proba(classifier: Any, X: Any) -> Any:
+    """Return the class distributions of a Dask collection as a lazy Dask array (q, C)."""
+    blocks = Blocks.from_rows(X)
+    return lazy_distributions(classifier, blocks, blocks.known_lengths())
+
+
+def predict(classifier: Any, X: Any) -> Any:
+    """Return the classes of a Dask collection as a lazy Dask array (q,)."""
+    return most_probable(predict_proba(classifier, X), classifier.classes_)
+
+
+def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return the accuracy on the labelled rows of a Dask collection, in one pass."""
+    blocks = Blocks.from_rows(X)
+    shared = [_shared(classifier)] * len(blocks.tasks)
+    given = aligned_labels(y, blocks), aligned_weights(sample_weight, blocks)
+    rate = partial(_score, empty=blocks.empty)
+    correct, total = np.sum(compute(*blocks.map(rate, blocks.numbers, shared, *given)), axis=0)
+    if not total > 0:
+        raise invalid("y", "a labelled row of positive weight", "none")
+    return float(correct / total)
+
+
+def lazy_distributions(classifier: Any, blocks: Blocks, lengths: tuple[float, ...]) -> Any:
+    """Return the class distributions of blocks of rows as a lazy Dask array (q, C)."""
+    shared = [_shared(classifier)] * len(blocks.tasks)
+    tasks = blocks.map(partial(_distributions, empty=blocks.empty), blocks.numbers, shared)
+    return lazy_array(tasks, lengths, (len(classifier.classes_),), np.float64)
+
+
+def most_probable(shares: Any, classes: NDArray[Any]) -> Any:
+    """Return the most probable class of each row of a lazy array, shape (q,)."""
+    return shares.map_blocks(_choose, classes, drop_axis=1, dtype=classes.dtype, meta=classes[:0])
+
+
+def _choose(shares: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
+    chosen: NDArray[Any] = classes[shares.argmax(axis=1)]
+    return chosen
+
+
+def _shared(classifier: Any) -> Delayed:
+    """Return a task that gives the part of a classifier that predicts new rows.
+
+    Workers can repeat the task, so the model is not lost with a worker.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model"
+        save(classifier, file, fitted_rows=False)
+        data = file.read_bytes()
+    model = delayed(_loaded, pure=True)(delayed(data, pure=True, traverse=False))
+    if len(data) < _LARGE:
+        return model
+    with dask.config.set(NO_ADVICE):
+        return dask.persist(model)[0]
+
+
+def _loaded(data: bytes) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model"
+        file.write_bytes(data)
+        return load(file)
+
+
+def _distributions(block: Any, number: int, classifier: Any, *, empty: Any) -> NDArray[np.float64]:
+    if not len(block):
+        return np.zeros((0, len(classifier.classes_)))
+    rows = conformed(block, empty, number)
+    try:
+        shares: NDArray[np.float64] = classifier.predict_proba(rows)
+    except ValueError as error:
+        raise ValueError(f"partition {number}: {error}") from error
+    return shares
+
+
+def _score(
+    block: Any, number: int, classifier: Any, cells: Any, weights: Any, *, empty: Any
+) -> tuple[float, float]:
+    """Return the weight of the rows with the right class, and that of all labelled rows."""
+    index, labels, length = cells
+    check_length("y", length, len(block), number)
+    if weights is None:
+        weights = np.ones(length)
+    weights = finite_array(weights, "sample_weight", ndim=1)
+    check_length("sample_weight", len(weights), length, number)
+    if not len(index):
+        return 0.0, 0.0
+    rows = conformed(block, empty, number)
+    rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]
+    total = float(weights[index].sum())
+    return total * classifier.score(rows, labels, weights[index]), total

@@ -1,0 +1,132 @@
+r"""The kernels of a network and their scaling, from the eigenpairs of the Laplacian.
+
+The default filter is φ(λ) = 1/(λ + ε). ε is the C-th positive eigenvalue for C classes:
+eigenvectors up to there separate the classes, and their responses lie within a factor of two.
+
+Kernels are scaled so that ‖𝒦‖²_F = n, and features so that the input of the first layer has unit
+mean square. One step size then suits every n, unit and bandwidth.
+
+>>> import lowrankgcn as lg
+>>> from lowrankgcn.estimators.settings import read_settings
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+>>> settings = read_settings(lg.GCNClassifier(filter="constant", rank=2).get_params())
+>>> kernels = choose_kernels(L, settings, n_classes=2, seed=0)
+>>> (scaled,), _ = scale_kernels(kernels, np.eye(2), reduced=False)
+>>> kernels[0].response, (scaled.response**2).sum().round(10)
+(array([1., 1.]), np.float64(5.0))
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.filters import Linear, RegularizedInverse
+from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.spectrum import Eigenpairs, flip_signs
+
+__all__ = ["choose_kernels", "full_scale", "orient", "scale_kernels", "without_rounding"]
+
+_RANK = 30
+_STORED_SINGLE = 200_000  # rows from which eigenvectors are stored in single precision
+_POSITIVE = 1e-9  # eigenvalues up to here are zero
+_COMMON = 1e-8  # overlaps with the features below this share of the largest count as zero
+_ORTHOGONAL = 1e-8
+
+
+def choose_kernels(
+    laplacian: Laplacian, settings: Settings, n_classes: int, seed: int
+) -> tuple[Kernel, ...]:
+    """Build the kernels of the filters, of low rank with common eigenpairs, or of full rank."""
+    filters, tol = settings.filters, settings.tol
+    if settings.architecture == "full":
+        return kernel(laplacian, [Linear("auto")] if filters is None else list(filters), tol=tol)
+    rank = _rank(laplacian, settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DisconnectedGraphWarning)
+        if settings.rank is None:
+            warnings.simplefilter("ignore", RankWarning)
+            warnings.simplefilter("ignore", DegenerateCutWarning)
+        if filters is not None:
+            return kernel(laplacian, list(filters), rank, tol=tol, random_state=seed)
+        dtype = "float32" if laplacian.n > _STORED_SINGLE else "float64"
+        pairs = eigenpairs(laplacian, rank, tol=tol, random_state=seed, dtype=dtype)
+    positive = pairs.eigenvalues[pairs.eigenvalues > _POSITIVE]
+    epsilon = float(positive[min(n_classes, len(positive)) - 1]) if len(positive) else 1.0
+    return low_rank_kernels(laplacian, [RegularizedInverse(epsilon)], pairs)
+
+
+def _rank(laplacian: Laplacian, settings: Settings) -> int:
+    """Return the number of eigenpairs: as given, or 30, at most the rows and hyperedges."""
+    n, most = laplacian.n, laplacian.graph.max_rank
+    if settings.rank is None:
+        return max(1, min(_RANK, n, n if most is None else most))
+    if settings.rank > n:
+        raise invalid("rank", f"at most {n}, the number of rows", settings.rank)
+    return settings.rank
+
+
+def without_rounding(inner: FloatArray, square_sum: float) -> FloatArray:
+    """Set rounding errors in UᵀX to zero, for features of the given sum of squares.
+
+    Otherwise rounding would decide on which side of its kink an activation starts.
+    """
+    length = math.sqrt(square_sum / inner.shape[1])  # typical norm of a column
+    return np.where(np.abs(inner) > _ORTHOGONAL * length, inner, 0.0)
+
+
+def orient(pairs: Eigenpairs, inner: FloatArray) -> FloatArray:
+    """Flip eigenvectors, in place, by the sign of their overlap with the features; return UᵀX.
+
+    Reduced-order networks depend on the signs. Those of :func:`lowrankgcn.eigenpairs` depend on the
+    largest entry of each vector, which a few more rows may change; a sum over all rows is stable.
+    """
+    mixed = inner @ np.random.default_rng(0).normal(size=inner.shape[1])
+    negligible = _COMMON * float(np.abs(mixed).max(initial=0.0))  # rounding must not decide
+    signs = np.where(mixed < -negligible, -1.0, 1.0)
+    flip_signs(pairs.eigenvectors, signs)
+    return inner * signs[:, None]
+
+
+def scale_kernels(
+    kernels: tuple[Kernel, ...], inner: FloatArray, *, reduced: bool
+) -> tuple[tuple[Kernel, ...], float]:
+    """Scale low-rank kernels to ‖𝒦‖²_F = n; return them and the factor of the features.
+
+    Parameters
+    ----------
+    kernels : tuple of Kernel
+        With common eigenpairs.
+    inner : (r, N_0) array
+        UᵀX of the features.
+    reduced : bool
+        Whether the rows of the first layer are eigenvectors instead of nodes.
+    """
+    laplacian, pairs = kernels[0].laplacian, kernels[0].eigenpairs
+    assert pairs is not None
+    responses = np.stack([one.response for one in kernels])  # (K, r)
+    norm = math.sqrt(float(np.square(responses).sum(axis=1).max()))
+    factor = math.sqrt(laplacian.n) / norm if norm > 0 else 1.0
+    scaled = low_rank_kernels(laplacian, [factor * one.filter for one in kernels], pairs)
+    square = float((np.square(factor * responses) @ np.square(inner).sum(axis=1)).sum())
+    rows = pairs.rank if reduced else laplacian.n
+    return scaled, _inverse_rms(square, rows * inner.shape[1] * len(kernels))
+
+
+def full_scale(kernels: Sequence[Kernel], features: FloatArray) -> float:
+    """Return the factor of the features for kernels of full rank."""
+    square = sum(float(np.square(one @ features).sum()) for one in kernels)
+    return _inverse_rms(square, features.size * len(kernels))
+
+
+def _inverse_rms(square: float, size: int) -> float:
+    return math.sqrt(size / square) if square > 0 else 1.0

@@ -1,0 +1,119 @@
+"""What a fitted Gaussian process says about itself, for terminal, JSON and report.
+
+>>> import lowrankgcn as lg, numpy as np
+>>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+>>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+>>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
+>>> evidence = Evidence.from_classifier(classifier, y.astype(int))
+>>> evidence.accuracy, evidence.largest_class, evidence.confusion.tolist()
+(1.0, 0.5, [[5, 0], [0, 5]])
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Evidence"]
+
+_DOUBTFUL = 0.75  # leave-one-out probability of another class
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Leave-one-out results of the labelled rows, and what the predictions depend on.
+
+    Attributes
+    ----------
+    accuracy, log_loss : float
+    interval : (float, float)
+        90 % confidence interval of the accuracy.
+    largest_class : float
+        Share of the most frequent label, the accuracy of always predicting it.
+    codes : (m,) int array
+        Classes of the labelled rows.
+    distributions : (m, C) array
+        Their leave-one-out distributions.
+    block_shares : mapping from block to float
+    importance : mapping from column to float
+        The largest first; empty if it was not computed.
+    """
+
+    accuracy: float
+    log_loss: float
+    interval: tuple[float, float]
+    largest_class: float
+    codes: NDArray[np.intp]
+    distributions: NDArray[np.float64]
+    block_shares: Mapping[str, float]
+    importance: Mapping[str, float]
+
+    @classmethod
+    def from_classifier(
+        cls, classifier: Any, codes: NDArray[Any], *, importance: bool = False
+    ) -> Evidence | None:
+        """Gather the results of a fitted classifier; return None for networks.
+
+        Parameters
+        ----------
+        classifier : SpectralGPClassifier or GCNClassifier
+        codes : (n,) int array
+            Labels as positions in ``classes_``, −1 for unlabelled rows.
+        importance : bool
+            Whether to compute the importance of the columns, which takes a prediction for each.
+        """
+        if not hasattr(classifier, "loo_distributions_"):
+            return None
+        known = codes[codes >= 0]
+        columns = classifier.column_importance() if importance else {}
+        return cls(
+            accuracy=classifier.loo_accuracy_,
+            log_loss=classifier.loo_log_loss_,
+            interval=classifier.loo_interval_,
+            largest_class=float(np.bincount(known).max() / len(known)),
+            codes=known,
+            distributions=classifier.loo_distributions_,
+            block_shares=dict(classifier.block_shares_),
+            importance={str(name): share for name, share in columns.items()},
+        )
+
+    @property
+    def confusion(self) -> NDArray[np.int64]:
+        """Number of rows by label (row) and leave-one-out class (column), shape (C, C)."""
+        counts = np.zeros((self.distributions.shape[1],) * 2, np.int64)
+        np.add.at(counts, (self.codes, self.distributions.argmax(axis=1)), 1)
+        return counts
+
+    @property
+    def doubtful(self) -> list[tuple[int, int]]:
+        """Labelled rows that clearly look like another class, and that class; clearest first."""
+        other = self.distributions.argmax(axis=1)
+        doubt = np.where(other == self.codes, 0.0, self.distributions.max(axis=1))
+        order = np.argsort(-doubt, kind="stable")
+        return [(int(k), int(other[k])) for k in order if doubt[k] > _DOUBTFUL]
+
+    @property
+    def scores(self) -> dict[str, list[float | None]]:
+        """Recall and precision of each class; None for a class that is never predicted."""
+        counts = self.confusion
+        found = counts.diagonal().tolist()
+        totals = {"recall": counts.sum(axis=1), "precision": counts.sum(axis=0)}
+        return {
+            name: [part / n if n else None for part, n in zip(found, own.tolist(), strict=True)]
+            for name, own in totals.items()
+        }
+
+    @property
+    def kinds(self) -> dict[str, float]:
+        """Shares of the kinds of blocks, the largest first."""
+        shares: dict[str, float] = {}
+        for name, share in self.block_shares.items():
+            kind = re.sub(r"^(raw|weighted)-|-(ranks|inverse|\d+)$", "", name).replace("-", " ")
+            shares[kind] = shares.get(kind, 0.0) + share
+        return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
