@@ -42,7 +42,7 @@ KEY_CHECKS = (
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit few trees: accuracy with 200 of them is measured by the benchmarks."""
-    monkeypatch.setattr(recipe, "N_TREES", 20)
+    monkeypatch.setattr(recipe, "_TREES", 20)
 
 
 def light(**options: Any) -> SpectralGPClassifier:
@@ -83,7 +83,7 @@ def blobs() -> Blobs:
 @pytest.fixture(scope="module")
 def fitted(blobs: Blobs) -> SpectralGPClassifier:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recipe, "N_TREES", 20)
+        patch.setattr(recipe, "_TREES", 20)
         return SpectralGPClassifier(rank=30, random_state=0).fit(blobs[0], blobs[2])
 
 

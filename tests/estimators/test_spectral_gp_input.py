@@ -29,7 +29,7 @@ LABELS = {"two": [0, 1], "few": [0, 1, 0, 1], "some": [0, 1] * 5}
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipe, "N_TREES", 10)
+    monkeypatch.setattr(recipe, "_TREES", 10)
 
 
 def table(n: int = 60, seed: int = 0) -> pd.DataFrame:
