@@ -1,9 +1,6 @@
-"""Class shares, prediction sets and suggestions beside brute force; imports without torch."""
+"""Class shares, prediction sets and suggestions beside brute force."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -110,14 +107,3 @@ def test_entropy_of_certain_rows() -> None:
     np.testing.assert_allclose(
         entropy(np.array([[1.0, 0.0], [0.25, 0.75]])), [0.0, 0.562], atol=1e-3
     )
-
-
-def test_the_process_does_not_import_torch() -> None:
-    code = """
-import importlib, pkgutil, sys
-import lowrankgcn.gp
-for module in pkgutil.iter_modules(lowrankgcn.gp.__path__):
-    importlib.import_module("lowrankgcn.gp." + module.name)
-sys.exit("torch" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
