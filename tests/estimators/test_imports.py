@@ -8,6 +8,7 @@ import sys
 MODULES = (
     *("base", "labels", "rows", "persistence", "explanation", "dask_dispatch"),
     *("settings", "inputs", "graph_choice", "kernels", "model"),
+    *("spectral_gp", "gp_fitting", "gp_model"),
 )
 
 

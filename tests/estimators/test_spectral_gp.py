@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
+from lowrankgcn import load, save
 from lowrankgcn.estimators.gp_fitting import first_rows
 from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
 from lowrankgcn.gp import recipe
@@ -42,7 +44,7 @@ KEY_CHECKS = (
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit few trees: accuracy with 200 of them is measured by the benchmarks."""
-    monkeypatch.setattr(recipe, "N_TREES", 20)
+    monkeypatch.setattr(recipe, "_TREES", 20)
 
 
 def light(**options: Any) -> SpectralGPClassifier:
@@ -83,7 +85,7 @@ def blobs() -> Blobs:
 @pytest.fixture(scope="module")
 def fitted(blobs: Blobs) -> SpectralGPClassifier:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recipe, "N_TREES", 20)
+        patch.setattr(recipe, "_TREES", 20)
         return SpectralGPClassifier(rank=30, random_state=0).fit(blobs[0], blobs[2])
 
 
@@ -257,6 +259,23 @@ def test_one_seed_gives_the_same_result(blobs: Blobs, fitted: SpectralGPClassifi
 def test_copies_predict_the_same(blobs: Blobs, fitted: SpectralGPClassifier, again: Any) -> None:
     expected = fitted.predict_proba(blobs[0])
     np.testing.assert_allclose(again(fitted).predict_proba(blobs[0]), expected, rtol=1e-12)
+
+
+def test_saved_classifiers_predict_the_same(
+    blobs: Blobs, fitted: SpectralGPClassifier, tmp_path: Path
+) -> None:
+    X = blobs[0]
+    save(fitted, tmp_path / "blobs.model")
+    loaded = load(tmp_path / "blobs.model")
+    np.testing.assert_allclose(loaded.predict_proba(X), fitted.predict_proba(X), rtol=1e-12)
+    np.testing.assert_array_equal(loaded.prediction_sets(X), fitted.prediction_sets(X))
+    for by in ("columns", "rows", "blocks"):
+        assert str(loaded.explain(X[:3], by=by)) == str(fitted.explain(X[:3], by=by))
+    assert loaded.loo_interval_ == pytest.approx(fitted.loo_interval_)
+    assert loaded.block_shares_ == pytest.approx(fitted.block_shares_)
+    for method in (loaded.suggest, loaded.column_importance):
+        with pytest.raises(ValueError, match=r"^classifier: expected a classifier fitted in this"):
+            method()
 
 
 def test_unfitted(blobs: Blobs) -> None:

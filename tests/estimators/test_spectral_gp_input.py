@@ -29,7 +29,7 @@ LABELS = {"two": [0, 1], "few": [0, 1, 0, 1], "some": [0, 1] * 5}
 
 @pytest.fixture(autouse=True)
 def few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recipe, "N_TREES", 10)
+    monkeypatch.setattr(recipe, "_TREES", 10)
 
 
 def table(n: int = 60, seed: int = 0) -> pd.DataFrame:
@@ -165,6 +165,13 @@ def test_a_graph_that_was_not_built_from_the_rows() -> None:
             method(X)
 
 
+def test_masked_cells_are_missing() -> None:
+    hidden = X > 1.0
+    masked = SpectralGPClassifier(blocks=["linear"]).fit(np.ma.masked_array(X, hidden), Y)
+    missing = SpectralGPClassifier(blocks=["linear"]).fit(np.where(hidden, np.nan, X), Y)
+    np.testing.assert_allclose(masked.label_distributions_, missing.label_distributions_)
+
+
 def test_columns_in_another_order_are_refused() -> None:
     frame = table()
     classifier = SpectralGPClassifier(blocks=["linear"]).fit(frame, labels(60, "some"))
@@ -184,9 +191,10 @@ def test_chosen_blocks(blocks: Any) -> None:
 
 def test_class_shares() -> None:
     y = np.where(np.arange(80) < 40, TRUTH, -1)
+    y[:20:2] = -1
     plain = SpectralGPClassifier(blocks=["radial"], class_shares="labels").fit(X, y)
     given = SpectralGPClassifier(blocks=["radial"], class_shares={1: 9.0, 0: 1.0}).fit(X, y)
-    known = (TRUTH[:40] == 1).mean()
+    known = 2 / 3
     factor = np.log(9 * (1 - known) / known)
     np.testing.assert_allclose(given.decision_function(X), plain.decision_function(X) + factor)
     np.testing.assert_allclose(given.loo_distributions_, plain.loo_distributions_)
@@ -206,6 +214,8 @@ def test_fit_on_a_sample_of_the_rows() -> None:
         sample = classifier._fitted.sample
         assert len(sample) == max(count, 12) and set(range(12)) <= set(sample.tolist())
         assert classifier.label_distributions_.shape == (80, 2)
+        own = classifier._model.process.distributions(classifier._fitted.views.views)
+        np.testing.assert_allclose(classifier.label_distributions_[sample], own)
         rest = np.setdiff1d(np.arange(80), sample)
         new = rows.iloc[rest] if rows is frame else rows[rest]
         np.testing.assert_allclose(

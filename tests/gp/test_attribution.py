@@ -42,7 +42,7 @@ def fitted() -> tuple[SpectralGPClassifier, pd.DataFrame]:
     table, truth = mixed_table(80, 0)
     y = np.where(np.arange(80) < 30, truth, "")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recipe, "N_TREES", 20)
+        patch.setattr(recipe, "_TREES", 20)
         classifier = SpectralGPClassifier(rank=20, random_state=0).fit(table, y)
     new, _ = mixed_table(25, 1)
     new.loc[0] = [np.nan, 3, True, pd.NaT, np.nan, None]

@@ -72,7 +72,7 @@ def test_fitted_rows_of_hypergraphs_are_reproduced(table: pd.DataFrame) -> None:
 def test_new_rows_are_the_weighted_mean_of_their_neighbours(points: np.ndarray) -> None:
     graph = AdjacencyGraph.knn(points, 10, least_scale=0.1)
     embedding, coordinates, pairs = Embedding.fit(graph, 6)
-    new = points[:5] + 0.05
+    new = np.concatenate([points[:5] + 0.05, [[60.0, 60.0]]])  # the last has tiny weights
     search = NearestNeighbors(n_neighbors=10).fit(points)
     own_scale = search.kneighbors()[0][:, -1]  # without the point itself
     floor = 0.1 * own_scale.mean()
@@ -95,10 +95,13 @@ def test_rows_without_affinity_are_placed_at_the_centre(
     far = embedding.coordinates(np.array([[1e6, 1e6], [0.0, 0.0]]))
     np.testing.assert_allclose(far[0], coordinates.mean(axis=0))
     assert np.isfinite(far).all()
-    fitted = FittedViews.fit(table[["kind", "text"]], graphs=GRAPHS, rank=5)
+    values = table[["kind", "text"]].copy()
+    values.loc[[0, 1], "kind"], values.loc[[0, 1], "text"] = ["p", "q"], ["r", "s"]  # once each
+    fitted = FittedViews.fit(values, graphs=GRAPHS, rank=5)
     unknown = fitted.maps.read(pd.DataFrame({"kind": ["new", "a"], "text": ["new", "x"]}))
     centre = fitted.maps.embeddings["hypergraph"].centre
     np.testing.assert_allclose(unknown["hypergraph"][0], centre)
+    np.testing.assert_allclose(fitted.views["hypergraph"][:2], [centre, centre])
     np.testing.assert_allclose(centre, fitted.views["hypergraph"].mean(axis=0), atol=1e-9)
 
 

@@ -1,9 +1,6 @@
-"""Class shares, prediction sets and suggestions beside brute force; imports without torch."""
+"""Class shares, prediction sets and suggestions beside brute force."""
 
 from __future__ import annotations
-
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -24,12 +21,10 @@ def distributions(seed: int, n: int, n_classes: int) -> np.ndarray:
     return np.random.default_rng(seed).dirichlet(np.full(n_classes, 0.5), n)
 
 
-@given(st.integers(0, 99), st.integers(1, 8), st.integers(2, 4), st.booleans())
-def test_factors_of_class_shares(seed: int, n: int, n_classes: int, balanced: bool) -> None:
-    classes = np.tile(np.arange(n_classes), 2)
-    if not balanced:
-        classes = np.repeat(np.arange(n_classes), np.arange(1, n_classes + 1))
-    shares = distributions(seed, n, n_classes)
+@given(st.integers(0, 99), st.integers(1, 8), st.lists(st.integers(1, 3), min_size=2, max_size=5))
+def test_factors_of_class_shares(seed: int, n: int, counts: list[int]) -> None:
+    classes = np.repeat(np.arange(len(counts)), counts)
+    shares = distributions(seed, n, len(counts))
     factors = share_factors(shares, classes)
     np.testing.assert_allclose(factors, reference.share_factors(shares, classes.tolist()))
     np.testing.assert_allclose(apply_factors(shares, factors).sum(axis=1), 1.0)
@@ -112,14 +107,3 @@ def test_entropy_of_certain_rows() -> None:
     np.testing.assert_allclose(
         entropy(np.array([[1.0, 0.0], [0.25, 0.75]])), [0.0, 0.562], atol=1e-3
     )
-
-
-def test_the_process_does_not_import_torch() -> None:
-    code = """
-import importlib, pkgutil, sys
-import lowrankgcn.gp
-for module in pkgutil.iter_modules(lowrankgcn.gp.__path__):
-    importlib.import_module("lowrankgcn.gp." + module.name)
-sys.exit("torch" in sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -192,6 +192,9 @@ def test_coordinates_keep_their_shape() -> None:
     features = TableFeatures.fit(points)
     rows = features.read(points)
     np.testing.assert_array_equal(rows.standard, rows.ranks)
+    columns = points.T.tolist()
+    expected = reference.coordinate_scores(columns, columns)
+    np.testing.assert_allclose(rows.standard.T, expected, atol=1e-9)
     scale = np.diff(rows.standard, axis=0) / np.diff(points, axis=0)
     np.testing.assert_allclose(scale, scale.mean(), rtol=1e-9)
     assert features.common_unit is None

@@ -162,6 +162,8 @@ def _check_present(X: Any) -> None:
 def _as_table(X: Any) -> Any:
     if sp.issparse(X):
         raise invalid("X", "a dense table", f"a sparse {X.format} matrix")
+    if np.ma.isMaskedArray(X):
+        X = np.ma.filled(X.astype(object), np.nan)
     array = X if isinstance(X, pd.DataFrame) else np.asarray(X)
     if array.ndim != 2:
         raise invalid("X", "a table with rows and columns. Reshape your data", f"{array.ndim}-D")

@@ -138,13 +138,11 @@ def adapt(
     base = CONSTANT + np.eye(m)
 
     def evaluate(z: FloatArray) -> tuple[float, FloatArray]:
-        logs = log_amplitudes + mixing @ z[:-1]
-        clipped = np.clip(logs, *_RANGE)
-        amplitudes = np.exp(clipped)
+        amplitudes = np.exp(np.clip(log_amplitudes + mixing @ z[:-1], *_RANGE))
         G = base + (amplitudes @ flat).reshape(m, m)
         warm = log_temperature + _TEMPERATURE * z[-1]
         loss, gradient, slope = leave_one_out(G, Y, classes, warm)
-        by_amplitude = amplitudes * (flat @ gradient.ravel()) * (logs == clipped)
+        by_amplitude = amplitudes * (flat @ gradient.ravel())
         return loss, np.append(mixing.T @ by_amplitude, _TEMPERATURE * slope)
 
     def penalised(z: FloatArray) -> tuple[float, FloatArray]:
