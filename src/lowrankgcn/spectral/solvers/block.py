@@ -7,55 +7,64 @@ from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import EigensolverError
 from lowrankgcn.operators import FloatArray, SparseOperator
 from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Request, Solution, stored_solution
+from lowrankgcn.spectral.solvers.direct import eigh, sum_rows
 
 __all__ = ["solve_block"]
 
 Block = NDArray[Any]  # (n, w) in single or double precision
 
-_EXTRA = 8  # further vectors, or a quarter of the pairs: multiple eigenvalues, faster convergence
-_SINGLE_TOL = 1e-4  # residuals down to which single precision is used
-_LIKELY_TOP = 1.5  # largest eigenvalue of most sparse graphs; Ritz values show if it is larger
-_MOST_DEGREE = 60
-_PROGRESS = 0.7  # if the residuals shrink less, the other way to improve the space is tried
+_SINGLE_TOL = 1e-4  # residuals down to which sparse matrices are multiplied in single precision
+_LIKELY_TOP = 1.5  # most graphs of nearest neighbours have no larger eigenvalue
+_FIRST_DEGREE, _MOST_DEGREE = 8, 60
+_PROGRESS = 0.7  # if a round gains less, the space is extended in the other way
 _PRODUCT_ROWS = 1 << 15  # rows of a sparse matrix that one thread multiplies at a time
 
 
 def solve_block(laplacian: Laplacian, request: Request) -> Solution:
     """Compute pairs by Rayleigh–Ritz on a space that is improved until residuals are below `tol`.
 
-    Each round replaces the vectors that have not converged by Chebyshev polynomials of 𝓛 times
-    them, small on the other part of the spectrum. If products are costly (fast sums) or a good
-    guess is known, residuals extend the space instead, until it is restarted with the best vectors:
-    block Lanczos. That needs fewer products, unless eigenvalues are close to each other.
+    Each round multiplies the vectors that have not converged with a Chebyshev polynomial of 𝓛 that
+    is small on the unwanted part of the spectrum. If products are costly (fast sums) or a guess is
+    given, residuals extend the space instead, until it is restarted with its best vectors: block
+    Lanczos. That needs fewer products, and finds eigenvalues of higher multiplicity than the block
+    has vectors. Either way is left for the other one where it makes little progress.
+
+    Notes
+    -----
+    Memory of some five blocks (n, 1.25 count), or nine of them for costly products.
     """
     size, count = laplacian.n - laplacian.null_space.dimension, request.count
-    width = min(size, count + max(_EXTRA, count // 4))
-    affinity = laplacian.affinity
-    filtering = affinity.exact and affinity.method != "blocks" and request.start is None
-    space = _Space(laplacian, request)
-    given = np.zeros((laplacian.n, 0)) if request.start is None else request.start
-    basis = space.extended(np.zeros((laplacian.n, 0), space.dtype), given[:, :width], width)
+    width = min(size, count + max(8, count // 4))
+    space, start = _Space(laplacian, request), request.start
+    cheap = laplacian.affinity.exact and laplacian.affinity.method != "blocks"
+    filtering = start is None and (cheap or space.matrix is not None)
+    if start is None:
+        start = space.random(width)
+        start = space.filter(start, space.middle, _FIRST_DEGREE) if filtering else start
+    else:
+        start = start[space.order, :width]
+    least = width if start.shape[1] < count else 0
+    basis = space.extended(np.zeros((laplacian.n, 0), space.dtype), start, least)
     image = space.product(basis)
     before = math.inf
-    for rounds in range(request.max_iter or 1000):
-        small = (basis.T @ image).astype(np.float64)
-        values, ritz = la.eigh((small + small.T) / 2)
-        ritz = ritz.astype(space.dtype)
-        basis, image = basis @ ritz, image @ ritz
-        defect = image - basis * values.astype(space.dtype)
-        residuals = _lengths(defect).astype(np.float64)
+    for _ in range(request.max_iter or 1000):
+        small = _inner(basis, image)
+        values, ritz = eigh((small + small.T) / 2)
+        basis, image = _combined(basis, ritz), _combined(image, ritz)
+        residuals = _residuals(basis, image, values)
         goal = space.goal(request.tol)
         active = np.flatnonzero(residuals[:count] > goal)
-        if not len(active):
+        worst, kept = float(residuals[:count].max()), basis.shape[1]
+        if not len(active) and kept >= count:
             if space.dtype == np.float64:
                 break
             space.dtype = np.dtype(np.float64)
@@ -63,66 +72,70 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
             basis = space.extended(np.zeros((laplacian.n, 0)), basis[:, :wanted], 0)
             image = space.product(basis)
             continue
-        worst, kept = float(residuals[active].max()), basis.shape[1]
         if filtering or kept + len(active) > min(size, 3 * width):
-            kept = width
-            if worst > _PROGRESS * before:
-                filtering = not filtering
-            before = worst if rounds else math.inf  # the first edge is a guess
+            kept, edge = width, float(values[:width][-1])
+            if space.top < min(edge, space.bound):  # eigenvalues beyond the top were amplified
+                space.top, edge, before = space.bound, space.middle, math.inf
+            edge = min(edge, space.top - 1e-3)
+            distance = worst * (edge - space.bottom)  # at first, mainly the space moves down
+            filtering, before = filtering ^ (distance > _PROGRESS * before), distance
         if filtering:
-            edge = space.edge(float(values[width - 1])) if rounds else space.middle
-            degree = space.degree(float(values[count - 1]), edge, worst / goal)
             kept = int(active[0])
+            degree = space.degree(float(values[count - 1]), edge, worst / goal)
             fresh = space.filter(basis[:, kept:width], edge, degree)
         else:
-            fresh = defect[:, active]
+            fresh = image[:, active] - basis[:, active] * values[active].astype(space.dtype)
         basis, image = basis[:, :kept], image[:, :kept]
-        fresh = space.extended(basis, fresh, width - kept)
+        fresh = space.extended(basis, fresh, count - kept)
         if not fresh.shape[1]:
             break
         basis, image = np.hstack([basis, fresh]), np.hstack([image, space.product(fresh)])
     else:
         raise EigensolverError(
-            f"block iteration reached residuals of {residuals[:count].max():.1e} for "
-            f"tol={request.tol:g} with {space.products} products; raise max_iter or tol, or "
-            "request fewer pairs"
+            f"block iteration reached residuals of {worst:.1e} for tol={request.tol:g} with "
+            f"{space.products} products; raise max_iter or tol, or request fewer pairs"
         )
-    order = np.arange(count)[:: -1 if request.largest else 1]
-    values = np.maximum(space.sign * values[order], SMALLEST)
-    return stored_solution(values, basis[:, order], residuals[order], "block", space.products)
+    chosen = np.arange(count)[:: -1 if request.largest else 1]
+    vectors = np.empty((laplacian.n, count), basis.dtype)
+    vectors[space.order] = basis[:, chosen]
+    values = np.maximum(space.sign * values[chosen], SMALLEST)
+    return stored_solution(values, vectors, residuals[chosen], "block", space.products)
 
 
 @final
 class _Space:
-    """The complement of the null space, with products of 𝓛, or of −𝓛 for the largest pairs.
+    """The complement of the null space, with products of ±𝓛 such that the lowest pairs are wanted.
 
-    Sparse matrices start in single precision.
+    Sparse matrices are used in the precision `dtype`, single at first.
     """
 
     def __init__(self, laplacian: Laplacian, request: Request) -> None:
         self.laplacian, self.sign = laplacian, -1.0 if request.largest else 1.0
         self.products = 0
         self.generator = np.random.default_rng(request.random_state)
-        bound = laplacian.spectral_bound
+        bound, null = laplacian.spectral_bound, laplacian.null_space
         self.bottom, self.bound = (-bound, 0.0) if request.largest else (0.0, bound)
         self.top = min(self.bound, self.bottom + _LIKELY_TOP)
         self.middle = 0.55 * self.bottom + 0.45 * self.top
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
         self.matrix: Any = None
+        self.order: Any = slice(None)
         if isinstance(laplacian.affinity.operator, SparseOperator):
             self.dtype = np.dtype(np.float32)
             weights, scale = laplacian.affinity.operator.matrix, laplacian.scale
-            data = weights.data * np.repeat(scale, np.diff(weights.indptr))
-            data *= scale[weights.indices]
-            self.matrix = sp.csr_array((data, weights.indices, weights.indptr), weights.shape)
-        null = laplacian.null_space
-        entries = null.profile, null.components, np.arange(laplacian.n + 1)
-        self._null = sp.csr_array(entries, (laplacian.n, null.dimension))
+            data = weights.data * np.repeat(scale, np.diff(weights.indptr)) * scale[weights.indices]
+            matrix = sp.csr_array((data, weights.indices, weights.indptr), weights.shape)
+            # Neighbours side by side: products read less memory.
+            self.order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
+            self.matrix = sp.csr_array(matrix[self.order][:, self.order])
+        self.shift = laplacian.shift[self.order]
+        entries = null.profile[self.order], null.components[self.order], np.arange(laplacian.n + 1)
+        self.null = sp.csr_array(entries, (laplacian.n, null.dimension))
 
     def goal(self, tol: float) -> float:
-        """Return the residual to reach in the current precision."""
+        """Return the residual to reach in the present precision."""
         single = self.dtype == np.float32
-        return max(0.9 * tol, _SINGLE_TOL) if single else max(tol, 64 * SMALLEST)
+        return 0.9 * max(tol, _SINGLE_TOL) if single else max(tol, 64 * SMALLEST)
 
     def product(self, X: Block) -> Block:
         """Multiply with ±𝓛."""
@@ -133,34 +146,32 @@ class _Space:
         slope, laplacian = self.sign * slope, self.laplacian
         parts: list[Any] = []
         if self.matrix is not None:
-            diagonal = sp.diags_array(slope * laplacian.shift + offset)
+            diagonal = sp.diags_array(slope * self.shift + offset)
             matrix = sp.csr_array(diagonal - slope * self.matrix).astype(self.dtype)
-            parts = [matrix[a:b] for a, b in chunks(laplacian.n, _PRODUCT_ROWS)]
+            parts = [matrix[start:stop] for start, stop in chunks(laplacian.n, _PRODUCT_ROWS)]
 
         def multiply(X: Block) -> Block:
             self.products += X.shape[1]
-            if self.matrix is None:
-                product: Block = laplacian @ X
-                return slope * product + offset * X
-            pieces = map_chunks(lambda i, _: parts[i] @ X, len(parts), 1)
-            return np.vstack(pieces) if len(pieces) > 1 else pieces[0]
+            if not parts:
+                product: Block = slope * (laplacian @ X)
+                return product + offset * X if offset else product
+            out = np.empty_like(X, order="C")
+
+            def rows(start: int, stop: int) -> None:
+                out[start:stop] = parts[start // _PRODUCT_ROWS] @ X
+
+            map_chunks(rows, len(X), _PRODUCT_ROWS)
+            return out
 
         return multiply
 
-    def edge(self, last: float) -> float:
-        """Return where the unwanted part of the spectrum begins: the last Ritz value."""
-        if self.bound > self.top < last:  # which the last filter has then amplified
-            self.top = self.bound
-            return self.middle
-        return min(last, self.top - 1e-3)
-
     def degree(self, value: float, edge: float, reduction: float) -> int:
-        """Choose the degree of the filter to divide the residual of a Ritz value by `reduction`."""
+        """Return the degree that divides the residual of a Ritz value by `reduction`, or less."""
         centre, radius = (self.top + edge) / 2, (self.top - edge) / 2
         wanted = math.acosh(3.0 * reduction) / math.acosh(max((centre - value) / radius, 1.0001))
-        # Components along the null space grow most, from rounding errors.
-        growth = math.log(1e6 if self.dtype == np.float32 else 1e12)
-        most = growth / math.acosh((centre - self.bottom) / radius)
+        # Rounding errors grow most along null vectors.
+        growth = math.log(1e8 if self.dtype == np.float32 else 1e12)
+        most = growth / math.acosh(max((centre - self.bottom) / radius, 1.0001))
         return max(3, math.ceil(min(wanted, most, _MOST_DEGREE)))
 
     def filter(self, X: Block, edge: float, degree: int) -> Block:
@@ -176,6 +187,11 @@ class _Space:
             before, Y = Y, after
         return Y
 
+    def random(self, width: int) -> Block:
+        """Draw vectors, shape (n, width)."""
+        block = self.generator.random((self.laplacian.n, width), np.float32)
+        return np.asarray(block - 0.5, self.dtype)
+
     def extended(self, basis: Block, block: Block, least: int) -> Block:
         """Return an orthonormal basis of the block outside span(basis) and the null space.
 
@@ -183,40 +199,59 @@ class _Space:
         """
         fresh = self._orthonormal(block.astype(self.dtype, copy=False), basis)
         while fresh.shape[1] < least:
-            shape = len(basis), least - fresh.shape[1]
-            filling = self.generator.random(shape, np.float32).astype(self.dtype) - 0.5
-            known = np.hstack([basis, fresh])
-            fresh = np.hstack([fresh, self._orthonormal(filling, known)])
+            filling = self.random(least - fresh.shape[1])
+            fresh = np.hstack([fresh, self._orthonormal(filling, np.hstack([basis, fresh]))])
         return fresh
 
     def _orthonormal(self, block: Block, basis: Block) -> Block:
-        null = self._null.astype(self.dtype)
+        null = self.null.astype(self.dtype)
         for _ in range(2):
-            block = block - null @ (null.T @ block)
-            if basis.shape[1]:
-                block -= basis @ (basis.T @ block)
-            lengths = _lengths(block)
-            nonzero = lengths > 1e-14 * lengths.max(initial=0.0)
-            block = block[:, nonzero] / lengths[nonzero]
-            if not block.shape[1]:
-                break
-            squares, directions = la.eigh(_gram(block))
+            given = _norms(block)
+            block = block - null @ (null.T @ block) - _combined(basis, _inner(basis, block))
+            norms = _norms(block)
+            nonzero = norms > 1e-14 * norms.max(initial=0.0)
+            block = block[:, nonzero] / norms[nonzero]
+            squares, directions = eigh(_inner(block, block, np.float64))
             kept = squares > 1e-13
-            block = block @ (directions[:, kept] / np.sqrt(squares[kept])).astype(self.dtype)
-            if squares[0] > 0.01 and not basis.shape[1]:
-                break
+            block = _combined(block, directions[:, kept] / np.sqrt(squares[kept]))
+            if squares.min(initial=1.0) > 0.01 and bool((norms > 0.1 * given).all()):
+                break  # orthonormal up to rounding
         return block
 
 
-def _lengths(block: Block) -> Block:
+def _norms(block: Block) -> Block:
     return np.asarray(np.sqrt(np.einsum("ij,ij->j", block, block)))
 
 
-def _gram(block: Block) -> FloatArray:
-    """Compute inner products in double precision."""
+def _residuals(basis: Block, image: Block, values: FloatArray) -> FloatArray:
+    """Compute the norm of image − basis·values for every column."""
+    values = values.astype(basis.dtype)
+
+    def squares(start: int, stop: int) -> FloatArray:
+        defect = image[start:stop] - basis[start:stop] * values
+        return np.asarray(_norms(defect) ** 2, np.float64)
+
+    return np.sqrt(sum_rows(squares, len(basis)))
+
+
+def _inner(left: Block, right: Block, dtype: Any = None) -> FloatArray:
+    """Compute leftᵀ right, in chunks with the given precision."""
 
     def rows(start: int, stop: int) -> FloatArray:
-        part = block[start:stop].astype(np.float64, copy=False)
-        return part.T @ part
+        first = left[start:stop].astype(dtype or left.dtype, copy=False)
+        second = right[start:stop].astype(first.dtype, copy=False)
+        return np.asarray(first.T @ second, np.float64)
 
-    return np.asarray(np.sum(map_chunks(rows, len(block), CHUNK_ROWS), axis=0))
+    return sum_rows(rows, len(left))
+
+
+def _combined(block: Block, coefficients: FloatArray) -> Block:
+    """Compute block @ coefficients in the precision of the block."""
+    factors = coefficients.astype(block.dtype)
+    out = np.empty((len(block), factors.shape[1]), block.dtype)
+
+    def rows(start: int, stop: int) -> None:
+        np.matmul(block[start:stop], factors, out=out[start:stop])
+
+    map_chunks(rows, len(block), CHUNK_ROWS)
+    return out

@@ -24,7 +24,7 @@ from lowrankgcn.spectral.solvers.base import (
     stored_solution,
 )
 
-__all__ = ["gram_solution", "solve_dense", "solve_nearly_svd", "solve_svd"]
+__all__ = ["eigh", "gram_solution", "solve_dense", "solve_nearly_svd", "solve_svd", "sum_rows"]
 
 _SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
 
@@ -75,7 +75,7 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
     factor = _factor(laplacian)
     null, count, lead = laplacian.null_space, request.count, request.lead
     joined = len(laplacian.joined_components)
-    squares, right = _eigh(factor.gram())
+    squares, right = eigh(factor.gram())
     rank = int((squares > 1e-10).sum())
     if rank < count + joined:
         return None
@@ -93,14 +93,14 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
         rows = U[start:stop, used].astype(np.float64, copy=False)
         return np.stack([rows.T @ rows, rows.T @ (shift[start:stop, None] * rows)])
 
-    inner, image = _sum_rows(products, laplacian.n)
+    inner, image = sum_rows(products, laplacian.n)
     image -= inner * mu
     # Without the null space, and without directions of span(U) that lie in it.
     overlap = null.coefficients(U[:, used])
-    norms, directions = _eigh(inner - overlap.T @ overlap)
+    norms, directions = eigh(inner - overlap.T @ overlap)
     outside = norms > 1e-8
     basis = directions[:, outside] / np.sqrt(norms[outside])
-    values, ritz = _eigh(basis.T @ ((image + image.T) / 2) @ basis)
+    values, ritz = eigh(basis.T @ ((image + image.T) / 2) @ basis)
     off = shifts.min() - (squares[len(mu)] if len(mu) < len(squares) else 0.0)
     if len(values) < count or values[count - 1] > off:
         return None
@@ -117,7 +117,7 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
         U[start:stop, lead : lead + count] = chosen
         return np.asarray(np.einsum("ij,ij->j", defect, defect))
 
-    squared = _sum_rows(rotate, laplacian.n)
+    squared = sum_rows(rotate, laplacian.n)
     residuals = np.sqrt(squared)
     return stored_solution(values, U, residuals, "svd", len(mu), lead)
 
@@ -143,7 +143,7 @@ def gram_solution(
     >>> direct.values.tolist(), direct.bulk_count, abs(direct.build([0], 0, float)[0][0, 0])
     ([0.75], 2, np.float64(2.0))
     """
-    squares, right = _eigh(gram)
+    squares, right = eigh(gram)
     # Eigenvalues of a Gram matrix are known to rounding of its norm, which is at most one.
     rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
     squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
@@ -163,7 +163,8 @@ def gram_solution(
     )
 
 
-def _sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
+def sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
+    """Sum ``term(start, stop)`` over chunks of rows."""
     total: FloatArray = np.sum(
         map_chunks(term, n, CHUNK_ROWS, n_threads=worthwhile_threads(64 * n)), axis=0
     )
@@ -207,7 +208,7 @@ def _reorthogonalized(gram: FloatArray, v: FloatArray, mu: FloatArray) -> FloatA
     return corrected
 
 
-def _eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Compute all eigenpairs of a symmetric matrix, ascending."""
     with single_threaded_blas() if len(matrix) <= _SMALL_MATRIX else nullcontext():
         values, vectors = la.eigh(matrix)
