@@ -23,6 +23,7 @@ from lowrankgcn.operators import FloatArray
 __all__ = ["GPModel", "LearnedFilter"]
 
 _CHUNK = 8192  # rows read at a time
+_PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 
 
 @saved
@@ -120,6 +121,27 @@ class GPModel:
                     squares[: len(own)] += amplitude * own
             found[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
         return found
+
+    def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
+        """Return the mean change of distributions if a column is permuted, in total one."""
+        assert self.maps.features is not None
+        columns = self.maps.features.columns
+        generator = np.random.default_rng(random_state)
+        count = min(max(_FEWEST_PERMUTED, _PERMUTED_CELLS // max(1, len(columns))), len(X))
+        count = min(count, _MOST_PERMUTED)
+        table = pd.DataFrame(X)
+        table = table.iloc[np.sort(generator.choice(len(X), count, replace=False))]
+        table = table.set_axis(list(self.maps.features.all_names), axis=1)
+        before = self.process.distributions(self.maps.read(table))
+        order, found = generator.permutation(count), {}
+        for column in columns:
+            changed = table.copy()
+            changed[column.name] = table[column.name].iloc[order].set_axis(table.index)
+            after = self.process.distributions(self.maps.read(changed))
+            found[column.name] = float(np.abs(after - before).sum())
+        total = sum(found.values()) or 1.0
+        ranked = sorted(found.items(), key=lambda pair: -pair[1])
+        return {name: value / total for name, value in ranked}
 
     def explain(self, X: Any, classes: NDArray[Any], by: By) -> Explanation:
         """Split the log-odds of the two most probable classes of every row."""

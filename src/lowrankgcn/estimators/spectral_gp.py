@@ -15,7 +15,6 @@ import sys
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.stats import beta
@@ -27,7 +26,7 @@ from lowrankgcn._validation import invalid, node_index, positive_float, positive
 from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed
 from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.explanation import By, Explanation
-from lowrankgcn.estimators.gp_fitting import GPSettings, fit_gp, take
+from lowrankgcn.estimators.gp_fitting import GPSettings, fit_gp
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import read_labels
 from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
@@ -43,7 +42,6 @@ _INTERVAL = 0.9
 # Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5. Without
 # this the intervals cover 85 % instead of 90 %, over 24 tables.
 _DEPENDENCE = 1.5
-_PERMUTED_ROWS = 300
 
 
 class SpectralGPClassifier(SemiSupervisedClassifier):
@@ -93,7 +91,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     filter_ : dict from str to LearnedFilter
         Learned response φ of every graph at its eigenvalues; see :func:`plotting.plot_filter`.
     block_shares_ : dict from str to float
-        Mean share of each block in the scores, which adds up to one.
+        Mean share of each block in the scores; the shares add up to one.
     loo_accuracy_ : float
         Share of the labelled rows that are predicted correctly without their own label.
     loo_interval_ : (float, float)
@@ -346,7 +344,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         free = free[fitted.sample]
         count = positive_int(k, "k")
         if count > free.sum():
-            expected = f"at most {int(free.sum())}, the number of rows without a label"
+            expected = f"at most {int(free.sum())}, the number of sampled rows without a label"
             raise invalid("k", expected, count)
         weights = entropy(self.label_distributions_[fitted.sample])
         candidates, process = np.flatnonzero(free), self._model.process
@@ -357,34 +355,21 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         return rows
 
     def column_importance(self) -> dict[str | int, float]:
-        """Return the importance of every column in use, largest first; they add up to one.
+        """Return the importance of every column in use, largest first.
 
-        The values of a column are permuted among at most 300 of the rows given to fit. Its
-        importance is the mean change (total variation) of the class distributions.
+        The values of a column are permuted among at most 300 of the rows given to fit (fewer for
+        more than 30 columns). Its importance is the mean change of the class distributions (total
+        variation), relative to the sum over all columns.
 
         Raises
         ------
         ValueError
             If X had no columns, or the classifier was loaded from a file.
         """
-        features, fitted = self._fitted_rows().views.maps.features, self._fitted
-        if features is None or not self._model.extends:
+        fitted = self._fitted_rows()
+        if self._model.maps.features is None or not self._model.extends:
             raise invalid("column_importance", "a classifier fitted to a table", "a graph")
-        generator = np.random.default_rng(self._seed)
-        count = min(_PERMUTED_ROWS, len(fitted.sample))
-        chosen = np.sort(generator.choice(len(fitted.sample), count, replace=False))
-        table = pd.DataFrame(take(fitted.rows, chosen))
-        table.columns = list(features.all_names)
-        before = self._model.distributions(table)
-        order, found = generator.permutation(count), {}
-        for column in features.columns:
-            changed = table.copy()
-            changed[column.name] = table[column.name].iloc[order].set_axis(table.index)
-            after = self._model.distributions(changed)
-            found[column.name] = float(np.abs(after - before).sum(axis=1).mean() / 2)
-        total = sum(found.values()) or 1.0
-        ranked = sorted(found.items(), key=lambda pair: -pair[1])
-        return {name: value / total for name, value in ranked}
+        return self._model.column_importance(fitted.rows, self._seed)
 
     def _fitted_rows(self) -> Any:
         """Return what the fit knows of its rows; raise if it is not in memory."""
