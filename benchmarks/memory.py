@@ -44,7 +44,7 @@ def _work(kind: str, n: int) -> Callable[[], Any]:
         table = setup_time.table(n)
         labels = np.full(n, -1)
         labels[:: n // 40] = table["column0"].cat.codes.to_numpy()[:: n // 40] % 2
-        return partial(lg.GCNClassifier(random_state=0).fit, table, labels)
+        return partial(lg.SpectralGPClassifier(random_state=0).fit, table, labels)
     return partial(setup_time.table_pairs, lg.Hypergraph.from_table(setup_time.table(n)), "float32")
 
 

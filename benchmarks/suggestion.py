@@ -1,12 +1,11 @@
-"""Compare rows suggested by ``GCNClassifier.suggest`` with random rows as the next to label.
+"""Compare rows suggested by ``SpectralGPClassifier.suggest`` with random rows as the next to label.
 
     python -m benchmarks.suggestion [--repeats 6] [--first 100] [--only cars ...] [--markdown FILE]
 
 Every repeat holds out a random half of the rows to measure accuracy; these are never labelled. Both
 strategies start with the label of one random row of each class. Labels are then added up to 10, 20,
 30, 40, 60, 80 and 100, each time after a fit with default arguments: suggested or random rows. For
-the mushrooms every repeat draws 2000 rows. Seeds below 100 were used to choose the rule, so gains
-there are optimistic.
+the mushrooms every repeat draws 2000 rows.
 """
 
 from __future__ import annotations
@@ -76,13 +75,13 @@ def curve(
     return accuracies, float(np.mean(seconds or [0.0]))
 
 
-def fit(rows: Any, classes: np.ndarray, labelled: list[int], seed: int) -> lg.GCNClassifier:
+def fit(rows: Any, classes: np.ndarray, labelled: list[int], seed: int) -> lg.SpectralGPClassifier:
     """Fit a classifier with default arguments to the labelled rows."""
     y = np.full(len(classes), -1)
     y[labelled] = classes[labelled]
     with warnings.catch_warnings():  # components without a label are likely with few labels
         warnings.simplefilter("ignore")
-        return lg.GCNClassifier(random_state=seed).fit(rows, y)
+        return lg.SpectralGPClassifier(random_state=seed).fit(rows, y)
 
 
 def measure(task: ComparisonTask, seeds: range) -> Curves:
