@@ -71,24 +71,6 @@ def test_rows_are_independent_of_other_rows(kind: str) -> None:
     assert cross.rows(select(X, [])).shape == (0, cross.n_columns)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_products_of_fitted_nodes(kind: str) -> None:
-    """Nodes given by number are treated as new rows with the same data."""
-    graph, options, rows = fitted(kind)
-    cross = cross_affinity(lg.Laplacian(graph, "identity", **options))
-    index = np.array([3, 119, 40])
-    Q = np.random.default_rng(0).normal(size=(cross.n_columns, 2))
-    assert_allclose(
-        graph.fitted_product(cross, index, Q), cross.product(select(rows, index), Q), rtol=1e-10
-    )
-    mean = graph.mean_cross_row(cross)
-    if kind in ("table", "incidence"):
-        assert mean is not None
-        assert_allclose(mean, dense(cross.rows(rows)).mean(axis=0), atol=1e-12)
-    else:
-        assert mean is None
-
-
 # --- rows without affinity ----------------------------------------------------------------------
 
 
