@@ -102,12 +102,6 @@ class Eigenpairs:
         """Number of pairs k."""
         return len(self.eigenvalues)
 
-    @property
-    def smallest_nonzero(self) -> float:
-        """The smallest eigenvalue here that is not zero; NaN if there is none."""
-        nonzero = self.eigenvalues[self.eigenvalues > 0]
-        return float(nonzero[0]) if len(nonzero) else float("nan")
-
 
 def fix_signs(vectors: NDArray[Any]) -> None:
     """Apply the sign rule to every column, in place."""
