@@ -12,13 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn.graphs.cross.gaussian import PointCross
-from lowrankgcn.spectral.extension import cross_affinity, extend_eigenvectors
+from lowrankgcn.spectral.extension import cross_affinity
 from tests.cross_problems import (
     KINDS,
     SMOOTHERS,
     crossed,
     data,
     dense,
+    extend_eigenvectors,
     fitted,
     gaussian,
     new_rows,
