@@ -148,15 +148,6 @@ def test_repeated_landmarks_do_no_harm() -> None:
     close(F @ F.T, kernel(cloud), 1e-10)
 
 
-def test_further_points() -> None:
-    cloud = PointCloud.from_points(block(40, 2), 1.5)
-    factor = greedy_factor(cloud, 1e-8)
-    close(factor.evaluate(cloud.coordinates), factor.to_dense())
-    new = block(6, 2, seed=9)
-    cross = np.exp(-((new[:, None] - cloud.coordinates[None]) ** 2).sum(axis=2))
-    close(factor.evaluate(new) @ factor.to_dense().T, cross, 1e-3)
-
-
 def test_far_from_the_centre() -> None:
     # Squared radius beyond both limits of the one matrix product: coordinate differences.
     points = 5 * block(60, 2)

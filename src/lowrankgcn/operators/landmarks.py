@@ -205,11 +205,8 @@ class LandmarkFactor(Factor):
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
-        return self.evaluate(self.cloud.coordinates[index])
-
-    def evaluate(self, coordinates: FloatArray) -> FloatArray:
-        """Return rows of the factor for further points in the units of the cloud."""
-        return gaussian_kernel(coordinates, self.landmarks) @ self.inverse_root.T
+        kernel = gaussian_kernel(self.cloud.coordinates[index], self.landmarks)
+        return kernel @ self.inverse_root.T
 
     def _solve(self, V: FloatArray, *, transposed: bool = False) -> FloatArray:
         """Compute R⁻¹ V or R⁻ᵀ V by substitution.
