@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import lowrankgcn as lg
 from lowrankgcn.graphs.cross.base import CrossAffinity
-from lowrankgcn.spectral.extension import cross_affinity
+from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 
 KINDS = (
     *("table", "incidence", "landmarks", "points", "points in blocks"),
@@ -127,3 +127,8 @@ def oracle(kind: str, smoother: Any) -> np.ndarray:
     own = extra / (degree + extra)
     normalised = weights / np.sqrt(np.outer(degree + extra, among.sum(axis=1) + loops))
     return normalised / (1 - own)[:, None]
+
+
+def extend_eigenvectors(cross: CrossAffinity, pairs: lg.Eigenpairs, X: Any) -> np.ndarray:
+    """Extend eigenvectors to new rows by the Nyström formula."""
+    return cross.product(X, compress_eigenvectors(cross, pairs))

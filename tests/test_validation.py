@@ -218,5 +218,5 @@ def test_random_generator() -> None:
     assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
     assert isinstance(check.random_generator(None), np.random.Generator)
     for value in (-1, 1.5, "0", True):
-        with rejected("seed", "an integer >= 0"):
-            check.random_generator(value, "seed")
+        with rejected("random_state", "an integer >= 0"):
+            check.random_generator(value)

@@ -12,13 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn.graphs.cross.gaussian import PointCross
-from lowrankgcn.spectral.extension import cross_affinity, extend_eigenvectors
+from lowrankgcn.spectral.extension import cross_affinity
 from tests.cross_problems import (
     KINDS,
     SMOOTHERS,
     crossed,
     data,
     dense,
+    extend_eigenvectors,
     fitted,
     gaussian,
     new_rows,
@@ -69,24 +70,6 @@ def test_rows_are_independent_of_other_rows(kind: str) -> None:
     assert_allclose(cross.product(X, Q[:, :1]), product[:, :1], atol=1e-12)
     assert cross.product(select(X, []), Q).shape == (0, 5)
     assert cross.rows(select(X, [])).shape == (0, cross.n_columns)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_products_of_fitted_nodes(kind: str) -> None:
-    """Nodes given by number are treated as new rows with the same data."""
-    graph, options, rows = fitted(kind)
-    cross = cross_affinity(lg.Laplacian(graph, "identity", **options))
-    index = np.array([3, 119, 40])
-    Q = np.random.default_rng(0).normal(size=(cross.n_columns, 2))
-    assert_allclose(
-        graph.fitted_product(cross, index, Q), cross.product(select(rows, index), Q), rtol=1e-10
-    )
-    mean = graph.mean_cross_row(cross)
-    if kind in ("table", "incidence"):
-        assert mean is not None
-        assert_allclose(mean, dense(cross.rows(rows)).mean(axis=0), atol=1e-12)
-    else:
-        assert mean is None
 
 
 # --- rows without affinity ----------------------------------------------------------------------

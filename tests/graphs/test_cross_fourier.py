@@ -17,8 +17,8 @@ from lowrankgcn.graphs.cross.gaussian import FourierCross
 from lowrankgcn.spectral.extension import (
     compress_eigenvectors,
     cross_affinity,
-    extend_eigenvectors,
 )
+from tests.cross_problems import extend_eigenvectors
 
 
 @cache

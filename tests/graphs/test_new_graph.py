@@ -105,10 +105,16 @@ def test_classifier(
         classifier = lg.GCNClassifier(**options).fit(graph, y)
     assert (classifier.transduction_ == classes).all()
     assert (classifier.predict(points + 0.1) == classes).all()
-    assert len(classifier.suggest(3)) == 3
-    explained = classifier.explain(points[:2], by="rows")
-    assert len(explained) == 2
     lg.save(classifier, tmp_path / "model")
     restored = lg.load(tmp_path / "model")
     expected = classifier.predict_proba(points[:5] + 0.1)
     assert_allclose(restored.predict_proba(points[:5] + 0.1), expected, rtol=1e-6)
+
+
+def test_gaussian_process(two_groups: tuple[np.ndarray, np.ndarray]) -> None:
+    points, classes = two_groups
+    y = np.where(np.arange(80) % 8 == 0, classes, -1)
+    classifier = lg.SpectralGPClassifier(graph=CauchyGraph(points), random_state=0).fit(points, y)
+    assert (classifier.transduction_ == classes).all()
+    assert (classifier.predict(points + 0.1) == classes).all()
+    assert len(classifier.suggest(3)) == 3

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lowrankgcn.operators import DenseOperator
-from lowrankgcn.operators.affinity import Affinity, sample_rows
-from lowrankgcn.operators.gaussian import extrapolate
+from lowrankgcn.operators.affinity import Affinity, sample_exact_rows
+from lowrankgcn.operators.gaussian import ExactRows, GaussianBlocks, PointCloud
 from tests.operator_contract import block
 
 
@@ -21,36 +21,42 @@ def test_exact_without_reference_rows() -> None:
     assert not Affinity(operator, np.ones(3), np.full(3, 2.0), 1e-3, "fast", operator).exact
 
 
+def sample_rows(scale: np.ndarray, seed: int) -> ExactRows:
+    cloud = PointCloud.from_points(np.zeros((len(scale), 1)), 1.0)
+    return sample_exact_rows(GaussianBlocks(cloud), scale, seed)
+
+
 @given(
     scales=st.lists(st.floats(0, 1e200), min_size=1, max_size=60),
     seed=st.integers(0, 5),
 )
 def test_rows_are_distinct_and_contain_the_lowest_degrees(scales: list[float], seed: int) -> None:
     scale = np.array(scales)
-    risky, drawn = sample_rows(scale, seed)
-    index = np.concatenate([risky, drawn])
+    rows = sample_rows(scale, seed)
+    index, risky = rows.index, rows.index[: rows.certain]
     assert len(np.unique(index)) == len(index)
     assert ((index >= 0) & (index < len(scale))).all()
     others = np.delete(scale, risky)
     assert others.max(initial=0.0) <= scale[risky].min()
-    for one, two in zip((risky, drawn), sample_rows(scale, seed), strict=True):
-        assert_array_equal(one, two)
+    assert_array_equal(index, sample_rows(scale, seed).index)
 
 
 def test_number_of_rows() -> None:
     for n in (1, 7, 9, 40, 2100, 10**6):
-        risky, drawn = sample_rows(np.ones(n), 0)
-        assert len(risky) == min(8, n)
+        rows = sample_rows(np.ones(n), 0)
+        assert rows.certain == min(8, n)
         # Up to eight of those drawn may be among the risky ones.
-        assert min(n, 8) - 8 <= len(drawn) <= 32
-        assert len(risky) + len(drawn) >= min(n, 8)
+        assert min(n, 8) <= len(rows.index) <= 40
 
 
 def test_extrapolation_is_exact_for_all_rows_and_for_equal_rows() -> None:
     squares = block(20, 3) ** 2
-    assert_allclose(extrapolate(squares, 8, 20), squares.sum(axis=0))
-    assert_allclose(extrapolate(squares, 20, 20), squares.sum(axis=0))
-    assert_allclose(extrapolate(np.ones((13, 2)), 8, 1000), [1000.0, 1000.0])
+    blocks = GaussianBlocks(PointCloud.from_points(block(20, 2), 1.0))
+    for certain in (8, 20):
+        rows = ExactRows(blocks, np.arange(20), certain=certain)
+        assert_allclose(rows.sum(squares), squares.sum(axis=0))
+    few = ExactRows(blocks, np.arange(13), certain=8)
+    assert_allclose(few.sum(np.ones((13, 2))), [20.0, 20.0])
 
 
 def test_extrapolation_is_right_on_average() -> None:
@@ -58,6 +64,6 @@ def test_extrapolation_is_right_on_average() -> None:
     scale = np.arange(500.0)
     totals = []
     for seed in range(300):
-        risky, drawn = sample_rows(scale, seed)
-        totals.append(extrapolate(squares[np.concatenate([risky, drawn])], len(risky), 500)[0])
+        rows = sample_rows(scale, seed)
+        totals.append(rows.sum(squares[rows.index])[0])
     assert_allclose(np.mean(totals), squares.sum(), rtol=0.05)

@@ -16,7 +16,6 @@ from lowrankgcn.operators import (
     DenseOperator,
     DiagonalPlusLowRank,
     Factor,
-    IdentityOperator,
     PolynomialOperator,
     ScaledFactor,
     SparseFactor,
@@ -61,12 +60,6 @@ class TestSparseOperator(OperatorContract):
     def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
         matrix = MATRICES[request.param]
         return SparseOperator(sp.csr_array(matrix)), matrix
-
-
-class TestIdentityOperator(OperatorContract):
-    @pytest.fixture
-    def case(self) -> tuple[SymmetricOperator, np.ndarray]:
-        return IdentityOperator(5), np.eye(5)
 
 
 class TestDiagonalPlusLowRank(OperatorContract):

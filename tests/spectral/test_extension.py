@@ -16,13 +16,13 @@ from lowrankgcn.spectral.extension import (
     compress_eigenvectors,
     cross_affinity,
     divided_difference,
-    extend_eigenvectors,
 )
 from tests.cross_problems import (
     KINDS,
     SMOOTHERS,
     crossed,
     data,
+    extend_eigenvectors,
     fitted,
     gaussian,
     new_rows,
@@ -134,7 +134,7 @@ def enlarged_difference(make: Callable[[Any], lg.graphs.Graph], X: Any, n: int, 
 def test_extension_is_near_the_eigenvectors_of_the_enlarged_graph(
     make: Callable[[Any], lg.graphs.Graph], measured: float
 ) -> None:
-    """50 points beside 500, one draw; others differ (see the notes of `extend_eigenvectors`)."""
+    """50 points beside 500, one draw; others differ (see the notes of `compress_eigenvectors`)."""
     rng = np.random.default_rng(0)
     side = np.array([2.0, 0.0])
     points = np.concatenate([rng.normal(size=(275, 2)) - side, rng.normal(size=(275, 2)) + side])
@@ -185,8 +185,6 @@ def test_malformed_calls() -> None:
     for loop in (-1.0, np.nan, np.inf, "1", True, [1.0]):
         with pytest.raises(ValueError, match="loop_weight: expected"):
             cross_affinity(lg.Laplacian(graph), loop_weight=loop)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="cross: expected a CrossAffinity"):
-        extend_eigenvectors(None, None, None)  # type: ignore[arg-type]
 
 
 def test_divided_difference() -> None:

@@ -121,11 +121,8 @@ def pairs(values: list[float]) -> Eigenpairs:
     return Eigenpairs(np.array(values), np.eye(k), np.zeros(k), "dense", k, 1)
 
 
-def test_rank_and_smallest_nonzero() -> None:
-    assert pairs([0.0, 0.0, 0.25, 0.5]).smallest_nonzero == 0.25
+def test_rank() -> None:
     assert pairs([0.0, 0.0, 0.25, 0.5]).rank == 4
-    assert np.isnan(pairs([0.0, 0.0]).smallest_nonzero)
-    assert np.isnan(pairs([]).smallest_nonzero)
 
 
 def test_eigenpairs_are_frozen() -> None:

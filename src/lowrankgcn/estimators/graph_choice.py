@@ -19,10 +19,10 @@ from scipy.spatial import cKDTree
 
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph
 from lowrankgcn.operators.fourier import fourier_modes
-from lowrankgcn.operators.gaussian import PointCloud, PointSource
+from lowrankgcn.operators.gaussian import PointCloud
 from lowrankgcn.operators.landmarks import greedy_landmarks
 
-__all__ = ["fast_sum_is_cheaper", "local_bandwidth", "point_graph"]
+__all__ = ["point_graph"]
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000
@@ -46,14 +46,14 @@ def point_graph(
     """
     if kind == "knn":
         return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
-    width = local_bandwidth(points, random_state) if bandwidth == "auto" else bandwidth
+    width = _local_bandwidth(points, random_state) if bandwidth == "auto" else bandwidth
     if kind == "auto" and bandwidth == "auto":
-        if not fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
+        if not _fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
             return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
     return GaussianGraph(points, width, random_state=random_state)
 
 
-def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
+def _local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
     """Return twice the median distance to the tenth neighbour, in a sample of at most 2000 points.
 
     This bandwidth separates neighbouring clusters, unlike half the median distance of all points,
@@ -62,7 +62,7 @@ def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> local_bandwidth(np.linspace(0, 1, 101)[:, None], random_state=0)
+    >>> _local_bandwidth(np.linspace(0, 1, 101)[:, None], random_state=0)
     0.1
     """
     sample = points
@@ -80,7 +80,7 @@ def local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
     return _BANDWIDTHS * float(positive.mean()) if len(positive) else 1.0
 
 
-def fast_sum_is_cheaper(cloud: PointSource, random_state: int) -> bool:
+def _fast_sum_is_cheaper(cloud: PointCloud, random_state: int) -> bool:
     """Return whether fast Gaussian sums are cheaper than nearest neighbours."""
     if cloud.dimension <= 3:
         _, half = fourier_modes(cloud.extent, _ACCURACY)

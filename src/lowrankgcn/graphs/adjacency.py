@@ -31,7 +31,7 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.graphs.base import Graph, Index, RowKind, read_only
+from lowrankgcn.graphs.base import Graph, RowKind, read_only
 from lowrankgcn.graphs.components import matrix_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.cross.sparse import NeighbourCross, WeightCross
@@ -270,11 +270,6 @@ class AdjacencyGraph(Graph):
         if self.neighbours is None:
             return WeightCross(loop_weight=loop_weight, columns=columns, n_nodes=self.n_nodes)
         return NeighbourCross(loop_weight=loop_weight, columns=columns, neighbours=self.neighbours)
-
-    def fitted_product(self, cross: CrossAffinity, index: Index, Q: FloatArray) -> FloatArray:
-        """Return ``cross.product`` for the points or weights of some nodes."""
-        rows = self.adjacency if self.node_data is None else self.node_data
-        return cross.product(rows[index], Q)
 
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
         facts: dict[str, int | float] = {"joined pairs": int((self.adjacency > 0).sum()) // 2}

@@ -23,11 +23,10 @@ from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 
-Index = NDArray[np.intp]
 Array = TypeVar("Array", bound=NDArray[Any])
 RowKind = Literal["points", "table", "incidence", "affinities"]
 
-__all__ = ["Graph", "GraphDescription", "Index", "RowKind", "magnitude", "read_only"]
+__all__ = ["Graph", "GraphDescription", "RowKind", "magnitude", "read_only"]
 
 
 @final
@@ -106,23 +105,6 @@ class Graph(ABC):
         loop_weight : float
             Loop of new rows, in addition to the loops of a hypergraph itself.
         """
-
-    def fitted_product(self, cross: CrossAffinity, index: Index, Q: FloatArray) -> FloatArray:
-        """Return ``cross.product`` for the rows of some nodes, shape (len(index), c).
-
-        Parameters
-        ----------
-        cross : CrossAffinity
-            Result of :meth:`cross_affinity`.
-        index : (q,) int array
-        Q : (m, c) array
-        """
-        assert self.node_data is not None, "graphs without node_data override fitted_product"
-        return cross.product(self.node_data[index], Q)
-
-    def mean_cross_row(self, cross: CrossAffinity) -> FloatArray | None:
-        """Return the mean of the rows a(x) over all nodes, shape (m,), for hypergraphs."""
-        return None
 
     @property
     def node_data(self) -> NDArray[Any] | None:

@@ -35,9 +35,6 @@ __all__ = [
     "CategoryColumn",
     "ColumnEncoding",
     "fit_column",
-    "inner_edges",
-    "quantile_ranks",
-    "separating_edges",
 ]
 
 Binning = Literal["quantile", "uniform"]
@@ -234,34 +231,14 @@ def _bin_edges(cells: Numbers, bins: int, binning: Binning) -> tuple[float, ...]
         else:
             edges = low * (1 - number / bins) + high * (number / bins)
     elif distinct is not None:
-        edges = separating_edges(distinct)
+        # Half-way between few distinct numbers; quantiles would merge rare and frequent values.
+        middle = distinct[:-1] / 2 + distinct[1:] / 2
+        edges = np.where(middle < distinct[1:], middle, distinct[:-1])
     else:
-        last = quantile_ranks(present.size, bins)
+        last = -(-np.arange(1, bins) * present.size // bins) - 1  # rank of a bin's last number
         edges = np.partition(present, last)[last]
-    return inner_edges(edges, present.min(), present.max())
-
-
-def separating_edges(distinct: NDArray[Any]) -> NDArray[Any]:
-    """Return edges half-way between few distinct numbers, ascending.
-
-    Quantiles would merge rare and frequent values.
-    """
-    middle = distinct[:-1] / 2 + distinct[1:] / 2
-    return np.where(middle < distinct[1:], middle, distinct[:-1])
-
-
-def quantile_ranks(size: int, bins: int) -> NDArray[np.intp]:
-    """Return the ranks, from 0, of the last number of every bin except the last.
-
-    >>> quantile_ranks(10, 5).tolist()
-    [1, 3, 5, 7]
-    """
-    return -(-np.arange(1, bins) * size // bins) - 1
-
-
-def inner_edges(edges: NDArray[Any], low: Any, high: Any) -> tuple[float, ...]:
-    """Return the distinct edges in [low, high)."""
-    return tuple(np.unique(edges[(edges >= low) & (edges < high)]).tolist())
+    inside = (edges >= present.min()) & (edges < present.max())
+    return tuple(np.unique(edges[inside]).tolist())
 
 
 def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:

@@ -25,7 +25,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import (
     choice,
     integer_array,
@@ -34,9 +33,9 @@ from lowrankgcn._validation import (
     pair_index,
     positive_int,
 )
-from lowrankgcn.graphs.base import Graph, Index, RowKind, read_only
+from lowrankgcn.graphs.base import Graph, RowKind, read_only
 from lowrankgcn.graphs.components import incidence_components
-from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale, row_scale
+from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale
 from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
 from lowrankgcn.graphs.matrices import binary_matrix, weight_array
 from lowrankgcn.graphs.table import TableEncoder
@@ -46,7 +45,6 @@ from lowrankgcn.operators.codes import CodeFactor
 
 __all__ = ["Hypergraph"]
 
-_ENTRIES = 2**22  # entries of a dense block of the incidence matrix
 
 Singletons = Literal["keep", "drop"]
 
@@ -343,24 +341,6 @@ class Hypergraph(Graph):
             return TableCross(columns=columns, encoder=self.encoder, **common)
         numbers = self.hyperedge_numbers.astype(np.int64)
         return IncidenceCross(columns=columns, numbers=numbers, n_given=self.n_given, **common)
-
-    def fitted_product(self, cross: CrossAffinity, index: Index, Q: FloatArray) -> FloatArray:
-        """Return ``cross.product`` for the rows of some nodes."""
-        scale = self._row_factors(cross)[index, None]
-        product = np.empty((len(index), Q.shape[1]))
-        for start, stop in chunks(len(index), max(1, _ENTRIES // max(1, self.n_hyperedges))):
-            product[start:stop] = self.incidence.take(index[start:stop]) @ Q
-        return product * scale
-
-    def mean_cross_row(self, cross: CrossAffinity) -> FloatArray:
-        """Return the mean of the rows a(x) = h(x) √(d(x) + s)/d(x) over all nodes."""
-        mean: FloatArray = self.incidence.transpose_product(self._row_factors(cross)) / self.n_nodes
-        return mean
-
-    def _row_factors(self, cross: CrossAffinity) -> FloatArray:
-        """Return √(d + s)/d, which turns incidences into a(x), shape (n,)."""
-        divisor, root = row_scale(np.asarray(self.node_degrees), cross.loop_weight)
-        return root / divisor
 
     def is_built_from(self, X: Any) -> bool:
         """Return whether the table X has the same codes."""

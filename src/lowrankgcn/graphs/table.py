@@ -34,12 +34,11 @@ from lowrankgcn.graphs.cells import Name, Table, plain_name, read_cells, read_ta
 from lowrankgcn.graphs.columns import Binning, ColumnEncoding, fit_column
 from lowrankgcn.graphs.matrices import weight_array
 
-__all__ = ["DEFAULT_BINS", "TableEncoder"]
+__all__ = ["TableEncoder"]
 
 Missing = Literal["ignore", "edge", "drop-column"]
 
-#: Number of bins of a numeric column.
-DEFAULT_BINS = 5
+_DEFAULT_BINS = 5  # of a numeric column
 _MOST_UNIFORM_BINS = 2**20  # the edges of all uniform bins are stored, also of empty ones
 
 
@@ -94,7 +93,7 @@ class TableEncoder:
         cls,
         frame: Any,
         *,
-        bins: int | Mapping[Any, int | None] | None = DEFAULT_BINS,
+        bins: int | Mapping[Any, int | None] | None = _DEFAULT_BINS,
         binning: Binning = "quantile",
         missing: Missing = "ignore",
         min_count: int = 1,
@@ -283,7 +282,7 @@ def _bins_of_columns(
 ) -> dict[Name, int | None]:
     chosen = dict.fromkeys(names, bins)
     if isinstance(bins, Mapping):
-        chosen = _by_column(bins, names, "bins", default=DEFAULT_BINS)
+        chosen = _by_column(bins, names, "bins", default=_DEFAULT_BINS)
     for name, number in chosen.items():
         if number is not None:
             argument = f"bins[{name!r}]" if isinstance(bins, Mapping) else "bins"

@@ -25,7 +25,6 @@ from lowrankgcn.nn.linear_map import as_tensor
 from lowrankgcn.nn.matrices import Matrix
 
 __all__ = [
-    "IdentityPropagation",
     "LowRankPropagation",
     "MatrixPropagation",
     "PolynomialPropagation",
@@ -56,15 +55,6 @@ class Propagation(nn.Module, ABC):
     def extra_repr(self) -> str:
         """Return the number of nodes for the printed network."""
         return f"n={self.n}"
-
-
-@final
-class IdentityPropagation(Propagation):
-    """The identity, for networks that ignore the graph."""
-
-    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Return X, or X[rows]."""
-        return _select(X, rows)
 
 
 @final

@@ -8,7 +8,6 @@ operator                 propagation
 DiagonalPlusLowRank      :class:`LowRankPropagation`, diag(d) + Z M Zᵀ
 DenseOperator            :class:`MatrixPropagation` with a dense n×n matrix
 SparseOperator           :class:`MatrixPropagation` with a sparse matrix
-IdentityOperator         :class:`IdentityPropagation`
 Laplacian                one of the above, depending on its weights
 PolynomialOperator       :class:`PolynomialPropagation` of one of the above
 all others               :class:`MatrixPropagation` with products by NumPy
@@ -43,7 +42,6 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.nn.linear_map import check_dtype
 from lowrankgcn.nn.matrices import DenseMatrix, Matrix, NumpyMatrix, SparseMatrix
 from lowrankgcn.nn.propagation import (
-    IdentityPropagation,
     LowRankPropagation,
     MatrixPropagation,
     PolynomialPropagation,
@@ -138,8 +136,6 @@ def expect_one_graph(kernels: Iterable[Any]) -> None:
 def _convert(operator: SymmetricOperator, dtype: torch.dtype, converted: _Converted) -> Propagation:
     if isinstance(operator, Kernel):
         return _convert(operator.operator, dtype, converted)
-    if isinstance(operator, operators.IdentityOperator):
-        return IdentityPropagation(operator.n)
     if isinstance(operator, operators.DenseOperator):
         return MatrixPropagation(DenseMatrix(operator.matrix, dtype))
     if isinstance(operator, operators.SparseOperator):

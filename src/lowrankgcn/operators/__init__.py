@@ -5,7 +5,6 @@ from lowrankgcn.operators.factors import DenseFactor, Factor, ScaledFactor, Spar
 from lowrankgcn.operators.structured import (
     DenseOperator,
     DiagonalPlusLowRank,
-    IdentityOperator,
     PolynomialOperator,
     SparseOperator,
 )
@@ -16,7 +15,6 @@ __all__ = [
     "DiagonalPlusLowRank",
     "Factor",
     "FloatArray",
-    "IdentityOperator",
     "PolynomialOperator",
     "ScaledFactor",
     "SparseFactor",

@@ -87,9 +87,12 @@ class ColumnGroup:
 
 
 def join_columns(
-    codes: NDArray[Any], levels: dict[int, NDArray[np.intp]], max_cells: int | None = None
+    codes: NDArray[Any], levels: dict[int, NDArray[np.intp]]
 ) -> tuple[ColumnGroup, ...]:
-    """Join columns greedily into few groups of at most `max_cells` joint values.
+    """Join columns greedily into few groups of at most 600 joint values.
+
+    Fewer for few rows, as a histogram should not have more cells than rows. A single column may
+    have more.
 
     Parameters
     ----------
@@ -98,9 +101,6 @@ def join_columns(
     levels : dict
         Ids of every column to use: consecutive, then possibly one larger than all others for
         "none".
-    max_cells : int, optional
-        Upper bound on the joint values of several columns; a single column may have more. By
-        default 600, or fewer for few rows, as a histogram should not have more cells than rows.
 
     Returns
     -------
@@ -108,8 +108,7 @@ def join_columns(
         The groups, starting with the columns of most values.
     """
     n = len(codes)
-    if max_cells is None:
-        max_cells = min(_MAX_CELLS, max(math.isqrt(n), 16))
+    max_cells = min(_MAX_CELLS, max(math.isqrt(n), 16))
     packed = _pack({j: len(ids) for j, ids in levels.items()}, max_cells)
     cells = [math.prod(len(levels[j]) for j in columns) for columns in packed]
     joint = [np.empty(n, dtype=np.min_scalar_type(k - 1)) for k in cells]

@@ -103,7 +103,7 @@ class FourierFactor(Factor):
         """Compute F V for V of shape (N,) or (N, k)."""
         if not len(self.coordinates):
             return np.zeros((0, *V.shape[1:]), dtype)
-        product = self.grid.gather(self.coordinates, scale_rows(V, self._root))
+        product = self.grid.plan(self.coordinates).gather(scale_rows(V, self._root))
         return product.astype(dtype, copy=False)
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
@@ -118,7 +118,7 @@ class FourierFactor(Factor):
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(weights) F, shape (N, N), for few modes; see also `ModeGram`."""
         ones = np.ones(len(self.coordinates)) if weights is None else weights
-        symbols = self.grid.doubled.spread(self.coordinates, ones[:, None])
+        symbols = self.grid.doubled.plan(self.coordinates).spread(ones[:, None])
         gram = ModeGram.from_symbols(self.grid, symbols).products(np.eye(self.grid.size))[0]
         symmetric: FloatArray = (gram + gram.T) / 2
         return symmetric

@@ -15,7 +15,7 @@ array([[0.    , 0.7788, 0.1054],
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -31,9 +31,6 @@ __all__ = [
     "ExactRows",
     "GaussianBlocks",
     "PointCloud",
-    "PointSource",
-    "centre_and_bandwidth",
-    "extrapolate",
     "gaussian_kernel",
 ]
 
@@ -50,29 +47,6 @@ SINGLE_PRECISION_TOL = 1e-4
 # A tile of the kernel stays in the cache.
 _TILE_ROWS = 512
 _TILE_COLUMNS = 2048
-
-
-class PointSource(Protocol):
-    """Points in units of the bandwidth from which samples can be taken, in memory or elsewhere."""
-
-    @property
-    def n(self) -> int:
-        """Number of points."""
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates of a point."""
-
-    @property
-    def extent(self) -> FloatArray:
-        """Side lengths of the bounding box in bandwidths, shape (d,)."""
-
-    @property
-    def squared_radius(self) -> float:
-        """Largest squared norm of a coordinate row."""
-
-    def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Return the coordinates of some points, shape (len(index), d)."""
 
 
 @final
@@ -98,7 +72,16 @@ class PointCloud:
     @classmethod
     def from_points(cls, points: FloatArray, bandwidth: float) -> PointCloud:
         """Shift the points and divide them by the bandwidth."""
-        centre, effective = centre_and_bandwidth(*_corners(points), bandwidth)
+        low, high = _corners(points)
+        half = float((high / 2 - low / 2).max())
+        # Distinct points differ by more than 1e-16 of the extent, so every bandwidth below 1e-140
+        # of it gives the same kernel (0 or 1). The bound keeps squares within double precision.
+        effective = max(bandwidth, half * 1e-140)
+        # The middle of the box keeps coordinates small. In a box wider than 2000 bandwidths it
+        # would cost points near the origin their last digits; the least shift into the box costs
+        # none.
+        wide = half / effective > 1000
+        centre = np.clip(0.0, low, high) if wide else low / 2 + high / 2
         coordinates = (points - centre) / effective
         radius = float(np.einsum("ij,ij->i", coordinates, coordinates).max())
         return cls(coordinates, radius, centre, effective)
@@ -123,28 +106,6 @@ class PointCloud:
     def corners(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest corner of the bounding box, shape (d,) each."""
         return _corners(self.coordinates)
-
-    def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Return the coordinates of some points, shape (len(index), d)."""
-        return self.coordinates[index]
-
-
-def centre_and_bandwidth(
-    low: FloatArray, high: FloatArray, bandwidth: float
-) -> tuple[FloatArray, float]:
-    """Return the centre and the effective bandwidth for points between two corners of a box.
-
-    >>> centre_and_bandwidth(np.array([2.0]), np.array([4.0]), 0.5)
-    (array([3.]), 0.5)
-    """
-    half = float((high / 2 - low / 2).max())
-    # Distinct points differ by more than 1e-16 of the extent, so every bandwidth below 1e-140 of it
-    # gives the same kernel (0 or 1). The bound keeps squares within double precision.
-    effective = max(bandwidth, half * 1e-140)
-    # The middle of the box keeps coordinates small. In a box wider than 2000 bandwidths it would
-    # cost points near the origin their last digits; the least shift into the box costs none.
-    wide = half / effective > 1000
-    return np.clip(0.0, low, high) if wide else low / 2 + high / 2, effective
 
 
 def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -288,7 +249,10 @@ class ExactRows:
 
     def sum(self, squares: FloatArray) -> FloatArray:
         """Estimate a sum over all rows from its terms at these rows, shape (k,)."""
-        return extrapolate(squares, self.certain, self.blocks.n)
+        sampled = squares[self.certain :]
+        others = (self.blocks.n - self.certain) / max(len(sampled), 1)
+        total: FloatArray = squares[: self.certain].sum(axis=0) + others * sampled.sum(axis=0)
+        return total
 
     def product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
         """Compute W[index] diag(scale) X, shape (q, k), without a scaled copy of X."""
@@ -310,11 +274,3 @@ class ExactRows:
         strips = map_chunks(strip, n, span, n_threads=worthwhile_threads(len(index) * n))
         total: FloatArray = np.sum(strips, axis=0)
         return total
-
-
-def extrapolate(squares: FloatArray, certain: int, n: int) -> FloatArray:
-    """Estimate a sum over n rows from the first `certain` rows and a sample of the others."""
-    sampled = squares[certain:]
-    others = (n - certain) / max(len(sampled), 1)
-    total: FloatArray = squares[:certain].sum(axis=0) + others * sampled.sum(axis=0)
-    return total

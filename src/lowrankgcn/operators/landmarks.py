@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -35,17 +35,11 @@ from lowrankgcn.operators.gaussian import (
     GEMM_RADIUS_SQUARED,
     SINGLE_PRECISION_TOL,
     PointCloud,
-    PointSource,
     exponent_factors,
     gaussian_kernel,
 )
 
-__all__ = [
-    "LandmarkFactor",
-    "candidate_rows",
-    "greedy_landmarks",
-    "random_landmark_rows",
-]
+__all__ = ["LandmarkFactor", "greedy_landmarks"]
 
 Result = TypeVar("Result")
 
@@ -57,7 +51,7 @@ _SPANS = 32  # parts of the rows that threads share; fixed, so that sums have a 
 
 
 def greedy_landmarks(
-    cloud: PointSource, *, tol: float, limit: int, random_state: int = 0
+    cloud: PointCloud, *, tol: float, limit: int, random_state: int = 0
 ) -> FloatArray | None:
     """Choose landmarks by pivoted Cholesky on a subsample; None if `limit` do not suffice.
 
@@ -66,7 +60,7 @@ def greedy_landmarks(
     checked, and those represented worse join the subsample. Cost O(s m²) for s checked points and m
     landmarks.
     """
-    points, others = map(cloud.take, candidate_rows(cloud.n, random_state))
+    points, others = (cloud.coordinates[rows] for rows in _candidate_rows(cloud.n, random_state))
     # Float32 is accurate enough for the pivots of a loose factorisation, and twice as fast.
     single = tol >= _SINGLE_PIVOT_TOL and cloud.squared_radius <= GEMM_RADIUS_SQUARED[np.float32]
     dtype = np.float32 if single else np.float64
@@ -113,22 +107,8 @@ def greedy_landmarks(
         pivots.append(pivot)
 
 
-def random_landmark_rows(n: int, count: int, random_state: int) -> NDArray[np.intp]:
-    """Draw the rows of random landmarks without replacement.
-
-    In high dimension no affordable number of pivots represents every point. Random landmarks then
-    represent the average point better than pivots, which are mostly outliers.
-    """
-    generator = np.random.default_rng(random_state)
-    return generator.choice(n, min(count, n), replace=False)
-
-
-def candidate_rows(n: int, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows landmarks are chosen from, and the other rows if they are few.
-
-    >>> [len(rows) for rows in candidate_rows(5000, random_state=0)]
-    [1000, 4000]
-    """
+def _candidate_rows(n: int, random_state: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows landmarks are chosen from, and the other rows if they are few."""
     if n <= _SUBSAMPLE:
         return np.arange(n), np.arange(0)
     generator = np.random.default_rng(random_state)
@@ -172,11 +152,6 @@ class LandmarkFactor(Factor):
         affordable = math.prod(shape) * dtype.itemsize <= _CACHE_BYTES
         kept = np.empty(shape, dtype) if affordable else None
         return cls(cloud, landmarks, root, inverse, single, kept)
-
-    def with_cloud(self, cloud: PointCloud) -> LandmarkFactor:
-        """Return the factor of the same landmarks for other points in the same units."""
-        kept = np.empty((cloud.n, len(self.landmarks)), self._dtype)
-        return replace(self, cloud=cloud, _kept=kept, _known=set())
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -230,11 +205,8 @@ class LandmarkFactor(Factor):
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
-        return self.evaluate(self.cloud.coordinates[index])
-
-    def evaluate(self, coordinates: FloatArray) -> FloatArray:
-        """Return rows of the factor for further points in the units of the cloud."""
-        return gaussian_kernel(coordinates, self.landmarks) @ self.inverse_root.T
+        kernel = gaussian_kernel(self.cloud.coordinates[index], self.landmarks)
+        return kernel @ self.inverse_root.T
 
     def _solve(self, V: FloatArray, *, transposed: bool = False) -> FloatArray:
         """Compute R⁻¹ V or R⁻ᵀ V by substitution.

@@ -5,13 +5,13 @@ A Gaussian is a sum of real waves on a box: with cas θ = cos θ + sin θ and mo
     exp(−‖u − v‖²) ≈ Σ_k c_k cas(ω_k·u) cas(ω_k·v),    c_k > 0,
 
 so the kernel of n points is C diag(c) Cᵀ with C_ik = cas(ω_k·u_i) (n×N). Products with C and Cᵀ are
-non-equispaced fast Fourier transforms (FINUFFT). Sums over points are arrays of N numbers, which
-add up over blocks of points.
+non-equispaced fast Fourier transforms (FINUFFT).
 
 >>> import numpy as np
 >>> u = np.random.default_rng(0).normal(size=(300, 2))
 >>> grid = ModeGrid.for_box(u.min(axis=0), u.max(axis=0), eps=1e-6)
->>> sums = grid.gather(u, grid.coefficients * grid.spread(u, np.ones(300)))
+>>> points = grid.plan(u)
+>>> sums = points.gather(grid.coefficients * points.spread(np.ones(300)))
 >>> exact = np.exp(-((u[:, None] - u) ** 2).sum(axis=2)).sum(axis=1)
 >>> bool(np.abs(sums - exact).max() < 1e-4)
 True
@@ -71,7 +71,7 @@ class ModeGrid:
     half : tuple of int
         M in every dimension; arrays over the modes are flat, the last dimension fastest.
     eps : float
-        Error of the kernel, and by default of the transforms.
+        Error of the kernel and of the transforms.
     """
 
     middle: FloatArray
@@ -119,46 +119,11 @@ class ModeGrid:
             product = np.multiply.outer(product, line)
         return product.ravel()
 
-    def plan(self, coordinates: FloatArray, *, eps: float | None = None) -> PlannedPoints:
-        """Prepare points (n, d) for several transforms."""
+    def plan(self, coordinates: FloatArray) -> PlannedPoints:
+        """Prepare points (n, d) for transforms."""
         if coordinates.ndim != 2 or coordinates.shape[1] != len(self.half):
             raise invalid("coordinates", f"{len(self.half)} columns", coordinates.shape)
-        return PlannedPoints(self, coordinates, max(self.eps if eps is None else eps, 1e-14))
-
-    def spread(
-        self, coordinates: FloatArray, values: FloatArray, *, eps: float | None = None
-    ) -> FloatArray:
-        """Compute Cᵀ x, the sums Σ_i x_i cas(ω_k·u_i) over the points.
-
-        Parameters
-        ----------
-        coordinates : (n, d) array
-        values : (n,) or (n, k) array
-        eps : float, optional
-            Error of the transform relative to Σ|x_i|; that of the grid by default.
-
-        Returns
-        -------
-        (N,) or (N, k) array
-            The sums; those of several blocks of points add up.
-
-        Notes
-        -----
-        O(n log(1/ε)^d + N log N) for every two columns.
-
-        Examples
-        --------
-        >>> grid = ModeGrid.for_box(np.zeros(1), np.ones(1), 1e-9)
-        >>> bool(np.isclose(grid.spread(np.array([[0.5]]), np.array([3.0])), 3.0).all())
-        True
-        """
-        return self.plan(coordinates, eps=eps).spread(values)
-
-    def gather(
-        self, coordinates: FloatArray, coefficients: FloatArray, *, eps: float | None = None
-    ) -> FloatArray:
-        """Compute C a, the values Σ_k a_k cas(ω_k·u_i), for a of shape (N,) or (N, k)."""
-        return self.plan(coordinates, eps=eps).gather(coefficients)
+        return PlannedPoints(self, coordinates, max(self.eps, 1e-14))
 
 
 @final
@@ -201,7 +166,23 @@ class PlannedPoints:
         return PlannedPoints, (self.grid, self.coordinates, self.eps, self.single)
 
     def spread(self, values: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Compute Cᵀ diag(scale) x for x of shape (n,) or (n, k) in any floating type."""
+        """Compute Cᵀ diag(scale) x, the sums Σ_i s_i x_i cas(ω_k·u_i) over the points.
+
+        Parameters
+        ----------
+        values : (n,) or (n, k) array
+            x, in any floating type.
+        scale : (n,) array, optional
+
+        Returns
+        -------
+        (N,) or (N, k) array
+            With an error of `eps` relative to Σ|x_i|.
+
+        Notes
+        -----
+        O(n log(1/ε)^d + N log N) for every two columns.
+        """
         columns = values.reshape(self.n, -1)
 
         def span(start: int, stop: int) -> FloatArray:
@@ -310,8 +291,9 @@ class ModeGram:
     --------
     >>> u, w = np.array([[0.0], [0.7], [1.0]]), np.array([1.0, 2.0, 3.0])
     >>> grid = ModeGrid.for_box(np.zeros(1), np.ones(1), 1e-3)
-    >>> gram = ModeGram.from_symbols(grid, grid.doubled.spread(u, w[:, None], eps=1e-12))
-    >>> F = grid.gather(u, np.diag(np.sqrt(grid.coefficients)), eps=1e-12)
+    >>> points, doubled = (grid.plan(u).replan(eps=1e-12, doubled=two) for two in (False, True))
+    >>> gram = ModeGram.from_symbols(grid, doubled.spread(w[:, None]))
+    >>> F = points.gather(np.diag(np.sqrt(grid.coefficients)))
     >>> bool(np.allclose(gram.products(np.eye(grid.size))[0], F.T @ (w[:, None] * F), atol=1e-10))
     True
     """
@@ -321,7 +303,7 @@ class ModeGram:
 
     @classmethod
     def from_symbols(cls, grid: ModeGrid, symbols: FloatArray) -> ModeGram:
-        """Create from ``grid.doubled.spread(u, w)``, shape (N₂, q), added over point blocks."""
+        """Create from ``grid.doubled.plan(u).spread(w)``, shape (N₂, q)."""
         doubled = grid.doubled
         if symbols.ndim != 2 or len(symbols) != doubled.size:
             raise invalid("symbols", f"shape ({doubled.size}, q)", symbols.shape)

@@ -27,33 +27,9 @@ from lowrankgcn.operators.factors import BLOCK_ROWS, Factor
 __all__ = [
     "DenseOperator",
     "DiagonalPlusLowRank",
-    "IdentityOperator",
     "PolynomialOperator",
     "SparseOperator",
 ]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class IdentityOperator(SymmetricOperator):
-    """The identity matrix: the kernel of the filter φ = 1, which ignores the graph."""
-
-    size: int
-
-    @property
-    def n(self) -> int:
-        """Number of rows and columns."""
-        return self.size
-
-    def _apply(self, X: FloatArray) -> FloatArray:
-        return X.copy()
-
-    def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
-        return X[index]
-
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal, shape (n,): all ones."""
-        return np.ones(self.size)
 
 
 class _StoredOperator(SymmetricOperator):

@@ -29,7 +29,6 @@ __all__ = [
     "LARGEST",
     "Chosen",
     "bind_filters",
-    "choose_among_smallest",
     "choose_dominant",
     "choose_smallest",
     "others_may_dominate",
@@ -132,49 +131,6 @@ def choose_dominant(
     taken = np.sort(order[:k])
     lead = int((taken < zeros).sum())
     return lead, taken[lead:] - zeros, 0.0 if lead == zeros < dimension else following
-
-
-def choose_among_smallest(
-    low: FloatArray,
-    dimension: int,
-    available: int,
-    k: int,
-    filters: Sequence[Filter],
-    edge: float,
-) -> tuple[tuple[Filter, ...], Chosen]:
-    """Choose the pairs that `filters` weigh most if these are among the smallest.
-
-    Parameters
-    ----------
-    low : (q,) array
-        Smallest eigenvalues outside a null space of `dimension`.
-    available : int
-        Number of all eigenvalues outside the null space.
-    k : int
-        Number of pairs to choose.
-    filters : sequence of Filter
-    edge : float
-        Upper bound of the spectrum.
-
-    Returns
-    -------
-    The filters bound to the spectrum, and the choice.
-
-    Raises
-    ------
-    ValueError
-        If a filter needs the largest eigenvalue, or larger ones than are known may matter.
-    """
-    names = ", ".join(map(str, filters))
-    if any("largest" in filter.needs for filter in filters):
-        expected = "filters with their parameters: the largest eigenvalue is not computed"
-        raise invalid("filter", expected, names)
-    bound = bind_filters(filters, low.tolist())
-    known = np.concatenate([np.zeros(min(dimension, k)), low])
-    if len(low) < available and others_may_dominate(bound, known, k, float(known[-1]), edge):
-        expected = "filters that fall with growing eigenvalues: larger ones are not computed"
-        raise invalid("filter", expected, names)
-    return bound, choose_dominant(low, dimension, k, bound)
 
 
 def others_may_dominate(

@@ -44,7 +44,7 @@ from lowrankgcn.spectral.spectrum import (
     warn_if_cut_degenerate,
 )
 
-__all__ = ["dominant_pairs", "eigenpairs", "whole_spectrum"]
+__all__ = ["dominant_pairs", "eigenpairs"]
 
 _METHODS = ("auto", "dense", "svd", "block")
 _ACCURACY_ROUNDS = 3  # each with fast sums ten times as accurate; two suffice in practice
@@ -283,11 +283,11 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
         solution.products,
         null.dimension,
         next_eigenvalue=following,
-        spectrum=whole_spectrum(solution, null.dimension) if solution.complete else None,
+        spectrum=_whole_spectrum(solution, null.dimension) if solution.complete else None,
     )
 
 
-def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
+def _whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
     """Return all eigenvalues of a complete solution and a null space of `dimension`."""
     values = np.concatenate([[0.0], solution.values, [solution.bulk_value]])
     counts = np.array([dimension, *[1] * len(solution.values), solution.bulk_count], np.int64)

@@ -36,7 +36,7 @@ __all__ = [
     "warn_if_cut_degenerate",
 ]
 
-SIGN_TOL = 1e-6
+_SIGN_TOL = 1e-6
 _CUT_TOL = 1e-8
 
 
@@ -102,12 +102,6 @@ class Eigenpairs:
         """Number of pairs k."""
         return len(self.eigenvalues)
 
-    @property
-    def smallest_nonzero(self) -> float:
-        """The smallest eigenvalue here that is not zero; NaN if there is none."""
-        nonzero = self.eigenvalues[self.eigenvalues > 0]
-        return float(nonzero[0]) if len(nonzero) else float("nan")
-
 
 def fix_signs(vectors: NDArray[Any]) -> None:
     """Apply the sign rule to every column, in place."""
@@ -117,7 +111,7 @@ def fix_signs(vectors: NDArray[Any]) -> None:
     extremes = map_chunks(lambda start, stop: _extremes(vectors[start:stop]), n, CHUNK_ROWS)
     high = np.max([pair[0] for pair in extremes], axis=0)
     low = np.min([pair[1] for pair in extremes], axis=0)
-    threshold = (1 - SIGN_TOL) * np.maximum(high, -low)
+    threshold = (1 - _SIGN_TOL) * np.maximum(high, -low)
     signs = np.ones(count, vectors.dtype)
     # Only where the largest positive and negative entries tie, the first of them decides.
     signs[high < threshold] = -1

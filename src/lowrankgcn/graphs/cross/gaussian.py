@@ -20,7 +20,6 @@ from functools import cached_property
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import (
@@ -39,15 +38,7 @@ from lowrankgcn.operators.gaussian import GEMM_RADIUS_SQUARED, PointCloud, gauss
 from lowrankgcn.operators.landmarks import LandmarkFactor
 from lowrankgcn.operators.modes import ModeGrid
 
-__all__ = [
-    "FourierCross",
-    "GaussianCross",
-    "LandmarkCross",
-    "PointCross",
-    "misfit_of",
-    "misfit_rows",
-    "wide_grid",
-]
+__all__ = ["FourierCross", "GaussianCross", "LandmarkCross", "PointCross"]
 
 _TILE_COLUMNS = 8192
 _MISFIT_SAMPLE = 1000
@@ -161,7 +152,7 @@ class LandmarkCross(GaussianCross):
             landmarks=np.ascontiguousarray(factor.landmarks),
             inverse_root=np.ascontiguousarray(factor.inverse_root),
             column_sums=column_sums,
-            misfit=misfit_of(factor.take(misfit_rows(n)), n),
+            misfit=_misfit(factor),
         )
 
     def __post_init__(self) -> None:
@@ -307,7 +298,8 @@ class FourierCross(GaussianCross):
     ) -> FourierCross:
         """Build the cross-affinity of a Gaussian graph that is summed by Fourier modes."""
         assert isinstance(affinity.operator, GaussianFourier)
-        grid = wide_grid(*cloud.corners, affinity.operator.eps)
+        low, high = cloud.corners
+        grid = ModeGrid.for_box(low - _MARGIN, high + _MARGIN, affinity.operator.eps)
         factor = FourierFactor(grid, cloud.coordinates)
         n = len(cloud.coordinates)
         joined = np.flatnonzero(affinity.degrees > 0)
@@ -365,20 +357,13 @@ class FourierCross(GaussianCross):
         return mixture
 
 
-def wide_grid(low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:
-    """Return the modes for points in a box with a margin of one bandwidth."""
-    return ModeGrid.for_box(low - _MARGIN, high + _MARGIN, eps)
-
-
-def misfit_rows(n: int) -> NDArray[np.intp]:
-    """Return the rows on which the misfit of landmarks is estimated, ascending."""
-    if n <= _MISFIT_SAMPLE:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(0).choice(n, _MISFIT_SAMPLE, replace=False))
-
-
-def misfit_of(rows: FloatArray, n: int) -> float:
-    """Estimate the sum of √(1 − ‖F_i‖²) over n points from some rows of F."""
+def _misfit(factor: LandmarkFactor) -> float:
+    """Estimate the sum of √(1 − ‖F_i‖²) over all points from a sample of rows of F."""
+    n = factor.shape[0]
+    index = np.arange(n)
+    if n > _MISFIT_SAMPLE:
+        index = np.sort(np.random.default_rng(0).choice(n, _MISFIT_SAMPLE, replace=False))
+    rows = factor.take(index)
     rest = np.maximum(1.0 - np.einsum("ij,ij->i", rows, rows), 0.0)
     return n * float(np.sqrt(rest).mean())
 

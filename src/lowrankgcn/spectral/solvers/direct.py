@@ -24,7 +24,7 @@ from lowrankgcn.spectral.solvers.base import (
     stored_solution,
 )
 
-__all__ = ["eigh", "gram_solution", "solve_dense", "solve_nearly_svd", "solve_svd", "sum_rows"]
+__all__ = ["eigh", "solve_dense", "solve_nearly_svd", "solve_svd", "sum_rows"]
 
 _SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
 
@@ -57,11 +57,25 @@ def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
     factor = _factor(laplacian)
     assert laplacian.has_constant_shift
 
-    def product(coefficients: FloatArray, lead: int, dtype: Any) -> NDArray[Any]:
-        return factor.matmul(_prepend_columns(coefficients, lead), dtype=dtype)
+    gram = _deflated_gram(laplacian, factor)
+    squares, right = eigh(gram)
+    # Eigenvalues of a Gram matrix are known to rounding of its norm, which is at most one.
+    rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
+    squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
 
-    outside = laplacian.n - laplacian.null_space.dimension
-    return gram_solution(_deflated_gram(laplacian, factor), outside, product)
+    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
+        mu, v = squares[index], right[:, index]
+        coefficients = _prepend_columns(_reorthogonalized(gram, v, mu), lead)
+        # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
+        defect = (gram @ v - v * mu) / np.sqrt(mu)
+        norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
+        # The Gram matrix itself is known to rounding only.
+        residuals = np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
+        return factor.matmul(coefficients, dtype=dtype), residuals
+
+    values = np.clip(1.0 - squares, SMALLEST, 1.0)
+    bulk = laplacian.n - laplacian.null_space.dimension - rank
+    return Solution(values, "svd", build, complete=True, bulk_value=1.0, bulk_count=bulk)
 
 
 def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
@@ -120,47 +134,6 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
     squared = sum_rows(rotate, laplacian.n)
     residuals = np.sqrt(squared)
     return stored_solution(values, U, residuals, "svd", len(mu), lead)
-
-
-def gram_solution(
-    gram: FloatArray, dimension: int, product: Callable[[FloatArray, int, Any], NDArray[Any]]
-) -> Solution:
-    """Compute all pairs of 𝓛 = I − Z Zᵀ outside the null space from the deflated Gram matrix of Z.
-
-    Parameters
-    ----------
-    gram : (m, m) array
-        ZᵀZ, the singular vectors of the null space moved to eigenvalues of at most 0.
-    dimension : int
-        Dimension of the space outside the null space.
-    product : callable
-        ``product(C, lead, dtype)`` returns Z C behind `lead` columns of zeros, or
-        other representations of the eigenvectors.
-
-    Examples
-    --------
-    >>> direct = gram_solution(np.diag([0.25, -1.0]), 3, lambda C, lead, dtype: C)
-    >>> direct.values.tolist(), direct.bulk_count, abs(direct.build([0], 0, float)[0][0, 0])
-    ([0.75], 2, np.float64(2.0))
-    """
-    squares, right = eigh(gram)
-    # Eigenvalues of a Gram matrix are known to rounding of its norm, which is at most one.
-    rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
-    squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
-
-    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
-        mu, v = squares[index], right[:, index]
-        vectors = product(_reorthogonalized(gram, v, mu), lead, dtype)
-        # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
-        defect = (gram @ v - v * mu) / np.sqrt(mu)
-        norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
-        # The Gram matrix itself is known to rounding only.
-        return vectors, np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
-
-    values = np.clip(1.0 - squares, SMALLEST, 1.0)
-    return Solution(
-        values, "svd", build, complete=True, bulk_value=1.0, bulk_count=dimension - rank
-    )
 
 
 def sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:

@@ -14,9 +14,9 @@ each node costs one array of sums over the points.
 >>> from lowrankgcn.operators.modes import ModeGrid
 >>> u = np.random.default_rng(0).normal(size=(400, 1))
 >>> grid = ModeGrid.for_box(u.min(axis=0), u.max(axis=0), eps=1e-9)
->>> d = grid.gather(u, grid.coefficients * grid.spread(u, np.ones(400))) - 1
+>>> d = grid.plan(u).gather(grid.coefficients * grid.plan(u).spread(np.ones(400))) - 1
 >>> nodes = np.array([1.0, 1.5, 2.5])
->>> symbols = grid.doubled.spread(u, 1 / (d[:, None] + nodes))
+>>> symbols = grid.doubled.plan(u).spread(1 / (d[:, None] + nodes))
 >>> pairs = mode_pairs(ModeGram.from_symbols(grid, symbols), nodes, 3, tol=1e-8)
 >>> (1 - 1 / pairs.kappas).round(4) + 0.0
 array([0.    , 0.3348, 0.5966])
