@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import EigensolverError
-from lowrankgcn.operators import FloatArray, SparseOperator
+from lowrankgcn.operators import DenseOperator, DiagonalPlusLowRank, FloatArray, SparseOperator
 from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Request, Solution, stored_solution
 from lowrankgcn.spectral.solvers.direct import eigh, sum_rows
@@ -22,6 +22,7 @@ __all__ = ["solve_block"]
 
 Block = NDArray[Any]  # (n, w) in single or double precision
 
+_CHEAP = DenseOperator, DiagonalPlusLowRank, SparseOperator  # others sum over all pairs of points
 _SINGLE_TOL = 1e-4  # residuals down to which sparse matrices are multiplied in single precision
 _LIKELY_TOP = 1.5  # most graphs of nearest neighbours have no larger eigenvalue
 _FIRST_DEGREE, _MOST_DEGREE = 8, 60
@@ -45,35 +46,35 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
     size, count = laplacian.n - laplacian.null_space.dimension, request.count
     width = min(size, count + max(8, count // 4))
     space, start = _Space(laplacian, request), request.start
-    cheap = laplacian.affinity.exact and laplacian.affinity.method != "blocks"
-    filtering = start is None and (cheap or space.matrix is not None)
+    filtering = start is None and isinstance(laplacian.affinity.operator, _CHEAP)
     if start is None:
-        start = space.random(width)
+        start, least = space.random(width), width
         start = space.filter(start, space.middle, _FIRST_DEGREE) if filtering else start
     else:
-        start = start[space.order, :width]
-    least = width if start.shape[1] < count else 0
+        start, least = start[space.order, :width], count
+    # Residuals add to the error of fast sums, which is compared with `tol` too.
+    tol = request.tol if laplacian.affinity.exact else request.tol / 2
     basis = space.extended(np.zeros((laplacian.n, 0), space.dtype), start, least)
     image = space.product(basis)
-    before = math.inf
+    small, before = _inner(basis, image), math.inf
     for _ in range(request.max_iter or 1000):
-        small = _inner(basis, image)
         values, ritz = eigh((small + small.T) / 2)
         basis, image = _combined(basis, ritz), _combined(image, ritz)
         residuals = _residuals(basis, image, values)
-        goal = space.goal(request.tol)
+        goal = space.goal(tol)
         active = np.flatnonzero(residuals[:count] > goal)
         worst, kept = float(residuals[:count].max()), basis.shape[1]
-        if not len(active) and kept >= count:
+        if not len(active):
             if space.dtype == np.float64:
                 break
             space.dtype = np.dtype(np.float64)
-            wanted = count if request.tol >= _SINGLE_TOL else width
-            basis = space.extended(np.zeros((laplacian.n, 0)), basis[:, :wanted], 0)
+            wanted = count if tol >= _SINGLE_TOL else width
+            basis = space.extended(np.zeros((laplacian.n, 0)), basis[:, :wanted], count)
             image = space.product(basis)
+            small = _inner(basis, image)
             continue
         if filtering or kept + len(active) > min(size, 3 * width):
-            kept, edge = width, float(values[:width][-1])
+            kept, edge = min(kept, width), float(values[:width][-1])
             if space.top < min(edge, space.bound):  # eigenvalues beyond the top were amplified
                 space.top, edge, before = space.bound, space.middle, math.inf
             edge = min(edge, space.top - 1e-3)
@@ -89,7 +90,12 @@ def solve_block(laplacian: Laplacian, request: Request) -> Solution:
         fresh = space.extended(basis, fresh, count - kept)
         if not fresh.shape[1]:
             break
-        basis, image = np.hstack([basis, fresh]), np.hstack([image, space.product(fresh)])
+        added = space.product(fresh)
+        basis, image = np.hstack([basis, fresh]), np.hstack([image, added])
+        small = np.zeros((basis.shape[1], basis.shape[1]))
+        small[range(kept), range(kept)] = values[:kept]
+        small[:, kept:] = _inner(basis, added)
+        small[kept:, :kept] = small[:kept, kept:].T
     else:
         raise EigensolverError(
             f"block iteration reached residuals of {worst:.1e} for tol={request.tol:g} with "
