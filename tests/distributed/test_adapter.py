@@ -27,7 +27,11 @@ def gcn() -> Any:
     return lg.GCNClassifier(**options, rank=7, max_iter=20, random_state=0)
 
 
-CLASSIFIERS: list[Make] = [gcn]
+def gp() -> Any:
+    return lg.SpectralGPClassifier(rank=7, random_state=0)
+
+
+CLASSIFIERS: list[Make] = [gcn, gp]
 each_classifier = pytest.mark.parametrize("make", CLASSIFIERS, ids=lambda make: make.__name__)
 
 TEXTS, HIDDEN = texts(300, 0)
@@ -176,10 +180,10 @@ def test_invalid_arguments_are_refused() -> None:
 
 
 def test_other_methods_after_a_lazy_fit(tmp_path: Any) -> None:
-    there = fitted(gcn(), in_blocks(TEXTS, [99]), LABELS)
-    here = fitted(gcn(), TEXTS, LABELS)
+    there = fitted(gp(), in_blocks(TEXTS, [99]), LABELS)
+    here = fitted(gp(), TEXTS, LABELS)
     mine, its = here.explain(TEXTS.head(3)), there.explain(TEXTS.head(3))
-    assert_allclose([row.margin for row in its], [row.margin for row in mine], atol=1e-8)
+    assert_allclose([row.log_odds for row in its], [row.log_odds for row in mine], atol=1e-8)
     with pytest.raises(ValueError, match="data in memory, got one fitted to a Dask collection"):
         there.suggest(2)
     lg.save(there, tmp_path / "model")
