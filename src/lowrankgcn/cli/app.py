@@ -87,7 +87,7 @@ def main(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Low-rank graph convolutional networks for tables and point clouds."""
+    """Classify tables and point clouds from a few labels."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

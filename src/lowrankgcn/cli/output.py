@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, final
 
@@ -23,7 +23,7 @@ from lowrankgcn.cli.errors import exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.files import TableFile, write_file
 
-_MOST = 0.9  # share that is listed
+_MOST, _LARGEST = 0.9, 5  # share that is listed, and number of names
 _INSTANT = 5e-4  # seconds; shorter steps are not listed
 
 
@@ -81,14 +81,14 @@ def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dic
 
 
 def shares_text(shares: Mapping[str, float]) -> str:
-    """Return the largest shares, given first, that make up nine tenths.
+    """Return the largest shares, given first, that make up nine tenths; at most five.
 
     >>> shares_text({"linear": 0.72, "radial": 0.2, "neighbours": 0.08})
     'linear 72 %, radial 20 %'
     """
     before = dict(zip(shares, accumulate(shares.values(), initial=0.0), strict=False))
     shown = (f"{name} {percent(shares[name], 0)}" for name in shares if before[name] < _MOST)
-    return ", ".join(shown)
+    return ", ".join(islice(shown, _LARGEST))
 
 
 @final

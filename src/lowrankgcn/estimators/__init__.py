@@ -6,7 +6,7 @@
 ``explanation``                                   values that explain a prediction
 ``persistence``                                   saves and loads classifiers
 ``dask_dispatch``                                 sends Dask collections to ``distributed``
-``spectral_gp``                                   :class:`SpectralGPClassifier`
+``gp_fitting``, ``gp_model``, ``spectral_gp``     run all steps behind :class:`SpectralGPClassifier`
 ``settings``                                      validates the parameters of networks
 ``inputs``                                        turns rows into features and graph coordinates
 ``graph_choice``                                  chooses and builds the graph
@@ -34,6 +34,7 @@ _MODULES = {
     "Explanation": "explanation",
     "GCNClassifier": "gcn",
     "SpectralGPClassifier": "spectral_gp",
+    "first_rows": "gp_fitting",
     "load": "persistence",
     "save": "persistence",
 }
@@ -44,6 +45,7 @@ __all__ = [
     "Explanation",
     "GCNClassifier",
     "SpectralGPClassifier",
+    "first_rows",
     "load",
     "save",
 ]

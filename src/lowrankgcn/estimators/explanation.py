@@ -139,7 +139,10 @@ class Explanation(Sequence[ExplainedRow]):
             lines += [(*about, c.kind, c.name, c.value, c.amount) for c in one.contributions]
             lines.append((*about, "baseline", None, None, one.baseline))
         names = ("row", "predicted", "probability", "runner_up", "log_odds")
-        return pd.DataFrame(lines, columns=[*names, "kind", "name", "value", "amount"])
+        frame = pd.DataFrame(
+            lines, columns=[*names, "kind", "name", "value", "amount"], dtype=object
+        )
+        return frame.astype(dict.fromkeys(("probability", "log_odds", "amount"), float))
 
     def __str__(self) -> str:
         """Show the ten largest contributions of each row."""

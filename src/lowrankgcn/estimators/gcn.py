@@ -244,9 +244,8 @@ class GCNClassifier(SemiSupervisedClassifier):
             lazy.fit(self, X, y, sample_weight)
             return self
         settings = read_settings(self.get_params(deep=False))
-        rows, labels = read_rows(self, X, settings.graph), read_labels(y)
-        if labels.n_rows != rows.n_rows:
-            raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
+        rows = read_rows(self, X, settings.graph)
+        labels = read_labels(y, rows.n_rows)
         weights = None
         if sample_weight is not None:
             weights = finite_array(sample_weight, "sample_weight", ndim=1)

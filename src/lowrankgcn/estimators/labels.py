@@ -58,7 +58,7 @@ class Labels:
         return len(self.classes)
 
 
-def read_labels(y: Any) -> Labels:
+def read_labels(y: Any, n_rows: int | None = None) -> Labels:
     """Validate a column of labels.
 
     Parameters
@@ -66,6 +66,8 @@ def read_labels(y: Any) -> Labels:
     y : (n,) array, Series, list or Categorical
         Integers, texts, booleans, floats that are whole numbers, or objects of one such kind. −1,
         None, NaN, NA and the empty text mark unlabelled rows; every boolean is a label.
+    n_rows : int, optional
+        Number of rows of X.
 
     Returns
     -------
@@ -74,7 +76,8 @@ def read_labels(y: Any) -> Labels:
     Raises
     ------
     ValueError
-        If no row is labelled, all labels are of one class, or the labels are not classes.
+        If the number of labels is wrong, no row is labelled, all labels are of one class, or the
+        labels are not classes.
 
     Examples
     --------
@@ -83,7 +86,9 @@ def read_labels(y: Any) -> Labels:
     """
     if y is None:
         raise invalid("y", "labels", "None (requires y to be passed, but the target y is None)")
-    index, labels, n_rows = labelled_cells(y)
+    index, labels, count = labelled_cells(y)
+    if n_rows not in (None, count):
+        raise invalid("y", f"{n_rows} labels, as many as X has rows", count)
     if not len(index):
         raise invalid("y", "at least one labelled row of each of two classes", "no label at all")
     _check_marks(labels)
@@ -98,7 +103,7 @@ def read_labels(y: Any) -> Labels:
     if len(classes) < 2:
         got = f"one class, {classes.tolist()[0]!r} (-1, None, NaN and '' mark unlabelled rows)"
         raise invalid("y", "labels of at least two classes", got)
-    return Labels(classes, index, codes.astype(np.intp), n_rows)
+    return Labels(classes, index, codes.astype(np.intp), count)
 
 
 def known_labels(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:

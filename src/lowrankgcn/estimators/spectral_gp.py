@@ -51,13 +51,13 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     :math:`U \varphi(\Lambda)^2 U^T` for Laplacian eigenvectors U and a filter φ. The covariance of
     this classifier is a sum of such blocks over graphs of nearest neighbours, Gaussian graphs and
     hypergraphs of values, of linear and radial kernels, and of the leaves of forests. The
-    amplitudes of the blocks, which are a learned filter, minimise the leave-one-out loss of the
-    labelled rows, starting from a prior learned over tables.
+    amplitudes of the blocks minimise the leave-one-out loss of the labelled rows, starting from a
+    prior learned over tables. Those of the spectral blocks form a learned filter.
 
     Parameters
     ----------
     graph : {"auto", "knn", "gaussian", "hypergraph", "precomputed"} or Graph
-        Graphs of the spectral blocks. "auto": all that can be built from the columns.
+        Graphs of the spectral blocks. "auto": every graph that can be built.
         "precomputed": X is the matrix of weights. With a graph object, X holds the features. For
         weights, sparse incidence rows or a graph in place of X, the spectral blocks of that graph
         are the only ones.
@@ -66,11 +66,12 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     rank : int
         Largest number of eigenpairs of a graph.
     class_shares : {"auto", "labels"} or mapping from class to float
-        Shares of the classes among the unlabelled rows. "auto": estimated, and applied as far as
-        they clearly differ from those of the labels. "labels": those of the labels.
+        Shares of the classes among the unlabelled rows. "auto": estimated from
+        the predictions, and applied only where they clearly differ from the shares of the labels.
+        "labels": the shares of the labels.
     fit_rows : int
-        Beyond this many rows, graphs and features are fitted to a uniform sample of so many, which
-        includes all labelled rows, and extended to the others as to new rows.
+        With more rows than this, graphs and features are fitted to a uniform sample of this size,
+        which includes all labelled rows; the other rows are classified like new rows.
     tol : float
         Largest residual of the eigenpairs.
     random_state : None, int or RandomState
@@ -108,15 +109,19 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     Notes
     -----
     O(m³ + n (r + m)) time and O(n r) memory for n rows, m labels and rank r. Up to 5000 labelled
-    rows are solved exactly; beyond that, 2000 random ones carry the solution.
+    rows are solved exactly; beyond that, the solution uses 2000 of them, chosen at random.
 
-    Columns may hold numbers, texts, booleans, dates and categories. Missing cells are allowed:
+    Columns may hold numbers, text, booleans, dates and categories. Missing cells are allowed:
     numbers are replaced by the median and marked by an indicator, and a missing category is a
     value of its own.
 
     Leave-one-out accuracy estimates the accuracy on rows like the labelled ones. If labels were
-    drawn class by class, that is the balanced accuracy. Its bias is below one point on average:
-    trees of a forest are left out for the rows that they were fitted to.
+    drawn class by class, it estimates the balanced accuracy. The bias is small on average, because
+    each row is scored only by trees that were not fitted to it.
+
+    Fitted rows use the eigenvectors themselves, and ``predict`` uses their extension to new rows,
+    so probabilities of the same row may differ slightly. Results also depend slightly on the order
+    of the rows, through random samples.
 
     Examples
     --------
@@ -179,9 +184,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
             lazy.fit(self, X, y)
             return self
         settings = GPSettings.read(self.get_params(deep=False))
-        rows, labels = self._read(X), read_labels(y)
-        if labels.n_rows != rows.n_rows:
-            raise invalid("y", f"{rows.n_rows} labels, as many as X has rows", labels.n_rows)
+        rows = self._read(X)
+        labels = read_labels(y, rows.n_rows)
         seed = draw_seed(self.random_state)
         show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
         with single_threaded_blas_if_small(rows.n_rows), listening(show or listener()):
@@ -240,15 +244,16 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         Notes
         -----
         Conformal sets from the leave-one-out distributions of the labelled rows. `level` holds on
-        average over problems: measured coverage at 0.9 is 0.90 to 0.91 over 24 tables, and below
-        0.8 in 3 to 14 % of single runs with 5 to 20 labels per class. Other class shares among the
-        rows than among the labels change it.
+        average over problems; single problems with few labels may be several points off. Coverage
+        changes if the class shares of the rows differ from those of the labels.
         """
         check_is_fitted(self)
         level = positive_float(level, "level", below=1.0)
         if X is None:
             if not hasattr(self, "label_distributions_"):
-                raise invalid("X", "rows, because the file has no fitted rows", "None")
+                raise invalid(
+                    "X", "rows, because the classifier was saved without its fitted rows", "None"
+                )
             shares = np.asarray(self.label_distributions_)
         else:
             shares = self.predict_proba(X)
@@ -259,8 +264,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     def explain(self, X: Any, *, by: str = "auto") -> Explanation:
         """Explain predictions by contributions that add up to the log-odds.
 
-        The log-odds compare the predicted class with the second most probable one, as printed by
-        their probabilities.
+        The log-odds compare the predicted class with the second most probable one.
 
         Parameters
         ----------
@@ -375,7 +379,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         """Return what the fit knows of its rows; raise if it is not in memory."""
         check_is_fitted(self)
         if not hasattr(self, "_fitted"):
-            raise invalid("classifier", "a classifier fitted in this process", "one from a file")
+            expected = "a classifier fitted in this process, because files do not keep the rows"
+            raise invalid("classifier", expected, "one from a file")
         if not isinstance(self.label_distributions_, np.ndarray):
             expected = "a classifier fitted to data in memory"
             raise invalid("classifier", expected, "one fitted to a Dask collection")

@@ -2,20 +2,22 @@
 
 A graph convolution with Gaussian weights is a Gaussian process: with Laplacian eigenvectors U and a
 filter φ its covariance is U φ(Λ)² Uᵀ. The covariance of this package is a sum of such blocks, of
-linear and radial kernels, and of the leaves of forests. Its amplitudes, which are a learned filter,
-minimise a leave-one-out loss in closed form.
+linear and radial kernels, and of the leaves of forests. The amplitudes minimise the leave-one-out
+loss, which has a closed form. Those of the spectral blocks form a learned filter.
 
-============== ====================================================================
-``table``      numeric features of tables
-``embedding``  spectral coordinates on a graph, with their extension to new rows
-``views``      all representations of the rows: features and coordinates
-``blocks``     linear and radial kernels on a view
-``leaves``     kernels of forests
-``recipe``     the blocks of a table, before and after the labels are known
-``prior``      prior of amplitudes and temperature, learned over tables
-``likelihood`` leave-one-out loss and its minimum
-``shares``     class shares of the unlabelled rows
-``process``    the fitted process: scores, leave-one-out scores, covariances
-``conformal``  prediction sets
-============== ====================================================================
+=============== ==================================================================
+``table``       numeric features of tables
+``embedding``   spectral coordinates on a graph, with their extension to new rows
+``views``       all representations of the rows: features and coordinates
+``blocks``      linear and radial kernels on a view
+``leaves``      kernels of forests
+``recipe``      the blocks of a table, before and after the labels are known
+``prior``       prior of amplitudes and temperature, learned over tables
+``likelihood``  leave-one-out loss and its minimum
+``shares``      class shares of the unlabelled rows
+``process``     the fitted process: scores, leave-one-out scores, covariances
+``conformal``   prediction sets
+``attribution`` contributions of blocks, labelled rows and columns to a prediction
+``suggestion``  choice of the rows to label next
+=============== ==================================================================
 """

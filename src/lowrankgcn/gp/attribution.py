@@ -6,7 +6,7 @@ The log-odds of classes p and r at row x are
           + \log\frac{s_p}{s_r}
 
 with the factors s of the class shares. With k = c + Σ_b a_b k_b this is a sum over blocks b or over
-labelled rows i, and a level that depends on the classes alone. Blocks that are linear in the
+labelled rows i, and a constant for the two classes. Blocks that are linear in the
 features, or in the hyperedges of a table, are sums over columns relative to an average row.
 """
 

@@ -5,7 +5,7 @@ With eigenvectors U of the Laplacian, row i has the coordinates
 .. math:: v_i = u_i / \sqrt{\max(d_i / \bar d, 0.1)},
 
 for degrees d with mean :math:`\bar d`: eigenvectors of the random walk, except at rows of very
-small degree. New rows follow by the Nyström formula (:mod:`lowrankgcn.spectral.extension`).
+small degree. New rows are embedded by the Nyström formula (:mod:`lowrankgcn.spectral.extension`).
 
 >>> import numpy as np, lowrankgcn as lg
 >>> points = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400

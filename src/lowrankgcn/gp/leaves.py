@@ -1,4 +1,4 @@
-"""Leaves of random forests as hyperedges: two rows are alike if trees put them into one leaf.
+"""Leaves of random forests as hyperedges: two rows are alike if trees put them in the same leaf.
 
 The trees are scikit-learn's, stored as arrays. They are fitted to the labelled rows on bootstrap
 samples, so a tree can be left out for the rows that it was fitted to.

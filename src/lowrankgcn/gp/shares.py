@@ -1,7 +1,8 @@
 """Class shares of the unlabelled rows, by expectation maximisation.
 
 Labels are often drawn class by class, so their shares differ from those of the rows. The shares
-that explain the predictions best multiply the predicted odds, as far as they clearly differ.
+that explain the predictions best multiply the predicted odds, but only if they clearly differ from
+those of the labels.
 
 >>> import numpy as np
 >>> predicted = np.repeat([[0.9, 0.1], [0.2, 0.8]], [90, 10], axis=0)

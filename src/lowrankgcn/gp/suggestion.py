@@ -2,8 +2,9 @@ r"""Choice of the rows to label next, by the expected reduction of variance.
 
 Given labels, rows x and c have the posterior covariance
 :math:`\mathrm{cov}(x, c) = k(x, c) - k(x, \cdot) G^{-1} k(\cdot, c)`. A label of c reduces the
-variance of x by cov(x, c)²/(cov(c, c) + 1). The row with the largest sum of these reductions,
-weighted by the entropies H(x) of the predictions, is chosen; the covariance is updated; and so on.
+variance of x by cov(x, c)²/(cov(c, c) + 1). The rule repeatedly chooses the row with the largest
+sum of these reductions, weighted by the entropies H(x) of the predictions, and updates the
+covariance.
 The rule spreads the rows, because the variance is low near labelled ones, and avoids outliers,
 which reduce no other variance.
 """

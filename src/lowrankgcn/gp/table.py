@@ -1,6 +1,6 @@
 """Numeric features of tables with numbers, categories and missing cells.
 
-Every column gives one or more features: a number its standard score or its rank, a category one
+A numeric column gives its standard scores or ranks as a feature. A column of categories gives one
 centred indicator for each value. Missing numbers are replaced by the median and marked by an
 indicator; a missing category is a value of its own.
 

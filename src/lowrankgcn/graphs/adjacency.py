@@ -276,7 +276,7 @@ class AdjacencyGraph(Graph):
         if self.neighbours is None:
             return "given graph", "The weights between rows were given.", facts
         meaning = (
-            f"Each row is joined to the {self.neighbours.count} rows with the nearest numbers; "
+            f"Each row is joined to the {self.neighbours.count} nearest rows; "
             "nearer rows get larger weights."
         )
         facts["recall"] = self.neighbours.recall

@@ -150,10 +150,10 @@ class GaussianGraph(Graph):
 
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
         meaning = (
-            "All rows are joined; the weight decreases with the distance between their numbers, "
+            "All rows are joined; the weight decreases with their distance, "
             "to 37 % at a distance of one bandwidth."
         )
-        facts = {"bandwidth": self.bandwidth, "columns": self.points.shape[1]}
+        facts = {"bandwidth": self.bandwidth, "features": self.points.shape[1]}
         return "Gaussian graph", meaning, facts
 
     @cached_property
