@@ -27,7 +27,6 @@ _SINGLE_TOL = 1e-4  # residuals down to which sparse matrices are multiplied in 
 _LIKELY_TOP = 1.5  # most graphs of nearest neighbours have no larger eigenvalue
 _FIRST_DEGREE, _MOST_DEGREE = 8, 60
 _PROGRESS = 0.7  # if a round gains less, the space is extended in the other way
-_PRODUCT_ROWS = 1 << 15  # rows of a sparse matrix that one thread multiplies at a time
 
 
 def solve_block(laplacian: Laplacian, request: Request) -> Solution:
@@ -134,6 +133,7 @@ class _Space:
             # Neighbours side by side: products read less memory.
             self.order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
             self.matrix = sp.csr_array(matrix[self.order][:, self.order])
+            self.matrix.sort_indices()  # once, or every sum of matrices would do it
         self.shift = laplacian.shift[self.order]
         entries = null.profile[self.order], null.components[self.order], np.arange(laplacian.n + 1)
         self.null = sp.csr_array(entries, (laplacian.n, null.dimension))
@@ -147,26 +147,26 @@ class _Space:
         """Multiply with ±𝓛."""
         return self.affine(1.0, 0.0)(X)
 
-    def affine(self, slope: float, offset: float) -> Callable[[Block], Block]:
-        """Return the product with ±slope·𝓛 + offset."""
+    def affine(self, slope: float, offset: float) -> Callable[..., Block]:
+        """Return a function that computes (±slope·𝓛 + offset) X − Y of X and, optionally, Y."""
         slope, laplacian = self.sign * slope, self.laplacian
         parts: list[Any] = []
         if self.matrix is not None:
             diagonal = sp.diags_array(slope * self.shift + offset)
             matrix = sp.csr_array(diagonal - slope * self.matrix).astype(self.dtype)
-            parts = [matrix[start:stop] for start, stop in chunks(laplacian.n, _PRODUCT_ROWS)]
+            parts = [matrix[start:stop] for start, stop in chunks(laplacian.n, CHUNK_ROWS)]
 
-        def multiply(X: Block) -> Block:
+        def multiply(X: Block, minus: Block | float = 0.0) -> Block:
             self.products += X.shape[1]
             if not parts:
-                product: Block = slope * (laplacian @ X)
-                return product + offset * X if offset else product
+                return np.asarray(slope * (laplacian @ X) + offset * X - minus)
             out = np.empty_like(X, order="C")
 
             def rows(start: int, stop: int) -> None:
-                out[start:stop] = parts[start // _PRODUCT_ROWS] @ X
+                subtracted = minus if isinstance(minus, float) else minus[start:stop]
+                np.subtract(parts[start // CHUNK_ROWS] @ X, subtracted, out=out[start:stop])
 
-            map_chunks(rows, len(X), _PRODUCT_ROWS)
+            map_chunks(rows, len(X), CHUNK_ROWS)
             return out
 
         return multiply
@@ -188,9 +188,7 @@ class _Space:
         Y = twice(before)
         Y *= 0.5
         for _ in range(degree - 1):
-            after = twice(Y)
-            after -= before
-            before, Y = Y, after
+            before, Y = Y, twice(Y, before)
         return Y
 
     def random(self, width: int) -> Block:
