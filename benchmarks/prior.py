@@ -35,10 +35,10 @@ LABELS = (5, 10, 20)
 ROWS, TEST_ROWS = 2000, 300
 FREE = tuple(n for n in BLOCK_NAMES if n not in SUPERVISED and not n.startswith("given"))
 ALL = FREE + SUPERVISED
-STEPS, RATE = 60, 0.1
-# Penalties: normal priors of log-amplitudes around their mean (deviation 1) and of gates (deviation
-# 3), if a table counts like about 50 independent rows.
-SPREAD, GATES = 4e-4, 4e-4 / 9
+STEPS, RATE = 110, 0.05
+# Penalty of log-amplitudes around their mean and of gates: normal priors of deviation 1, if a table
+# counts like about 30 independent rows.
+SPREAD = 7e-4
 
 
 @dataclass
@@ -161,7 +161,7 @@ def learn(
             total += float(loss.detach())
         penalty = SPREAD * ((p[names[0]] - p[names[0]].mean()) ** 2).sum()
         if "gates" in names:
-            penalty = penalty + GATES * (p["gates"] ** 2).sum()
+            penalty = penalty + SPREAD * (p["gates"] ** 2).sum()
         penalty.backward()
         optimizer.step()
         if step % 10 == 0 or step == steps - 1:

@@ -202,3 +202,8 @@ def test_the_order_of_categories_is_the_order_of_classes() -> None:
     classifier = GCNClassifier(**QUICK).fit(X, y)
     assert classifier.classes_.tolist() == ["low", "high"]
     assert classifier.predict(X[[0, 19]]).tolist() == ["low", "high"]
+
+
+def test_masked_labels_are_missing() -> None:
+    y = np.ma.masked_array(np.arange(6) % 2, mask=np.arange(6) >= 4)
+    assert read_labels(y).index.tolist() == [0, 1, 2, 3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -292,3 +293,15 @@ def test_verbose_names_the_steps(blobs: Blobs, capsys: pytest.CaptureFixture[str
     light(verbose=True).fit(blobs[0], blobs[2])
     printed = capsys.readouterr()
     assert "eigenpairs" in printed.err and not printed.out
+
+
+def test_a_forged_forest_is_rejected() -> None:
+    """Node numbers of a file must not reach products of sparse matrices unchecked."""
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    y = np.r_[np.arange(16) % 2, np.full(14, -1)]
+    model = SpectralGPClassifier(random_state=0).fit(X, y)._model.process
+    (place,) = (k for k, block in enumerate(model.blocks) if block.name == "random-forest")
+    forged = [*model.labelled]
+    forged[place] = forged[place] * 0 + 10**6
+    with pytest.raises(ValueError, match="random-forest: expected nodes"):
+        replace(model, labelled=tuple(forged))

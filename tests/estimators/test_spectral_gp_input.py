@@ -336,3 +336,16 @@ def test_invalid_arguments_of_methods(message: str, call: Any) -> None:
     classifier = SpectralGPClassifier(blocks=["linear"], random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match=f"^{message}: expected"):
         call(classifier)
+
+
+@pytest.mark.parametrize("n_empty", [0, 2, 8])
+def test_rows_without_hyperedges_displace_no_eigenvector(n_empty: int) -> None:
+    rng = np.random.default_rng(0)
+    incidence = (rng.random((40, 6)) < 0.3) * 1.0
+    incidence[1::2, 0], incidence[::2, 0], incidence[:, 1] = 1, 0, 1
+    incidence[40 - n_empty :] = 0
+    y = np.full(40, -1)
+    y[:20] = np.arange(20) % 2
+    classifier = SpectralGPClassifier(random_state=0).fit(sp.csr_array(incidence), y)
+    right = classifier.transduction_ == np.arange(40) % 2
+    assert right[20 : 40 - n_empty].mean() > 0.8

@@ -83,10 +83,10 @@ def test_held_out_scores_equal_fits_without_the_row(trees: bool) -> None:
     K = dense_kernel(fitted)
     rows = K.copy()
     for block, amplitude in zip(fitted.process.blocks, fitted.process.amplitudes, strict=True):
-        if isinstance(block, LeafBlock):  # a row is predicted by trees without it
+        if isinstance(block, LeafBlock):  # a row is predicted mostly by trees without it
             own = block.represent(labelled())
             fair = reference.out_of_bag_kernel(own.astype(np.int64), block.bags)
-            rows += amplitude * (fair - block.kernel(own, own))
+            rows += module.UNSEEN_SHARE * amplitude * (fair - block.kernel(own, own))
     expected = reference.held_out_scores(K + np.eye(M), targets(CLASSES, N_CLASSES), rows)
     np.testing.assert_allclose(fitted.held_out, expected, atol=1e-6)
 

@@ -132,6 +132,10 @@ def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
 def _column(y: Any) -> NDArray[Any]:
     if isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype):
         y = np.asarray(y.astype(object))  # missing labels would turn integers into floats
+    if np.ma.isMaskedArray(y):  # masked labels are missing
+        entries = np.array(y.data, dtype=object)
+        entries[np.ma.getmaskarray(y)] = None
+        y = entries
     try:
         array = np.asarray(y)
     except ValueError:

@@ -117,7 +117,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
 
     Leave-one-out accuracy estimates the accuracy on rows like the labelled ones. If labels were
     drawn class by class, it estimates the balanced accuracy. The bias is small on average, because
-    each row is scored only by trees that were not fitted to it.
+    trees that were not fitted to a row have a larger weight in its score.
 
     Fitted rows use the eigenvectors themselves, and ``predict`` uses their extension to new rows,
     so probabilities of the same row may differ slightly. Results also depend slightly on the order

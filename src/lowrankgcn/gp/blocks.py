@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
@@ -49,6 +50,10 @@ class Block(ABC):
     @abstractmethod
     def kernel(self, A: Any, B: Any) -> FloatArray:
         """Return the kernel of two representations, shape (p, q)."""
+
+    @abstractmethod
+    def check(self, rows: NDArray[Any]) -> None:
+        """Raise if an array, for example from a file, is not a representation of rows."""
 
     def readout(self, labelled: Any, alpha: FloatArray) -> Any:
         """Return what :meth:`scores` needs of the labelled rows and of alpha, shape (m, C)."""
@@ -103,6 +108,10 @@ class LinearBlock(Block):
         rows = views[self.view][:, : len(self.weights)]
         features: FloatArray = (rows - self.centre) * (self.weights / self.scale)
         return features
+
+    def check(self, rows: NDArray[Any]) -> None:
+        """Raise if the array does not have r columns."""
+        expect_shape(rows, self.name, None, len(self.weights))
 
     def kernel(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the inner products."""
@@ -164,6 +173,10 @@ class RadialBlock(Block):
         if rows.shape[1] != len(self.weights):
             raise invalid("weights", f"{rows.shape[1]} of them", len(self.weights))
         return rows * self.weights
+
+    def check(self, rows: NDArray[Any]) -> None:
+        """Raise if the array does not have d columns."""
+        expect_shape(rows, self.name, None, len(self.weights))
 
     def kernel(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the Gaussian of the distances."""

@@ -40,6 +40,7 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 __all__ = ["Embedding"]
 
 _LEAST_DEGREE = 0.1  # relative to the mean
+_MOST_ISOLATED = 500  # isolated nodes whose null vectors are computed and left out
 
 
 @saved
@@ -123,8 +124,12 @@ class Embedding:
             for category in (RankWarning, DegenerateCutWarning, DisconnectedGraphWarning):
                 warnings.simplefilter("ignore", category)
             limit = graph.n_nodes if graph.max_rank is None else max(1, graph.max_rank)
-            count = min(rank, limit, graph.n_nodes)
+            # Isolated nodes have null vectors of their own, which would displace all others.
+            alone = min(int(graph.isolated.sum()), _MOST_ISOLATED)
+            count = min(min(rank, limit) + alone, graph.n_nodes)
             pairs = eigenpairs(laplacian, count, tol=tol, random_state=random_state)
+            if alone:
+                pairs = _without_isolated(pairs, graph)
         degrees = laplacian.degrees
         mean = float(degrees.mean()) or 1.0
         cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
@@ -184,6 +189,17 @@ class Embedding:
         roots = weights @ self.basis[:, 0]
         scale = _walk(np.ones((len(roots), 1)), roots, self.mean_degree).ravel()
         return sp.diags_array(scale) @ weights, roots > 0
+
+
+def _without_isolated(pairs: Eigenpairs, graph: Graph) -> Eigenpairs:
+    """Leave out the null vectors of isolated nodes, unless there are no others."""
+    kept = (pairs.eigenvectors[graph.isolated] ** 2).sum(axis=0) < 0.5
+    if not kept.any():
+        return pairs
+    parts = (pairs.eigenvalues[kept], pairs.eigenvectors[:, kept], pairs.residuals[kept])
+    return replace(
+        pairs, **dict(zip(("eigenvalues", "eigenvectors", "residuals"), parts, strict=True))
+    )
 
 
 def _walk(

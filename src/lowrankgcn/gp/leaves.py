@@ -165,6 +165,13 @@ class LeafBlock(Block):
             result[start:stop] = nodes
         return result
 
+    def check(self, rows: NDArray[Any]) -> None:
+        """Raise if the array does not hold one node for each tree."""
+        expect_shape(rows, self.name, None, len(self.roots))
+        nodes = rows.dtype.kind in "iu" and (not rows.size or 0 <= rows.min() <= rows.max())
+        if not nodes or rows.max(initial=0) >= len(self.column):
+            raise invalid(self.name, f"nodes in 0..{len(self.column) - 1}", "other values")
+
     def kernel(self, A: NDArray[np.int32], B: NDArray[np.int32]) -> FloatArray:
         """Return the shares of trees, shape (p, q)."""
         product = self._indicators(A) @ self._indicators(B).T

@@ -31,6 +31,9 @@ __all__ = ["GaussianProcess", "fit_process"]
 
 ADAPTED_ROWS = 600  # labelled rows that the amplitudes are adapted to, O(m³) a step
 EXACT_ROWS, INDUCING_ROWS = 5000, 2000  # beyond the first, a random subset carries the solution
+# Share of out-of-bag trees in leave-one-out scores. On 24 tables, 1 makes leave-one-out accuracy
+# 2 points too low on average, and 0.632 (as in the bootstrap) 1.6 points too high.
+UNSEEN_SHARE = 0.75
 _CHUNK = 1024  # rows whose kernel is held at a time
 
 
@@ -67,12 +70,15 @@ class GaussianProcess:
         if not (count := len(self.blocks)):
             raise invalid("blocks", "at least one block", "none")
         expect_shape(self.amplitudes, "amplitudes", count)
+        expect_shape(self.factors, "factors", None)
         expect_shape(self.alpha, "alpha", len(self.index), len(self.factors))
         positive_float(self.temperature, "temperature")
         if self.amplitudes.min() < 0 or self.factors.min() <= 0:
             raise invalid("amplitudes and factors", "positive numbers", "others")
         if len(self.labelled) != count or any(len(r) != len(self.alpha) for r in self.labelled):
             raise invalid("labelled", f"{count} arrays of {len(self.alpha)} rows", "others")
+        for block, rows in zip(self.blocks, self.labelled, strict=True):
+            block.check(rows)
 
     @cached_property
     def readouts(self) -> tuple[Any, ...]:
@@ -220,9 +226,10 @@ def _solve_exactly(
 ) -> tuple[GaussianProcess, FloatArray]:
     r"""Solve for α, and compute leave-one-out scores.
 
-    Trees have seen the labels of their bags, so row i is predicted with a kernel K̃ whose row i uses
-    only trees without i:
+    Trees have seen the labels of their bags, so row i is predicted with a kernel K̃ whose row i is
+    a mixture of all trees and of those without i:
     :math:`f_{-i} = \sum_{j \ne i} \tilde K_{ij} (\alpha_j - G^{-1}_{ji} \alpha_i / G^{-1}_{ii})`.
+    Trees without i alone are pessimistic, and all trees are optimistic.
     """
     G = process.kernel(process.labelled, process.labelled)
     fair = G.copy()
@@ -230,7 +237,8 @@ def _solve_exactly(
         process.blocks, process.amplitudes, process.labelled, strict=True
     ):
         if isinstance(block, LeafBlock):
-            fair += amplitude * (block.out_of_bag_kernel(rows) - block.kernel(rows, rows))
+            unseen = block.out_of_bag_kernel(rows) - block.kernel(rows, rows)
+            fair += UNSEEN_SHARE * amplitude * unseen
     G[np.diag_indices_from(G)] += 1.0
     inverse = cho_solve(cho_factor(G), np.eye(len(Y)))
     alpha = inverse @ Y
