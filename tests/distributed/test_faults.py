@@ -64,7 +64,7 @@ def die_once(block: Any, trap: Path) -> Any:
 
 def test_a_lost_scheduler_is_reported() -> None:
     def slow(block: Any) -> Any:
-        time.sleep(0.05)
+        time.sleep(2.0)  # all blocks take longer than closing the cluster, also on a busy machine
         return block
 
     options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "processes": False}

@@ -60,7 +60,7 @@ def test_descriptions() -> None:
     table = pd.DataFrame({"a": ["x", "y", "x"], "b": ["u", "u", "v"]})
     adjacency = np.array([[0.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     for graph, name, facts in (
-        (lg.GaussianGraph(points, 2.0), "Gaussian graph", {"bandwidth": 2.0, "columns": 2}),
+        (lg.GaussianGraph(points, 2.0), "Gaussian graph", {"bandwidth": 2.0, "features": 2}),
         (
             lg.AdjacencyGraph.knn(points, 1),
             "nearest neighbours",
