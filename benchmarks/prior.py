@@ -36,9 +36,9 @@ ROWS, TEST_ROWS = 2000, 300
 FREE = tuple(n for n in BLOCK_NAMES if n not in SUPERVISED and not n.startswith("given"))
 ALL = FREE + SUPERVISED
 STEPS, RATE = 110, 0.05
-# Penalty of log-amplitudes around their mean and of gates: normal priors of deviation 1, if a table
-# counts like about 30 independent rows.
-SPREAD = 7e-4
+# Penalty of log-amplitudes around their mean: a normal prior of deviation 1, if a table counts like
+# about 100 independent rows.
+SPREAD = 2e-4
 
 
 @dataclass
@@ -160,8 +160,6 @@ def learn(
             loss.backward()
             total += float(loss.detach())
         penalty = SPREAD * ((p[names[0]] - p[names[0]].mean()) ** 2).sum()
-        if "gates" in names:
-            penalty = penalty + SPREAD * (p["gates"] ** 2).sum()
         penalty.backward()
         optimizer.step()
         if step % 10 == 0 or step == steps - 1:
