@@ -46,9 +46,10 @@ def test_console(
     captured = capsys.readouterr()
     assert captured.err == ""
     ours, theirs = without_numbers(captured.out.splitlines()), without_numbers(printed)
-    # The order of the networks also depends on the rounding of the machine.
-    names = [sorted(re.findall(r"[A-Za-z-]+", line)) for line in ours]
-    assert names == [sorted(re.findall(r"[A-Za-z-]+", line)) for line in theirs]
+    # The largest shares, and so their names, depend on the rounding of the machine.
+    listed = re.compile(r"^(blocks|columns) .*")
+    names = [re.findall(r"[A-Za-z-]+", listed.sub(r"\1", line)) for line in ours]
+    assert names == [re.findall(r"[A-Za-z-]+", listed.sub(r"\1", line)) for line in theirs]
     assert len(ours) == len(theirs)
     assert shlex.split(head)[-1] == "classified.csv"
     written = (tmp_path / "classified.csv").read_text().splitlines()[: len(first)]
