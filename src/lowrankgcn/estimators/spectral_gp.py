@@ -39,8 +39,8 @@ from lowrankgcn.operators import FloatArray
 __all__ = ["SpectralGPClassifier"]
 
 _INTERVAL = 0.9
-# Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5. Without
-# this the intervals cover 85 % instead of 90 %, over 24 tables.
+# Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5. Measured
+# over 24 tables, the intervals then cover 83, 90 and 94 % with 5, 10 and 20 labels per class.
 _DEPENDENCE = 1.5
 
 
