@@ -1,6 +1,6 @@
 """``python -m lowrankgcn`` is the command ``lowrankgcn``."""
 
-from lowrankgcn.cli import app
+from lowrankgcn.cli import run
 
 if __name__ == "__main__":
-    app(prog_name="lowrankgcn")
+    run()

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["app", "command_line"]
+__all__ = ["app", "command_line", "run"]
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 _ORDER = ("classify", "predict", "explain", "suggest", "compare", "reproduce", "demo")
@@ -69,6 +69,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # a bug shows Python's own traceback
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def run() -> None:
+    """Run the command of this process.
+
+    Python ends by the signal itself if the interrupt came while an extension module ran Python
+    code, although it was handled. The process therefore exits directly after an interrupt.
+    """
+    try:
+        app(prog_name="lowrankgcn")
+    except SystemExit as end:
+        if end.code == _INTERRUPTED:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(_INTERRUPTED)
+        raise
 
 
 def _show_version(wanted: bool) -> None:
