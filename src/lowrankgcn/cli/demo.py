@@ -49,11 +49,11 @@ def demo(
     and low-rank kernels, classifies the nodes, and writes **DIR/report.html**, a page with figures
     that works offline.
     """
+    with progress("loading", shown=not quiet):
+        from lowrankgcn.cli import studies
     errors.prepare_folder(out)
     begin = time.perf_counter()
     with progress("cars: hypergraph of a table", shown=not quiet):
-        from lowrankgcn.cli import studies
-
         found = [studies.study_cars(seed)]
     with progress("spiral: Gaussian graph of 10 000 points", shown=not quiet):
         found.append(studies.study_spiral(seed))
