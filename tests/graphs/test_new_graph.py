@@ -15,7 +15,7 @@ import lowrankgcn as lg
 from lowrankgcn._codec import saved
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor, row_scale
-from lowrankgcn.operators import DenseOperator
+from lowrankgcn.operators import MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 from tests.graph_contract import check_graph
 
@@ -46,7 +46,7 @@ class CauchyGraph(Graph):
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
         adjacency = cauchy(self.points, self.points) - np.eye(self.n_nodes)
         zeros = np.zeros(self.n_nodes)
-        return Affinity(DenseOperator(adjacency), zeros, adjacency.sum(axis=1))
+        return Affinity(MatrixOperator(adjacency), zeros, adjacency.sum(axis=1))
 
     def cross_affinity(self, affinity: Affinity, degrees: Any, loop_weight: float) -> CrossAffinity:
         columns = diagonal_factor(degrees)

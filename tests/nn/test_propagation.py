@@ -23,7 +23,7 @@ from lowrankgcn.nn import (
     to_torch,
 )
 from lowrankgcn.nn.linear_map import linear_map
-from lowrankgcn.operators import DenseFactor, ScaledFactor, SparseOperator
+from lowrankgcn.operators import MatrixFactor, MatrixOperator, ScaledFactor
 from lowrankgcn.spectral import filters
 from tests import nn_problems as cases
 from tests import strategies
@@ -104,7 +104,7 @@ def test_operators_other_than_kernels() -> None:
         module = as_propagation(laplacian, dtype=torch.float64)
         assert_allclose(as_numpy(module(X)), laplacian @ as_numpy(X), atol=1e-13)
     weights = cases.given(True).affinity.operator
-    assert isinstance(weights, SparseOperator)
+    assert isinstance(weights, MatrixOperator)
     assert_allclose(as_numpy(as_propagation(weights, dtype=torch.float64)(X[:6])), weights @ X[:6])
 
 
@@ -158,7 +158,7 @@ def test_numpy_multiplies_factors_too_large_to_store(monkeypatch: pytest.MonkeyP
 def test_scaled_dense_factors() -> None:
     generator = np.random.default_rng(0)
     matrix, rows, columns = (generator.normal(size=shape) for shape in ((5, 2), (5,), (2,)))
-    factor = to_torch.as_matrix(ScaledFactor(DenseFactor(matrix), rows, columns), torch.float64)
+    factor = to_torch.as_matrix(ScaledFactor(MatrixFactor(matrix), rows, columns), torch.float64)
     V = cases.features(2, 3)
     assert_allclose(as_numpy(factor(V)), rows[:, None] * matrix * columns @ as_numpy(V))
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from lowrankgcn.operators import DenseOperator
+from lowrankgcn.operators import MatrixOperator
 from lowrankgcn.operators.affinity import Affinity, sample_exact_rows
 from lowrankgcn.operators.gaussian import ExactRows, GaussianBlocks, PointCloud
 from tests.operator_contract import block
 
 
 def test_exact_without_reference_rows() -> None:
-    operator = DenseOperator(np.ones((3, 3)))
+    operator = MatrixOperator(np.ones((3, 3)))
     plain = Affinity(operator, np.ones(3), np.full(3, 2.0))
     assert plain.exact
     assert (plain.error, plain.method) == (0.0, "exact")

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrankgcn.operators.factors import DenseFactor, Factor, ScaledFactor, SparseFactor
+from lowrankgcn.operators.factors import Factor, MatrixFactor, ScaledFactor
 from tests import reference, strategies
 from tests.operator_contract import FactorContract, block, check_factor, close
 
@@ -27,20 +27,20 @@ class TestDenseFactor(FactorContract):
     @pytest.fixture(params=MATRICES)
     def case(self, request: pytest.FixtureRequest) -> tuple[Factor, np.ndarray]:
         matrix = MATRICES[request.param]
-        return DenseFactor(matrix.copy()), matrix
+        return MatrixFactor(matrix.copy()), matrix
 
 
 class TestDenseFactorLayouts(FactorContract):
     @pytest.fixture(params=[np.asfortranarray, lambda F: np.repeat(F, 2, axis=1)[:, ::2]])
     def case(self, request: pytest.FixtureRequest) -> tuple[Factor, np.ndarray]:
-        return DenseFactor(request.param(TALL)), TALL
+        return MatrixFactor(request.param(TALL)), TALL
 
 
 class TestSparseFactor(FactorContract):
     @pytest.fixture(params=MATRICES)
     def case(self, request: pytest.FixtureRequest) -> tuple[Factor, np.ndarray]:
         matrix = MATRICES[request.param]
-        return SparseFactor(sp.csr_array(matrix)), matrix
+        return MatrixFactor(sp.csr_array(matrix)), matrix
 
 
 class TestSparseFactorWithExplicitZeros(FactorContract):
@@ -48,7 +48,7 @@ class TestSparseFactorWithExplicitZeros(FactorContract):
     def case(self) -> tuple[Factor, np.ndarray]:
         matrix = sp.csr_array(GAPS)
         matrix.data[::2] = 0.0
-        return SparseFactor(matrix), matrix.toarray()
+        return MatrixFactor(matrix), matrix.toarray()
 
 
 class TestScaledFactor(FactorContract):
@@ -61,15 +61,15 @@ class TestScaledFactor(FactorContract):
             dense = np.diag(rows) @ dense
         if columns is not None:
             dense = dense @ np.diag(columns)
-        sparse = SparseFactor(sp.csr_array(GAPS))
-        inner = DenseFactor(GAPS.copy()) if request.param in ("both", "nothing") else sparse
+        sparse = MatrixFactor(sp.csr_array(GAPS))
+        inner = MatrixFactor(GAPS.copy()) if request.param in ("both", "nothing") else sparse
         return ScaledFactor(inner, rows, columns), dense
 
 
 class TestScaledTwice(FactorContract):
     @pytest.fixture
     def case(self) -> tuple[Factor, np.ndarray]:
-        inner = ScaledFactor(DenseFactor(TALL), ROW_SCALE, COLUMN_SCALE[:3])
+        inner = ScaledFactor(MatrixFactor(TALL), ROW_SCALE, COLUMN_SCALE[:3])
         dense = np.diag(ROW_SCALE**2) @ TALL @ np.diag(COLUMN_SCALE[:3])
         return ScaledFactor(inner, ROW_SCALE), dense
 
@@ -98,7 +98,7 @@ def test_contract_catches_a_broken_factor() -> None:
 
 
 def test_scaled_factor_rejects_length_one() -> None:
-    scaled = ScaledFactor(DenseFactor(TALL), ROW_SCALE, COLUMN_SCALE[:3])
+    scaled = ScaledFactor(MatrixFactor(TALL), ROW_SCALE, COLUMN_SCALE[:3])
     for method in (scaled.__matmul__, scaled.transpose_product):
         for shape in ((1,), (1, 2)):
             with pytest.raises(ValueError):
@@ -111,7 +111,7 @@ def test_normalised_incidence_is_a_scaled_factor(problem: Any, data: st.DataObje
     with np.errstate(divide="ignore"):
         rows = np.where(graph.D_V > 0, graph.D_V**-0.5, 0.0)
     columns = np.sqrt(graph.w_E / graph.D_E)
-    plain = data.draw(st.sampled_from([DenseFactor(graph.H), SparseFactor(sp.csr_array(graph.H))]))
+    plain = data.draw(st.sampled_from([MatrixFactor(graph.H), MatrixFactor(sp.csr_array(graph.H))]))
     scaled = ScaledFactor(plain, rows, columns)
     tilde = reference.normalised_incidence(graph)
     close(scaled.to_dense(), tilde)

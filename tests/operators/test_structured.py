@@ -12,14 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowrankgcn.operators import (
-    DenseFactor,
-    DenseOperator,
     DiagonalPlusLowRank,
     Factor,
+    MatrixFactor,
+    MatrixOperator,
     PolynomialOperator,
     ScaledFactor,
-    SparseFactor,
-    SparseOperator,
     SymmetricOperator,
 )
 from lowrankgcn.operators.codes import CodeFactor
@@ -40,11 +38,11 @@ OFFSET = block(7, 1, seed=2)[:, 0]
 Z = np.where(np.abs(block(7, 3, seed=3)) < 0.3, 0.0, block(7, 3, seed=3))
 CODES = np.asfortranarray(np.array([[0, 1], [0, 2], [3, 1], [0, 3], [3, 3], [0, 2], [0, 1]], "u1"))
 FACTORS: dict[str, Factor] = {
-    "dense": DenseFactor(Z),
-    "sparse": SparseFactor(sp.csr_array(Z)),
-    "scaled": ScaledFactor(DenseFactor(Z), OFFSET, np.array([1.0, -2.0, 0.0])),
+    "dense": MatrixFactor(Z),
+    "sparse": MatrixFactor(sp.csr_array(Z)),
+    "scaled": ScaledFactor(MatrixFactor(Z), OFFSET, np.array([1.0, -2.0, 0.0])),
     "codes": CodeFactor(CODES, 3),
-    "transposed layout": DenseFactor(np.asfortranarray(Z)),
+    "transposed layout": MatrixFactor(np.asfortranarray(Z)),
 }
 
 
@@ -52,14 +50,14 @@ class TestDenseOperator(OperatorContract):
     @pytest.fixture(params=MATRICES)
     def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
         matrix = MATRICES[request.param]
-        return DenseOperator(matrix.copy()), matrix
+        return MatrixOperator(matrix.copy()), matrix
 
 
 class TestSparseOperator(OperatorContract):
     @pytest.fixture(params=MATRICES)
     def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
         matrix = MATRICES[request.param]
-        return SparseOperator(sp.csr_array(matrix)), matrix
+        return MatrixOperator(sp.csr_array(matrix)), matrix
 
 
 class TestDiagonalPlusLowRank(OperatorContract):
@@ -85,7 +83,7 @@ class TestNoColumns(OperatorContract):
 
     @pytest.fixture(params=[None, np.zeros(0), np.zeros((0, 0))], ids=["none", "1-D", "2-D"])
     def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
-        empty = DenseFactor(np.zeros((7, 0)))
+        empty = MatrixFactor(np.zeros((7, 0)))
         return DiagonalPlusLowRank(OFFSET, empty, request.param), np.diag(OFFSET)
 
 
@@ -96,13 +94,13 @@ class TestPolynomialOperator(OperatorContract):
     def case(self, request: pytest.FixtureRequest) -> tuple[SymmetricOperator, np.ndarray]:
         coefficients = request.param
         dense = reference.polynomial_kernel(A, coefficients)
-        return PolynomialOperator(DenseOperator(A), coefficients), dense
+        return PolynomialOperator(MatrixOperator(A), coefficients), dense
 
 
 def test_diagonal_of_a_polynomial_in_several_chunks() -> None:
     n = 600  # more unit vectors than are multiplied at once
     path = sp.diags_array([np.ones(n - 1), np.ones(n - 1)], offsets=[-1, 1], shape=(n, n)).tocsr()
-    operator = PolynomialOperator(SparseOperator(path), (1.0, 2.0, 3.0))
+    operator = PolynomialOperator(MatrixOperator(path), (1.0, 2.0, 3.0))
     expected = reference.polynomial_kernel(path.toarray(), (1.0, 2.0, 3.0))
     close(operator.diagonal(), np.diag(expected))
 
@@ -113,7 +111,7 @@ def test_diagonal_of_a_wide_factor_needs_no_dense_rows(core: str | None) -> None
     rows, columns = np.arange(n), np.arange(n) * 7 % m
     weights = None if core is None else np.arange(m) / m
     expected = 1.0 + 4.0 * (np.ones(m) if weights is None else weights)[columns]
-    sparse = SparseFactor(sp.csr_array((np.full(n, 2.0), (rows, columns)), shape=(n, m)))
+    sparse = MatrixFactor(sp.csr_array((np.full(n, 2.0), (rows, columns)), shape=(n, m)))
     codes = ScaledFactor(CodeFactor(columns[:, None], m), np.full(n, 2.0))
     for factor in (sparse, codes):
         operator = DiagonalPlusLowRank(np.ones(n), factor, weights)
@@ -128,7 +126,7 @@ def test_diagonal_of_a_wide_factor_needs_no_dense_rows(core: str | None) -> None
 def test_diagonal_with_a_core_in_several_chunks() -> None:
     n = 4096 + 5
     F, M = block(n, 3), CORES["matrix"]
-    operator = DiagonalPlusLowRank(np.arange(n) / n, DenseFactor(F), M)
+    operator = DiagonalPlusLowRank(np.arange(n) / n, MatrixFactor(F), M)
     close(operator.diagonal(), np.arange(n) / n + np.einsum("ij,jk,ik->i", F, M, F))
 
 
@@ -142,7 +140,7 @@ def test_smoothed_hypergraph_laplacian_is_diagonal_plus_low_rank(
     loops = reference.smoother_diagonal(smoother, graph.S_H)
     diagonal, factor = reference.smoothed_splitting(graph, loops)
     core = np.full(factor.shape[1], -1.0)
-    operator = DiagonalPlusLowRank(diagonal, SparseFactor(sp.csr_array(factor)), core)
+    operator = DiagonalPlusLowRank(diagonal, MatrixFactor(sp.csr_array(factor)), core)
     check_operator(operator, reference.smoothed_laplacian(graph.W, loops), tolerance=1e-11)
 
 
@@ -150,6 +148,6 @@ def test_smoothed_hypergraph_laplacian_is_diagonal_plus_low_rank(
 def test_sparse_and_dense_operators_agree(matrix: np.ndarray, data: st.DataObject) -> None:
     rows = data.draw(st.lists(st.integers(0, len(matrix) - 1)))
     X = block(len(matrix), 3)
-    dense, sparse = DenseOperator(matrix), SparseOperator(sp.csr_array(matrix))
+    dense, sparse = MatrixOperator(matrix), MatrixOperator(sp.csr_array(matrix))
     close(sparse @ X, dense @ X)
     close(sparse.rows(rows, X), dense.rows(rows, X))

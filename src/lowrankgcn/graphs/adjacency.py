@@ -42,7 +42,7 @@ from lowrankgcn.graphs.neighbours import (
     NearestNeighbours,
     NeighbourWeights,
 )
-from lowrankgcn.operators import DenseOperator, FloatArray, SparseOperator
+from lowrankgcn.operators import FloatArray, MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 
 __all__ = ["AdjacencyGraph"]
@@ -284,10 +284,8 @@ class AdjacencyGraph(Graph):
 
     def affinity(self, *, tol: float = 1e-6, method: str = "auto") -> Affinity:
         """Return exact products with the given weights; `tol` and `method` have no effect."""
-        sparse = sp.issparse(self.adjacency)
-        operator = SparseOperator(self.adjacency) if sparse else DenseOperator(self.adjacency)
-        degrees = self.adjacency.sum(axis=1)
-        return Affinity(operator, np.zeros(self.n_nodes), degrees)
+        operator = MatrixOperator(self.adjacency)
+        return Affinity(operator, np.zeros(self.n_nodes), self.adjacency.sum(axis=1))
 
     def _find_components(self) -> NDArray[np.intp]:
         # SciPy treats dense weights below 1e-8 as no edge.

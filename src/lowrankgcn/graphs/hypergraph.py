@@ -39,7 +39,7 @@ from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale
 from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
 from lowrankgcn.graphs.matrices import binary_matrix, weight_array
 from lowrankgcn.graphs.table import TableEncoder
-from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, ScaledFactor, SparseFactor
+from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, MatrixFactor, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.codes import CodeFactor
 
@@ -112,7 +112,7 @@ class Hypergraph(Graph):
             raise invalid("incidence", "at least one row", f"shape {matrix.shape}")
         sizes = matrix.sum(axis=0).astype(np.int64)
         kept = np.flatnonzero(sizes >= least)
-        self._store(SparseFactor(matrix[:, kept].tocsr()), weights, sizes, kept)
+        self._store(MatrixFactor(matrix[:, kept].tocsr()), weights, sizes, kept)
 
     def _store(
         self,

@@ -6,8 +6,7 @@ This is the only module in which dtype and device of set-up arrays change:
 operator                 propagation
 ======================== =========================================================
 DiagonalPlusLowRank      :class:`LowRankPropagation`, diag(d) + Z M Zᵀ
-DenseOperator            :class:`MatrixPropagation` with a dense n×n matrix
-SparseOperator           :class:`MatrixPropagation` with a sparse matrix
+MatrixOperator           :class:`MatrixPropagation` with a dense or sparse matrix
 Laplacian                one of the above, depending on its weights
 PolynomialOperator       :class:`PolynomialPropagation` of one of the above
 all others               :class:`MatrixPropagation` with products by NumPy
@@ -136,10 +135,10 @@ def expect_one_graph(kernels: Iterable[Any]) -> None:
 def _convert(operator: SymmetricOperator, dtype: torch.dtype, converted: _Converted) -> Propagation:
     if isinstance(operator, Kernel):
         return _convert(operator.operator, dtype, converted)
-    if isinstance(operator, operators.DenseOperator):
+    if isinstance(operator, operators.MatrixOperator):
+        if sp.issparse(operator.matrix):
+            return MatrixPropagation(SparseMatrix(operator.matrix, dtype, symmetric=True))
         return MatrixPropagation(DenseMatrix(operator.matrix, dtype))
-    if isinstance(operator, operators.SparseOperator):
-        return MatrixPropagation(SparseMatrix(operator.matrix, dtype, symmetric=True))
     if isinstance(operator, operators.DiagonalPlusLowRank):
         factor = _convert_factor(operator.factor, dtype, converted)
         return LowRankPropagation(operator.offset, factor, operator.core, dtype)
@@ -160,19 +159,19 @@ def _convert(operator: SymmetricOperator, dtype: torch.dtype, converted: _Conver
 def _convert_laplacian(laplacian: Laplacian, dtype: torch.dtype) -> Matrix:
     """Convert a Laplacian diag(shift) − diag(scale) W diag(scale) of full rank."""
     weights = laplacian.affinity.operator
-    if isinstance(weights, operators.SparseOperator):
+    if not isinstance(weights, operators.MatrixOperator):
+        return NumpyMatrix(laplacian)
+    if sp.issparse(weights.matrix):
         scale = sp.diags_array(laplacian.scale)
         sparse = sp.diags_array(laplacian.shift) - scale @ weights.matrix @ scale
         return SparseMatrix(sp.csr_array(sparse), dtype, symmetric=True)
-    if isinstance(weights, operators.DenseOperator):
-        dense = laplacian.scale[:, None] * weights.matrix * -laplacian.scale
-        dense[np.diag_indices_from(dense)] += laplacian.shift
-        return DenseMatrix(dense, dtype)
-    return NumpyMatrix(laplacian)
+    dense = laplacian.scale[:, None] * weights.matrix * -laplacian.scale
+    dense[np.diag_indices_from(dense)] += laplacian.shift
+    return DenseMatrix(dense, dtype)
 
 
 def _convert_factor(factor: Factor, dtype: torch.dtype, converted: _Converted) -> Matrix:
-    source = factor.matrix if isinstance(factor, operators.DenseFactor) else factor
+    source = factor.matrix if isinstance(factor, operators.MatrixFactor) else factor
     if id(source) not in converted:
         converted[id(source)] = (source, as_matrix(factor, dtype))
     return converted[id(source)][1]
@@ -183,7 +182,7 @@ def as_matrix(factor: Factor, dtype: torch.dtype) -> Matrix:
     sparse = _sparse_form(factor)
     if sparse is not None:
         return SparseMatrix(sparse, dtype, symmetric=False)
-    if isinstance(factor, operators.DenseFactor):
+    if isinstance(factor, operators.MatrixFactor):
         return DenseMatrix(factor.matrix, dtype)
     if factor.shape[0] * factor.shape[1] <= _STORED_ENTRIES:
         return DenseMatrix(factor.to_dense(), dtype)
@@ -192,7 +191,7 @@ def as_matrix(factor: Factor, dtype: torch.dtype) -> Matrix:
 
 def _sparse_form(factor: Factor) -> sp.csr_array | None:
     """Return the factor in compressed sparse rows, None if it is not sparse."""
-    if isinstance(factor, operators.SparseFactor):
+    if isinstance(factor, operators.MatrixFactor) and sp.issparse(factor.matrix):
         return factor.matrix
     if isinstance(factor, CodeFactor):
         return factor.to_sparse()

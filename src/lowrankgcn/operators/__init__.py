@@ -1,23 +1,16 @@
 """Linear algebra without n×n matrices: symmetric operators and tall factors."""
 
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
-from lowrankgcn.operators.factors import DenseFactor, Factor, ScaledFactor, SparseFactor
-from lowrankgcn.operators.structured import (
-    DenseOperator,
-    DiagonalPlusLowRank,
-    PolynomialOperator,
-    SparseOperator,
-)
+from lowrankgcn.operators.factors import Factor, MatrixFactor, ScaledFactor
+from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator, PolynomialOperator
 
 __all__ = [
-    "DenseFactor",
-    "DenseOperator",
     "DiagonalPlusLowRank",
     "Factor",
     "FloatArray",
+    "MatrixFactor",
+    "MatrixOperator",
     "PolynomialOperator",
     "ScaledFactor",
-    "SparseFactor",
-    "SparseOperator",
     "SymmetricOperator",
 ]

@@ -5,8 +5,8 @@ to apply: the Gaussian kernel with its unit diagonal, H W_E D_E^{-1} Hᵀ of a h
 loops (section A3.2), or W itself.
 
 >>> import numpy as np
->>> from lowrankgcn.operators import DenseOperator
->>> A = DenseOperator(np.ones((3, 3)))
+>>> from lowrankgcn.operators import MatrixOperator
+>>> A = MatrixOperator(np.ones((3, 3)))
 >>> Affinity(A, diagonal=np.ones(3), degrees=np.full(3, 2.0)).exact
 True
 """

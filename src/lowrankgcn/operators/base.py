@@ -4,8 +4,8 @@ The Laplacian of a dense graph is used through its products only. An operator pr
 products with blocks of vectors, its diagonal and, for small n, its dense form:
 
 >>> import numpy as np
->>> from lowrankgcn.operators import DenseOperator
->>> A = DenseOperator(np.array([[2.0, 1.0], [1.0, 3.0]]))
+>>> from lowrankgcn.operators import MatrixOperator
+>>> A = MatrixOperator(np.array([[2.0, 1.0], [1.0, 3.0]]))
 >>> A @ np.array([1.0, 0.0])
 array([2., 1.])
 >>> A.to_dense()

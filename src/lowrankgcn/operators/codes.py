@@ -164,10 +164,6 @@ class CodeFactor(Factor):
             result[group.own] = group.add_cells(sums)
         return result[:m]
 
-    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute the diagonal of H diag(weights) Hᵀ; the entries 0 and 1 equal their squares."""
-        return self @ (np.ones(self.n_hyperedges) if weights is None else weights)
-
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Hᵀ diag(weights) H, the weight of the rows that two hyperedges share.
 

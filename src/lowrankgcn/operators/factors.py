@@ -6,7 +6,7 @@ chunks, or a plain array. The eigenproblem of F Fᵀ reduces to the small Gram m
 A3.1):
 
 >>> import numpy as np
->>> F = DenseFactor(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
+>>> F = MatrixFactor(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
 >>> F.gram()
 array([[2., 1.],
        [1., 5.]])
@@ -22,11 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray
-
-__all__ = ["BLOCK_ROWS", "DenseFactor", "Factor", "ScaledFactor", "SparseFactor", "scale_rows"]
 
 # Rows of a factor evaluated densely at a time: with a few hundred columns they fit the cache.
 BLOCK_ROWS = 1024
@@ -58,14 +55,6 @@ class Factor(ABC):
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(weights) F, shape (m, m); all weights are 1 by default."""
 
-    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        n, m = self.shape
-        ones, squares = np.ones(m) if weights is None else weights, np.empty(n)
-        for start, stop in chunks(n, BLOCK_ROWS):
-            squares[start:stop] = self.take(np.arange(start, stop)) ** 2 @ ones
-        return squares
-
     @abstractmethod
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
@@ -75,10 +64,15 @@ class Factor(ABC):
         return self.take(np.arange(self.shape[0]))
 
 
-class _StoredFactor(Factor):
-    """A factor with its matrix in memory, dense or sparse."""
+@final
+@dataclass(frozen=True, eq=False)
+class MatrixFactor(Factor):
+    """A factor stored as an array or as a sparse matrix.
 
-    matrix: Any  # (n, m)
+    For example a block of eigenvectors, or a general incidence matrix.
+    """
+
+    matrix: Any  # (n, m), array or csr_array
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -96,46 +90,14 @@ class _StoredFactor(Factor):
         product: FloatArray = self.matrix.T @ scale_rows(X, scale)
         return product
 
-
-@final
-@dataclass(frozen=True, eq=False)
-class DenseFactor(_StoredFactor):
-    """A factor stored as an array, such as a block of eigenvectors."""
-
-    matrix: FloatArray  # (n, m)
-
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(weights) F, shape (m, m)."""
-        return scale_rows(self.matrix, weights).T @ self.matrix
+        weighted = self.matrix if weights is None else sp.diags_array(weights) @ self.matrix
+        return _as_array(self.matrix.T @ weighted)
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
-        return self.matrix[index]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class SparseFactor(_StoredFactor):
-    """A factor stored in compressed sparse rows, such as a general incidence matrix."""
-
-    matrix: sp.csr_array  # (n, m)
-
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Fᵀ diag(weights) F, shape (m, m)."""
-        right = self.matrix if weights is None else sp.diags_array(weights) @ self.matrix
-        gram: FloatArray = (self.matrix.T @ right).toarray()
-        return gram
-
-    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        ones = np.ones(self.shape[1]) if weights is None else weights
-        squares: FloatArray = self.matrix.power(2) @ ones
-        return squares
-
-    def take(self, index: NDArray[np.intp]) -> FloatArray:
-        """Return selected rows as a dense array (len(index), m)."""
-        rows: FloatArray = self.matrix[index].toarray()
-        return rows
+        return _as_array(self.matrix[index])
 
 
 @final
@@ -171,13 +133,9 @@ class ScaledFactor(Factor):
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(weights) F, shape (m, m)."""
-        inner = self.factor.gram(_times(weights, _square(self.row_scale)))
+        rows = self.row_scale
+        inner = self.factor.gram(_times(weights, None if rows is None else rows**2))
         return scale_rows(scale_rows(inner, self.column_scale).T, self.column_scale)
-
-    def row_squares(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute the diagonal of F diag(weights) Fᵀ, shape (n,)."""
-        inner = self.factor.row_squares(_times(weights, _square(self.column_scale)))
-        return scale_rows(inner, _square(self.row_scale))
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
@@ -200,5 +158,6 @@ def _times(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     return b if a is None else a if b is None else a * b
 
 
-def _square(a: FloatArray | None) -> FloatArray | None:
-    return None if a is None else a**2
+def _as_array(matrix: Any) -> FloatArray:
+    array: FloatArray = matrix.toarray() if sp.issparse(matrix) else matrix
+    return array

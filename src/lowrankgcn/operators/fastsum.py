@@ -48,7 +48,7 @@ from lowrankgcn.operators.gaussian import (
     PointCloud,
 )
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks
-from lowrankgcn.operators.structured import DenseOperator, DiagonalPlusLowRank, SparseOperator
+from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator
 
 __all__ = ["DENSE_LIMIT", "METHODS", "gaussian_sum"]
 
@@ -127,7 +127,7 @@ def gaussian_sum(
 
 def _exact_sum(cloud: PointCloud, method: str, isolated: NDArray[np.bool_]) -> Affinity:
     blocks = GaussianBlocks(cloud)
-    operator = DenseOperator(blocks.to_dense()) if method == "dense" else blocks
+    operator = MatrixOperator(blocks.to_dense()) if method == "dense" else blocks
     degrees = np.where(isolated, 0.0, operator @ np.ones(cloud.n))
     return Affinity(operator, np.zeros(cloud.n), degrees, method=method)
 
@@ -261,7 +261,7 @@ def _sparse(
     if len(low):
         rows = _remote_rows(cloud, tree, low, radius)
         matrix = matrix.maximum(rows).maximum(rows.T)
-    return SparseOperator(matrix)
+    return MatrixOperator(matrix)
 
 
 def _remote_rows(

@@ -1,11 +1,11 @@
-"""Operators with a stored structure: dense, sparse, diagonal plus low rank, polynomial.
+"""Operators with a stored structure: a matrix, diagonal plus low rank, polynomial.
 
 ``DiagonalPlusLowRank`` represents the structured Laplacians and kernels of appendix A3, which all
 have the form diag(d) + Z M Zᵀ with a tall factor Z:
 
 >>> import numpy as np
->>> from lowrankgcn.operators import DenseFactor
->>> Z = DenseFactor(np.array([[1.0], [2.0]]))
+>>> from lowrankgcn.operators import MatrixFactor
+>>> Z = MatrixFactor(np.array([[1.0], [2.0]]))
 >>> DiagonalPlusLowRank(np.array([1.0, 1.0]), Z, np.array([-0.5])).to_dense()
 array([[ 0.5, -1. ],
        [-1. , -1. ]])
@@ -17,25 +17,21 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
-from lowrankgcn.operators.factors import BLOCK_ROWS, Factor
+from lowrankgcn.operators.factors import Factor
 
-__all__ = [
-    "DenseOperator",
-    "DiagonalPlusLowRank",
-    "PolynomialOperator",
-    "SparseOperator",
-]
+_DENSE_ENTRIES = 2**18  # entries of a factor that are evaluated at a time
 
 
-class _StoredOperator(SymmetricOperator):
-    """An operator with its matrix in memory, dense or sparse."""
+@final
+@dataclass(frozen=True, eq=False)
+class MatrixOperator(SymmetricOperator):
+    """A symmetric matrix stored as an array or as a sparse matrix."""
 
-    matrix: Any  # (n, n)
+    matrix: Any  # (n, n), array or csr_array
 
     @property
     def n(self) -> int:
@@ -54,22 +50,6 @@ class _StoredOperator(SymmetricOperator):
         """Return the diagonal, shape (n,)."""
         diagonal: FloatArray = self.matrix.diagonal().copy()
         return diagonal
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class DenseOperator(_StoredOperator):
-    """A symmetric matrix stored as an array."""
-
-    matrix: FloatArray  # (n, n)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class SparseOperator(_StoredOperator):
-    """A symmetric matrix in compressed sparse rows."""
-
-    matrix: sp.csr_array  # (n, n)
 
 
 @final
@@ -118,12 +98,10 @@ class DiagonalPlusLowRank(SymmetricOperator):
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, shape (n,)."""
-        if self.core is None or self.core.ndim == 1:
-            return self.offset + self.factor.row_squares(self.core)
         diagonal = self.offset.copy()
-        for start, stop in chunks(self.n, BLOCK_ROWS):
-            rows = self.factor.take(np.arange(start, stop))
-            diagonal[start:stop] += np.einsum("ij,ij->i", rows @ self.core, rows)
+        for start, stop in chunks(self.n, max(1, _DENSE_ENTRIES // (1 + self.factor.shape[1]))):
+            rows = self.factor.take(np.arange(start, stop)).T
+            diagonal[start:stop] += np.einsum("ij,ij->j", self._core_product(rows), rows)
         return diagonal
 
 

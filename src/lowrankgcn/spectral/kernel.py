@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.operators import (
-    DenseFactor,
-    DenseOperator,
     DiagonalPlusLowRank,
     FloatArray,
+    MatrixFactor,
+    MatrixOperator,
     PolynomialOperator,
     SymmetricOperator,
 )
@@ -245,7 +245,7 @@ def low_rank_kernels(
     >>> [K.response.tolist() for K in low_rank_kernels(L, [lg.filters.Constant()], pairs)]
     [[1.0, 1.0]]
     """
-    factor, nothing = DenseFactor(pairs.eigenvectors), np.zeros(len(pairs.eigenvectors))
+    factor, nothing = MatrixFactor(pairs.eigenvectors), np.zeros(len(pairs.eigenvectors))
     return tuple(
         Kernel(
             DiagonalPlusLowRank(nothing, factor, phi(pairs.eigenvalues)),
@@ -351,7 +351,7 @@ def _structured_filter(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
     at_zero, at_one = phi(np.array([0.0, 1.0]))
     response = np.concatenate([np.full(len(joined), at_zero), phi(solution.values)])
     offset = np.where(laplacian.scale == 0, at_zero, at_one)
-    return DiagonalPlusLowRank(offset, DenseFactor(vectors), response - at_one)
+    return DiagonalPlusLowRank(offset, MatrixFactor(vectors), response - at_one)
 
 
 def _dense(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
@@ -364,4 +364,4 @@ def _dense(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
         for start, stop in chunks(null.dimension, 256):
             block = null.vectors(start, stop)
             matrix += at_zero * (block @ block.T)
-    return DenseOperator((matrix + matrix.T) / 2)
+    return MatrixOperator((matrix + matrix.T) / 2)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from lowrankgcn._codec import NOT_SAVED
 from lowrankgcn._validation import finite_array, invalid, positive_float
-from lowrankgcn.operators import Factor, FloatArray, SparseFactor
+from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
 
 __all__ = ["CrossAffinity", "diagonal_factor", "node_scale", "row_scale"]
 
@@ -141,6 +141,6 @@ def node_scale(degrees: FloatArray) -> FloatArray:
     return scale
 
 
-def diagonal_factor(degrees: FloatArray) -> SparseFactor:
+def diagonal_factor(degrees: FloatArray) -> MatrixFactor:
     """Return C = T as a sparse factor, for cross-affinities with one column per node."""
-    return SparseFactor(sp.csr_array(sp.diags_array(node_scale(degrees))))
+    return MatrixFactor(sp.csr_array(sp.diags_array(node_scale(degrees))))

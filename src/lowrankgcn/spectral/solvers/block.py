@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import EigensolverError
-from lowrankgcn.operators import DenseOperator, DiagonalPlusLowRank, FloatArray, SparseOperator
+from lowrankgcn.operators import DiagonalPlusLowRank, FloatArray, MatrixOperator
 from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Request, Solution, stored_solution
 from lowrankgcn.spectral.solvers.direct import eigh, sum_rows
@@ -22,7 +22,7 @@ __all__ = ["solve_block"]
 
 Block = NDArray[Any]  # (n, w) in single or double precision
 
-_CHEAP = DenseOperator, DiagonalPlusLowRank, SparseOperator  # others sum over all pairs of points
+_CHEAP = DiagonalPlusLowRank, MatrixOperator  # others sum over all pairs of points
 _SINGLE_TOL = 1e-4  # residuals down to which sparse matrices are multiplied in single precision
 _LIKELY_TOP = 1.5  # most graphs of nearest neighbours have no larger eigenvalue
 _FIRST_DEGREE, _MOST_DEGREE = 8, 60
@@ -125,9 +125,10 @@ class _Space:
         self.dtype: np.dtype[Any] = np.dtype(np.float64)
         self.matrix: Any = None
         self.order: Any = slice(None)
-        if isinstance(laplacian.affinity.operator, SparseOperator):
+        operator, scale = laplacian.affinity.operator, laplacian.scale
+        if isinstance(operator, MatrixOperator) and sp.issparse(operator.matrix):
             self.dtype = np.dtype(np.float32)
-            weights, scale = laplacian.affinity.operator.matrix, laplacian.scale
+            weights = operator.matrix
             data = weights.data * np.repeat(scale, np.diff(weights.indptr)) * scale[weights.indices]
             matrix = sp.csr_array((data, weights.indices, weights.indptr), weights.shape)
             # Neighbours side by side: products read less memory.
