@@ -118,7 +118,7 @@ def test_factor_equals_the_one_hot_matrix(table: tuple[np.ndarray, int]) -> None
     if len(codes):
         check_factor(factor, dense)
     assert factor.counts().tolist() == dense.sum(axis=0).tolist()
-    assert factor.pair_counts().tolist() == (dense.T @ dense).tolist()
+    assert factor.pair_counts.tolist() == (dense.T @ dense).tolist()
     assert factor.to_sparse().toarray().tolist() == dense.tolist()
 
 
@@ -126,18 +126,32 @@ def test_factor_equals_the_one_hot_matrix(table: tuple[np.ndarray, int]) -> None
 def test_groups_partition_the_columns(table: tuple[np.ndarray, int]) -> None:
     codes, total = table
     factor = CodeFactor(codes, total)
-    groups = column_groups.join_columns(factor.codes, factor._levels)
-    assert sorted(j for group in groups for j in group.columns) == sorted(factor._levels)
+    groups = column_groups.join_columns(factor.codes, factor._levels, total)
+    present = [ids[ids < total] for ids in factor._levels.values()]
+    assert sorted(j for group in groups for j in group.own) == sorted(
+        np.concatenate([[], *present])
+    )
+    dense = one_hot(codes, total)
     for group in groups:
-        assert group.cells <= max(math.isqrt(len(codes)), 16) or len(group.columns) == 1
-        for j, hyperedges in zip(group.columns, group.hyperedges, strict=True):
-            assert hyperedges[group.codes].tolist() == codes[:, j].tolist()
+        columns = sum(bool(np.isin(ids, group.own).any()) for ids in present)
+        assert group.cells <= max(math.isqrt(len(codes)), 16) or columns == 1
+        assert group.members.toarray().T[group.codes].tolist() == dense[:, group.own].tolist()
+
+
+@settings(max_examples=20)
+@given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=12), seed=st.integers(0, 9))
+def test_rows_of_a_product_do_not_depend_on_the_other_rows(sizes: list[int], seed: int) -> None:
+    codes, total = random_codes(5000, sizes, seed)
+    V = block(total, 3)
+    product = CodeFactor(codes, total) @ V
+    for rows in (slice(0, 1), slice(7, 100), slice(0, 4500)):
+        close(CodeFactor(codes[rows], total) @ V, product[rows])
 
 
 def test_integer_and_constant_weights_are_exact() -> None:
     codes, total = random_codes(5000, [4, 3, 6, 2], missing=0.1)
     factor = CodeFactor(codes, total)
-    counts = factor.pair_counts()
+    counts = factor.pair_counts
     assert counts.dtype == np.int64
     assert not counts.flags.writeable
     assert (factor.gram() == counts).all()
@@ -217,4 +231,4 @@ def test_thousands_of_hyperedges() -> None:
     factor = CodeFactor(codes, total)
     sparse = factor.to_sparse()
     assert total == 4096
-    assert (factor.pair_counts() == (sparse.T @ sparse).toarray()).all()
+    assert (factor.pair_counts == (sparse.T @ sparse).toarray()).all()

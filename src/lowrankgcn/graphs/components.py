@@ -47,7 +47,7 @@ def incidence_components(incidence: Factor) -> NDArray[np.intp]:
 
 def _table_components(incidence: CodeFactor) -> NDArray[np.intp]:
     """Join hyperedges that share a row, then look up the component of each row."""
-    of_edge = matrix_components(sp.csr_array(incidence.pair_counts() > 0))
+    of_edge = matrix_components(sp.csr_array(incidence.pair_counts > 0))
     lookup = np.append(of_edge, -1)
     labels = np.full(incidence.shape[0], -1, np.intp)
     for column in incidence.codes.T:

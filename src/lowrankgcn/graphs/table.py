@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any, Literal, final
 
 import numpy as np
@@ -223,12 +222,6 @@ class TableEncoder:
     def n_hyperedges(self) -> int:
         """Number of hyperedges."""
         return self.offsets[-1]
-
-    @cached_property
-    def levels(self) -> dict[int, NDArray[np.intp]]:
-        """Possible codes of each column in use: its hyperedges and ``n_hyperedges``."""
-        ends = pairwise(self.offsets)
-        return {j: np.append(np.arange(*pair), self.n_hyperedges) for j, pair in enumerate(ends)}
 
     @cached_property
     def hyperedge_names(self) -> tuple[str, ...]:

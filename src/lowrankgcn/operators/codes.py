@@ -44,8 +44,6 @@ from lowrankgcn.operators.column_groups import (
 )
 from lowrankgcn.operators.factors import Factor
 
-__all__ = ["CodeFactor"]
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -122,7 +120,7 @@ class CodeFactor(Factor):
 
     @cached_property
     def _groups(self) -> tuple[ColumnGroup, ...]:
-        return join_columns(self.codes, self._levels)
+        return join_columns(self.codes, self._levels, self.n_hyperedges)
 
     def matmul(self, V: Any, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Compute H V by gathering and adding rows of V.
@@ -151,7 +149,9 @@ class CodeFactor(Factor):
         n, m = self.shape
         if table.ndim not in (1, 2) or len(table) != m:
             raise invalid("V", f"shape ({m},) or ({m}, k)", f"shape {table.shape}")
-        return gather_sum(self._groups, table, np.empty((n, *table.shape[1:]), dtype))
+        product = np.zeros((n, *table.shape[1:]), dtype)
+        gather_sum(self._groups, table, product)
+        return product
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
         """Compute Hᵀ diag(scale) X, sums of the rows of X per hyperedge, for X (n,) or (n, k)."""
@@ -159,10 +159,10 @@ class CodeFactor(Factor):
         n, m = self.shape
         if X.ndim not in (1, 2) or len(X) != n:
             raise invalid("X", f"shape ({n},) or ({n}, k)", f"shape {X.shape}")
-        result = np.zeros((m + 1, *X.shape[1:]))
-        for group, sums in zip(self._groups, scatter_sum(self._groups, X, scale), strict=True):
-            result[group.own] = group.add_cells(sums)
-        return result[:m]
+        sums = np.zeros((m, *X.shape[1:]))
+        if n:
+            scatter_sum(self._groups, X, scale, sums)
+        return sums
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Hᵀ diag(weights) H, the weight of the rows that two hyperedges share.
@@ -170,7 +170,7 @@ class CodeFactor(Factor):
         Parameters
         ----------
         weights : ndarray, shape (n,), optional
-            Row weights, 1 by default. Equal weights scale the cached :meth:`pair_counts`, which is
+            Row weights, 1 by default. Equal weights scale the cached :attr:`pair_counts`, which is
             exact up to one rounding.
 
         Returns
@@ -179,31 +179,19 @@ class CodeFactor(Factor):
             The dense Gram matrix, meant for |E| up to some thousands.
         """
         if weights is None:
-            return self._pair_counts.astype(np.float64)
+            return self.pair_counts.astype(np.float64)
         n = len(self.codes)
         weights = np.asarray(weights, dtype=np.float64)
         if weights.shape != (n,):
             raise invalid("weights", f"shape ({n},)", f"shape {weights.shape}")
         if n and weights.min() == weights.max():
-            scaled: FloatArray = self._pair_counts * weights[0]
+            scaled: FloatArray = self.pair_counts * weights[0]
             return scaled
         return self._pair_sums(weights)
 
-    def pair_counts(self) -> NDArray[np.int64]:
-        """Return HᵀH in integers, the number of rows that two hyperedges share; read-only.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> CodeFactor(np.array([[0, 2], [1, 2], [1, 2]]), 3).pair_counts()
-        array([[1, 0, 1],
-               [0, 2, 2],
-               [1, 2, 3]])
-        """
-        return self._pair_counts
-
     @cached_property
-    def _pair_counts(self) -> NDArray[np.int64]:
+    def pair_counts(self) -> NDArray[np.int64]:
+        """HᵀH in integers, the number of rows that two hyperedges share; read-only."""
         counts = self._pair_sums(None).astype(np.int64)  # sums of counts are exact below 2⁵³
         counts.flags.writeable = False
         return counts
@@ -211,22 +199,23 @@ class CodeFactor(Factor):
     def _pair_sums(self, weights: FloatArray | None) -> FloatArray:
         """Compute Hᵀ diag(weights) H from the joint histograms of all pairs of groups."""
         m = self.n_hyperedges
-        result = np.zeros((m + 1, m + 1))
+        result = np.zeros((m, m))
         for k, group in enumerate(self._groups):
-            block = group.add_cell_pairs(histogram(group, weights=weights))
+            cells = sp.diags_array(histogram(group, weights=weights).astype(np.float64))
+            block = (group.members @ cells @ group.members.T).toarray()
             result[np.ix_(group.own, group.own)] = block
             for other in self._groups[:k]:
-                block = other.add_cells(group.add_cells(histogram(group, other, weights)).T)
+                block = other.members @ (group.members @ histogram(group, other, weights)).T
                 result[np.ix_(other.own, group.own)] = block
                 result[np.ix_(group.own, other.own)] = block.T
-        return result[:m, :m]
+        return result
 
     def counts(self) -> NDArray[np.int64]:
         """Return the sizes of the hyperedges, the column sums of H, shape (|E|,)."""
-        sizes = np.zeros(self.n_hyperedges + 1, dtype=np.int64)
+        sizes = np.zeros(self.n_hyperedges, dtype=np.int64)
         for group in self._groups:
-            sizes[group.own] = group.add_cells(histogram(group))
-        return sizes[:-1]
+            sizes[group.own] = group.members @ histogram(group)
+        return sizes
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), |E|)."""

@@ -27,28 +27,36 @@ from lowrankgcn.graphs.neighbours import NearestNeighbours
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
-from lowrankgcn.operators.column_groups import product_of_rows
-
-__all__ = ["IncidenceCross", "NeighbourCross", "TableCross", "WeightCross"]
 
 
 class _SparseCross(CrossAffinity):
     """Weights as a sparse matrix."""
 
+    @property
+    def _column_weights(self) -> FloatArray:
+        """Weights of the columns in the degree d(x), shape (m,)."""
+        return np.ones(self.n_columns)
+
     @abstractmethod
-    def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
-        """Return rows before normalisation, shape (q, m), and degrees d(x), shape (q,)."""
+    def _weights(self, X: Any) -> sp.csr_array | CodeFactor:
+        """Return rows before normalisation, shape (q, m)."""
 
     def rows(self, X: Any) -> sp.csr_array:
         """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node."""
-        matrix, degrees = self._weights(X)
-        divisor, root = row_scale(degrees, self.loop_weight)
+        matrix = self._weights(X)
+        divisor, root = row_scale(matrix @ self._column_weights, self.loop_weight)
+        if isinstance(matrix, CodeFactor):
+            matrix = matrix.to_sparse()
         lengths = np.diff(matrix.indptr)
         data = matrix.data / np.repeat(divisor, lengths) * np.repeat(root, lengths)
         return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
     def _product(self, X: Any, Q: FloatArray) -> FloatArray:
-        product: FloatArray = self.rows(X) @ Q
+        sums = self._weights(X) @ np.column_stack([Q, self._column_weights])
+        divisor, root = row_scale(sums[:, -1], self.loop_weight)
+        product: FloatArray = sums[:, :-1]
+        product /= divisor[:, None]
+        product *= root[:, None]
         return product
 
 
@@ -68,6 +76,10 @@ class _HyperedgeCross(_SparseCross):
     def n_columns(self) -> int:
         """Number of hyperedges."""
         return len(self.weights)
+
+    @property
+    def _column_weights(self) -> FloatArray:
+        return self.weights
 
 
 @saved
@@ -96,18 +108,8 @@ class TableCross(_HyperedgeCross):
         super().__post_init__()
         expect_shape(self.weights, "weights", self.encoder.n_hyperedges)
 
-    def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
-        codes = self.encoder.transform(X)
-        incidence = CodeFactor(codes, self.n_columns).to_sparse()
-        return incidence, incidence @ self.weights
-
-    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
-        codes = self.encoder.transform(X)
-        sums = product_of_rows(codes, self.encoder.levels, np.column_stack([Q, self.weights]))
-        divisor, root = row_scale(sums[:, -1], self.loop_weight)
-        product = sums[:, :-1]
-        product *= (root / divisor)[:, None]
-        return product
+    def _weights(self, X: Any) -> CodeFactor:
+        return CodeFactor(self.encoder.transform(X), self.n_columns)
 
 
 @saved
@@ -133,13 +135,11 @@ class IncidenceCross(_HyperedgeCross):
         if (bounded[1:] <= bounded[:-1]).any():
             raise invalid("numbers", f"ascending integers in 0..{count - 1}", "other values")
 
-    def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
+    def _weights(self, X: Any) -> sp.csr_array:
         given = binary_matrix(X, "X")
         if given.shape[1] != self.n_given:
             raise invalid("X", f"{self.n_given} columns, one per hyperedge", given.shape[1])
-        if self.n_columns < self.n_given:
-            given = given[:, self.numbers]
-        return given, given @ self.weights
+        return given[:, self.numbers] if self.n_columns < self.n_given else given
 
 
 @saved
@@ -166,12 +166,11 @@ class NeighbourCross(_SparseCross):
         """Number of fitted points."""
         return len(self.neighbours.points)
 
-    def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
+    def _weights(self, X: Any) -> sp.csr_array:
         points = finite_array(X, "X", ndim=2)
         if points.shape[1] != self.neighbours.points.shape[1]:
             raise invalid("X", f"{self.neighbours.points.shape[1]} columns", points.shape[1])
-        weights = self.neighbours.new_weights(points)
-        return weights, weights @ np.ones(self.n_columns)
+        return self.neighbours.new_weights(points)
 
 
 @saved
@@ -202,13 +201,9 @@ class WeightCross(_SparseCross):
         """Number of fitted nodes."""
         return self.n_nodes
 
-    def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
+    def _weights(self, X: Any) -> sp.csr_array:
         weights = csr_copy(X, "X")
         if weights.shape[1] != self.n_nodes:
             raise invalid("X", f"{self.n_nodes} columns, one per fitted row", weights.shape[1])
-        if weights.data.min(initial=0.0) < 0:
-            raise invalid("X", "weights >= 0", float(weights.data.min()))
-        degrees = weights @ np.ones(self.n_nodes)
-        if not np.isfinite(degrees).all():
-            raise invalid("X", "weights of a finite sum", f"weights up to {weights.data.max():g}")
-        return weights, degrees
+        check_weights(weights.data, "X")
+        return weights
