@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
 import lowrankgcn as lg
 from lowrankgcn.graphs.cross.base import CrossAffinity
@@ -70,8 +69,9 @@ def select(X: Any, rows: Any) -> Any:
     return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
-def dense(rows: Any) -> np.ndarray:
-    return rows.toarray() if sp.issparse(rows) else rows
+def rows_of(cross: CrossAffinity, X: Any) -> np.ndarray:
+    """Return a(x) for all rows x of X, dense (q, m)."""
+    return cross.product(X, np.eye(cross.n_columns))
 
 
 def memberships(encoder: lg.TableEncoder, X: pd.DataFrame) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -15,7 +14,6 @@ import lowrankgcn as lg
 from lowrankgcn.graphs import gaussian
 from lowrankgcn.graphs.cross.gaussian import FourierCross
 from lowrankgcn.spectral.extension import (
-    compress_eigenvectors,
     cross_affinity,
 )
 from tests.cross_problems import extend_eigenvectors
@@ -40,8 +38,6 @@ def test_extensions_agree_with_exact_weights(smoother: Any, dimension: int) -> N
     got, expected = (extend_eigenvectors(c, pairs, X) for c in (cross, exact))
     sizes = np.linalg.norm(expected, axis=1)
     assert (np.linalg.norm(got - expected, axis=1) <= 1e-3 * sizes).all()
-    Q = compress_eigenvectors(cross, pairs)
-    assert_allclose(cross.rows(X) @ Q, got, atol=1e-4 * sizes.max())
 
 
 def test_far_points_keep_direction_and_lose_size() -> None:
@@ -58,12 +54,12 @@ def test_far_points_keep_direction_and_lose_size() -> None:
 
 def test_no_affinity_at_large_distances() -> None:
     _, cross = fitted("identity")
+    Q = np.ones((cross.n_columns, 2))
     for far in (1e3, 1e100, 1e308):
         X = np.array([[far, -far], [0.5, 0.5]])
-        rows = cross.rows(X)
+        rows = cross.product(X, Q)
         assert not rows[0].any()
         assert rows[1].any()
-        assert not cross.product(X, np.ones((cross.n_columns, 2)))[0].any()
 
 
 def test_rows_are_independent_of_other_rows() -> None:
@@ -71,29 +67,16 @@ def test_rows_are_independent_of_other_rows() -> None:
     _, cross = fitted("identity")
     X = 2.5 * np.random.default_rng(2).normal(size=(20_000, 2))  # near and far
     Q = np.random.default_rng(0).normal(size=(cross.n_columns, 3))
-    product, rows = cross.product(X, Q), cross.rows(X[:300])
+    product = cross.product(X, Q)
     for part in ([0], [299], [77, 3], np.arange(60, 250)):
         tiny = 1e-12 * np.abs(product).max()
         assert_allclose(cross.product(X[part], Q), product[part], rtol=1e-12, atol=tiny)
-        tiny = 1e-12 * np.abs(rows).max()
-        assert_allclose(cross.rows(X[part]), rows[part], rtol=1e-12, atol=tiny)
     assert cross.product(X[:0], Q).shape == (0, 3)
-    assert cross.rows(X[:0]).shape == (0, cross.n_columns)
-
-
-def test_rows_need_no_square_matrix() -> None:
-    """The memory of rows is that of the result, not that of modes times modes."""
-    _, cross = fitted("identity", 3)
-    tracemalloc.start()
-    cross.rows(np.zeros((2, 3)))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 8 * cross.n_columns**2 / 10
 
 
 def test_wrong_number_of_columns() -> None:
     with pytest.raises(ValueError, match="X: expected 2 columns"):
-        fitted()[1].rows(np.ones((2, 3)))
+        fitted()[1].product(np.ones((2, 3)), np.ones((fitted()[1].n_columns, 1)))
 
 
 def test_graph_without_edges() -> None:

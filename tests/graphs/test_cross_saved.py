@@ -16,7 +16,7 @@ from lowrankgcn._codec import decode, encode
 from lowrankgcn.graphs.cross.gaussian import FourierCross
 from lowrankgcn.operators.modes import ModeGrid
 from lowrankgcn.spectral.extension import CrossAffinity, cross_affinity
-from tests.cross_problems import KINDS, crossed, data, dense, new_rows
+from tests.cross_problems import KINDS, crossed, data, new_rows, rows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
 
@@ -41,7 +41,7 @@ def test_restored_cross_affinities_give_the_same_products(kind: str) -> None:
     Q = np.random.default_rng(0).normal(size=(cross.n_columns, 4))
     assert type(again) is type(cross)
     assert_array_equal(again.product(X, Q), cross.product(X, Q))
-    assert_array_equal(dense(again.rows(X)), dense(cross.rows(X)))
+    assert_array_equal(rows_of(again, X), rows_of(cross, X))
     assert encode(again)[1] == encode(cross)[1]
     with pytest.raises(ValueError, match="compress: expected a cross-affinity of a fitted graph"):
         again.compress(np.ones((120, 1)))
@@ -64,8 +64,8 @@ def test_tables_with_cells_of_every_kind() -> None:
         graph = lg.Hypergraph.from_table(table, bins=bins, missing="edge")
         cross = cross_affinity(lg.Laplacian(graph))
         again = restored(cross)
-        assert_array_equal(dense(again.rows(table)), dense(cross.rows(table)))
-        assert_array_equal(dense(again.rows(table)) > 0, graph.incidence.to_dense() > 0)
+        assert_array_equal(rows_of(again, table), rows_of(cross, table))
+        assert_array_equal(rows_of(again, table) > 0, graph.incidence.to_dense() > 0)
 
 
 @pytest.mark.parametrize("kind", ["table", "incidence", "landmarks", "fourier", "neighbours"])

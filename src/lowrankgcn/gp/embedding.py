@@ -30,7 +30,7 @@ from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross.base import CrossAffinity
-from lowrankgcn.graphs.cross.sparse import NeighbourCross
+from lowrankgcn.graphs.cross.sparse import NeighbourCross, TableCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import eigenpairs
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
@@ -185,7 +185,8 @@ class Embedding:
 
     def _parts(self, rows: Any) -> tuple[sp.csr_array, NDArray[np.bool_]]:
         """Return the rows (q, m) whose products with the basis are coordinates."""
-        weights = sp.csr_array(self.cross.rows(rows))
+        assert isinstance(self.cross, TableCross)
+        weights = self.cross.rows(rows)
         roots = weights @ self.basis[:, 0]
         scale = _walk(np.ones((len(roots), 1)), roots, self.mean_degree).ravel()
         return sp.diags_array(scale) @ weights, roots > 0

@@ -13,8 +13,6 @@ from lowrankgcn._codec import NOT_SAVED
 from lowrankgcn._validation import finite_array, invalid, positive_float
 from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
 
-__all__ = ["CrossAffinity", "diagonal_factor", "node_scale", "row_scale"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CrossAffinity(ABC):
@@ -59,26 +57,11 @@ class CrossAffinity(ABC):
         """Number m of columns of C: hyperedges, landmarks, modes or nodes."""
 
     @abstractmethod
-    def rows(self, X: Any) -> FloatArray | sp.csr_array:
-        """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node.
-
-        Parameters
-        ----------
-        X : table, points, incidence rows or weights
-            q rows like those the graph was built from.
-
-        Returns
-        -------
-        ndarray or csr_array, shape (q, m)
-            Dense for Gaussian graphs, otherwise sparse.
-        """
-
-    @abstractmethod
     def _product(self, X: Any, Q: FloatArray) -> FloatArray:
-        """Return a(x) Q for all rows x of X."""
+        """Return a(x) Q for all rows x of X; zero if x has no affinity to any fitted node."""
 
     def product(self, X: Any, Q: Any) -> FloatArray:
-        """Return ``rows(X) @ Q``, shape (q, c), without storing all rows.
+        """Return a(x) Q for all rows x of X, shape (q, c), without storing all a(x).
 
         Parameters
         ----------

@@ -6,8 +6,8 @@
 >>> points = np.random.default_rng(0).normal(size=(3000, 2))
 >>> L = lg.Laplacian(lg.GaussianGraph(points, bandwidth=2.0), tol=1e-3)
 >>> cross = cross_affinity(L)
->>> cross.kind, cross.rows(np.zeros((4, 2))).shape == (4, cross.n_columns)
-('landmarks', True)
+>>> cross.kind, cross.product(np.zeros((4, 2)), np.ones((cross.n_columns, 1))).shape
+('landmarks', (4, 1))
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ from lowrankgcn.operators.gaussian import GEMM_RADIUS_SQUARED, PointCloud, gauss
 from lowrankgcn.operators.landmarks import LandmarkFactor
 from lowrankgcn.operators.modes import ModeGrid
 
-__all__ = ["FourierCross", "GaussianCross", "LandmarkCross", "PointCross"]
-
 _TILE_COLUMNS = 8192
 _MISFIT_SAMPLE = 1000
 
@@ -65,14 +63,10 @@ class GaussianCross(CrossAffinity):
         positive_float(self.bandwidth, "bandwidth")
 
     @abstractmethod
-    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
-        """Return a(x) Q for coordinates in units of the bandwidth; without Q, a(x) itself."""
+    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for coordinates in units of the bandwidth."""
 
-    def rows(self, X: Any) -> FloatArray:
-        """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node."""
-        return self._product(X, None)
-
-    def _product(self, X: Any, Q: FloatArray | None) -> FloatArray:
+    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
         points = finite_array(X, "X", ndim=2)
         if points.shape[1] != len(self.centre):
             raise invalid("X", f"{len(self.centre)} columns", points.shape[1])
@@ -80,23 +74,6 @@ class GaussianCross(CrossAffinity):
             U = (points - self.centre) / self.bandwidth
         # Squares overflow beyond 1e150 bandwidths; weights are zero at such distances.
         return self._evaluate(np.clip(U, -1e150, 1e150), Q)
-
-    def _in_blocks(
-        self, block: Callable[..., FloatArray], size: int, U: FloatArray, Q: FloatArray | None
-    ) -> FloatArray:
-        """Evaluate `block(U, Q)` for `size` rows at a time."""
-        result = np.empty((len(U), self._width(Q)))
-
-        def evaluate(start: int, stop: int) -> None:
-            result[start:stop] = block(U[start:stop], Q)
-
-        threads = worthwhile_threads(len(U) * (self.n_columns if Q is None else Q.size))
-        with single_threaded_blas():
-            map_chunks(evaluate, len(U), size, n_threads=threads)
-        return result
-
-    def _width(self, Q: FloatArray | None) -> int:
-        return self.n_columns if Q is None else Q.shape[1]
 
 
 @saved
@@ -169,10 +146,10 @@ class LandmarkCross(GaussianCross):
         """Number of landmarks."""
         return len(self.landmarks)
 
-    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
-        return self._in_blocks(self._block, 64, U, Q)
+    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
+        return _in_blocks(self._block, 64, U, Q)
 
-    def _block(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+    def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         kernel = gaussian_kernel(U, self.landmarks)
         rows = kernel @ self.inverse_root.T
         degrees = np.maximum(rows @ self.column_sums, kernel.sum(axis=1))
@@ -185,7 +162,7 @@ class LandmarkCross(GaussianCross):
             divisor[far] = row_scale(mixture @ self.column_sums, 0.0)[0]
         rows /= divisor[:, None]
         rows *= root[:, None]
-        product: FloatArray = rows if Q is None else rows @ Q
+        product: FloatArray = rows @ Q
         return product
 
     @cached_property
@@ -221,21 +198,18 @@ class PointCross(GaussianCross):
         """Number of fitted points."""
         return len(self.coordinates)
 
-    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
-        return self._in_blocks(self._block, 16, U, Q)
+    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
+        return _in_blocks(self._block, 16, U, Q)
 
-    def _block(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+    def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         radius = max(self._squared_radius, float(np.einsum("ij,ij->i", U, U).max()))
         cancel = radius <= GEMM_RADIUS_SQUARED[np.float64]
         degrees = np.zeros(len(U))
-        total = np.zeros((len(U), self._width(Q)))
+        total = np.zeros((len(U), Q.shape[1]))
         for left, right in chunks(self.n_columns, _TILE_COLUMNS):
             tile = gaussian_kernel(U, self.coordinates[left:right], cancel=cancel)
             degrees += tile.sum(axis=1)
-            if Q is None:
-                total[:, left:right] = tile
-            else:
-                total += tile @ Q[left:right]
+            total += tile @ Q[left:right]
         divisor, root = row_scale(degrees, self.loop_weight)
         total /= divisor[:, None]
         total *= root[:, None]
@@ -324,24 +298,19 @@ class FourierCross(GaussianCross):
         """Number of modes."""
         return self.grid.size
 
-    def _evaluate(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
+    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         reach = math.sqrt(math.log(1 / self.grid.eps))
         inside = (np.abs(U - self.grid.middle) <= (self.grid.period - reach) / 2).all(axis=1)
         degrees = np.zeros(len(U))
         degrees[inside] = FourierFactor(self.grid, U[inside]) @ self.sums
         near = degrees >= self.least_degree
         divisor, root = row_scale(degrees[near], self.loop_weight)
-        result = np.empty((len(U), self._width(Q)))
-        result[near] = self._waves(U[near], Q) * (root / divisor)[:, None]
+        result = np.empty((len(U), Q.shape[1]))
+        result[near] = FourierFactor(self.grid, U[near]) @ Q * (root / divisor)[:, None]
         if not near.all():
-            guides = self._waves(self.guides, Q)
-            result[~near] = self._in_blocks(self._mixture, _MIXTURE_ROWS, U[~near], guides)
+            guides = FourierFactor(self.grid, self.guides) @ Q
+            result[~near] = _in_blocks(self._mixture, _MIXTURE_ROWS, U[~near], guides)
         return result
-
-    def _waves(self, U: FloatArray, Q: FloatArray | None) -> FloatArray:
-        """Return F Q for other points than the fitted ones; without Q, F itself."""
-        factor = FourierFactor(self.grid, U)
-        return factor.to_dense() if Q is None else factor @ Q
 
     @cached_property
     def _guide_degrees(self) -> FloatArray:
@@ -355,6 +324,20 @@ class FourierCross(GaussianCross):
         divisor = np.where(root > 0, kernel @ self._guide_degrees, 1.0)
         mixture: FloatArray = kernel @ guides * (root / divisor)[:, None]
         return mixture
+
+
+def _in_blocks(
+    block: Callable[[FloatArray, FloatArray], FloatArray], size: int, U: FloatArray, Q: FloatArray
+) -> FloatArray:
+    """Evaluate `block(U, Q)` for `size` rows at a time."""
+    result = np.empty((len(U), Q.shape[1]))
+
+    def evaluate(start: int, stop: int) -> None:
+        result[start:stop] = block(U[start:stop], Q)
+
+    with single_threaded_blas():
+        map_chunks(evaluate, len(U), size, n_threads=worthwhile_threads(len(U) * Q.size))
+    return result
 
 
 def _misfit(factor: LandmarkFactor) -> float:
