@@ -43,8 +43,8 @@ def check_null_space(laplacian: lg.Laplacian, vectors: np.ndarray) -> None:
     """One vector per component, and the operations on all of them at once."""
     null, c = laplacian.null_space, vectors.shape[1]
     assert null.dimension == c == laplacian.graph.n_components
-    close(null.vectors(0, c), vectors, TOLERANCE)
-    close(null.vectors(c // 2, c), vectors[:, c // 2 :], TOLERANCE)
+    close(null.vectors(range(c)), vectors, TOLERANCE)
+    close(null.vectors(range(c // 2, c)), vectors[:, c // 2 :], TOLERANCE)
     X = block(len(vectors), 3)
     for k in (0, 1, 3):
         coefficients = vectors.T @ X[:, :k]
@@ -133,7 +133,7 @@ def test_isolated_nodes_have_zero_rows() -> None:
             laplacian = lg.Laplacian(graph, smoother)
             assert not laplacian.to_dense()[2].any()
             assert laplacian.diagonal()[2] == 0.0
-            assert laplacian.null_space.vectors(1, 2)[:, 0].tolist() == [0.0, 0.0, 1.0]
+            assert laplacian.null_space.vectors([1])[:, 0].tolist() == [0.0, 0.0, 1.0]
 
 
 def test_one_node() -> None:
@@ -146,7 +146,7 @@ def test_one_node() -> None:
         for smoother in (None, "none", "identity", 2.5):
             laplacian = lg.Laplacian(graph, smoother)
             assert laplacian.to_dense().tolist() == [[0.0]]
-            assert laplacian.null_space.vectors(0, 1).tolist() == [[1.0]]
+            assert laplacian.null_space.vectors([0]).tolist() == [[1.0]]
 
 
 @every_kind
@@ -284,7 +284,7 @@ def test_fast_sums(method: str, smoother: Any) -> None:
     assert np.linalg.norm(laplacian @ smooth - dense @ smooth, axis=0).max() <= 1e-5
     null = laplacian.null_space
     assert null.dimension == reference.components(adjacency).max() + 1
-    assert np.abs(laplacian @ null.vectors(0, null.dimension)).max() <= TOLERANCE
+    assert np.abs(laplacian @ null.vectors(range(null.dimension))).max() <= TOLERANCE
     rows = np.array([0, 5, N - 1, 5])
     close(laplacian.rows(rows, smooth), (laplacian @ smooth)[rows], 1e-9)
     if method in ("sparse", "blocks"):  # as good for any vectors

@@ -26,8 +26,6 @@ from lowrankgcn.operators.affinity import Affinity
 Array = TypeVar("Array", bound=NDArray[Any])
 RowKind = Literal["points", "table", "incidence", "affinities"]
 
-__all__ = ["Graph", "GraphDescription", "RowKind", "magnitude", "read_only"]
-
 
 @final
 @dataclass(frozen=True)

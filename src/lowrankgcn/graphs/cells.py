@@ -28,20 +28,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 
-__all__ = [
-    "Categories",
-    "ColumnKind",
-    "Name",
-    "Numbers",
-    "Table",
-    "Unit",
-    "Value",
-    "column_kind",
-    "plain_name",
-    "read_cells",
-    "read_table",
-]
-
 Name = str | int
 Value = str | int | float | bool
 Unit = Literal["datetime", "timedelta"]

@@ -29,14 +29,6 @@ from lowrankgcn._codec import saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs.cells import Categories, Numbers, Unit, Value
 
-__all__ = [
-    "BinnedColumn",
-    "Binning",
-    "CategoryColumn",
-    "ColumnEncoding",
-    "fit_column",
-]
-
 Binning = Literal["quantile", "uniform"]
 
 _FEW_EDGES = 25  # measured: up to here, comparing whole columns beats a binary search per row

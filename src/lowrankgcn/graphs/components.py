@@ -19,8 +19,6 @@ from scipy.spatial import cKDTree
 from lowrankgcn.operators import Factor, FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 
-__all__ = ["incidence_components", "matrix_components", "point_components"]
-
 _GRAM_LIMIT = 4096  # up to this number of hyperedges, components come from a table of pair counts
 _NEIGHBOURS = 16  # neighbours per point in the first search
 _SMALL_COMPONENT = 1000  # up to this size, a component searches among its own neighbours

@@ -43,9 +43,6 @@ from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, Matrix
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.codes import CodeFactor
 
-__all__ = ["Hypergraph"]
-
-
 Singletons = Literal["keep", "drop"]
 
 

@@ -15,8 +15,6 @@ import scipy.sparse as sp
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["binary_matrix", "check_weights", "csr_copy", "weight_array"]
-
 
 def csr_copy(matrix: Any, name: str) -> sp.csr_array:
     """Return a dense or sparse matrix with finite entries as a new canonical csr array."""

@@ -33,8 +33,6 @@ from lowrankgcn.graphs.cells import Name, Table, plain_name, read_cells, read_ta
 from lowrankgcn.graphs.columns import Binning, ColumnEncoding, fit_column
 from lowrankgcn.graphs.matrices import weight_array
 
-__all__ = ["TableEncoder"]
-
 Missing = Literal["ignore", "edge", "drop-column"]
 
 _DEFAULT_BINS = 5  # of a numeric column

@@ -21,8 +21,6 @@ import numpy as np
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.gaussian import ExactRows, GaussianBlocks
 
-__all__ = ["Affinity", "sample_exact_rows"]
-
 _LOWEST_DEGREES = 8  # rows of lowest degree on which errors are always measured
 
 

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import finite_array, invalid, node_index
 
-__all__ = ["FloatArray", "SymmetricOperator"]
-
 FloatArray = NDArray[np.float64]
 
 

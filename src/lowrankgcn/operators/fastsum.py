@@ -40,7 +40,7 @@ from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity, sample_exact_rows
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor
-from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
+from lowrankgcn.operators.fourier import GaussianFourier
 from lowrankgcn.operators.gaussian import (
     EDGE_RADIUS,
     SINGLE_PRECISION_TOL,
@@ -48,6 +48,7 @@ from lowrankgcn.operators.gaussian import (
     PointCloud,
 )
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks
+from lowrankgcn.operators.modes import fourier_modes
 from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator
 
 __all__ = ["DENSE_LIMIT", "METHODS", "gaussian_sum"]

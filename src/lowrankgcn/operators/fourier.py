@@ -26,9 +26,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor, scale_rows
 from lowrankgcn.operators.gaussian import PointCloud
-from lowrankgcn.operators.modes import ModeGram, ModeGrid, PlannedPoints, fourier_modes
-
-__all__ = ["FourierFactor", "GaussianFourier", "fourier_modes"]
+from lowrankgcn.operators.modes import ModeGram, ModeGrid, PlannedPoints
 
 
 @final

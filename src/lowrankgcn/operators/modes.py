@@ -34,8 +34,6 @@ from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.operators.base import FloatArray
 
-__all__ = ["ModeGram", "ModeGrid", "PlannedPoints", "fourier_modes"]
-
 # Measured with FINUFFT 2: plans of fewer points, or more plans, cost more than they save.
 _SPANS = 8
 _FEW_POINTS = 2**14

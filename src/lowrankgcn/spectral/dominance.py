@@ -25,15 +25,6 @@ from lowrankgcn.spectral.filters import Filter, Polynomial
 from lowrankgcn.spectral.solvers.base import Solution
 from lowrankgcn.spectral.spectrum import first_left_out
 
-__all__ = [
-    "LARGEST",
-    "Chosen",
-    "bind_filters",
-    "choose_dominant",
-    "choose_smallest",
-    "others_may_dominate",
-]
-
 # Number of null vectors, numbers of the other pairs, and the first eigenvalue left out.
 Chosen = tuple[int, NDArray[np.intp], float]
 

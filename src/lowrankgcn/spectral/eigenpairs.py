@@ -44,8 +44,6 @@ from lowrankgcn.spectral.spectrum import (
     warn_if_cut_degenerate,
 )
 
-__all__ = ["dominant_pairs", "eigenpairs"]
-
 _METHODS = ("auto", "dense", "svd", "block")
 _ACCURACY_ROUNDS = 3  # each with fast sums ten times as accurate; two suffice in practice
 
@@ -267,7 +265,7 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
     vectors, residuals = solution.build(index, zeros, dtype)
     null = laplacian.null_space
     if zeros:
-        block = null.vectors(0, zeros)
+        block = null.vectors(range(zeros))
         residuals = np.concatenate([_null_residuals(laplacian, block), residuals])
         vectors[:, :zeros] = block
     if vectors.dtype == np.float32:

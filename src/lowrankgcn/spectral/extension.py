@@ -17,13 +17,6 @@ from lowrankgcn.spectral.filters import Custom, Filter, Polynomial
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = [
-    "CrossAffinity",
-    "compress_eigenvectors",
-    "cross_affinity",
-    "divided_difference",
-]
-
 _UNDEFINED = 1e-6  # neighbours do not determine eigenvectors with |1 − λ| below this
 _CONSTANT = 1e-12  # relative spread up to which loop weights are equal
 

@@ -22,7 +22,7 @@ dense            any filter, n ≤ 2048                              U φ(Λ) U�
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, final, get_args, overload
 
@@ -33,6 +33,7 @@ from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
+    Factor,
     FloatArray,
     MatrixFactor,
     MatrixOperator,
@@ -49,8 +50,6 @@ from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_svd
 from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.spectral.truncation import TruncationError, truncation_error
-
-__all__ = ["Kernel", "kernel", "low_rank_kernels"]
 
 Form = Literal["auto", "affine", "structured", "polynomial", "dense"]
 
@@ -272,63 +271,56 @@ def _bound_filters(
 
 
 def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
-    factor, coefficients = laplacian.factor, phi.coefficients
+    factor, coefficients, n = laplacian.factor, phi.coefficients, laplacian.n
+    forms: dict[str, Callable[[], SymmetricOperator]] = {}
     if coefficients is not None:
         # The spectrum lies in [0, 2]; products with a polynomial never evaluate φ there.
         with np.errstate(over="ignore", invalid="ignore"):
             bound = np.polynomial.polynomial.polyval(2.0, np.abs(coefficients))
         if not np.isfinite(bound):
             raise invalid("filter", "coefficients that stay finite on [0, 2]", phi)
-    if form == "auto":
-        form = _choose_form(laplacian, coefficients)
-    structured = factor is not None and laplacian.has_constant_shift
-    if form == "affine" and factor is not None and coefficients and len(coefficients) <= 2:
-        a0, a1 = (*coefficients, 0.0)[:2]
-        core = np.full(factor.shape[1], -a1)
-        operator: SymmetricOperator = DiagonalPlusLowRank(a0 + a1 * laplacian.shift, factor, core)
-    elif form == "structured" and structured and coefficients is not None:
-        operator = _structured_polynomial(laplacian, coefficients)
-    elif form == "structured" and structured:
-        operator = _structured_filter(laplacian, phi)
-    elif form == "polynomial" and coefficients is not None:
-        operator = PolynomialOperator(laplacian, coefficients)
-    elif form == "dense":
-        operator = _dense(laplacian, phi)
-    else:
-        needs = {
-            "affine": "an affine filter and a low-rank structure of the graph",
-            "structured": "a hypergraph with its own loops (or a landmark kernel with unit loops)",
-            "polynomial": "a polynomial filter",
-        }[form]
-        raise invalid("form", f"{form!r} only with {needs}", f"filter {phi} on {laplacian!r}")
-    return Kernel(operator, phi, form, laplacian)
-
-
-def _choose_form(laplacian: Laplacian, coefficients: Sequence[float] | None) -> str:
-    factor, n = laplacian.factor, laplacian.n
-    if factor is not None and coefficients is not None and len(coefficients) <= 2:
-        return "affine"
-    # With more hyperedges than nodes the small matrix M is the larger one.
-    if factor is not None and laplacian.has_constant_shift and factor.shape[1] <= min(n, 4096):
-        return "structured"
+        if factor is not None and len(coefficients) <= 2:
+            forms["affine"] = lambda: _affine(laplacian, factor, coefficients)
+    if factor is not None and laplacian.has_constant_shift:
+        forms["structured"] = lambda: (
+            _structured_filter(laplacian, phi)
+            if coefficients is None
+            else _structured_polynomial(laplacian, factor, coefficients)
+        )
     if coefficients is not None:
-        return "polynomial"
-    if n <= DENSE_LIMIT:
-        return "dense"
-    expected = f"a rank: this filter at full rank needs an n×n matrix for n = {n} nodes"
-    raise invalid("rank", expected, None)
+        forms["polynomial"] = lambda: PolynomialOperator(laplacian, coefficients)
+    forms["dense"] = lambda: _dense(laplacian, phi)
+    if form == "auto":
+        # With more hyperedges than nodes the small matrix M is the larger one.
+        wide = factor is not None and factor.shape[1] > min(n, 4096)
+        costly = {"structured": wide, "dense": n > DENSE_LIMIT}
+        affordable = [name for name in forms if not costly.get(name)]
+        if not affordable:
+            expected = f"a rank: this filter at full rank needs an n×n matrix for n = {n} nodes"
+            raise invalid("rank", expected, None)
+        form = affordable[0]
+    if form not in forms:
+        raise invalid("form", f"{', '.join(forms)} for filter {phi} on {laplacian!r}", repr(form))
+    return Kernel(forms[form](), phi, form, laplacian)
+
+
+def _affine(
+    laplacian: Laplacian, factor: Factor, coefficients: Sequence[float]
+) -> SymmetricOperator:
+    """Return diag(a₀ + a₁·shift) − a₁ Z Zᵀ (sections A3.1.1 and A3.3)."""
+    a0, a1 = (*coefficients, 0.0)[:2]
+    core = np.full(factor.shape[1], -a1)
+    return DiagonalPlusLowRank(a0 + a1 * laplacian.shift, factor, core)
 
 
 def _structured_polynomial(
-    laplacian: Laplacian, coefficients: Sequence[float]
+    laplacian: Laplacian, factor: Factor, coefficients: Sequence[float]
 ) -> SymmetricOperator:
     """Return b₀I + Z M Zᵀ with M = Σ_{j≥1} (−1)^j b_j (ZᵀZ)^{j−1} (section A3.1.2).
 
     The b_j are the Taylor coefficients at λ = 1. Isolated nodes, whose rows of Z vanish, have the
     eigenvalue 0 instead of 1 and get φ(0).
     """
-    factor = laplacian.factor
-    assert factor is not None
     taylor = [
         sum(math.comb(i, j) * a for i, a in enumerate(coefficients) if i >= j)
         for j in range(len(coefficients))
@@ -347,7 +339,7 @@ def _structured_filter(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
     solution = solve_svd(laplacian, Request(laplacian.tol))
     joined = laplacian.joined_components
     vectors, _ = solution.build(np.arange(len(solution.values)), len(joined), np.float64)
-    vectors[:, : len(joined)] = laplacian.null_space.select(joined)
+    vectors[:, : len(joined)] = laplacian.null_space.vectors(joined)
     at_zero, at_one = phi(np.array([0.0, 1.0]))
     response = np.concatenate([np.full(len(joined), at_zero), phi(solution.values)])
     offset = np.where(laplacian.scale == 0, at_zero, at_one)
@@ -362,6 +354,6 @@ def _dense(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
     at_zero = float(phi(np.zeros(1))[0])
     if at_zero:
         for start, stop in chunks(null.dimension, 256):
-            block = null.vectors(start, stop)
+            block = null.vectors(range(start, stop))
             matrix += at_zero * (block @ block.T)
     return MatrixOperator((matrix + matrix.T) / 2)

@@ -14,14 +14,16 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
+from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.base import read_only
@@ -35,9 +37,8 @@ from lowrankgcn.operators import (
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS
 
-__all__ = ["CHUNK_ROWS", "SMOOTHERS", "Laplacian", "NullSpace", "loop_weights"]
-
 CHUNK_ROWS = 8192  # rows of vectors processed at a time, so that they stay in the cache
+_LONG_CHUNK = 2**17  # rows of vectors converted to double precision at a time
 SMOOTHERS = ("none", "identity", "hypergraph", "combined")
 
 
@@ -97,34 +98,25 @@ class NullSpace:
         """Multiplicity of the eigenvalue zero: the number of components."""
         return int(self.components.max()) + 1
 
-    def vectors(self, start: int, stop: int) -> FloatArray:
-        """Return null vectors start, …, stop − 1 as columns, shape (n, stop − start)."""
-        return self.select(np.arange(start, stop))
+    @cached_property
+    def matrix(self) -> sp.csr_array:
+        """The null vectors as columns of a sparse matrix, shape (n, dimension)."""
+        n = len(self.profile)
+        entries = self.profile, self.components, np.arange(n + 1)
+        return sp.csr_array(entries, shape=(n, self.dimension))
 
-    def select(self, numbers: NDArray[np.intp]) -> FloatArray:
+    def vectors(self, numbers: Sequence[int] | NDArray[np.intp]) -> FloatArray:
         """Return the null vectors of the given numbers as columns, shape (n, len(numbers))."""
-        if self.dimension == 1 and len(numbers) == 1:
-            return self.profile[:, None].copy()
-        place = np.full(self.dimension, -1)
-        place[numbers] = np.arange(len(numbers))
-        column = place[self.components]
-        rows = np.flatnonzero(column >= 0)
-        block = np.zeros((len(self.profile), len(numbers)))
-        block[rows, column[rows]] = self.profile[rows]
+        block: FloatArray = self.matrix[:, np.asarray(numbers, np.intp)].toarray()
         return block
 
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""
-        if self.dimension == 1:
-            # In pieces: single precision vectors are not copied to double as a whole.
-            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), CHUNK_ROWS)
-            total: FloatArray = np.sum(parts, axis=0)[None, :]
-            return total
-        columns = [
-            np.bincount(self.components, weights=self.profile * x, minlength=self.dimension)
-            for x in X.T
-        ]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.dimension, 0))
+        total = np.zeros((self.dimension, X.shape[1]))
+        # In pieces: single precision vectors are not copied to double as a whole.
+        for start, stop in chunks(len(X), _LONG_CHUNK):
+            total += self.matrix[start:stop].T @ X[start:stop]
+        return total
 
     def combine(
         self, coefficients: FloatArray, start: int = 0, stop: int | None = None

@@ -27,15 +27,6 @@ from lowrankgcn.exceptions import DegenerateCutWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.laplacian import CHUNK_ROWS
 
-__all__ = [
-    "Eigenpairs",
-    "WholeSpectrum",
-    "first_left_out",
-    "fix_signs",
-    "flip_signs",
-    "warn_if_cut_degenerate",
-]
-
 _SIGN_TOL = 1e-6
 _CUT_TOL = 1e-8
 

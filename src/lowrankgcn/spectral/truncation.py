@@ -28,8 +28,6 @@ from lowrankgcn.spectral.solvers.base import Request
 from lowrankgcn.spectral.solvers.direct import solve_dense
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["TruncationError", "truncation_error"]
-
 _PROBES = 16  # a standard error of some per cent
 _STEPS = 24  # Lanczos steps: the quadrature is exact for polynomials of degree 47
 _BASIS_ENTRIES = 3 * 10**7  # 240 MB for the Lanczos vectors of the probes at work

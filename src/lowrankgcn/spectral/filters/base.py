@@ -25,8 +25,6 @@ from numpy.typing import ArrayLike, NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import finite_array, invalid, positive_float
 
-__all__ = ["Filter", "FloatArray", "Scaled", "Sum", "finite_number", "set_fields"]
-
 FloatArray = NDArray[np.float64]
 
 

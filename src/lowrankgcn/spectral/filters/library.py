@@ -20,19 +20,6 @@ from lowrankgcn._codec import saved
 from lowrankgcn._validation import finite_array, invalid, positive_float
 from lowrankgcn.spectral.filters.base import Filter, FloatArray, finite_number, set_fields
 
-__all__ = [
-    "Constant",
-    "Custom",
-    "Heat",
-    "HighPass",
-    "Linear",
-    "Polynomial",
-    "Pseudoinverse",
-    "Quadratic",
-    "RegularizedInverse",
-    "ZeroImpulse",
-]
-
 Auto = Literal["auto"]
 
 

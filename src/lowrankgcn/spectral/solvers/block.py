@@ -136,8 +136,7 @@ class _Space:
             self.matrix = sp.csr_array(matrix[self.order][:, self.order])
             self.matrix.sort_indices()  # once, or every sum of matrices would do it
         self.shift = laplacian.shift[self.order]
-        entries = null.profile[self.order], null.components[self.order], np.arange(laplacian.n + 1)
-        self.null = sp.csr_array(entries, (laplacian.n, null.dimension))
+        self.null = null.matrix[self.order]
 
     def goal(self, tol: float) -> float:
         """Return the residual to reach in the present precision."""

@@ -34,7 +34,7 @@ def solve_dense(laplacian: Laplacian, request: Request) -> Solution:
     matrix = laplacian.to_dense()
     null = laplacian.null_space
     for start, stop in chunks(null.dimension, 64):
-        block = null.vectors(start, stop)
+        block = null.vectors(range(start, stop))
         # Moved beyond the spectrum [0, 2], so that nothing mixes with nearly null vectors.
         matrix += 3.0 * (block @ block.T)
     values, vectors = la.eigh(matrix)
@@ -161,7 +161,7 @@ def _deflated_gram(laplacian: Laplacian, factor: Factor) -> FloatArray:
     null = laplacian.null_space
     joined = laplacian.joined_components
     for part in np.array_split(joined, -(-len(joined) // 16)) if len(joined) else ():
-        right = factor.transpose_product(null.select(part))
+        right = factor.transpose_product(null.vectors(part))
         gram -= 2.0 * (right @ right.T)
     return (gram + gram.T) / 2
 
