@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import FourierFactor, GaussianFourier
 from lowrankgcn.operators.gaussian import PointCloud
 from lowrankgcn.operators.modes import ModeGram, ModeGrid
-from tests.operator_contract import FactorContract, block, close
+from tests.operator_contract import block, close
 
 ACCURATE = 1e-12
 
@@ -74,15 +73,20 @@ def test_kernel_is_the_product_of_the_factor() -> None:
     assert_allclose(F @ F.T, exact, atol=1e-7)
 
 
-class TestFourierFactor(FactorContract):
-    tolerance = 1e-9
-
-    @pytest.fixture(params=[(3,), (2, 3), (1, 2, 1)])
-    def case(self, request: pytest.FixtureRequest) -> tuple[Factor, np.ndarray]:
-        d = len(request.param)
-        grid = ModeGrid(np.zeros(d), np.full(d, 4.0), request.param, 1e-13)
-        u = block(12, d)
-        return FourierFactor(grid, u), waves(grid, u) * np.sqrt(grid.coefficients)
+@pytest.mark.parametrize("half", [(3,), (2, 3), (1, 2, 1)])
+def test_products_of_the_factor(half: tuple[int, ...]) -> None:
+    d = len(half)
+    grid, u = ModeGrid(np.zeros(d), np.full(d, 4.0), half, 1e-13), block(12, d)
+    for scale in (None, block(12, 1)[:, 0]):
+        F = waves(grid, u) * np.sqrt(grid.coefficients)
+        F = F if scale is None else scale[:, None] * F
+        factor = FourierFactor(grid, u, scale)
+        assert factor.shape == F.shape
+        for V in (block(grid.size, 3), block(grid.size, 0), block(grid.size, 1)[:, 0]):
+            close(factor @ V, F @ V, 1e-9)
+        for X in (block(12, 3), block(12, 0), block(12, 1)[:, 0], block(12, 2).astype(np.float32)):
+            close(factor.transpose_product(X), F.T @ X.astype(float), 1e-9)
+    assert (FourierFactor(grid, u[:0]) @ block(grid.size, 3)).shape == (0, 3)
 
 
 @pytest.mark.parametrize("n", [300, 90_000])

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from lowrankgcn._codec import NOT_SAVED
 from lowrankgcn._validation import finite_array, invalid, positive_float
 from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
+from lowrankgcn.operators.fourier import FourierFactor
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +47,7 @@ class CrossAffinity(ABC):
     least_divisor: ClassVar[float] = 0.1
 
     loop_weight: float
-    columns: Factor | None = field(default=None, repr=False, metadata=NOT_SAVED)
+    columns: Factor | FourierFactor | None = field(default=None, repr=False, metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:
         positive_float(self.loop_weight, "loop_weight", zero=True)

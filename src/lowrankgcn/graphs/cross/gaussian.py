@@ -273,8 +273,7 @@ class FourierCross(GaussianCross):
         """Build the cross-affinity of a Gaussian graph that is summed by Fourier modes."""
         assert isinstance(affinity.operator, GaussianFourier)
         low, high = cloud.corners
-        grid = ModeGrid.for_box(low - _MARGIN, high + _MARGIN, affinity.operator.eps)
-        factor = FourierFactor(grid, cloud.coordinates)
+        grid = ModeGrid.for_box(low - _MARGIN, high + _MARGIN, affinity.operator.grid.eps)
         n = len(cloud.coordinates)
         joined = np.flatnonzero(affinity.degrees > 0)
         lowest = joined
@@ -284,11 +283,11 @@ class FourierCross(GaussianCross):
         drawn = np.random.default_rng(0).choice(n, min(_GUIDES, n), replace=False)
         return cls(
             loop_weight=loop_weight,
-            columns=ScaledFactor(factor, node_scale(degrees)),
+            columns=FourierFactor(grid, cloud.coordinates, node_scale(degrees)),
             centre=cloud.centre,
             bandwidth=cloud.bandwidth,
             grid=grid,
-            sums=factor.transpose_product(np.ones(n)),
+            sums=FourierFactor(grid, cloud.coordinates).transpose_product(np.ones(n)),
             guides=np.ascontiguousarray(cloud.coordinates[np.union1d(lowest, drawn)]),
             least_degree=(1.0 + least) / 2,
         )
