@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, NOT_SAVED, decode, encode, saved
+from lowrankgcn._validation import positive_int
 from lowrankgcn.spectral import filters
 from tests.saved_examples import through_json
 
@@ -17,11 +18,11 @@ from tests.saved_examples import through_json
 @saved
 @dataclass(frozen=True, eq=False)
 class Everything:
-    array: NDArray[np.float64]
-    weights: NDArray[np.floating[Any]]
+    array: Annotated[NDArray[np.float64], "N 2"]
+    weights: Annotated[NDArray[np.floating[Any]], "N"]
     index: NDArray[np.int64] | None
     scale: float = field(metadata=MAY_BE_INFINITE)
-    count: int
+    count: Annotated[int, positive_int]
     mode: Literal["a", "b"]
     filters: tuple[filters.Filter, ...]
     seconds: dict[str, float]
@@ -37,7 +38,7 @@ class Everything:
 def everything(**changes: Any) -> Everything:
     fields: dict[str, Any] = {
         "array": np.arange(6.0).reshape(2, 3).T,
-        "weights": np.ones(2, np.float32),
+        "weights": np.ones(3, np.float32),
         "index": None,
         "scale": np.inf,
         "count": 3,
@@ -94,8 +95,11 @@ def test_other_values_are_refused() -> None:
 
 
 WRONG_FIELDS: dict[str, tuple[Any, ...]] = {
-    "array": (None, 3, [1.0], np.ones(2, np.float32), np.ones(2, int), np.array([np.nan])),
-    "weights": (np.ones(2, int), np.array([np.inf], np.float32)),
+    "array": (
+        *(None, 3, [1.0], np.ones(2, np.float32), np.ones(2, int), np.array([np.nan])),
+        *(np.ones(2), np.ones((2, 3)), np.ones((0, 2))),
+    ),
+    "weights": (np.ones(2, int), np.array([np.inf], np.float32), np.ones(2)),
     "index": (np.ones(2), np.ones(2, np.int32), 3),
     "scale": ("1", True, None),
     "count": (1.0, True, "1", -1),

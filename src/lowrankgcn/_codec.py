@@ -1,8 +1,10 @@
 """Frozen dataclasses as named arrays and JSON values, and back, without pickle.
 
 A class takes part if it is decorated with :func:`saved`; files can name no other class. The type
-annotations of its fields are checked on the way back, and its ``__post_init__`` checks whether the
-fields fit together: a damaged or forged file gives a ValueError that names the field.
+annotations of its fields are checked on the way back: a damaged or forged file gives a ValueError
+that names the field. ``Annotated`` states more than a type: the shape of an array, such as "n d",
+with the same length for the same letter in all fields and at least one for capital letters, and
+functions of value and name that check the value. ``__post_init__`` checks the rest.
 
 >>> from lowrankgcn.spectral.filters import Heat
 >>> arrays, value = encode((Heat(4.0), np.zeros(2)))
@@ -18,17 +20,19 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import expect_shape, invalid, positive_float
 
 Arrays = dict[str, NDArray[Any]]
 Class = TypeVar("Class", bound=type)
+Positive = Annotated[float, positive_float]
+NotNegative = Annotated[float, partial(positive_float, zero=True)]
 
 #: Field metadata: floats may be infinite or NaN; all others must be finite.
 MAY_BE_INFINITE = {"finite": False}
@@ -171,11 +175,17 @@ def _instance(kind: str, given: dict[str, Any], name: str, unused: Arrays) -> An
     for field in {field for field, *_ in known} ^ set(given):
         got = "another" if field in given else "none"
         raise invalid(_join(name, field), f"the fields of {kind}", f"{got} of this name")
-    own = {}
-    for field, hint, finite in known:
+    own: dict[str, Any] = {}
+    lengths: dict[str, int] = {}
+    for field, hint, finite, marks in known:
         path = _join(name, field)
         own[field] = _decode(given[field], path, unused)
         _check(own[field], hint, path, finite)
+        for mark in marks:
+            if isinstance(mark, str):
+                _check_shape(own[field], mark.split(), path, lengths)
+            else:
+                mark(own[field], path)
     try:
         return cls(**own)
     except (TypeError, AttributeError, OverflowError) as error:
@@ -183,14 +193,28 @@ def _instance(kind: str, given: dict[str, Any], name: str, unused: Arrays) -> An
 
 
 @cache
-def _fields(cls: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """Return name, annotation and whether floats must be finite, for every saved field."""
-    hints = get_type_hints(cls)
+def _fields(cls: Any) -> tuple[tuple[str, Any, bool, tuple[Any, ...]], ...]:
+    """Return name, type, whether floats must be finite, and further checks of every saved field."""
+    hints, full = get_type_hints(cls), get_type_hints(cls, include_extras=True)
     return tuple(
-        (field.name, hints[field.name], field.metadata.get("finite", True))
+        (
+            field.name,
+            hints[field.name],
+            field.metadata.get("finite", True),
+            getattr(full[field.name], "__metadata__", ()),
+        )
         for field in fields(cls)
         if field.metadata.get("saved", True)
     )
+
+
+def _check_shape(array: NDArray[Any], axes: list[str], name: str, lengths: dict[str, int]) -> None:
+    """Compare the shape of an array with the lengths known so far, and add its own."""
+    for axis, length in zip(axes, array.shape, strict=False):
+        lengths.setdefault(axis, int(axis) if axis.isdecimal() else length)
+    expect_shape(array, name, *map(lengths.get, axes))
+    if 0 in [length for axis, length in zip(axes, array.shape, strict=True) if axis.isupper()]:
+        raise invalid(name, "a row and a column", f"shape {array.shape}")
 
 
 def _check(value: Any, hint: Any, name: str, finite: bool) -> None:

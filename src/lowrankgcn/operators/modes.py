@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, final
+from functools import cached_property, partial
+from typing import Annotated, Any, final
 
 import finufft
 import numpy as np
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks, worthwhile_threads
-from lowrankgcn._validation import expect_shape, invalid, positive_float
+from lowrankgcn._validation import invalid, positive_float
 from lowrankgcn.operators.base import FloatArray
 
 # Measured with FINUFFT 2: plans of fewer points, or more plans, cost more than they save.
@@ -72,19 +72,16 @@ class ModeGrid:
         Error of the kernel and of the transforms.
     """
 
-    middle: FloatArray
-    period: FloatArray
+    middle: Annotated[FloatArray, "D"]
+    period: Annotated[FloatArray, "D"]
     half: tuple[int, ...]
-    eps: float
+    eps: Annotated[float, partial(positive_float, below=1.0)]
 
     def __post_init__(self) -> None:
-        for name in ("middle", "period"):
-            expect_shape(getattr(self, name), name, len(self.half))
-        if not self.half or min(self.half) < 0:
-            raise invalid("half", "numbers of modes >= 0", self.half)
+        if len(self.half) != len(self.middle) or min(self.half, default=-1) < 0:
+            raise invalid("half", "numbers of modes >= 0 for every dimension", self.half)
         if self.period.min() <= 0:
             raise invalid("period", "lengths > 0", self.period.tolist())
-        positive_float(self.eps, "eps", below=1.0)
 
     @classmethod
     def for_box(cls, low: FloatArray, high: FloatArray, eps: float) -> ModeGrid:

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from lowrankgcn._codec import NOT_SAVED
-from lowrankgcn._validation import finite_array, invalid, positive_float
+from lowrankgcn._codec import NOT_SAVED, NotNegative
+from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
 from lowrankgcn.operators.fourier import FourierFactor
 
@@ -46,11 +46,8 @@ class CrossAffinity(ABC):
     # New points have other weights than fitted ones, and 1/(1−λ) amplifies the difference.
     least_divisor: ClassVar[float] = 0.1
 
-    loop_weight: float
+    loop_weight: NotNegative
     columns: Factor | FourierFactor | None = field(default=None, repr=False, metadata=NOT_SAVED)
-
-    def __post_init__(self) -> None:
-        positive_float(self.loop_weight, "loop_weight", zero=True)
 
     @property
     @abstractmethod

@@ -17,11 +17,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 
-from lowrankgcn._codec import saved
+from lowrankgcn._codec import NotNegative, Positive, saved
 from lowrankgcn._parallel import (
     chunks,
     map_chunks,
@@ -29,7 +29,7 @@ from lowrankgcn._parallel import (
     single_threaded_blas_if_small,
     worthwhile_threads,
 )
-from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_float
+from lowrankgcn._validation import expect_shape, finite_array, invalid
 from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale, row_scale
 from lowrankgcn.operators import FloatArray, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity
@@ -54,13 +54,8 @@ _MIXTURE_ROWS = 256
 class GaussianCross(CrossAffinity):
     """Points joined to fitted points by Gaussian weights."""
 
-    centre: FloatArray  # (d,)
-    bandwidth: float
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expect_shape(self.centre, "centre", None)
-        positive_float(self.bandwidth, "bandwidth")
+    centre: Annotated[FloatArray, "D"]
+    bandwidth: Positive
 
     @abstractmethod
     def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
@@ -108,10 +103,10 @@ class LandmarkCross(GaussianCross):
 
     kind = "landmarks"
 
-    landmarks: FloatArray  # (m, d), in units of the bandwidth
-    inverse_root: FloatArray  # R⁻¹, (m, m), lower triangular
-    column_sums: FloatArray  # Fᵀ1, (m,)
-    misfit: float  # Σ √(1 − ‖F_i‖²) over the fitted points
+    landmarks: Annotated[FloatArray, "M D"]  # in units of the bandwidth
+    inverse_root: Annotated[FloatArray, "M M"]  # R⁻¹, lower triangular
+    column_sums: Annotated[FloatArray, "M"]  # Fᵀ1
+    misfit: NotNegative  # Σ √(1 − ‖F_i‖²) over the fitted points
 
     @classmethod
     def from_factor(
@@ -133,11 +128,6 @@ class LandmarkCross(GaussianCross):
         )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        m = len(_check_points(self.landmarks, "landmarks", len(self.centre)))
-        expect_shape(self.inverse_root, "inverse_root", m, m)
-        expect_shape(self.column_sums, "column_sums", m)
-        positive_float(self.misfit, "misfit", zero=True)
         if np.triu(self.inverse_root, 1).any() or self.inverse_root.diagonal().min() <= 0:
             raise invalid("inverse_root", "a lower triangle with diagonal > 0", "another matrix")
 
@@ -187,11 +177,7 @@ class PointCross(GaussianCross):
 
     kind = "points"
 
-    coordinates: FloatArray  # (n, d), in units of the bandwidth
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_points(self.coordinates, "coordinates", len(self.centre))
+    coordinates: Annotated[FloatArray, "N D"]  # in units of the bandwidth
 
     @property
     def n_columns(self) -> int:
@@ -251,20 +237,13 @@ class FourierCross(GaussianCross):
 
     grid: ModeGrid
     sums: FloatArray  # Fᵀ1, (N,)
-    guides: FloatArray  # (s, d), fitted points in units of the bandwidth
-    least_degree: float
+    guides: Annotated[FloatArray, "S D"]  # fitted points in units of the bandwidth
+    least_degree: Positive
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        dimension = len(self.grid.half)
-        if dimension > 3:
-            raise invalid("grid", "one to three dimensions", dimension)
-        expect_shape(self.centre, "centre", dimension)
+        if len(self.centre) != len(self.grid.half) or len(self.centre) > 3:
+            raise invalid("grid", "a grid for one to three dimensions", len(self.grid.half))
         expect_shape(self.sums, "sums", self.grid.size)
-        expect_shape(self.guides, "guides", None, dimension)
-        if not len(self.guides):
-            raise invalid("guides", "a row", "none")
-        positive_float(self.least_degree, "least_degree")
 
     @classmethod
     def from_sum(
@@ -348,10 +327,3 @@ def _misfit(factor: LandmarkFactor) -> float:
     rows = factor.take(index)
     rest = np.maximum(1.0 - np.einsum("ij,ij->i", rows, rows), 0.0)
     return n * float(np.sqrt(rest).mean())
-
-
-def _check_points(points: FloatArray, name: str, dimension: int) -> FloatArray:
-    expect_shape(points, name, None, dimension)
-    if not points.size:
-        raise invalid(name, "a row and a column", f"shape {points.shape}")
-    return points

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, final
+from functools import partial
+from typing import Annotated, Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -65,12 +66,7 @@ class _HyperedgeCross(_SparseCross):
     # Fitted rows of hypergraphs are reproduced by the formula for any 1 − λ.
     least_divisor = 1e-6
 
-    weights: FloatArray  # (|E|,)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expect_shape(self.weights, "weights", None)
-        check_weights(self.weights, "weights", zero=False)
+    weights: Annotated[FloatArray, "m", partial(check_weights, zero=False)]
 
     @property
     def n_columns(self) -> int:
@@ -105,7 +101,6 @@ class TableCross(_HyperedgeCross):
     encoder: TableEncoder
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         expect_shape(self.weights, "weights", self.encoder.n_hyperedges)
 
     def _weights(self, X: Any) -> CodeFactor:
@@ -124,16 +119,12 @@ class IncidenceCross(_HyperedgeCross):
 
     kind = "incidence"
 
-    numbers: NDArray[np.int64]  # (|E|,): positions among the given hyperedges
-    n_given: int
+    numbers: Annotated[NDArray[np.int64], "m"]  # positions among the given hyperedges
+    n_given: Annotated[int, partial(positive_int, minimum=0)]
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        expect_shape(self.numbers, "numbers", len(self.weights))
-        count = positive_int(self.n_given, "n_given", minimum=0)
-        bounded = np.concatenate([[-1], self.numbers, [count]])
-        if (bounded[1:] <= bounded[:-1]).any():
-            raise invalid("numbers", f"ascending integers in 0..{count - 1}", "other values")
+        if (np.diff([-1, *self.numbers, self.n_given]) <= 0).any():
+            raise invalid("numbers", f"ascending integers in 0..{self.n_given - 1}", "other values")
 
     def _weights(self, X: Any) -> sp.csr_array:
         given = binary_matrix(X, "X")
@@ -190,11 +181,7 @@ class WeightCross(_SparseCross):
 
     kind = "weights"
 
-    n_nodes: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive_int(self.n_nodes, "n_nodes", maximum=MOST_NODES)
+    n_nodes: Annotated[int, partial(positive_int, maximum=MOST_NODES)]
 
     @property
     def n_columns(self) -> int:
