@@ -20,12 +20,7 @@ from torch import Tensor
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN
-from lowrankgcn.nn.matrices import DenseMatrix, SparseMatrix
-from lowrankgcn.nn.propagation import (
-    LowRankPropagation,
-    MatrixPropagation,
-    SpectralPropagation,
-)
+from lowrankgcn.nn.propagation import DenseMatrix, LowRankPropagation, NumpyMatrix
 from lowrankgcn.training import compression
 from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.arguments import Features
@@ -120,8 +115,7 @@ def training_problem(
 def common_eigenvectors(network: Network) -> Eigenvectors | None:
     """Return U and the φ_k if all kernels are U φ_k Uᵀ with the same stored U."""
     if isinstance(network, ReducedOrderGCN):
-        spectral = [m for m in network.propagations if isinstance(m, SpectralPropagation)]
-        return network.eigenvectors, [module.response for module in spectral]
+        return network.eigenvectors, [m.get_buffer("response") for m in network.propagations]
     factors, responses = set(), []
     for module in network.propagations:
         if not isinstance(module, LowRankPropagation) or module.offset is not None:
@@ -191,9 +185,7 @@ def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
 def _row_readout(modules: Sequence[Propagation], index: Tensor, like: Tensor) -> Readout:
     n, rows = modules[0].n, len(modules) * len(index)
     # A product with a dense kernel, or by NumPy, is slower than one with any number of rows.
-    slow = any(
-        isinstance(m, MatrixPropagation) and not isinstance(m.matrix, SparseMatrix) for m in modules
-    )
+    slow = any(isinstance(module, (DenseMatrix, NumpyMatrix)) for module in modules)
     if n * rows > _STORED_ENTRIES or (rows > _STORED_ROWS and not slow):
         return Readout(index=index)
     units = like.new_zeros(n, len(index))
