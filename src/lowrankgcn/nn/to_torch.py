@@ -121,10 +121,11 @@ def as_operators(kernels: Any) -> tuple[Any, ...]:
     for operator in given:
         if not isinstance(operator, kinds):
             raise invalid("kernels", "a Kernel or a sequence of them", type(operator).__name__)
-    sizes = sorted({kernel.n for kernel in given})
+    modules: tuple[Any, ...] = tuple(given)
+    sizes = sorted({kernel.n for kernel in modules})
     if len(sizes) > 1:
         raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
-    return tuple(given)
+    return modules
 
 
 def _convert(operator: Any, dtype: torch.dtype, converted: _Converted) -> Propagation:

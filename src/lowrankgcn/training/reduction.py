@@ -26,7 +26,7 @@ from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.arguments import Features
 from lowrankgcn.training.problem import Readout, TrainingProblem
 
-__all__ = ["Eigenvectors", "common_eigenvectors", "kernel_products", "project", "training_problem"]
+__all__ = ["Eigenvectors", "as_matrix", "common_eigenvectors", "project", "training_problem"]
 
 # Entries of kernel rows that may be stored: 1 GB in single precision.
 _STORED_ENTRIES = 2**28
@@ -136,12 +136,12 @@ def project(X: Features, U: Tensor) -> Tensor:
     return U.T @ X if isinstance(X, Tensor) else X.projection
 
 
-def kernel_products(network: Network, X: Features, index: Tensor | None = None) -> Tensor:
-    """Return [𝒦₁X … 𝒦_KX], shape (n, K·N_0), or selected rows of it."""
+def as_matrix(X: Features) -> Tensor:
+    """Return features that are not projected."""
     if not isinstance(X, Tensor):
         expected = "a matrix, because the kernels have no common eigenvectors"
         raise invalid("X", expected, "projected features")
-    return _side_by_side([module(X, index) for module in network.propagations])
+    return X
 
 
 def _input_features(
@@ -154,7 +154,8 @@ def _input_features(
     """
     found = common_eigenvectors(network)
     if found is None:
-        return kernel_products(network, X, index), None
+        matrix = as_matrix(X)
+        return _side_by_side([module(matrix, index) for module in network.propagations]), None
     U, responses = found
     inner = project(X, U)
     spectral = _side_by_side([phi[:, None] * inner for phi in responses])  # (r, K·N₀)
