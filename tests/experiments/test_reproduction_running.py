@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -15,12 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from lowrankgcn._parallel import chunks
 from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction import runner
 from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.experiments.reproduction.results import reproduce
-from lowrankgcn.experiments.reproduction.runner import Entry, Piece, Store, compute
+from lowrankgcn.experiments.reproduction.runner import Measured, Piece, Store, compute, plan
 from lowrankgcn.experiments.reproduction.setting import (
     Setting,
     linear_kernel,
@@ -96,30 +94,40 @@ def test_random_training_sets_have_the_papers_sizes() -> None:
     assert not np.array_equal(*drawn)
 
 
+def watch_measurements(monkeypatch: pytest.MonkeyPatch) -> list[Piece]:
+    """Record the pieces that are computed."""
+    computed: list[Piece] = []
+    measure = runner.measure
+
+    def watched(piece: Piece, setting: Setting, store: Store) -> Measured:
+        computed.append(piece)
+        return measure(piece, setting, store)
+
+    monkeypatch.setattr(runner, "measure", watched)
+    return computed
+
+
 class TestStore:
-    def test_more_runs_reuse_stored_runs(
+    def test_stored_pieces_are_reused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        computed: list[list[int]] = []
-        measure = runner.measure
-
-        def watched(piece: Piece, setting: Setting, store: Store) -> Entry:
-            computed.append(list(piece.runs))
-            return measure(piece, setting, store)
-
-        monkeypatch.setattr(runner, "measure", watched)
-        monkeypatch.setattr(runner, "chunks", lambda n, size: chunks(n, 2))
-        store = Store(tmp_path, iterations=5)
-        first = compute([Piece(CASE, range(3))], store).entries[CASE].accuracies
-        assert computed == [[0, 1], [2]]
-        again = compute([Piece(CASE, range(3))], store).entries[CASE].accuracies
-        more = compute([Piece(CASE, range(5))], store).entries[CASE].accuracies
-        assert computed == [[0, 1], [2], [3, 4]]
-        fewer = compute([Piece(CASE, range(2))], store).entries[CASE].accuracies
-        assert first == again == more[:3]
-        assert fewer == first[:2]
-        assert len(more) == 5
-        assert len(list(tmp_path.iterdir())) == 1
+        computed = watch_measurements(monkeypatch)
+        store, pieces = (
+            Store(tmp_path, iterations=5),
+            [Piece(CASE, range(1)), Piece(CASE, range(1, 3))],
+        )
+        first = compute(pieces, store).entries[CASE].accuracies
+        assert computed == pieces
+        again = compute(pieces, store).entries[CASE].accuracies
+        more = [*pieces, Piece(CASE, range(3, 5))]
+        longer = compute(more, store).entries[CASE].accuracies
+        assert computed == more
+        assert first == again == longer[:3]
+        assert len(longer) == 5
+        assert compute(pieces[:1], store).entries[CASE].accuracies == first[:1]
+        assert len(list(tmp_path.iterdir())) == 3
+        together = compute([Piece(CASE, range(3))], store).entries[CASE].accuracies
+        np.testing.assert_allclose(together, first)
 
     def test_settings_are_kept_apart(self, tmp_path: Path) -> None:
         stores = [Store(tmp_path, seed, 5) for seed in (0, 1)]
@@ -132,10 +140,10 @@ class TestStore:
     def test_damaged_files_are_reported_and_replaced(self, tmp_path: Path) -> None:
         complaints: list[str] = []
         store = Store(tmp_path, complain=complaints.append)
-        entry = Entry([0, 1], [0.5, 0.75], setup=0.1, batch=1.0)
+        piece, measured = Piece(CASE, range(2)), Measured([0.5, 0.75], 0.1, 1.0)
         for source in ("cars", "other data"):
-            store.save(CASE, source, entry)
-        path = store.path(CASE, "cars")
+            store.save(piece, source, measured)
+        path = store.path(piece, "cars")
         text = path.read_text()
         start = '"accuracies": ['
         damaged = [
@@ -145,7 +153,7 @@ class TestStore:
             b"[1, 2]",
             b"{}",
             text[: len(text) // 2].encode(),
-            store.path(CASE, "other data").read_bytes(),
+            store.path(piece, "other data").read_bytes(),
             text.replace('"setup"', '"other"').encode(),
             *(
                 text.replace(start, f"{start}{value}, ").encode()
@@ -154,13 +162,13 @@ class TestStore:
         ]
         for content in damaged:
             path.write_bytes(content)
-            assert store.load(CASE, "cars") == Entry(), content[:200]
+            assert store.load(piece, "cars") is None, content[:200]
             message = complaints.pop()
             assert message.startswith(f"{path} is damaged (")
             assert "\n" not in message
         assert complaints == []
-        store.save(CASE, "cars", entry)
-        assert store.load(CASE, "cars") == entry
+        store.save(piece, "cars", measured)
+        assert store.load(piece, "cars") == measured
 
 
 def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,26 +186,14 @@ def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.Mon
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    accuracies = [
-        json.loads(path.read_text())["results"]["accuracies"] for path in state.glob("cars*.json")
-    ]
-    assert 9 <= len(accuracies) < 34
-    finished = sum(len(values) == 2 for values in accuracies)
-    assert finished >= 8
+    finished, pieces = len(list(state.glob("cars*.json"))), plan(("cars",), 2)
+    assert 9 <= finished < len(pieces)
 
-    computed: list[Case] = []
-    measure = runner.measure
-
-    def watched(piece: Piece, setting: Setting, store: Store) -> Entry:
-        if piece.kind == "batch":
-            computed.append(piece.case)
-        return measure(piece, setting, store)
-
-    monkeypatch.setattr(runner, "measure", watched)
+    computed = watch_measurements(monkeypatch)
     complaints: list[str] = []
     results = reproduce(("cars",), state, runs=2, iterations=5, complain=complaints.append)
     assert complaints == []
-    assert len(computed) <= 34 - finished
+    assert len(computed) == len(pieces) - finished
     assert len(computed) == len(set(computed))
     alone = reproduce(("cars",), tmp_path / "other", runs=2, iterations=5)
     for one, two in zip(results.rows, alone.rows, strict=True):
