@@ -7,12 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
+from torch.nn import functional
 
 from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction import runner
@@ -21,9 +25,7 @@ from lowrankgcn.experiments.reproduction.results import reproduce
 from lowrankgcn.experiments.reproduction.runner import Measured, Piece, Store, compute, plan
 from lowrankgcn.experiments.reproduction.setting import (
     Setting,
-    linear_kernel,
     load_setting,
-    naive_training,
     other_basis,
 )
 from lowrankgcn.graphs import GaussianGraph
@@ -38,6 +40,39 @@ def small_spiral() -> Setting:
     spiral = load_spiral(60)
     graph = GaussianGraph(spiral.data, bandwidth=3.5)
     return Setting("spiral", "few", graph, spiral.data, spiral.target, spiral.training, (3, 4, 5))
+
+
+def linear_kernel(setting: Setting, dtype: torch.dtype) -> Tensor:
+    """Return 𝒦 = I − 𝓛 = D^{-1/2} W D^{-1/2} as a stored matrix."""
+    X = torch.tensor(setting.X, dtype=dtype)
+    if setting.data == "spiral":
+        # In place, because a second n×n matrix would take 400 MB.
+        W = torch.cdist(X, X).div_(3.5).square_().neg_().exp_().fill_diagonal_(0)
+    else:
+        W = (X / X.sum(dim=0)) @ X.T
+    scale = W.sum(dim=1, dtype=torch.float64).rsqrt().to(dtype)
+    return W.mul_(scale).mul_(scale[:, None])
+
+
+def naive_training(
+    K: Tensor, X: Tensor, weights: Sequence[Tensor], index: Any, labels: Any, *, iterations: int
+) -> Tensor:
+    """Train by gradient descent with autograd (section A4.3); return all logits, shape (n, C)."""
+    first, second = (weight.detach().clone().requires_grad_() for weight in weights)
+    groups: list[dict[str, Any]] = [{"params": first, "weight_decay": 0.0005}, {"params": second}]
+    optimizer = torch.optim.SGD(groups, lr=0.2)
+
+    def logits() -> Tensor:
+        # K is symmetric, and HᵀK reads it in storage order.
+        hidden = torch.relu(((X @ first).T @ K).T)
+        return ((hidden @ second).T @ K).T
+
+    for _ in range(iterations):
+        optimizer.zero_grad()
+        loss: Any = functional.cross_entropy(logits()[index], torch.tensor(labels))
+        loss.backward()
+        optimizer.step()
+    return logits().detach()
 
 
 @pytest.mark.parametrize("data", ["spiral", "cars"])

@@ -16,7 +16,7 @@ from lowrankgcn.experiments.reproduction.grid import (
 )
 from lowrankgcn.experiments.reproduction.page import as_html, cells, short_cells, summary
 from lowrankgcn.experiments.reproduction.results import Results, collect, judge
-from lowrankgcn.experiments.reproduction.runner import Entry, Found, Measured
+from lowrankgcn.experiments.reproduction.runner import Entry, Found
 from lowrankgcn.experiments.statistics import prediction_interval
 from lowrankgcn.graphs import AdjacencyGraph
 from lowrankgcn.spectral.eigenpairs import eigenpairs
@@ -120,7 +120,7 @@ def found_for(names: tuple[str, ...], **shares: float) -> Found:
     """Results in which every case has its published accuracy, but some filters have another."""
 
     def entry(*accuracies: float) -> Entry:
-        return Entry(list(accuracies), 0.1, 0.1, 0.3, Measured([], 2, 9))
+        return Entry(list(accuracies), 0.1, 0.1, 0.3)
 
     entries = {}
     for row in paper_rows(*names):

@@ -31,7 +31,7 @@ from lowrankgcn._atomic import write_text
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction.grid import Case, demonstrations, other_bases, paper_rows
-from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, naive_times
+from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
 from lowrankgcn.training import train
 from lowrankgcn.training.threads import limit_threads
 
@@ -46,7 +46,7 @@ Watch = Callable[[str, float, float], None]
 
 
 class Piece(NamedTuple):
-    """Some runs of a case, trained in one batch; without runs, the naive implementation.
+    """Some runs of a case, trained in one batch.
 
     >>> round(Piece(Case("mushrooms", "GCN", "linear"), range(2)).cost, 3)
     1.812
@@ -58,8 +58,6 @@ class Piece(NamedTuple):
     @property
     def cost(self) -> float:
         """Approximate seconds on one core."""
-        if not self.runs:
-            return 10.0
         if self.case.network == "R-GCN":
             return 0.01 * len(self.runs)
         rank = min(self.case.rank or 84, 84)
@@ -88,15 +86,12 @@ class Entry(NamedTuple):
         Seconds of training the first run, by itself for the rows of the tables.
     batch : float
         Seconds of training, all runs together.
-    naive : Measured or None
-        Times with stored n×n matrices, extrapolated.
     """
 
     accuracies: list[float]
     setup: float
     alone: float
     batch: float
-    naive: Measured | None = None
 
 
 class Store(NamedTuple):
@@ -161,11 +156,11 @@ def plan(names: Sequence[str], runs: int) -> list[Piece]:
     --------
     >>> pieces = plan(("cars",), runs=20)
     >>> [len(piece.runs) for piece in pieces if str(piece.case) == "cars: GCN linear"]
-    [1, 16, 3, 0]
+    [1, 16, 3]
     """
     rows = paper_rows(*names)
     counts = {row["case"]: runs for row in rows}  # rows may share a case
-    timed, naive = set(counts), [Piece(row["case"], range(0)) for row in rows if row["naive"]]
+    timed = set(counts)
     counts |= {case: min(runs, _BASIS_RUNS) for row in rows for case in other_bases(row["case"])}
     for name in names:
         for cases in demonstrations(name).values():
@@ -177,7 +172,7 @@ def plan(names: Sequence[str], runs: int) -> list[Piece]:
         size = 100 if case.network == "R-GCN" else 16
         parts = chunks(count - first, size)
         pieces += [Piece(case, range(first + i, first + j)) for i, j in parts]
-    return pieces + naive
+    return pieces
 
 
 def compute(
@@ -241,11 +236,10 @@ def compute(
         for piece in small:
             finish(piece)
     for case in dict.fromkeys(piece.case for piece in work):
-        naive = results.get(Piece(case, range(0)))
-        parts = [results[piece] for piece in work if piece.case == case and piece.runs]
+        parts = [results[piece] for piece in work if piece.case == case]
         accuracies = [accuracy for part in parts for accuracy in part.accuracies]
         batch = sum(part.training for part in parts)
-        found.entries[case] = Entry(accuracies, parts[0].setup, parts[0].training, batch, naive)
+        found.entries[case] = Entry(accuracies, parts[0].setup, parts[0].training, batch)
     return found
 
 
@@ -260,8 +254,6 @@ def measure(piece: Piece, setting: Setting, store: Store) -> Measured:
         If a run diverges.
     """
     case, X, iterations = piece.case, setting.X, store.iterations
-    if not piece.runs:
-        return Measured([], *naive_times(setting, case, iterations=iterations))
     network, setup = setting.network(case, store.seed)
     index = setting.labelled(case, store.seed)
     # Torch's generator accepts 32 bits of a seed.
