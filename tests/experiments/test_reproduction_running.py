@@ -22,7 +22,7 @@ from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction import runner
 from lowrankgcn.experiments.reproduction.grid import Case
 from lowrankgcn.experiments.reproduction.results import reproduce
-from lowrankgcn.experiments.reproduction.runner import Measured, Piece, Store, compute, plan
+from lowrankgcn.experiments.reproduction.runner import Entry, Piece, Store, compute, plan
 from lowrankgcn.experiments.reproduction.setting import (
     Setting,
     load_setting,
@@ -134,7 +134,7 @@ def watch_measurements(monkeypatch: pytest.MonkeyPatch) -> list[Piece]:
     computed: list[Piece] = []
     measure = runner.measure
 
-    def watched(piece: Piece, setting: Setting, store: Store) -> Measured:
+    def watched(piece: Piece, setting: Setting, store: Store) -> Entry:
         computed.append(piece)
         return measure(piece, setting, store)
 
@@ -175,9 +175,9 @@ class TestStore:
     def test_damaged_files_are_reported_and_replaced(self, tmp_path: Path) -> None:
         complaints: list[str] = []
         store = Store(tmp_path, complain=complaints.append)
-        piece, measured = Piece(CASE, range(2)), Measured([0.5, 0.75], 0.1, 1.0)
+        piece, entry = Piece(CASE, range(2)), Entry([0.5, 0.75], 0.1, 1.0, 1.0)
         for source in ("cars", "other data"):
-            store.save(piece, source, measured)
+            store.save(piece, source, entry)
         path = store.path(piece, "cars")
         text = path.read_text()
         start = '"accuracies": ['
@@ -202,8 +202,8 @@ class TestStore:
             assert message.startswith(f"{path} is damaged (")
             assert "\n" not in message
         assert complaints == []
-        store.save(piece, "cars", measured)
-        assert store.load(piece, "cars") == measured
+        store.save(piece, "cars", entry)
+        assert store.load(piece, "cars") == entry
 
 
 def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

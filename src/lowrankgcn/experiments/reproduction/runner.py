@@ -35,7 +35,7 @@ from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
 from lowrankgcn.training import train
 from lowrankgcn.training.threads import limit_threads
 
-__all__ = ["Entry", "Found", "Measured", "Piece", "Store", "Watch", "compute", "plan"]
+__all__ = ["Entry", "Found", "Piece", "Store", "Watch", "compute", "plan"]
 
 _FORMAT = 4  # version of the file format
 _BASIS_RUNS = 20  # runs of every other choice of signs
@@ -65,16 +65,8 @@ class Piece(NamedTuple):
         return seconds * len(self.runs)
 
 
-class Measured(NamedTuple):
-    """Results of a piece: accuracy of each run, seconds of set-up and of training all runs."""
-
-    accuracies: list[float]
-    setup: float
-    training: float
-
-
 class Entry(NamedTuple):
-    """Results of a case.
+    """Results of a piece, or of a case.
 
     Attributes
     ----------
@@ -83,7 +75,7 @@ class Entry(NamedTuple):
     setup : float
         Seconds from the graph to everything that training needs.
     alone : float
-        Seconds of training the first run, by itself for the rows of the tables.
+        Seconds of training the first piece: a single run for the rows of the tables.
     batch : float
         Seconds of training, all runs together.
     """
@@ -114,14 +106,14 @@ class Store(NamedTuple):
         settings = [_FORMAT, __version__, self.seed, self.iterations, source, asdict(case), runs]
         return self.folder / f"{name}-{_digest(settings)[:12]}.json"
 
-    def load(self, piece: Piece, source: str) -> Measured | None:
+    def load(self, piece: Piece, source: str) -> Entry | None:
         """Return the stored results, None if the file is missing or damaged."""
         path = self.path(piece, source)
         try:
             document = json.loads(path.read_text("utf-8"))
             if document["sha256"] != _digest([path.name, document["results"]]):
                 raise ValueError("the checksum does not match")
-            return Measured(**document["results"])
+            return Entry(**document["results"])
         except FileNotFoundError:
             return None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -129,9 +121,9 @@ class Store(NamedTuple):
             self.complain(f"{path} is damaged ({reason}) and is computed again")
             return None
 
-    def save(self, piece: Piece, source: str, measured: Measured) -> None:
+    def save(self, piece: Piece, source: str, entry: Entry) -> None:
         """Store results atomically."""
-        path, results = self.path(piece, source), measured._asdict()
+        path, results = self.path(piece, source), entry._asdict()
         document = {"results": results, "sha256": _digest([path.name, results])}
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(document, indent=1) + "\n")
@@ -218,10 +210,10 @@ def compute(
         nonlocal done
         setting = settings[piece.case.data]
         with limit_threads(0):  # one thread
-            measured = measure(piece, setting, store)
+            entry = measure(piece, setting, store)
         with lock:
-            results[piece] = measured
-            store.save(piece, setting.source, measured)
+            results[piece] = entry
+            store.save(piece, setting.source, entry)
             done += piece.cost
             watch(str(piece.case), done, total)
 
@@ -238,12 +230,12 @@ def compute(
     for case in dict.fromkeys(piece.case for piece in work):
         parts = [results[piece] for piece in work if piece.case == case]
         accuracies = [accuracy for part in parts for accuracy in part.accuracies]
-        batch = sum(part.training for part in parts)
-        found.entries[case] = Entry(accuracies, parts[0].setup, parts[0].training, batch)
+        batch = sum(part.batch for part in parts)
+        found.entries[case] = Entry(accuracies, parts[0].setup, parts[0].alone, batch)
     return found
 
 
-def measure(piece: Piece, setting: Setting, store: Store) -> Measured:
+def measure(piece: Piece, setting: Setting, store: Store) -> Entry:
     """Train the runs of a piece in one batch, with the paper's settings (section A4.3).
 
     The start of a run depends only on the seed and its number, so runs can be added later.
@@ -265,4 +257,5 @@ def measure(piece: Piece, setting: Setting, store: Store) -> Measured:
     others = np.delete(np.arange(len(setting.classes)), index)
     predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
     accuracies = (predicted == setting.classes[others]).mean(axis=1).tolist()
-    return Measured(accuracies, setup + record.setup_seconds, record.training_seconds)
+    seconds = record.training_seconds
+    return Entry(accuracies, setup + record.setup_seconds, seconds, seconds)
