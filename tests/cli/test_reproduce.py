@@ -22,7 +22,7 @@ from lowrankgcn.experiments.reproduction import results
 from lowrankgcn.experiments.reproduction.results import reproduce
 from tests.browser import measure, needs_browser
 from tests.cli.commands import MODULE, call
-from tests.report.test_report import Page
+from tests.report.page import Page
 
 
 @pytest.fixture
