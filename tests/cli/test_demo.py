@@ -151,6 +151,14 @@ class TestFullRun:
         assert list(task["methods"]) == ["SpectralGPClassifier"]
 
 
+def test_the_evidence_is_about_the_labels(tour: tuple[Study, Study]) -> None:
+    for study in tour:
+        evidence = study.classification.evidence
+        assert evidence is not None
+        assert evidence.confusion.trace() / evidence.confusion.sum() == evidence.accuracy
+        assert evidence.importance
+
+
 class TestSeed:
     def test_same_seed_same_bytes(self, tour: tuple[Study, Study]) -> None:
         again = studies.study_spiral(0, n_per_orb=N_PER_ORB)

@@ -189,7 +189,7 @@ def _classify(
         "largest_class": str(shares.index[0]),
         "largest_class_share": float(shares.iloc[0]),
     }
-    codes = np.where(tested, -1, data.target)
+    codes = pd.Index(classifiers[0].classes_).get_indexer(labels)  # −1: unlabelled
     evidence = Evidence.from_classifier(classifiers[0], codes, importance=True)
     return numbers, Classification.from_classifier(
         classifiers[0], data.data, labels, evidence=evidence, source=source, seed=seed
