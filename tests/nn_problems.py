@@ -74,7 +74,7 @@ _CASES: dict[str, tuple[Callable[[], lg.Kernel], str]] = {
         lambda: lg.kernel(points("low-rank", "identity"), "quadratic"),
         "LowRankPropagation",
     ),
-    "dense": (lambda: lg.kernel(points(), "heat"), "MatrixPropagation"),
+    "dense": (lambda: lg.kernel(points(), "heat"), "DenseMatrix"),
     "polynomial, dense": (lambda: lg.kernel(given(False), "quadratic"), "PolynomialPropagation"),
     "polynomial, sparse": (
         lambda: lg.kernel(given(True), filters.Polynomial((0.5, -1.0, 0.25, 0.1))),
@@ -89,7 +89,7 @@ _CASES: dict[str, tuple[Callable[[], lg.Kernel], str]] = {
         "PolynomialPropagation",
     ),
     "constant": (lambda: lg.kernel(given(True), filters.Constant(2.0)), "PolynomialPropagation"),
-    "polynomial, blocks": (lambda: lg.kernel(points("blocks"), "quadratic"), "MatrixPropagation"),
+    "polynomial, blocks": (lambda: lg.kernel(points("blocks"), "quadratic"), "NumpyMatrix"),
 }
 FORMS = tuple(_CASES)
 

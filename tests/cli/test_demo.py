@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.cli import studies
+from lowrankgcn.cli import demo, studies
+from lowrankgcn.cli.studies import Study
 from lowrankgcn.report import pages
-from lowrankgcn.report.study import Study
 from tests.cli.commands import MODULE, call, refused
+from tests.report.page import check
 
 N_PER_ORB = 410  # more than 2048 points in all
 N = 5 * N_PER_ORB
@@ -44,7 +45,7 @@ def without_figures(tour: tuple[Study, Study], monkeypatch: pytest.MonkeyPatch) 
     """The same tour without computing and drawing it again."""
     monkeypatch.setattr(studies, "study_cars", lambda seed: tour[0])
     monkeypatch.setattr(studies, "study_spiral", lambda seed: tour[1])
-    monkeypatch.setattr(pages, "render_studies", lambda *_, **__: "a page")
+    monkeypatch.setattr(pages, "render_classification", lambda _: "a page")
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +62,21 @@ def full_run(
 
 
 class TestFullRun:
-    def test_names_version_seed_and_report(self, full_run) -> None:
+    def test_names_version_seed_and_reports(self, full_run) -> None:
         document, out = full_run
         assert document["version"] == lg.__version__
         assert document["seed"] == 0
-        assert Path(document["report"]) == out / "report.html"
-        assert [path.name for path in out.iterdir()] == ["report.html"]
-        assert (out / "report.html").stat().st_size > 500_000
+        files = [out / "cars.html", out / "spiral.html"]
+        assert [Path(path) for path in document["reports"].values()] == files
+        assert sorted(out.iterdir()) == files
+
+    def test_reports(self, full_run) -> None:
+        _, out = full_run
+        for name, rows in (("cars", "1708"), ("spiral", "2040")):
+            page = check((out / f"{name}.html").read_text("utf-8"))
+            assert f"{name}: classes of {rows} rows" in page.words
+            assert "lowrankgcn demo" in page.words
+            assert page.tags.count("figure") == 3
 
     def test_cars(self, full_run) -> None:
         cars = full_run[0]["studies"]["cars"]
@@ -138,21 +147,46 @@ class TestFullRun:
 
     def test_without_torch(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(studies, "find_spec", lambda name: None)
-        (target,) = studies.study_spiral(0, n_per_orb=60).targets
-        assert list(target.accuracies) == ["SpectralGPClassifier"]
+        (task,) = studies.study_spiral(0, n_per_orb=60).numbers["tasks"]
+        assert list(task["methods"]) == ["SpectralGPClassifier"]
+
+
+def test_the_evidence_is_about_the_labels(tour: tuple[Study, Study]) -> None:
+    for study in tour:
+        evidence = study.classification.evidence
+        assert evidence is not None
+        assert evidence.confusion.trace() / evidence.confusion.sum() == evidence.accuracy
+        assert evidence.importance
 
 
 class TestSeed:
     def test_same_seed_same_bytes(self, tour: tuple[Study, Study]) -> None:
         again = studies.study_spiral(0, n_per_orb=N_PER_ORB)
-        first, second = (json.dumps(without_times(one.numbers())) for one in (tour[1], again))
+        first, second = (json.dumps(without_times(one.numbers)) for one in (tour[1], again))
         assert first == second
 
     def test_other_seed_other_points(self) -> None:
-        points = lg.datasets.load_spiral(60, random_state=4).data
-        assert studies.study_spiral(4, n_per_orb=60).sample[0] == tuple(
-            f"{x:.4f}" for x in points[0]
-        )
+        first, other = (studies.study_spiral(seed, n_per_orb=60).numbers for seed in (3, 4))
+        assert first["eigenpairs"]["eigenvalues"] != other["eigenpairs"]["eigenvalues"]
+
+
+def test_shares_of_the_largest_class() -> None:
+    """Shares and accuracies count unlabelled rows only."""
+    (task,) = studies.study_spiral(0, n_per_orb=60).numbers["tasks"]
+    spiral = lg.datasets.load_spiral(60, random_state=0)
+    others = np.delete(spiral.target, spiral.training)
+    assert task["largest_class_share"] == pytest.approx(np.bincount(others).max() / len(others))
+    assert task["largest_class"] == spiral.target_names[np.bincount(others).argmax()]
+
+
+def test_errors_are_rounded_to_their_accuracy() -> None:
+    for value, spread, text in [
+        (34.480268, 0.0, "34.48"),
+        (15.06018, 0.001002, "15.0602 ± 0.0010"),
+        (140.2, 12.5, "140 ± 12"),
+    ]:
+        kernel = {"truncation_error": value, "standard_error": spread}
+        assert demo._error_text(kernel) == text
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -170,7 +204,7 @@ class TestOutput:
             "target buying, 20 labels",
             "target nearest of the five centres, 10 labels",
             "always unacc",
-            str(tmp_path / "report.html"),
+            str(tmp_path / "cars.html"),
         ):
             assert text in captured.out
         assert call("demo", "--out", str(tmp_path), "--json") == 0
@@ -185,7 +219,7 @@ class TestOutput:
         assert call("demo", "--out", str(tmp_path), "--quiet") == 0
         captured = capsys.readouterr()
         assert captured.out == captured.err == ""
-        assert (tmp_path / "report.html").read_text() == "a page"
+        assert (tmp_path / "cars.html").read_text() == "a page"
 
     def test_a_full_disk_leaves_the_old_report(
         self,
@@ -196,7 +230,7 @@ class TestOutput:
         def full(*_: object) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        report = tmp_path / "report.html"
+        report = tmp_path / "cars.html"
         report.write_text("old")
         monkeypatch.setattr(os, "fsync", full)
         assert "No space left" in refused(capsys, "demo", "--out", str(tmp_path))

@@ -112,12 +112,12 @@ def test_complete_files_are_downloaded(server: str) -> None:
 
 
 REFUSED = {
-    "/missing": "404 Client Error",
-    "/truncated": "70000 bytes read",
-    "/short": "hash of downloaded file .* does not match",
-    "/long": "hash of downloaded file .* does not match",
-    "/wrong": "hash of downloaded file .* does not match",
-    "/endless": "larger than 200000 bytes",
+    "/missing": "HTTP Error 404",
+    "/truncated": "expected 200000 bytes, got 70000",
+    "/short": "expected 200000 bytes, got 199999",
+    "/long": "expected 200000 bytes, got 200001",
+    "/wrong": "expected SHA-256 .*, got",
+    "/endless": "expected 200000 bytes, got",
     "/garbage": "not even HTTP",
     "/hangs-up": ".",
     "/silent": "timed out",

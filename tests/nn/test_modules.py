@@ -73,7 +73,7 @@ def test_copies_share_what_was_set_up(form: str) -> None:
     assert_array_equal(logits(other, X), logits(network, X))
     assert other.kernels[0] is network.kernels[0]
     if form == "polynomial, blocks":
-        assert other.propagations[0].matrix.source is network.propagations[0].matrix.source
+        assert other.propagations[0].source is network.propagations[0].source
     other.reset_parameters(cases.generator(1))
     assert not np.array_equal(logits(other, X), logits(network, X))
 

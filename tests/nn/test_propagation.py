@@ -19,7 +19,7 @@ from lowrankgcn.nn import (
     SpectralPropagation,
     as_propagation,
     as_propagations,
-    matrices,
+    propagation,
     to_torch,
 )
 from lowrankgcn.nn.linear_map import linear_map
@@ -172,7 +172,7 @@ def test_products_by_numpy_propagate_nan() -> None:
 
 
 def test_sparse_products_do_not_warn() -> None:
-    matrices._suppress_beta_warning.cache_clear()
+    propagation._suppress_beta_warning.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         module = as_propagation(cases.kernel("affine, codes"))

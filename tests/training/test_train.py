@@ -134,23 +134,6 @@ def test_weights_and_penalty_against_autograd(decay: Any, soft: bool) -> None:
     assert difference(record, network) < 1e-10
 
 
-def test_class_weights() -> None:
-    network = low_rank_network()
-    index = np.array([0, 2, 4, 6, 1])  # four of class 0, one of class 1
-
-    def curve(**options: Any) -> np.ndarray:
-        return train(network, X, index, CLASSES[index], max_iter=5, **options).loss_curve
-
-    balanced = curve(class_weight="balanced")
-    assert_allclose(balanced, curve(sample_weight=[1, 1, 1, 1, 4]))
-    assert_allclose(balanced, curve(class_weight={1: 4.0}))
-    assert_allclose(balanced, curve(class_weight=[0.5, 2.0]))
-    assert_allclose(
-        curve(class_weight="balanced", sample_weight=[2, 0, 0, 0, 1]),
-        curve(sample_weight=[1, 0, 0, 0, 1]),
-    )
-
-
 # --- optimisers ---------------------------------------------------------------------------------
 
 
@@ -347,9 +330,6 @@ MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("sample_weight: expected 6", {"sample_weight": [1, 2]}),
     ("sample_weight: expected 6", {"sample_weight": [1, 1, 1, 1, 1, -1]}),
     ("sample_weight: expected weights of positive", {"sample_weight": np.zeros(6)}),
-    ("class_weight: expected 'balanced'", {"class_weight": "even"}),
-    ("class_weight: expected 2", {"class_weight": [1, 2, 3]}),
-    ("class_weight: expected class numbers", {"class_weight": {"a": 1}}),
     ("n_restarts", {"n_restarts": 0}),
     ("random_state", {"random_state": -1}),
     ("seeds", {"seeds": []}),

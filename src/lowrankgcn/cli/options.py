@@ -150,7 +150,7 @@ Methods = Annotated[
         "--methods",
         metavar="NAME,NAME,…",
         help="Some of gp, gcn, gcn-reduced, gcn-paper, logistic, forest, svc, boosting, catboost, "
-        "spreading-knn, spreading-rbf, hypergraph-conv, hgnn+, poisson. Default: all that are "
+        "spreading-knn, spreading-rbf, hypergraph-conv, poisson. Default: all that are "
         "installed.",
     ),
 ]

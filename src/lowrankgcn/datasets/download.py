@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
-import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from typing import Any, final
+from typing import final
+from urllib.request import urlopen
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import DataUnavailableError
@@ -27,7 +27,6 @@ __all__ = ["RemoteFile", "data_directory", "download"]
 
 _SILENCE = 15.0  # seconds without a byte after which a download is given up
 _PATIENCE = 120.0  # seconds for the whole file
-_CHUNK = 64  # bytes between two looks at the clock, so that slow servers are noticed
 
 
 def data_directory() -> Path:
@@ -61,32 +60,11 @@ class RemoteFile:
 
     def check(self, content: bytes) -> None:
         """Raise ValueError if the content is not that of the file."""
+        if len(content) != self.size:
+            raise invalid(self.name, f"{self.size} bytes", len(content))
         digest = hashlib.sha256(content).hexdigest()
         if digest != self.sha256:
             raise invalid(self.name, f"SHA-256 {self.sha256[:8]}...", f"{digest[:8]}...")
-
-
-@dataclass
-class _Limits:
-    """A progress bar for pooch that stops downloads that are too long or too slow."""
-
-    size: int
-    total: int = 0
-    received: int = 0
-    deadline: float = field(default_factory=lambda: time.monotonic() + _PATIENCE)
-
-    def update(self, n: int) -> None:
-        self.received += n
-        if self.received > self.size + _CHUNK:
-            raise OSError(f"the file is larger than {self.size} bytes")
-        if time.monotonic() > self.deadline:
-            raise TimeoutError(f"not finished after {_PATIENCE:g} s")
-
-    def reset(self) -> None:
-        self.received = 0
-
-    def close(self) -> None:
-        pass
 
 
 def download(file: RemoteFile) -> bytes:
@@ -95,31 +73,17 @@ def download(file: RemoteFile) -> bytes:
     Raises
     ------
     DataUnavailableError
-        If the server does not answer, or sends anything but that file.
+        If the server does not answer, is too slow, or sends anything but that file.
     """
-    import pooch  # here, because only a download should pay for its import
-
-    pooch.get_logger().setLevel("WARNING")
-    responses: list[Any] = []
-    downloader = pooch.HTTPDownloader(
-        progressbar=_Limits(file.size),
-        chunk_size=_CHUNK,
-        timeout=_SILENCE,
-        hooks={"response": lambda response, **_: responses.append(response)},
-    )
-    outer = sys.exception()
+    deadline, content = time.monotonic() + _PATIENCE, b""
     try:
-        with tempfile.TemporaryDirectory(prefix="lowrankgcn-") as folder:
-            path = pooch.retrieve(
-                file.address, f"sha256:{file.sha256}", file.name, folder, downloader=downloader
-            )
-            return Path(path).read_bytes()
-    except (OSError, ValueError) as error:
-        cause: BaseException = error
-        while cause.__context__ not in (None, outer):  # requests and urllib3 wrap the first error
-            cause = cause.__context__
-        message = " ".join(str(cause).split())
-        raise DataUnavailableError(message or type(cause).__name__) from error
-    finally:
-        for response in responses:  # pooch does not close them
-            response.close()
+        with urlopen(file.address, timeout=_SILENCE) as response:
+            while len(content) <= file.size and (part := response.read1()):
+                content += part
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"not finished after {_PATIENCE:g} s")
+        file.check(content)
+    except (OSError, HTTPException, ValueError) as error:
+        message = " ".join(str(error).split())
+        raise DataUnavailableError(message or type(error).__name__) from error
+    return content

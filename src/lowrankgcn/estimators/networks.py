@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_sample_weight
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import Labels
@@ -92,6 +93,9 @@ def train_restarts(
     if penalty is None:
         penalty = PENALTIES[settings.architecture] / len(labels.index)
         penalty *= math.sqrt(labels.n_rows) if settings.architecture == "low-rank" else 1.0
+    weights = compute_sample_weight(_class_weight(settings.class_weight, labels), labels.codes)
+    if sample_weight is not None:
+        weights = weights * sample_weight[labels.index]
     record = train(
         network,
         ProjectedFeatures(kernels[0].n, given) if low_rank else given,
@@ -104,8 +108,7 @@ def train_restarts(
         max_iter=settings.max_iter,
         l2_penalty=penalty,
         decay="all" if settings.scaling else "first",
-        sample_weight=None if sample_weight is None else sample_weight[labels.index],
-        class_weight=_class_weight(settings.class_weight, labels),
+        sample_weight=weights,
         early_stopping=settings.early_stopping,
         progress=settings.verbose,
     )

@@ -9,7 +9,7 @@ All are torch modules that any training loop can use. Kernels are buffers that m
 GCN(
   (propagations): ModuleList(
     (0): LowRankPropagation(
-      n=3
+      3×3
       (factor): DenseMatrix(3×2)
     )
   )

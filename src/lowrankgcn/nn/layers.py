@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn.linear_map import as_index, check_block, check_dtype
 from lowrankgcn.nn.propagation import Propagation
-from lowrankgcn.nn.to_torch import as_propagations, expect_one_graph
+from lowrankgcn.nn.to_torch import as_propagations
 from lowrankgcn.operators import SymmetricOperator
 
 __all__ = ["SpectralConv", "convolve"]
@@ -97,7 +97,7 @@ class SpectralConv(nn.Module):
             raise invalid("bias", "True or False", repr(bias))
         if generator is not None and not isinstance(generator, torch.Generator):
             raise invalid("generator", "a torch.Generator or None", repr(generator))
-        self.propagations = _as_modules(kernels, dtype)  # type: ignore[assignment]
+        self.propagations = as_propagations(kernels, dtype=dtype)  # type: ignore[assignment]
         shape = (len(self.propagations), self.in_width, self.out_width)
         self.weight = nn.Parameter(torch.empty(shape, dtype=dtype))
         self.bias = nn.Parameter(torch.empty(self.out_width, dtype=dtype)) if bias else None
@@ -161,14 +161,3 @@ def convolve(
         propagate(X @ part, rows) for propagate, part in zip(propagations, weight, strict=True)
     ]
     return sum(terms[1:], terms[0])
-
-
-def _as_modules(kernels: Any, dtype: torch.dtype) -> nn.ModuleList:
-    if isinstance(kernels, Propagation):
-        return nn.ModuleList([kernels])
-    if not isinstance(kernels, nn.ModuleList):
-        return as_propagations(kernels, dtype=dtype)
-    if not len(kernels) or not all(isinstance(module, Propagation) for module in kernels):
-        raise invalid("kernels", "at least one Propagation and nothing else", repr(kernels))
-    expect_one_graph(kernels)
-    return kernels

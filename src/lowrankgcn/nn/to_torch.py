@@ -6,10 +6,10 @@ This is the only module in which dtype and device of set-up arrays change:
 operator                 propagation
 ======================== =========================================================
 DiagonalPlusLowRank      :class:`LowRankPropagation`, diag(d) + Z M Zᵀ
-MatrixOperator           :class:`MatrixPropagation` with a dense or sparse matrix
+MatrixOperator           :class:`DenseMatrix` or :class:`SparseMatrix`
 Laplacian                one of the above, depending on its weights
 PolynomialOperator       :class:`PolynomialPropagation` of one of the above
-all others               :class:`MatrixPropagation` with products by NumPy
+all others               :class:`NumpyMatrix`, products by NumPy
 ======================== =========================================================
 
 >>> import lowrankgcn as lg, torch
@@ -18,7 +18,7 @@ all others               :class:`MatrixPropagation` with products by NumPy
 >>> P = lg.nn.as_propagation(K, dtype=torch.float64)
 >>> P
 LowRankPropagation(
-  n=3
+  3×3
   (factor): DenseMatrix(3×2)
 )
 >>> X = torch.eye(3, dtype=torch.float64)
@@ -28,7 +28,6 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,25 +38,26 @@ from torch import nn
 from lowrankgcn import operators
 from lowrankgcn._validation import invalid
 from lowrankgcn.nn.linear_map import check_dtype
-from lowrankgcn.nn.matrices import DenseMatrix, Matrix, NumpyMatrix, SparseMatrix
 from lowrankgcn.nn.propagation import (
+    DenseMatrix,
     LowRankPropagation,
-    MatrixPropagation,
+    NumpyMatrix,
     PolynomialPropagation,
     Propagation,
+    SparseMatrix,
 )
 from lowrankgcn.operators import Factor, SymmetricOperator
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
 
-__all__ = ["as_matrix", "as_operators", "as_propagation", "as_propagations", "expect_one_graph"]
+__all__ = ["as_matrix", "as_operators", "as_propagation", "as_propagations"]
 
 # Entries up to which a factor that NumPy could evaluate is stored: 128 MB in single precision.
 _STORED_ENTRIES = 2**25
 
 # Converted factors by the id of their arrays, with the arrays, which keeps the ids valid.
-_Converted = dict[int, tuple[Any, Matrix]]
+_Converted = dict[int, tuple[Any, Propagation]]
 
 
 def as_propagation(
@@ -88,57 +88,53 @@ def as_propagation(
     >>> path = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
     >>> lg.nn.as_propagation(lg.kernel(lg.Laplacian(path), "quadratic"))
     PolynomialPropagation(
-      n=3, degree=2
-      (inner): MatrixPropagation(
-        n=3
-        (matrix): SparseMatrix(
-          3×3
-          ...
+      3×3, degree=2
+      (inner): SparseMatrix(3×3, 7 entries)
+    )
     """
     (only,) = as_propagations(operator, dtype=dtype)
     assert isinstance(only, Propagation)
     return only
 
 
-def as_propagations(
-    kernels: SymmetricOperator | Sequence[SymmetricOperator],
-    *,
-    dtype: torch.dtype = torch.float32,
-) -> nn.ModuleList:
-    """Convert kernels to modules; kernels with the same eigenvectors share one buffer."""
+def as_propagations(kernels: Any, *, dtype: torch.dtype = torch.float32) -> nn.ModuleList:
+    """Convert kernels to modules; kernels with the same eigenvectors share one buffer.
+
+    Modules are not copied, so that several layers can share them.
+    """
     check_dtype(dtype)
-    converted: _Converted = {}
-    return nn.ModuleList(_convert(kernel, dtype, converted) for kernel in as_operators(kernels))
+    given, converted = as_operators(kernels), _Converted()
+    if isinstance(kernels, nn.ModuleList):
+        return kernels
+    return nn.ModuleList(_convert(kernel, dtype, converted) for kernel in given)
 
 
-def as_operators(kernels: Any) -> tuple[SymmetricOperator, ...]:
-    """Return a kernel or a sequence of kernels of one graph as a tuple."""
-    given = (kernels,) if isinstance(kernels, SymmetricOperator) else kernels
-    if not isinstance(given, (list, tuple)):
+def as_operators(kernels: Any) -> tuple[Any, ...]:
+    """Return a kernel or a sequence of kernels of one graph, or modules of these, as a tuple."""
+    kinds = (SymmetricOperator, Propagation)
+    given: Any = (kernels,) if isinstance(kernels, kinds) else kernels
+    if not isinstance(given, (list, tuple, nn.ModuleList)):
         raise invalid("kernels", "a Kernel or a sequence of them", type(kernels).__name__)
-    if not given:
+    if not len(given):
         raise invalid("kernels", "at least one kernel", "none")
     for operator in given:
-        if not isinstance(operator, SymmetricOperator):
+        if not isinstance(operator, kinds):
             raise invalid("kernels", "a Kernel or a sequence of them", type(operator).__name__)
-    expect_one_graph(given)
-    return tuple(given)
-
-
-def expect_one_graph(kernels: Iterable[Any]) -> None:
-    """Reject kernels with different numbers of nodes."""
-    sizes = sorted({kernel.n for kernel in kernels})
+    modules: tuple[Any, ...] = tuple(given)
+    sizes = sorted({kernel.n for kernel in modules})
     if len(sizes) > 1:
         raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
+    return modules
 
 
-def _convert(operator: SymmetricOperator, dtype: torch.dtype, converted: _Converted) -> Propagation:
+def _convert(operator: Any, dtype: torch.dtype, converted: _Converted) -> Propagation:
+    if isinstance(operator, Propagation):
+        return operator
     if isinstance(operator, Kernel):
         return _convert(operator.operator, dtype, converted)
     if isinstance(operator, operators.MatrixOperator):
-        if sp.issparse(operator.matrix):
-            return MatrixPropagation(SparseMatrix(operator.matrix, dtype, symmetric=True))
-        return MatrixPropagation(DenseMatrix(operator.matrix, dtype))
+        kind = SparseMatrix if sp.issparse(operator.matrix) else DenseMatrix
+        return kind(operator.matrix, dtype)
     if isinstance(operator, operators.DiagonalPlusLowRank):
         factor = _convert_factor(operator.factor, dtype, converted)
         return LowRankPropagation(operator.offset, factor, operator.core, dtype)
@@ -147,16 +143,16 @@ def _convert(operator: SymmetricOperator, dtype: torch.dtype, converted: _Conver
             factor = _convert_factor(operator.factor, dtype, converted)
             core = np.full(factor.shape[1], -1.0)
             return LowRankPropagation(operator.shift, factor, core, dtype)
-        return MatrixPropagation(_convert_laplacian(operator, dtype))
+        return _convert_laplacian(operator, dtype)
     if isinstance(operator, operators.PolynomialOperator):
         inner = _convert(operator.operator, dtype, converted)
         # NumPy evaluates a polynomial of its operators itself, without a detour through torch.
-        if not isinstance(inner, MatrixPropagation) or not isinstance(inner.matrix, NumpyMatrix):
+        if not isinstance(inner, NumpyMatrix):
             return PolynomialPropagation(inner, operator.coefficients)
-    return MatrixPropagation(NumpyMatrix(operator))
+    return NumpyMatrix(operator)
 
 
-def _convert_laplacian(laplacian: Laplacian, dtype: torch.dtype) -> Matrix:
+def _convert_laplacian(laplacian: Laplacian, dtype: torch.dtype) -> Propagation:
     """Convert a Laplacian diag(shift) − diag(scale) W diag(scale) of full rank."""
     weights = laplacian.affinity.operator
     if not isinstance(weights, operators.MatrixOperator):
@@ -164,24 +160,25 @@ def _convert_laplacian(laplacian: Laplacian, dtype: torch.dtype) -> Matrix:
     if sp.issparse(weights.matrix):
         scale = sp.diags_array(laplacian.scale)
         sparse = sp.diags_array(laplacian.shift) - scale @ weights.matrix @ scale
-        return SparseMatrix(sp.csr_array(sparse), dtype, symmetric=True)
+        return SparseMatrix(sp.csr_array(sparse), dtype)
     dense = laplacian.scale[:, None] * weights.matrix * -laplacian.scale
     dense[np.diag_indices_from(dense)] += laplacian.shift
     return DenseMatrix(dense, dtype)
 
 
-def _convert_factor(factor: Factor, dtype: torch.dtype, converted: _Converted) -> Matrix:
+def _convert_factor(factor: Factor, dtype: torch.dtype, converted: _Converted) -> Propagation:
     source = factor.matrix if isinstance(factor, operators.MatrixFactor) else factor
     if id(source) not in converted:
         converted[id(source)] = (source, as_matrix(factor, dtype))
     return converted[id(source)][1]
 
 
-def as_matrix(factor: Factor, dtype: torch.dtype) -> Matrix:
+def as_matrix(factor: Factor, dtype: torch.dtype) -> Propagation:
     """Convert a factor to a dense or sparse matrix, or to products by NumPy if it is too large."""
     sparse = _sparse_form(factor)
     if sparse is not None:
-        return SparseMatrix(sparse, dtype, symmetric=False)
+        transposed = SparseMatrix(sp.csr_array(sparse.T), dtype)
+        return SparseMatrix(sparse, dtype, transposed=transposed)
     if isinstance(factor, operators.MatrixFactor):
         return DenseMatrix(factor.matrix, dtype)
     if factor.shape[0] * factor.shape[1] <= _STORED_ENTRIES:

@@ -1,5 +1,5 @@
 """Reports: results laid out as one self-contained HTML file.
 
-``classification``, ``evidence`` and ``study`` hold results, ``figures`` draws them, ``pages``
+``classification`` and ``evidence`` hold results, ``figures`` draws them, ``pages``
 renders the Jinja2 templates. Only the last two import Matplotlib.
 """

@@ -20,11 +20,11 @@ from matplotlib.markers import MarkerStyle
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from lowrankgcn.plotting import plot_filter, plot_spectrum
+from lowrankgcn.plotting import plot_filter
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS
 from lowrankgcn.report.svg import INK, svg
 
-__all__ = ["class_marks", "draw_counts", "draw_filter", "draw_loss", "draw_points", "draw_spectrum"]
+__all__ = ["class_marks", "draw_counts", "draw_filter", "draw_loss", "draw_points"]
 
 FloatArray = NDArray[np.float64]
 
@@ -70,12 +70,6 @@ def class_marks(names: Sequence[str], counts: ArrayLike) -> tuple[ClassMark, ...
         colour, shape = _PALETTE[place % len(_PALETTE)], MARKERS[place % len(MARKERS)]
         marks[code] = ClassMark(names[code], colour, shape)
     return tuple(marks)
-
-
-def draw_spectrum(eigenvalues: FloatArray, residuals: FloatArray, name: str) -> Markup:
-    """Draw eigenvalues and their residuals."""
-    title = f"Eigenvalues and residuals: {len(eigenvalues)} values up to {eigenvalues[-1]:.3g}"
-    return svg(lambda ax: plot_spectrum(eigenvalues, residuals=residuals, ax=ax), name, title)
 
 
 def draw_filter(filters: Any, eigenvalues: FloatArray | None, name: str) -> Markup:

@@ -8,7 +8,6 @@ Markup('<bdi>&lt;b&gt;</bdi>')
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -20,9 +19,8 @@ from lowrankgcn import _format
 from lowrankgcn._format import plural, shorten
 from lowrankgcn.report import figures
 from lowrankgcn.report.classification import Classification, versions
-from lowrankgcn.report.study import Study
 
-__all__ = ["class_name", "render_classification", "render_page", "render_studies"]
+__all__ = ["class_name", "render_classification", "render_page"]
 
 
 def class_name(text: str) -> Markup:
@@ -104,72 +102,3 @@ def _classification_figures(result: Classification, marks: Any) -> dict[str, Mar
     if result.loss_curve is not None:
         drawings["loss"] = figures.draw_loss(result.loss_curve, "loss")
     return drawings
-
-
-def render_studies(
-    studies: Sequence[Study], *, title: str, subtitle: str, note: str, command: str, seconds: float
-) -> str:
-    """Render the report of the demo.
-
-    Parameters
-    ----------
-    studies : sequence of Study
-    title, subtitle : str
-    note : str
-        Printed before the numbers.
-    command : str
-        Command line that makes the report.
-    seconds : float
-        Total computing time.
-
-    Returns
-    -------
-    str
-        A complete HTML document.
-    """
-    steps = {
-        f"{study.name}: {step}": value for study in studies for step, value in study.seconds.items()
-    }
-    return render_page(
-        "studies.html.j2",
-        title=title,
-        subtitle=subtitle,
-        note=note,
-        studies=studies,
-        figures={study.name: _study_figures(study) for study in studies},
-        command=command,
-        code="\n\n".join(["import lowrankgcn as lg", *(study.code.strip() for study in studies)]),
-        seconds=seconds,
-        steps=steps,
-        versions=versions(),
-    )
-
-
-def _study_figures(study: Study) -> dict[str, Any]:
-    pairs, whole = study.pairs, study.spectrum
-    eigenvalues = pairs.eigenvalues if whole is None else np.array([value for value, _ in whole])
-    marks = []
-    for target in study.targets:
-        sizes = np.bincount(target.classes, minlength=len(target.class_names))
-        marks.append(figures.class_marks(target.class_names, sizes))
-
-    def draw(index: int, points: Any, axes: tuple[str, str], name: str) -> Markup:
-        target = study.targets[index]
-        title = f"Points of {study.name} by {target.name}"
-        name = f"{study.name}-{name}"
-        return figures.draw_points(
-            points, target.classes, target.labelled, marks[index], axes, name, title
-        )
-
-    targets, points = enumerate(study.targets), None
-    if study.points is not None:
-        points = draw(0, study.points, study.point_names, "points")
-    return {
-        "spectrum": figures.draw_spectrum(
-            pairs.eigenvalues, pairs.residuals, f"{study.name}-spectrum"
-        ),
-        "filters": figures.draw_filter(study.filters, eigenvalues, f"{study.name}-filters"),
-        "marks": marks,
-        "targets": [draw(i, t.coordinates, t.axis_names, f"target{i}") for i, t in targets],
-        "points": points,
-    }

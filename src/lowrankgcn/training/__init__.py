@@ -1,8 +1,8 @@
 """Training of networks by explicit gradients, all restarts in one batch.
 
-Modules in the order of the data flow: ``arguments`` (checks) and ``features`` → ``reduction``
-(exact savings) → ``problem`` → ``gradients`` → ``loss`` → ``optimizers`` → ``batch`` (restarts) →
-``train`` → ``record``.
+Modules in the order of the data flow: ``arguments`` (checks) → ``reduction`` (exact savings) →
+``problem`` → ``gradients`` → ``loss`` → ``optimizers`` → ``batch`` (restarts) → ``train`` →
+``record``.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
@@ -12,7 +12,7 @@ Modules in the order of the data flow: ``arguments`` (checks) and ``features`` �
 tensor([0, 0, 1, 1])
 """
 
-from lowrankgcn.training.features import ProjectedFeatures
+from lowrankgcn.training.arguments import ProjectedFeatures
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.optimizers import LBFGS, Adam, GradientDescent, Optimizer
 from lowrankgcn.training.problem import Readout, TrainingProblem

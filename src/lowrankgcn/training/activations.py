@@ -5,61 +5,44 @@ With H = σ(Z) the derivative σ'(Z) is a function of H alone, so one array per 
 >>> import torch
 >>> H = torch.tensor([0.0, 2.0])  # relu of two numbers
 >>> E = torch.tensor([5.0, 5.0])
->>> ACTIVATIONS["relu"].backward(E, H)
+>>> forward, backward = ACTIVATIONS["relu"]
+>>> backward(E, H)
 tensor([0., 5.])
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-__all__ = ["ACTIVATIONS", "Activation"]
+__all__ = ["ACTIVATIONS"]
 
 # These operations need one pass over both arrays and no temporary array.
 _ops: Any = torch.ops.aten
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Activation:
-    """A scalar function σ and its derivative in terms of its value, both in place.
-
-    Attributes
-    ----------
-    forward : callable
-        Z ↦ σ(Z), overwriting Z.
-    backward : callable
-        (E, H) ↦ E ∘ σ'(Z) with H = σ(Z), overwriting E.
-    """
-
-    forward: Callable[[Tensor], Tensor]
-    backward: Callable[[Tensor, Tensor], Tensor]
-
-
-#: The named activations of the networks, see :data:`lowrankgcn.nn.ACTIVATIONS`.
-ACTIVATIONS: dict[str, Activation] = {
-    "relu": Activation(
-        torch.relu_, lambda E, H: _ops.threshold_backward.grad_input(E, H, 0, grad_input=E)
-    ),
-    "leaky-relu": Activation(
+#: The named activations of the networks, see :data:`lowrankgcn.nn.ACTIVATIONS`, as two functions:
+#: Z ↦ σ(Z), overwriting Z, and (E, H) ↦ E ∘ σ'(Z) with H = σ(Z), overwriting E.
+ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]] = {
+    "relu": (torch.relu_, lambda E, H: _ops.threshold_backward.grad_input(E, H, 0, grad_input=E)),
+    "leaky-relu": (
         functional.leaky_relu_,
         lambda E, H: _ops.leaky_relu_backward.grad_input(E, H, 0.01, True, grad_input=E),
     ),
     # σ' = 1 + min(H, 0): e^Z below zero, 1 above.
-    "elu": Activation(functional.elu_, lambda E, H: E.addcmul_(E, H.clamp_max(0.0))),
+    "elu": (functional.elu_, lambda E, H: E.addcmul_(E, H.clamp_max(0.0))),
     # σ' = 1 − H².
-    "tanh": Activation(torch.tanh_, lambda E, H: E.addcmul_(E * H, H, value=-1)),
+    "tanh": (torch.tanh_, lambda E, H: E.addcmul_(E * H, H, value=-1)),
     # σ' = H (1 − H).
-    "sigmoid": Activation(torch.sigmoid_, lambda E, H: E.mul_(H).addcmul_(E, H, value=-1)),
+    "sigmoid": (torch.sigmoid_, lambda E, H: E.mul_(H).addcmul_(E, H, value=-1)),
     # σ' = 1 − e^(−H), the logistic function of Z.
-    "softplus": Activation(
-        lambda Z: Z.copy_(functional.softplus(Z)), lambda E, H: E.mul_(torch.expm1(-H).neg_())
+    "softplus": (
+        lambda Z: Z.copy_(functional.softplus(Z)),
+        lambda E, H: E.mul_(torch.expm1(-H).neg_()),
     ),
-    "identity": Activation(lambda Z: Z, lambda E, H: E),
+    "identity": (lambda Z: Z, lambda E, H: E),
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -12,9 +12,48 @@ from torch import Tensor
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.nn import Network, linear_map
-from lowrankgcn.training.features import ProjectedFeatures
 
-__all__ = ["Features", "as_features", "as_index", "as_targets", "as_weights"]
+__all__ = ["Features", "ProjectedFeatures", "as_features", "as_index", "as_targets", "as_weights"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProjectedFeatures:
+    r"""Features X of a network whose kernels have common eigenvectors U.
+
+    A network with kernels :math:`U \varphi_k(\Lambda) U^T` needs only :math:`U^T X` of its input
+    X. The n×N₀ matrix of a table with many categories is then never stored.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows of X.
+    projection : (r, N_0) Tensor
+        UᵀX, in the dtype and on the device of the network.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, torch
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network = lg.nn.GCN(lg.kernel(L, "heat", rank=2), (2, 4, 2))
+    >>> X = L.graph.incidence.to_dense()
+    >>> U = network.kernels[0].eigenpairs.eigenvectors
+    >>> projected = ProjectedFeatures(5, torch.tensor(U.T @ X, dtype=torch.float32))
+    >>> one, other = (
+    ...     lg.training.train(network, given, [0, 4], [0, 1], max_iter=10)
+    ...     for given in (X, projected))
+    >>> bool(abs(one.loss_curve - other.loss_curve).max() < 1e-5)
+    True
+    """
+
+    n: int
+    projection: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N₀)."""
+        return self.n, self.projection.shape[1]
+
 
 Features = Tensor | ProjectedFeatures
 
@@ -70,53 +109,22 @@ def as_targets(targets: Any, n_labelled: int, n_classes: int) -> NDArray[np.floa
     return soft
 
 
-def as_weights(
-    sample_weight: Any, class_weight: Any, targets: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def as_weights(sample_weight: Any, n_labelled: int) -> NDArray[np.float64]:
     """Return the weights of labelled rows in the mean cross-entropy, with sum one.
-
-    Parameters
-    ----------
-    sample_weight : (p,) array, optional
-    class_weight : "balanced", (C,) array or mapping, optional
-        The weight of a row with a distribution is the mean over its classes. "balanced" gives every
-        class that occurs the same total; classes missing in a mapping have weight one.
-    targets : (p, C) array
 
     Examples
     --------
-    >>> as_weights(None, "balanced", np.eye(2)[[0, 0, 1]])
-    array([0.25, 0.25, 0.5 ])
+    >>> as_weights([1, 3], 2)
+    array([0.25, 0.75])
     """
-    p, classes = targets.shape
-    weights = np.ones(p)
+    weights = np.ones(n_labelled)
     if sample_weight is not None:
         weights = finite_array(sample_weight, "sample_weight", ndim=1)
-        if weights.shape != (p,) or weights.min() < 0:
+        if weights.shape != (n_labelled,) or weights.min() < 0:
             got = f"shape {weights.shape}, minimum {weights.min(initial=0):g}"
-            raise invalid("sample_weight", f"{p} numbers >= 0", got)
-    if class_weight is not None:
-        weights = weights * (targets @ _class_weights(class_weight, weights @ targets, classes))
+            raise invalid("sample_weight", f"{n_labelled} numbers >= 0", got)
     total = weights.sum()
     if not total > 0:
         raise invalid("sample_weight", "weights of positive sum", f"sum {total:g}")
     normalised: NDArray[np.float64] = weights / total
     return normalised
-
-
-def _class_weights(given: Any, totals: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
-    if isinstance(given, str):
-        if given != "balanced":
-            raise invalid("class_weight", "'balanced', an array or a mapping", repr(given))
-        return np.divide(1.0, totals, out=np.zeros(classes), where=totals > 0)
-    if isinstance(given, Mapping):
-        values = np.ones(classes)
-        for key, value in given.items():
-            if key not in range(classes):
-                raise invalid("class_weight", f"class numbers in 0..{classes - 1}", repr(key))
-            values[key] = value
-    else:
-        values = finite_array(given, "class_weight", ndim=1)
-    if values.shape != (classes,) or not np.isfinite(values).all() or values.min() < 0:
-        raise invalid("class_weight", f"{classes} numbers >= 0", repr(given))
-    return values

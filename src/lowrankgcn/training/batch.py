@@ -4,83 +4,54 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn._validation import LARGEST_OPTION, choice, positive_float, positive_int
 from lowrankgcn.training.gradients import ExplicitGradients, join_parameters, split_parameters
 from lowrankgcn.training.loss import Objective
 from lowrankgcn.training.optimizers import Optimizer, State
 from lowrankgcn.training.problem import Coordinates, TrainingProblem
 
-__all__ = ["Settings", "train_batch"]
+__all__ = ["train_batch"]
 
 # Iterations whose losses are computed at once without early stopping: per iteration this takes a
 # microsecond, one by one half the time of a small network.
 _BLOCK = 100
 
 
-@final
-@dataclass(frozen=True)
-class Settings:
-    """Checked options of a training.
-
-    Attributes
-    ----------
-    optimizer : Optimizer
-    max_iter : int
-    l2_penalty : float
-        ρ.
-    decay : {"first", "all"}
-        Layers whose weights the penalty counts.
-    patience : int or None
-        Iterations in which the loss must fall by more than `tol`; None: no early stopping.
-    tol : float
-    """
-
-    optimizer: Optimizer
-    max_iter: int
-    l2_penalty: float
-    decay: str = "first"
-    patience: int | None = None
-    tol: float = 1e-4
-
-    def __post_init__(self) -> None:
-        """Check the options; convert numbers of other types."""
-        positive_int(self.max_iter, "max_iter")
-        choice(self.decay, "decay", ("first", "all"))
-        for name in ("l2_penalty", "tol"):
-            number = positive_float(getattr(self, name), name, zero=True, maximum=LARGEST_OPTION)
-            object.__setattr__(self, name, number)
-        if self.patience is not None:
-            positive_int(self.patience, "patience")
-
-
 @torch.inference_mode()
 def train_batch(
     problem: TrainingProblem,
-    settings: Settings,
     parameters: Sequence[Tensor],
     generators: Sequence[torch.Generator],
-    advance: Callable[[int], None] = lambda count: None,
+    optimizer: Optimizer,
+    advance: Callable[[int], None],
+    *,
+    max_iter: int,
+    l2_penalty: float,
+    decay: str,
+    patience: int | None,
+    tol: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Train s restarts; overwrite their parameters.
 
     Parameters
     ----------
     problem : TrainingProblem
-    settings : Settings
     parameters : sequence of Tensor
         Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
+    optimizer : Optimizer
     advance : callable
         Called with the number of restart iterations done since the last call.
+    max_iter, l2_penalty, decay, tol
+        See :func:`lowrankgcn.training.train`.
+    patience : int or None
+        Iterations in which the loss must fall by more than `tol`; None: no early stopping.
 
     Returns
     -------
@@ -90,33 +61,33 @@ def train_batch(
         Whether early stopping ended the restart.
     """
     tensors, coordinates = list(parameters), None
-    rotated = problem.orthonormal and settings.optimizer.rotation_invariant
+    rotated = problem.orthonormal and optimizer.rotation_invariant
     if rotated and problem.basis is not None:
         coordinates, tensors[0] = Coordinates.from_weights(tensors[0], problem.basis)
     shapes = [tensor.shape[1:] for tensor in tensors]
-    n_penalised = sum(map(math.prod, shapes[: problem.depth if settings.decay == "all" else 1]))
+    n_penalised = sum(map(math.prod, shapes[: problem.depth if decay == "all" else 1]))
     trained = join_parameters(tensors)
-    s, max_iter = len(trained), settings.max_iter
+    s = len(trained)
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
     active, lowest, done = np.arange(s), np.full(s, np.inf), 0
     x, state = trained.clone(), State()
     while done < max_iter and len(active):
         sources = [generators[i] for i in active.tolist()]
         explicit = ExplicitGradients(problem, x, shapes, rotated, sources)
-        objective = Objective(explicit, settings.l2_penalty, n_penalised)
+        objective = Objective(explicit, l2_penalty, n_penalised)
         finished = np.zeros(len(active), np.bool_)
         while done < max_iter and not finished.any():
-            iterations = range(done, min(done + (settings.patience or _BLOCK), max_iter))
-            losses, state = settings.optimizer.iterate(objective, state, iterations)
+            iterations = range(done, min(done + (patience or _BLOCK), max_iter))
+            losses, state = optimizer.iterate(objective, state, iterations)
             done = iterations.stop
             # Losses count up to the first one that is not finite.
             curve = losses.cpu().numpy()
             finite = np.logical_and.accumulate(np.isfinite(curve))
             loss_curve[iterations.start : done, active] = np.where(finite, curve, np.nan)
             finished = ~finite[-1]
-            if settings.patience is not None:
+            if patience is not None:
                 minimum = np.where(finite, curve, np.inf).min(axis=0)
-                converged[active] = ~finished & ~(minimum < lowest - settings.tol)
+                converged[active] = ~finished & ~(minimum < lowest - tol)
                 finished, lowest = finished | converged[active], np.minimum(lowest, minimum)
             advance(len(iterations) * len(active) + int(finished.sum()) * (max_iter - done))
         trained[torch.as_tensor(active)] = x

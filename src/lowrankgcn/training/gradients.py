@@ -231,7 +231,7 @@ class _Hidden:
     """A hidden layer σ(Z + b) with dropout."""
 
     def __init__(self, problem: TrainingProblem, biases: _Biases | None, generators: Any) -> None:
-        self._activation = ACTIVATIONS[problem.activation]
+        self._forward, self._backward = ACTIVATIONS[problem.activation]
         self._biases, self._dropout, self._generators = biases, problem.dropout, generators
         self._active: Tensor
         self._mask: Tensor
@@ -240,7 +240,7 @@ class _Hidden:
         """Overwrite Z (s, N, m) by σ(Z + b); return the output."""
         if self._biases is not None:
             Z.add_(self._biases[0].unsqueeze(2))
-        self._active = self._activation.forward(Z)
+        self._active = self._forward(Z)
         if not self._dropout:
             return Z
         shape, kept = (Z.shape[2], Z.shape[1]), 1.0 - self._dropout
@@ -252,6 +252,6 @@ class _Hidden:
         """Turn the error of the output into the error of Z; set the gradient of the biases."""
         if self._dropout:
             error.mul_(self._mask)
-        self._activation.backward(error, self._active)
+        self._backward(error, self._active)
         if self._biases is not None:
             torch.sum(error, 2, out=self._biases[1])

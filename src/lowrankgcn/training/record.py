@@ -16,7 +16,7 @@ from lowrankgcn.nn import Network, ReducedOrderGCN
 from lowrankgcn.nn.layers import convolve
 from lowrankgcn.nn.linear_map import as_index
 from lowrankgcn.training.arguments import as_features
-from lowrankgcn.training.reduction import common_eigenvectors, kernel_products, project
+from lowrankgcn.training.reduction import as_matrix, common_eigenvectors, project
 from lowrankgcn.training.threads import limit_threads
 
 __all__ = ["TrainingRecord"]
@@ -121,15 +121,15 @@ class TrainingRecord:
 
         Notes
         -----
-        Products of kernels with X are computed once for all restarts. The memory besides the result
-        is that of one restart.
+        The memory besides the result is that of one restart.
         """
         self._check(network)
         given = as_features(X, network)
         index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
         with limit_threads(math.prod(given.shape)):
             if (found := common_eigenvectors(network)) is None:
-                return self._nodal_logits(network, kernel_products(network, given), index)
+                H, restarts = as_matrix(given), range(self.n_restarts)
+                return torch.stack([self._nodal(network, H, index, s) for s in restarts])
             U = found[0] if index is None else found[0][index]
             logits = U @ self.coefficients(network, given)
             return logits + self.biases[-1][:, None] if self.biases else logits
@@ -178,22 +178,15 @@ class TrainingRecord:
                 inner = U.T @ network.activation(U @ A + bias)
         return A
 
-    def _nodal_logits(self, network: Network, first: Tensor, index: Tensor | None) -> Tensor:
-        """Compute the logits of rows from the products of the kernels with X."""
+    def _nodal(self, network: Network, H: Tensor, index: Tensor | None, restart: int) -> Tensor:
+        """Compute the logits of rows by one restart from X."""
         last = len(self.weights) - 1
-        logits = []
-        for restart in range(self.n_restarts):
-            H = first @ self.weights[0][restart].flatten(0, 1)
-            for layer, weights in enumerate(self.weights):
-                if layer > 0:
-                    rows = index if layer == last else None
-                    H = convolve(network.propagations, H, weights[restart], rows)
-                if self.biases:
-                    H += self.biases[layer][restart]
-                if layer < last:
-                    H = network.activation(H)
-            logits.append(H if last > 0 or index is None else H[index])
-        return torch.stack(logits)
+        for layer, weights in enumerate(self.weights):
+            rows = index if layer == last else None
+            H = convolve(network.propagations, H, weights[restart], rows)
+            H = H + self.biases[layer][restart] if self.biases else H
+            H = network.activation(H) if layer < last else H
+        return H
 
     def _check(self, network: Any) -> None:
         if not isinstance(network, Network):

@@ -20,18 +20,13 @@ from torch import Tensor
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN
-from lowrankgcn.nn.matrices import DenseMatrix, SparseMatrix
-from lowrankgcn.nn.propagation import (
-    LowRankPropagation,
-    MatrixPropagation,
-    SpectralPropagation,
-)
+from lowrankgcn.nn.propagation import DenseMatrix, LowRankPropagation, NumpyMatrix
 from lowrankgcn.training import compression
 from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.arguments import Features
 from lowrankgcn.training.problem import Readout, TrainingProblem
 
-__all__ = ["Eigenvectors", "common_eigenvectors", "kernel_products", "project", "training_problem"]
+__all__ = ["Eigenvectors", "as_matrix", "common_eigenvectors", "project", "training_problem"]
 
 # Entries of kernel rows that may be stored: 1 GB in single precision.
 _STORED_ENTRIES = 2**28
@@ -120,8 +115,7 @@ def training_problem(
 def common_eigenvectors(network: Network) -> Eigenvectors | None:
     """Return U and the φ_k if all kernels are U φ_k Uᵀ with the same stored U."""
     if isinstance(network, ReducedOrderGCN):
-        spectral = [m for m in network.propagations if isinstance(m, SpectralPropagation)]
-        return network.eigenvectors, [module.response for module in spectral]
+        return network.eigenvectors, [m.get_buffer("response") for m in network.propagations]
     factors, responses = set(), []
     for module in network.propagations:
         if not isinstance(module, LowRankPropagation) or module.offset is not None:
@@ -142,12 +136,12 @@ def project(X: Features, U: Tensor) -> Tensor:
     return U.T @ X if isinstance(X, Tensor) else X.projection
 
 
-def kernel_products(network: Network, X: Features, index: Tensor | None = None) -> Tensor:
-    """Return [𝒦₁X … 𝒦_KX], shape (n, K·N_0), or selected rows of it."""
+def as_matrix(X: Features) -> Tensor:
+    """Return features that are not projected."""
     if not isinstance(X, Tensor):
         expected = "a matrix, because the kernels have no common eigenvectors"
         raise invalid("X", expected, "projected features")
-    return _side_by_side([module(X, index) for module in network.propagations])
+    return X
 
 
 def _input_features(
@@ -160,7 +154,8 @@ def _input_features(
     """
     found = common_eigenvectors(network)
     if found is None:
-        return kernel_products(network, X, index), None
+        matrix = as_matrix(X)
+        return _side_by_side([module(matrix, index) for module in network.propagations]), None
     U, responses = found
     inner = project(X, U)
     spectral = _side_by_side([phi[:, None] * inner for phi in responses])  # (r, K·N₀)
@@ -191,9 +186,7 @@ def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
 def _row_readout(modules: Sequence[Propagation], index: Tensor, like: Tensor) -> Readout:
     n, rows = modules[0].n, len(modules) * len(index)
     # A product with a dense kernel, or by NumPy, is slower than one with any number of rows.
-    slow = any(
-        isinstance(m, MatrixPropagation) and not isinstance(m.matrix, SparseMatrix) for m in modules
-    )
+    slow = any(isinstance(module, (DenseMatrix, NumpyMatrix)) for module in modules)
     if n * rows > _STORED_ENTRIES or (rows > _STORED_ROWS and not slow):
         return Readout(index=index)
     units = like.new_zeros(n, len(index))

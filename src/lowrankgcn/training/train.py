@@ -27,10 +27,17 @@ from torch import Tensor
 
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._progress import listener
-from lowrankgcn._validation import invalid, positive_int, random_generator
+from lowrankgcn._validation import (
+    LARGEST_OPTION,
+    choice,
+    invalid,
+    positive_float,
+    positive_int,
+    random_generator,
+)
 from lowrankgcn.nn import Network
 from lowrankgcn.training.arguments import as_features, as_index, as_targets, as_weights
-from lowrankgcn.training.batch import Settings, train_batch
+from lowrankgcn.training.batch import train_batch
 from lowrankgcn.training.optimizers import LBFGS, Optimizer, OptimizerName, as_optimizer
 from lowrankgcn.training.problem import TrainingProblem
 from lowrankgcn.training.record import TrainingRecord
@@ -60,7 +67,6 @@ def train(
     l2_penalty: float = 0.0005,
     decay: Literal["first", "all"] = "first",
     sample_weight: Any = None,
-    class_weight: Any = None,
     early_stopping: bool = False,
     tol: float = 1e-4,
     patience: int = 20,
@@ -100,8 +106,6 @@ def train(
         Whether the penalty counts the weights of the first layer or of all layers.
     sample_weight : (p,) array, optional
         Weights in the mean, divided by their sum.
-    class_weight : "balanced", (C,) array or mapping, optional
-        Factors of the sample weights; "balanced" gives all classes the same total weight.
     early_stopping : bool
         Stop a restart when its loss has not fallen by more than `tol` in `patience` iterations.
     tol, patience
@@ -141,16 +145,21 @@ def train(
     if not isinstance(network, Network):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
     chosen = as_optimizer(optimizer, learning_rate)
-    patience = positive_int(patience, "patience")
-    wait = patience if early_stopping else None
-    settings = Settings(chosen, max_iter, l2_penalty, decay, wait, tol)
-    if network.dropout.p and isinstance(settings.optimizer, LBFGS):
+    options: dict[str, Any] = {
+        "max_iter": positive_int(max_iter, "max_iter"),
+        "decay": choice(decay, "decay", ("first", "all")),
+    }
+    for name, value in {"l2_penalty": l2_penalty, "tol": tol}.items():
+        options[name] = positive_float(value, name, zero=True, maximum=LARGEST_OPTION)
+    wait = positive_int(patience, "patience")
+    options["patience"] = wait if early_stopping else None
+    if network.dropout.p and isinstance(chosen, LBFGS):
         raise invalid("optimizer", "'gd' or 'adam' with dropout, whose loss is random", "L-BFGS")
     drawn = _seeds(seeds, n_restarts, random_state)
     features, rows = as_features(X, network), as_index(index, network)
     classes = as_targets(targets, len(rows), network.widths[-1])
-    weighting = as_weights(sample_weight, class_weight, classes)
-    labels, mean = torch.as_tensor(classes), torch.as_tensor(weighting)
+    labels = torch.as_tensor(classes)
+    mean = torch.as_tensor(as_weights(sample_weight, len(rows)))
     # Set-up is a few large products, which use all threads unless the input is small.
     with limit_threads(math.prod(features.shape) * len(network.propagations)):
         problem = training_problem(network, features, rows, labels, mean)
@@ -159,12 +168,13 @@ def train(
     # Several batches run in threads of their own.
     work = problem.work * len(drawn) if len(drawn) <= size else 0
     prepared = time.perf_counter()
-    with _progress(progress, settings.max_iter * len(drawn)) as advance:
+    with _progress(progress, max_iter * len(drawn)) as advance:
 
         def train_some(start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
             part = [tensor[start:stop] for tensor in parameters]
             with limit_threads(work):
-                return train_batch(problem, settings, part, generators[start:stop], advance)
+                some = generators[start:stop]
+                return train_batch(problem, part, some, chosen, advance, **options)
 
         outcomes = map_chunks(train_some, len(drawn), size)
     curve = np.concatenate([losses for losses, _ in outcomes], axis=1)
@@ -177,7 +187,7 @@ def train(
         loss_curve=curve[: max(1, int(n_iter.max()))],
         n_iter=n_iter,
         converged=converged,
-        diverged=~converged & (n_iter < settings.max_iter),
+        diverged=~converged & (n_iter < max_iter),
         seeds=drawn,
         setup_seconds=prepared - started,
         training_seconds=time.perf_counter() - prepared,

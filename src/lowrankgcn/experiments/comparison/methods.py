@@ -13,7 +13,6 @@ ValueError: method: expected one of 'gp', 'gcn', ..., 'poisson', got 'gnc'
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +20,6 @@ from importlib.util import find_spec
 from typing import Any, final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from scipy.special import softmax
@@ -40,12 +38,11 @@ __all__ = ["METHODS", "REFERENCE", "Method", "choose", "hyperedges"]
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000
-# Hypergraph networks are trained as in the examples of their projects; without validation rows the
-# last epoch counts.
+# HypergraphConv is trained as in the examples of its project; without validation rows the last
+# epoch counts.
 _HIDDEN, _DROPOUT, _EPOCHS = 16, 0.5, 200
 
 Labels = NDArray[np.intp]
-Build = Callable[[int, int], Any]  # network of (number of features, number of classes)
 
 
 @final
@@ -152,49 +149,23 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
 
 
 def _hypergraph_conv(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-    """Classify all rows with two layers of torch-geometric's HypergraphConv."""
+    """Classify all rows with two layers of torch-geometric's HypergraphConv, trained with Adam."""
     import torch
     from torch_geometric.nn import HypergraphConv, Sequential
-
-    def build(features: int, classes: int) -> Any:
-        layers = [
-            (HypergraphConv(features, _HIDDEN), "X, index -> X"),
-            torch.nn.ReLU(),
-            torch.nn.Dropout(_DROPOUT),
-            (HypergraphConv(_HIDDEN, classes), "X, index -> X"),
-        ]
-        return Sequential("X, index", layers)
-
-    return _train_network(task, labels, seed, build, torch.as_tensor(hyperedges(task)))
-
-
-def _hgnn_plus(task: ComparisonTask, labels: Labels, seed: int) -> Any:
-    """Classify all rows with DHG's HGNN+ of two layers."""
-    import dhg
-
-    members = pd.Series(*hyperedges(task))
-    graph = dhg.Hypergraph(task.n_rows, members.groupby(level=0).agg(list).tolist())
-
-    def build(features: int, classes: int) -> Any:
-        return dhg.models.HGNNP(features, _HIDDEN, classes, use_bn=True, drop_rate=_DROPOUT)
-
-    with warnings.catch_warnings():  # caused by how DHG builds sparse tensors
-        warnings.filterwarnings("ignore", message="Sparse invariant checks")
-        return _train_network(task, labels, seed, build, graph)
-
-
-def _train_network(
-    task: ComparisonTask, labels: Labels, seed: int, build: Build, hypergraph: Any
-) -> Any:
-    """Build a network, train it with Adam on the labelled rows, and classify all rows."""
-    import torch
 
     index = np.flatnonzero(labels >= 0)
     known, classes = torch.as_tensor(index), torch.as_tensor(labels[index])
     X = torch.as_tensor(task.numbers, dtype=torch.float32)
-    with torch.random.fork_rng(devices=[]):  # both packages draw from torch's global generator
+    hypergraph = torch.as_tensor(hyperedges(task))
+    with torch.random.fork_rng(devices=[]):  # the package draws from torch's global generator
         torch.manual_seed(seed)
-        network = build(X.shape[1], len(task.class_names)).train()
+        layers = [
+            (HypergraphConv(X.shape[1], _HIDDEN), "X, index -> X"),
+            torch.nn.ReLU(),
+            torch.nn.Dropout(_DROPOUT),
+            (HypergraphConv(_HIDDEN, len(task.class_names)), "X, index -> X"),
+        ]
+        network = Sequential("X, index", layers).train()
         optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=0.0005)
         for _ in range(_EPOCHS):
             optimizer.zero_grad()
@@ -255,13 +226,12 @@ _RBF = (
     "γ = 2 over the squared median distance to the tenth neighbour, because the default of 20 "
     "fits one scale only; α = 0.2"
 )
-_NETWORK = (
-    f"hypergraph of the columns' values, or of ten neighbours; {_HIDDEN} hidden units, "
-    f"dropout {_DROPOUT}, {_EPOCHS} epochs of Adam at 0.01, weight decay 0.0005"
-)
 _PYG = ("torch", "torch_geometric")
-_CONV = f"torch-geometric, two layers; {_NETWORK}"
-_HGNN = f"dhg, two layers with batch normalisation; {_NETWORK}"
+_CONV = (
+    "torch-geometric, two layers; hypergraph of the columns' values, or of ten neighbours; "
+    f"{_HIDDEN} hidden units, dropout {_DROPOUT}, {_EPOCHS} epochs of Adam at 0.01, weight decay "
+    "0.0005"
+)
 _POISSON = (
     "graphlearning's defaults on ten neighbours with Gaussian weights; gradient descent if "
     "their graph is not connected"
@@ -283,7 +253,6 @@ METHODS = (
     Method("spreading-knn", "LabelSpreading, kNN", _KNN, _spreading_knn, limit=_LARGE),
     Method("spreading-rbf", "LabelSpreading, rbf", _RBF, _spreading_rbf, limit=_DENSE),
     Method("hypergraph-conv", "HypergraphConv", _CONV, _hypergraph_conv, _PYG, _LARGE),
-    Method("hgnn+", "HGNN+", _HGNN, _hgnn_plus, ("dhg",), _LARGE),
     Method("poisson", "Poisson learning", _POISSON, _poisson, ("graphlearning",), _LARGE),
 )
 

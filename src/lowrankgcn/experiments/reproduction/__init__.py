@@ -1,6 +1,6 @@
 """Compute the paper's tables and figures and compare them with the published numbers.
 
 Modules in reading order: ``grid`` (the paper's rows, from ``paper.toml``), ``setting`` (data,
-graphs, networks, the naive implementation), ``runner`` (resumable runs), ``results``
+graphs, networks), ``runner`` (resumable runs), ``results``
 (verdicts and errata), ``figures`` and ``page``.
 """

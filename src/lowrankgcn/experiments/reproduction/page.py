@@ -44,7 +44,7 @@ def seconds_text(seconds: float) -> str:
 
 def cells(row: dict[str, Any]) -> tuple[str, ...]:
     """Return the cells of a row, in the order of ``HEADER``."""
-    naive, about = (" (naive)", "≈ ") if row["naive"] else ("", "")
+    naive = " (naive)" if row["naive"] else ""
     details = {"ranks": f" rank {row['rank']}", "smoothers": f", {row['smoother'] or 'hypergraph'}"}
     published = seconds_text(row["published_total_seconds"])
     if (setup := row["published_setup_seconds"]) is not None:
@@ -58,8 +58,8 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
         plus_minus(row["accuracy"], row["interval"]),
         f"{row['published_accuracy']:.2f}",
         f"{row['difference']:+.2f}{'*' if row['beyond_chance'] else ''}".replace("-", "−"),
-        about + seconds_text(row["setup_seconds"]),
-        about + seconds_text(row["training_seconds"]),
+        seconds_text(row["setup_seconds"]),
+        seconds_text(row["training_seconds"]),
         published,
         verdict,
     )
@@ -67,10 +67,9 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def short_cells(row: dict[str, Any]) -> tuple[str, ...]:
     """Return the cells of a row for narrow terminals, in the order of ``SHORT_HEADER``."""
-    about = "≈ " if row["naive"] else ""
     return (
         *cells(row)[:3],
-        about + seconds_text(row["setup_seconds"] + row["training_seconds"]),
+        seconds_text(row["setup_seconds"] + row["training_seconds"]),
         seconds_text(row["published_total_seconds"]),
         row["verdict"].removeprefix("differs, see "),
     )

@@ -128,7 +128,7 @@ def collect(names: Sequence[str], found: Found, *, runs: int, seed: int) -> Resu
 
 def _judge_row(row: Row, found: Found) -> dict[str, Any]:
     """Return the columns of a row."""
-    case, naive, entry = row["case"], row["naive"], found.entries[row["case"]]
+    case, entry = row["case"], found.entries[row["case"]]
     judged = judge(entry.accuracies, row["accuracy"], row["runs"])
     bases = [case, *grid.other_bases(case)]
     means = [100 * float(np.mean(found.entries[each].accuracies)) for each in bases]
@@ -147,11 +147,8 @@ def _judge_row(row: Row, found: Found) -> dict[str, Any]:
         "explained_by": explained,
         "signs_low": min(means) if several else None,
         "signs_high": max(means) if several else None,
-        "setup_seconds": entry.naive_setup if naive else entry.setup,
-        "training_seconds": entry.naive_training if naive else entry.alone,
-        "times_extrapolated": naive,
-        "exact_setup_seconds": entry.setup,
-        "exact_training_seconds": entry.alone,
+        "setup_seconds": entry.setup,
+        "training_seconds": entry.alone,
         "batch_seconds_per_run": entry.batch / len(entry.accuracies),
         "published_setup_seconds": row["setup"],
         "published_training_seconds": row["training"],

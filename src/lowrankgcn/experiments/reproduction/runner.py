@@ -1,16 +1,16 @@
 """Compute the missing runs of a reproduction, one piece at a time, and store them.
 
-There is one file per case, replaced atomically after every piece. Its name depends on everything
-that its numbers depend on, so results of other settings or versions are never mixed.
+There is one file per piece, written atomically. Its name depends on everything that its numbers
+depend on, so results of other settings or versions are never mixed.
 
 >>> import tempfile
 >>> case = Case("cars", "R-GCN", "linear", 15)
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     store = Store(Path(folder), seed=0, iterations=5)
 ...     found = compute([Piece(case, range(2))], store)
-...     stored = store.load(case, "cars")
->>> found.entries[case].accuracies == stored.accuracies, stored.runs
-(True, [0, 1])
+...     stored = store.load(Piece(case, range(2)), "cars")
+>>> found.entries[case].accuracies == stored.accuracies, len(stored.accuracies)
+(True, 2)
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,13 +31,13 @@ from lowrankgcn._atomic import write_text
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction.grid import Case, demonstrations, other_bases, paper_rows
-from lowrankgcn.experiments.reproduction.setting import Setting, load_setting, naive_times
+from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
 from lowrankgcn.training import train
 from lowrankgcn.training.threads import limit_threads
 
 __all__ = ["Entry", "Found", "Piece", "Store", "Watch", "compute", "plan"]
 
-_FORMAT = 3  # version of the file format
+_FORMAT = 4  # version of the file format
 _BASIS_RUNS = 20  # runs of every other choice of signs
 _SPLIT_RUNS = 5  # runs of every random training set
 
@@ -45,47 +45,45 @@ _SPLIT_RUNS = 5  # runs of every random training set
 Watch = Callable[[str, float, float], None]
 
 
-@final
-@dataclass
-class Entry:
-    """Results of a case.
+class Piece(NamedTuple):
+    """Some runs of a case, trained in one batch.
+
+    >>> round(Piece(Case("mushrooms", "GCN", "linear"), range(2)).cost, 3)
+    1.812
+    """
+
+    case: Case
+    runs: range
+
+    @property
+    def cost(self) -> float:
+        """Approximate seconds on one core."""
+        if self.case.network == "R-GCN":
+            return 0.01 * len(self.runs)
+        rank = min(self.case.rank or 84, 84)
+        seconds = 0.15 + 0.009 * rank if self.case.data == "mushrooms" else 0.05
+        return seconds * len(self.runs)
+
+
+class Entry(NamedTuple):
+    """Results of a piece, or of a case.
 
     Attributes
     ----------
-    runs, accuracies : list
-        Numbers of the finished runs, and the accuracy of each.
+    accuracies : list
+        Accuracy of each run.
     setup : float
         Seconds from the graph to everything that training needs.
+    alone : float
+        Seconds of training the first piece: a single run for the rows of the tables.
     batch : float
         Seconds of training, all runs together.
-    alone : float or None
-        Seconds of training one run by itself.
-    naive_setup, naive_training : float or None
-        The same with stored n×n matrices, extrapolated.
     """
 
-    runs: list[int] = field(default_factory=list)
-    accuracies: list[float] = field(default_factory=list)
-    setup: float = 0.0
-    batch: float = 0.0
-    alone: float | None = None
-    naive_setup: float | None = None
-    naive_training: float | None = None
-
-    def add(self, new: Entry) -> None:
-        """Add other runs, or times that are missing."""
-        self.runs += new.runs
-        self.accuracies += new.accuracies
-        self.batch += new.batch
-        for name in ("setup", "alone", "naive_setup", "naive_training"):
-            setattr(self, name, getattr(self, name) or getattr(new, name))
-
-    def first(self, count: int) -> Entry:
-        """Return the results with the first `count` runs only."""
-        accuracies = dict(zip(self.runs, self.accuracies, strict=True))
-        runs = list(range(count))
-        batch = self.batch * count / len(self.runs)
-        return replace(self, runs=runs, accuracies=[accuracies[r] for r in runs], batch=batch)
+    accuracies: list[float]
+    setup: float
+    alone: float
+    batch: float
 
 
 class Store(NamedTuple):
@@ -99,32 +97,33 @@ class Store(NamedTuple):
     iterations: int = 1000
     complain: Callable[[str], None] = print
 
-    def path(self, case: Case, source: str) -> Path:
-        """Return the file of a case; `source` names the data."""
+    def path(self, piece: Piece, source: str) -> Path:
+        """Return the file of a piece; `source` names the data."""
         from lowrankgcn import __version__
 
+        case, runs = piece.case, [piece.runs.start, piece.runs.stop]
         name = re.sub(r"[^a-z0-9]+", "-", str(case).lower()).strip("-")
-        settings = [_FORMAT, __version__, self.seed, self.iterations, source, asdict(case)]
+        settings = [_FORMAT, __version__, self.seed, self.iterations, source, asdict(case), runs]
         return self.folder / f"{name}-{_digest(settings)[:12]}.json"
 
-    def load(self, case: Case, source: str) -> Entry:
-        """Return the stored results, or an empty entry if the file is missing or damaged."""
-        path = self.path(case, source)
+    def load(self, piece: Piece, source: str) -> Entry | None:
+        """Return the stored results, None if the file is missing or damaged."""
+        path = self.path(piece, source)
         try:
             document = json.loads(path.read_text("utf-8"))
             if document["sha256"] != _digest([path.name, document["results"]]):
                 raise ValueError("the checksum does not match")
             return Entry(**document["results"])
         except FileNotFoundError:
-            return Entry()
+            return None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             reason = " ".join(str(error).split())
             self.complain(f"{path} is damaged ({reason}) and is computed again")
-            return Entry()
+            return None
 
-    def save(self, case: Case, source: str, entry: Entry) -> None:
-        """Replace the stored results atomically."""
-        path, results = self.path(case, source), asdict(entry)
+    def save(self, piece: Piece, source: str, entry: Entry) -> None:
+        """Store results atomically."""
+        path, results = self.path(piece, source), entry._asdict()
         document = {"results": results, "sha256": _digest([path.name, results])}
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(document, indent=1) + "\n")
@@ -132,38 +131,6 @@ class Store(NamedTuple):
 
 def _digest(values: Any) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
-class Piece(NamedTuple):
-    """Some runs of a case ("batch"), one run by itself ("alone"), or the naive implementation.
-
-    >>> round(Piece(Case("mushrooms", "GCN", "linear"), range(2)).cost, 3)
-    1.812
-    """
-
-    case: Case
-    runs: Sequence[int]
-    kind: Literal["batch", "alone", "naive"] = "batch"
-
-    @property
-    def cost(self) -> float:
-        """Approximate seconds on one core."""
-        if self.kind == "naive":
-            return 10.0
-        if self.case.network == "R-GCN":
-            return 0.01 * len(self.runs)
-        rank = min(self.case.rank or 84, 84)
-        seconds = 0.15 + 0.009 * rank if self.case.data == "mushrooms" else 0.05
-        return seconds * len(self.runs)
-
-    def missing(self, entry: Entry) -> list[Piece]:
-        """Return what is not among the results, in parts; a killed process loses one per thread."""
-        if self.kind == "batch":
-            runs = [run for run in self.runs if run not in entry.runs]
-            size = 100 if self.case.network == "R-GCN" else 16
-            return [Piece(self.case, runs[i:j]) for i, j in chunks(len(runs), size)]
-        seconds = entry.alone if self.kind == "alone" else entry.naive_training
-        return [self] if seconds is None else []
 
 
 class Found(NamedTuple):
@@ -175,24 +142,29 @@ class Found(NamedTuple):
 
 
 def plan(names: Sequence[str], runs: int) -> list[Piece]:
-    """Return the work for some tables, every case once.
+    """Return the work for some tables in pieces, of which a killed process loses one per thread.
 
     Examples
     --------
-    >>> pieces = plan(("cars",), runs=5)
-    >>> [sum(piece.kind == kind for piece in pieces) for kind in ("batch", "alone", "naive")]
-    [34, 9, 2]
+    >>> pieces = plan(("cars",), runs=20)
+    >>> [len(piece.runs) for piece in pieces if str(piece.case) == "cars: GCN linear"]
+    [1, 16, 3]
     """
     rows = paper_rows(*names)
     counts = {row["case"]: runs for row in rows}  # rows may share a case
-    timed, naive = list(counts), {row["case"] for row in rows if row["naive"]}
+    timed = set(counts)
     counts |= {case: min(runs, _BASIS_RUNS) for row in rows for case in other_bases(row["case"])}
     for name in names:
         for cases in demonstrations(name).values():
             counts |= {case: min(runs, _SPLIT_RUNS) if case.split else runs for case in cases}
-    pieces = [Piece(case, range(count)) for case, count in counts.items()]
-    pieces += [Piece(case, [0], "alone") for case in timed]
-    return pieces + [Piece(case, [], "naive") for case in timed if case in naive]
+    pieces = []
+    for case, count in counts.items():
+        first = 1 if case in timed else 0  # the first run by itself, because the paper times one
+        pieces += [Piece(case, range(first))] * first
+        size = 100 if case.network == "R-GCN" else 16
+        parts = chunks(count - first, size)
+        pieces += [Piece(case, range(first + i, first + j)) for i, j in parts]
+    return pieces
 
 
 def compute(
@@ -203,7 +175,7 @@ def compute(
     Parameters
     ----------
     work : sequence of Piece
-        For each case, all of its runs together.
+        The runs of each case in ascending order.
     store : Store
         Previous results; every finished piece is added to it.
     watch : callable
@@ -228,20 +200,20 @@ def compute(
         except OSError as error:  # also DataUnavailableError
             found.missing[data] = str(error)
     work = [piece for piece in work if piece.case.data in settings]
-    for case in dict.fromkeys(piece.case for piece in work):
-        found.entries[case] = store.load(case, settings[case.data].source)
-    pieces = [part for piece in work for part in piece.missing(found.entries[piece.case])]
+    stored = {piece: store.load(piece, settings[piece.case.data].source) for piece in work}
+    results = {piece: known for piece, known in stored.items() if known is not None}
+    pieces = [piece for piece in work if piece not in results]
     done, total, lock = 0.0, sum(piece.cost for piece in pieces), Lock()
     watch("", done, total)
 
     def finish(piece: Piece) -> None:
         nonlocal done
-        setting, entry = settings[piece.case.data], found.entries[piece.case]
+        setting = settings[piece.case.data]
         with limit_threads(0):  # one thread
-            new = measure(piece, setting, store)
+            entry = measure(piece, setting, store)
         with lock:
-            entry.add(new)
-            store.save(piece.case, setting.source, entry)
+            results[piece] = entry
+            store.save(piece, setting.source, entry)
             done += piece.cost
             watch(str(piece.case), done, total)
 
@@ -255,9 +227,11 @@ def compute(
         map_chunks(lambda index, stop: finish(large[index]), len(large), 1)
         for piece in small:
             finish(piece)
-    for piece in work:
-        if piece.kind == "batch":
-            found.entries[piece.case] = found.entries[piece.case].first(len(piece.runs))
+    for case in dict.fromkeys(piece.case for piece in work):
+        parts = [results[piece] for piece in work if piece.case == case]
+        accuracies = [accuracy for part in parts for accuracy in part.accuracies]
+        batch = sum(part.batch for part in parts)
+        found.entries[case] = Entry(accuracies, parts[0].setup, parts[0].alone, batch)
     return found
 
 
@@ -272,21 +246,16 @@ def measure(piece: Piece, setting: Setting, store: Store) -> Entry:
         If a run diverges.
     """
     case, X, iterations = piece.case, setting.X, store.iterations
-    if piece.kind == "naive":
-        setup, training = naive_times(setting, case, iterations=iterations)
-        return Entry(naive_setup=setup, naive_training=training)
     network, setup = setting.network(case, store.seed)
     index = setting.labelled(case, store.seed)
     # Torch's generator accepts 32 bits of a seed.
     states = [np.random.SeedSequence([store.seed, run]).generate_state(1) for run in piece.runs]
     seeds = [int(state[0]) for state in states]
     record = train(network, X, index, setting.classes[index], seeds=seeds, max_iter=iterations)
-    if piece.kind == "alone":
-        return Entry(alone=record.training_seconds)
     if record.diverged.any():
         raise RuntimeError(f"{case}: {int(record.diverged.sum())} runs diverged")
     others = np.delete(np.arange(len(setting.classes)), index)
     predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
     accuracies = (predicted == setting.classes[others]).mean(axis=1).tolist()
-    setup += record.setup_seconds
-    return Entry(list(piece.runs), accuracies, setup, batch=record.training_seconds)
+    seconds = record.training_seconds
+    return Entry(accuracies, setup + record.setup_seconds, seconds, seconds)

@@ -1,8 +1,4 @@
-"""Datasets, graphs and networks of the cases, and the paper's naive implementation.
-
-The naive implementation stores n×n kernels, computes every layer for all nodes, and uses autograd.
-It provides the times of the rows marked naive; tests use it to show that the library's exact
-algebra gives the same numbers.
+"""Datasets, graphs and networks of the cases.
 
 >>> setting = load_setting("cars")
 >>> setting.laplacian(None).n, setting.widths
@@ -15,16 +11,11 @@ algebra gives the same numbers.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional
 
 from lowrankgcn.datasets import load_cars, load_mushrooms, load_spiral
 from lowrankgcn.exceptions import DataUnavailableError
@@ -35,14 +26,12 @@ from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["Setting", "load_setting", "naive_times", "naive_training", "other_basis"]
+__all__ = ["Setting", "load_setting", "other_basis"]
 
 _BANDWIDTH = 3.5
 _HIDDEN = {"spiral": 4, "cars": 8, "cars-acceptability": 8, "mushrooms": 16}
 # The paper's eigensolver tolerance for a few pairs; products with all of 𝓛 are more accurate.
 _TOLERANCE, _FULL_TOLERANCE = 1e-3, 1e-6
-_ITERATIONS = 3  # of the naive implementation, timed after one iteration that warms up
-_ROWS = 256  # rows of the square of a kernel that are timed instead of all
 _SAME = 1e-8  # eigenvalues closer than this share an eigenspace
 
 
@@ -137,61 +126,3 @@ def other_basis(pairs: Eigenpairs, seed: Any) -> Eigenpairs:
         Q, R = np.linalg.qr(generator.standard_normal((space.size, space.size)))
         vectors[:, space] = vectors[:, space] @ (Q * np.sign(np.diag(R)))
     return replace(pairs, eigenvectors=vectors)
-
-
-def naive_times(setting: Setting, case: Case, *, iterations: int = 1000) -> tuple[float, float]:
-    """Time a case with a linear or quadratic filter in single precision.
-
-    Returns
-    -------
-    setup, training : float
-        Seconds, extrapolated from a few rows of a squared kernel and from a few iterations.
-    """
-    begin = time.perf_counter()
-    K = linear_kernel(setting, torch.float32)
-    setup = time.perf_counter() - begin
-    if case.filter == "quadratic":
-        begin = time.perf_counter()
-        rows = len(K[:_ROWS] @ K)
-        setup += (time.perf_counter() - begin) * len(K) / rows
-    X = torch.as_tensor(setting.X, dtype=torch.float32)
-    weights = [torch.full(shape, 0.1) for shape in pairwise(setting.widths)]
-    labels = setting.classes[setting.training]
-    for count in (1, _ITERATIONS):
-        begin = time.perf_counter()
-        naive_training(K, X, weights, setting.training, labels, iterations=count)
-        seconds = (time.perf_counter() - begin) / count
-    return setup, seconds * iterations
-
-
-def linear_kernel(setting: Setting, dtype: torch.dtype) -> Tensor:
-    """Return 𝒦 = I − 𝓛 = D^{-1/2} W D^{-1/2} as a stored matrix."""
-    X = torch.tensor(setting.X, dtype=dtype)
-    if setting.data == "spiral":
-        # In place, because a second n×n matrix would take 400 MB.
-        W = torch.cdist(X, X).div_(_BANDWIDTH).square_().neg_().exp_().fill_diagonal_(0)
-    else:
-        W = (X / X.sum(dim=0)) @ X.T
-    scale = W.sum(dim=1, dtype=torch.float64).rsqrt().to(dtype)
-    return W.mul_(scale).mul_(scale[:, None])
-
-
-def naive_training(
-    K: Tensor, X: Tensor, weights: Sequence[Tensor], index: Any, labels: Any, *, iterations: int
-) -> Tensor:
-    """Train by gradient descent with autograd (section A4.3); return all logits, shape (n, C)."""
-    first, second = (weight.detach().clone().requires_grad_() for weight in weights)
-    groups: list[dict[str, Any]] = [{"params": first, "weight_decay": 0.0005}, {"params": second}]
-    optimizer = torch.optim.SGD(groups, lr=0.2)
-
-    def logits() -> Tensor:
-        # K is symmetric, and HᵀK reads it in storage order.
-        hidden = torch.relu(((X @ first).T @ K).T)
-        return ((hidden @ second).T @ K).T
-
-    for _ in range(iterations):
-        optimizer.zero_grad()
-        loss: Any = functional.cross_entropy(logits()[index], torch.tensor(labels))
-        loss.backward()
-        optimizer.step()
-    return logits().detach()
