@@ -72,8 +72,7 @@ class ColumnEncoding(ABC):
         positions, hyperedges = self._locate(cells)
         none = self.n_hyperedges
         hyperedges.append(none - 1 if self.missing_edge else none)  # position -1: missing cells
-        codes: NDArray[Any] = np.array(hyperedges, np.min_scalar_type(none))[positions]
-        return codes
+        return np.asarray(np.array(hyperedges, np.min_scalar_type(none))[positions])
 
 
 @saved

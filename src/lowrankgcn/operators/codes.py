@@ -185,8 +185,7 @@ class CodeFactor(Factor):
         if weights.shape != (n,):
             raise invalid("weights", f"shape ({n},)", f"shape {weights.shape}")
         if n and weights.min() == weights.max():
-            scaled: FloatArray = self.pair_counts * weights[0]
-            return scaled
+            return np.asarray(self.pair_counts * weights[0])
         return self._pair_sums(weights)
 
     @cached_property

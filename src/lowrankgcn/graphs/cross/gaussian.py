@@ -152,14 +152,12 @@ class LandmarkCross(GaussianCross):
             divisor[far] = row_scale(mixture @ self.column_sums, 0.0)[0]
         rows /= divisor[:, None]
         rows *= root[:, None]
-        product: FloatArray = rows @ Q
-        return product
+        return np.asarray(rows @ Q)
 
     @cached_property
     def _landmark_rows(self) -> FloatArray:
         """The rows f(p) of the landmarks, shape (m, m)."""
-        rows: FloatArray = gaussian_kernel(self.landmarks, self.landmarks) @ self.inverse_root.T
-        return rows
+        return np.asarray(gaussian_kernel(self.landmarks, self.landmarks) @ self.inverse_root.T)
 
 
 @saved
@@ -300,8 +298,7 @@ class FourierCross(GaussianCross):
         _, root = row_scale(kernel.sum(axis=1), self.loop_weight)
         kernel /= np.maximum(kernel.max(axis=1, keepdims=True), 1e-320)
         divisor = np.where(root > 0, kernel @ self._guide_degrees, 1.0)
-        mixture: FloatArray = kernel @ guides * (root / divisor)[:, None]
-        return mixture
+        return np.asarray(kernel @ guides * (root / divisor)[:, None])
 
 
 def _in_blocks(
