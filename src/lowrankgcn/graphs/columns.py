@@ -63,7 +63,7 @@ class ColumnEncoding(ABC):
 
     def encode(self, cells: Categories | Numbers) -> NDArray[Any]:
         """Return the hyperedge of every cell, n_hyperedges for none, shape (n,), unsigned."""
-        if cells.unit != self.unit and cells.any_present():
+        if cells.unit != self.unit and not cells.missing.all():
             raise invalid(
                 f"column {self.name!r}",
                 f"{self.unit or 'plain'} values as at fitting",
@@ -250,8 +250,7 @@ def _bin_numbers(cells: Numbers, edges: Sequence[float]) -> NDArray[Any]:
             positions += cells.data > edge
     else:
         positions = np.searchsorted(np.asarray(edges), cells.data, side="left")
-    if cells.missing is not None:
-        positions[cells.missing] = -1
+    positions[cells.missing] = -1
     return positions
 
 
