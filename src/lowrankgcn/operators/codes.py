@@ -219,10 +219,7 @@ class CodeFactor(Factor):
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), |E|)."""
         codes = self.codes[node_index(index, "index", len(self.codes))]
-        rows = np.zeros((len(codes), self.n_hyperedges))
-        row, column = np.nonzero(codes < self.n_hyperedges)
-        rows[row, codes[row, column]] = 1
-        return rows
+        return np.asarray(CodeFactor(codes, self.n_hyperedges).to_sparse().toarray())
 
     def to_sparse(self) -> sp.csr_array:
         """Return H in compressed sparse rows, 12 bytes per cell of the table.
