@@ -65,7 +65,6 @@ class CauchyGraph(Graph):
 class CauchyCross(CrossAffinity):
     """The weights of new points."""
 
-    kind = "cauchy"
     points: np.ndarray
 
     n_columns = property(lambda self: len(self.points))

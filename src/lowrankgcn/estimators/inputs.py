@@ -267,13 +267,12 @@ def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -
     result = np.full((table.n_rows, len(numbers)), np.nan)
     for j, name in enumerate(numbers):
         cells = read_cells(table.columns[name], name)
-        if not cells.any_present():  # the type of an empty column does not matter
+        if cells.missing.all():  # the type of an empty column does not matter
             continue
         if not isinstance(cells, Numbers):
             raise invalid(f"column {name!r}", "numbers as at fitting", "texts")
         result[:, j] = cells.data
-        if cells.missing is not None:
-            result[cells.missing, j] = np.nan
+        result[cells.missing, j] = np.nan
     return result
 
 

@@ -121,7 +121,7 @@ class NumberColumn:
 
     def read(self, cells: Categories | Numbers, out: TableRows, at: int, cell: int) -> None:
         """Write the features from column `at` on, and the cells from column `cell` on."""
-        if not cells.any_present():  # the type of an empty column does not matter
+        if cells.missing.all():  # the type of an empty column does not matter
             data = np.full(len(out.standard), np.nan)
         elif isinstance(cells, Categories) or cells.unit != self.unit:
             expected = f"{self.unit or 'number'}s as at fitting"
@@ -131,8 +131,7 @@ class NumberColumn:
             with np.errstate(over="ignore"):
                 data = np.ldexp(cells.data.astype(np.float64), -self.exponent)
             data = np.clip(data, -_LARGEST, _LARGEST)
-            if cells.missing is not None:
-                data[cells.missing] = np.nan
+            data[cells.missing] = np.nan
         absent = np.isnan(data)
         filled = np.where(absent, self.median, data)
         score = (filled - self.mean) / self.deviation

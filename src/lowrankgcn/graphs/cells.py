@@ -70,13 +70,10 @@ class Categories:
     ordered: bool = False  # whether the values have a meaningful order
     unit: Unit | None = None
 
-    def any_missing(self) -> bool:
-        """Return whether any cell is missing."""
-        return bool(len(self.codes) and self.codes.min() < 0)
-
-    def any_present(self) -> bool:
-        """Return whether any cell is present."""
-        return bool(len(self.codes) and self.codes.max() >= 0)
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which cells are missing, shape (n,)."""
+        return self.codes < 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,26 +81,17 @@ class Numbers:
     """A column of numbers; dates are microseconds since 1970 (UTC), durations microseconds."""
 
     data: NDArray[Any]  # (n,) integer or float64, arbitrary where missing
-    missing: NDArray[np.bool_] | None = None  # (n,), None if there is no missing cell
+    missing: NDArray[np.bool_]  # (n,)
     unit: Unit | None = None
-
-    def any_missing(self) -> bool:
-        """Return whether any cell is missing."""
-        return self.missing is not None
-
-    def any_present(self) -> bool:
-        """Return whether any cell is present."""
-        return self.missing is None or not self.missing.all()
 
     def present(self) -> NDArray[Any]:
         """Return the numbers of the present cells."""
-        return self.data if self.missing is None else self.data[~self.missing]
+        return self.data[~self.missing]
 
     def as_categories(self) -> Categories:
         """Return the column with one category per distinct number."""
-        codes, values = pd.factorize(self.data)  # NaN gets -1
-        if self.missing is not None:
-            codes[self.missing] = -1
+        codes, values = pd.factorize(self.data)
+        codes[self.missing] = -1
         return Categories(codes, [_plain(value) for value in values.tolist()], unit=self.unit)
 
 
@@ -212,22 +200,15 @@ def _numbers(column: Any, name: object) -> Numbers:
         data = column.to_numpy(dtype=np.float64, na_value=np.nan)
         if np.isinf(data).any():
             raise invalid(f"column {name!r}", "finite numbers", data[np.isinf(data)][0])
-        return Numbers(data, _some(np.isnan(data)))
-    missing = _some(column.isna().to_numpy(dtype=bool))
+        return Numbers(data, np.isnan(data))
+    missing = column.isna().to_numpy(dtype=bool)
     if kind in "Mm":
         if getattr(column.dt, "tz", None) is not None:
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
         times = column.to_numpy(dtype=f"{kind}8[us]")
         return Numbers(times.view(np.int64), missing, "datetime" if kind == "M" else "timedelta")
-    if missing is None:
-        data = column.to_numpy()
-        return Numbers(data.astype(data.dtype.newbyteorder("="), copy=False))
     target = np.int64 if kind == "i" else np.uint64
     return Numbers(column.to_numpy(dtype=target, na_value=0), missing)
-
-
-def _some(mask: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-    return mask if mask.any() else None
 
 
 def _from_arrow(column: Any) -> Any:

@@ -18,6 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, final
 
@@ -51,19 +52,19 @@ class ColumnEncoding(ABC):
     def _locate(self, cells: Categories | Numbers) -> tuple[NDArray[Any], list[int]]:
         """Return each cell's position in a list of hyperedges (-1 if missing), and the list."""
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Label of every hyperedge: the value, the interval of the bin, or "missing"."""
         return (*self._value_labels, "missing") if self.missing_edge else self._value_labels
 
     @property
-    @abstractmethod
     def n_hyperedges(self) -> int:
         """Number of hyperedges of the column."""
+        return len(self.labels)
 
     def encode(self, cells: Categories | Numbers) -> NDArray[Any]:
         """Return the hyperedge of every cell, n_hyperedges for none, shape (n,), unsigned."""
-        if cells.unit != self.unit and cells.any_present():
+        if cells.unit != self.unit and not cells.missing.all():
             raise invalid(
                 f"column {self.name!r}",
                 f"{self.unit or 'plain'} values as at fitting",
@@ -72,8 +73,7 @@ class ColumnEncoding(ABC):
         positions, hyperedges = self._locate(cells)
         none = self.n_hyperedges
         hyperedges.append(none - 1 if self.missing_edge else none)  # position -1: missing cells
-        codes: NDArray[Any] = np.array(hyperedges, np.min_scalar_type(none))[positions]
-        return codes
+        return np.asarray(np.array(hyperedges, np.min_scalar_type(none))[positions])
 
 
 @saved
@@ -92,11 +92,6 @@ class CategoryColumn(ColumnEncoding):
             raise invalid("values", "distinct values", repr(self.values)[:100])
         if self.unit and any(isinstance(value, str) for value in self.values):
             raise invalid("values", f"numbers with a {self.unit}", repr(self.values)[:100])
-
-    @property
-    def n_hyperedges(self) -> int:
-        """Number of hyperedges of the column."""
-        return len(self.values) + self.missing_edge
 
     @property
     def _value_labels(self) -> tuple[str, ...]:
@@ -132,11 +127,6 @@ class BinnedColumn(ColumnEncoding):
             raise invalid("edges", "integers of 64 bits", repr(self.edges)[:100])
         if self.kept and not (self.kept[0] >= 0 and self.kept[-1] <= len(self.edges)):
             raise invalid("kept", f"bins in 0..{len(self.edges)}", repr(self.kept)[:100])
-
-    @property
-    def n_hyperedges(self) -> int:
-        """Number of hyperedges of the column."""
-        return len(self.kept) + self.missing_edge
 
     @property
     def _value_labels(self) -> tuple[str, ...]:
@@ -251,8 +241,7 @@ def _bin_numbers(cells: Numbers, edges: Sequence[float]) -> NDArray[Any]:
             positions += cells.data > edge
     else:
         positions = np.searchsorted(np.asarray(edges), cells.data, side="left")
-    if cells.missing is not None:
-        positions[cells.missing] = -1
+    positions[cells.missing] = -1
     return positions
 
 

@@ -26,8 +26,7 @@ _SMALL_COMPONENT = 1000  # up to this size, a component searches among its own n
 
 def matrix_components(matrix: Any) -> NDArray[np.intp]:
     """Return the components of the graph with an edge for every stored entry of a matrix."""
-    labels: NDArray[np.intp] = connected_components(matrix, directed=False)[1].astype(np.intp)
-    return labels
+    return np.asarray(connected_components(matrix, directed=False)[1].astype(np.intp))
 
 
 def incidence_components(incidence: Factor) -> NDArray[np.intp]:

@@ -147,7 +147,7 @@ class TableEncoder:
         def fit_one(start: int, stop: int) -> tuple[ColumnEncoding, NDArray[Any]] | None:
             name = names[start]
             cells = read_cells(table.columns[name], name)
-            if missing == "drop-column" and cells.any_missing():
+            if missing == "drop-column" and cells.missing.any():
                 return None
             return fit_cells(cells, name, bins=bins_of[name])
 

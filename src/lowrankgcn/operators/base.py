@@ -67,8 +67,7 @@ class SymmetricOperator(ABC):
 
     def __rmatmul__(self, X: Any) -> FloatArray:
         """Compute X @ operator = (operator @ Xᵀ)ᵀ."""
-        transposed: FloatArray = (self @ finite_array(X, "X", ndim=(1, 2)).T).T
-        return transposed
+        return np.asarray((self @ finite_array(X, "X", ndim=(1, 2)).T).T)
 
     def rows(self, index: Any, X: Any) -> FloatArray:
         """Return selected rows of the product, ``(self @ X)[index]``."""

@@ -185,8 +185,7 @@ class CodeFactor(Factor):
         if weights.shape != (n,):
             raise invalid("weights", f"shape ({n},)", f"shape {weights.shape}")
         if n and weights.min() == weights.max():
-            scaled: FloatArray = self.pair_counts * weights[0]
-            return scaled
+            return np.asarray(self.pair_counts * weights[0])
         return self._pair_sums(weights)
 
     @cached_property
@@ -220,10 +219,7 @@ class CodeFactor(Factor):
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), |E|)."""
         codes = self.codes[node_index(index, "index", len(self.codes))]
-        rows = np.zeros((len(codes), self.n_hyperedges))
-        row, column = np.nonzero(codes < self.n_hyperedges)
-        rows[row, codes[row, column]] = 1
-        return rows
+        return np.asarray(CodeFactor(codes, self.n_hyperedges).to_sparse().toarray())
 
     def to_sparse(self) -> sp.csr_array:
         """Return H in compressed sparse rows, 12 bytes per cell of the table.

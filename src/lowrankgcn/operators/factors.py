@@ -82,13 +82,11 @@ class MatrixFactor(Factor):
 
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Compute F V in `dtype`."""
-        product: NDArray[Any] = (self.matrix @ V).astype(dtype, copy=False)
-        return product
+        return np.asarray((self.matrix @ V).astype(dtype, copy=False))
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
-        product: FloatArray = self.matrix.T @ scale_rows(X, scale)
-        return product
+        return np.asarray(self.matrix.T @ scale_rows(X, scale))
 
     def gram(self, weights: FloatArray | None = None) -> FloatArray:
         """Compute Fᵀ diag(weights) F, shape (m, m)."""
@@ -159,5 +157,4 @@ def _times(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
 
 
 def _as_array(matrix: Any) -> FloatArray:
-    array: FloatArray = matrix.toarray() if sp.issparse(matrix) else matrix
-    return array
+    return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)

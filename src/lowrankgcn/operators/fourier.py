@@ -103,5 +103,4 @@ class FourierFactor:
 
     @property
     def _root(self) -> FloatArray:
-        root: FloatArray = np.sqrt(self.grid.coefficients)
-        return root
+        return np.asarray(np.sqrt(self.grid.coefficients))

@@ -341,8 +341,7 @@ def _to_grid(grid: ModeGrid, modes: FloatArray, lengths: tuple[int, ...]) -> Flo
         room[(*before, slice(0, M + 1))] = waves[(*before, slice(M, None))]
         room[(*before, slice(L - M, L))] = waves[(*before, slice(0, M))]
         waves = sf.ifft(room, axis=axis, norm="forward", overwrite_x=True)
-    values: FloatArray = sf.irfft(waves, lengths[-1], axis=-1, norm="forward", overwrite_x=True)
-    return values
+    return np.asarray(sf.irfft(waves, lengths[-1], axis=-1, norm="forward", overwrite_x=True))
 
 
 def _to_modes(grid: ModeGrid, values: FloatArray) -> FloatArray:

@@ -39,17 +39,14 @@ class MatrixOperator(SymmetricOperator):
         return int(self.matrix.shape[0])
 
     def _apply(self, X: FloatArray) -> FloatArray:
-        product: FloatArray = self.matrix @ X
-        return product
+        return np.asarray(self.matrix @ X)
 
     def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
-        product: FloatArray = self.matrix[index] @ X
-        return product
+        return np.asarray(self.matrix[index] @ X)
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, shape (n,)."""
-        diagonal: FloatArray = self.matrix.diagonal().copy()
-        return diagonal
+        return np.asarray(self.matrix.diagonal().copy())
 
 
 @final

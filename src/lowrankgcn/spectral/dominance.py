@@ -136,8 +136,7 @@ def others_may_dominate(
 
 def _strength(filters: Sequence[Filter], values: FloatArray) -> FloatArray:
     """Return the largest |φ(λ)| over the filters, shape (len(values),)."""
-    strength: FloatArray = np.max([np.abs(filter(values)) for filter in filters], axis=0)
-    return strength
+    return np.asarray(np.max([np.abs(filter(values)) for filter in filters], axis=0))
 
 
 def _ranking(strengths: FloatArray) -> NDArray[np.intp]:

@@ -24,17 +24,17 @@ _CONSTANT = 1e-12  # relative spread up to which loop weights are equal
 def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) -> CrossAffinity:
     r"""Return the normalised weights between new rows and the nodes of a graph.
 
-    ========== ============================================== =============== ===================
-    kind       graph                                          rows            stores
-    ========== ============================================== =============== ===================
-    table      :meth:`Hypergraph.from_table`                  tables          the encoder
-    incidence  other hypergraphs                              incidences      hyperedge weights
-    landmarks  Gaussian graphs summed by "low-rank"           points          m landmarks
-    fourier    more than 50 000 points, summed by "fourier"   points          N Fourier modes
-    points     Gaussian graphs summed in any other way        points          all points
-    neighbours :meth:`AdjacencyGraph.knn`                     points          all points
-    weights    other adjacency graphs                         weights         n
-    ========== ============================================== =============== ===================
+    ============== ============================================== =========== ==================
+    class          graph                                          rows        stores
+    ============== ============================================== =========== ==================
+    TableCross     :meth:`Hypergraph.from_table`                  tables      the encoder
+    IncidenceCross other hypergraphs                              incidences  hyperedge weights
+    LandmarkCross  Gaussian graphs summed by "low-rank"           points      m landmarks
+    FourierCross   more than 50 000 points, summed by "fourier"   points      N Fourier modes
+    PointCross     Gaussian graphs summed in any other way        points      all points
+    NeighbourCross :meth:`AdjacencyGraph.knn`                     points      all points
+    WeightCross    other adjacency graphs                         weights     n
+    ============== ============================================== =========== ==================
 
     Parameters
     ----------

@@ -107,8 +107,7 @@ class NullSpace:
 
     def vectors(self, numbers: Sequence[int] | NDArray[np.intp]) -> FloatArray:
         """Return the null vectors of the given numbers as columns, shape (n, len(numbers))."""
-        block: FloatArray = self.matrix[:, np.asarray(numbers, np.intp)].toarray()
-        return block
+        return np.asarray(self.matrix[:, np.asarray(numbers, np.intp)].toarray())
 
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""

@@ -128,16 +128,10 @@ def first_left_out(rest: FloatArray, kept: FloatArray) -> float:
     if not len(rest):
         return float("nan")
     # The null space is exact: no other eigenvalue is its copy, however small.
-    if (rest == 0).any() and (kept == 0).any():
-        return 0.0
-    positive, ascending = rest[rest > 0], np.sort(kept[kept > 0])
-    if not len(positive) or not len(ascending):
-        return float(rest[0])
-    place = np.searchsorted(ascending, positive)
-    below = ascending[np.maximum(place - 1, 0)]
-    above = ascending[np.minimum(place, len(ascending) - 1)]
-    distance = np.minimum(np.abs(positive - below), np.abs(positive - above))
-    return float(positive[distance.argmin()] if distance.min() <= _CUT_TOL else rest[0])
+    apart = np.where((rest[:, None] == 0) == (kept == 0), np.abs(rest[:, None] - kept), np.inf)
+    distances = apart.min(axis=1, initial=np.inf)
+    nearest = int(distances.argmin())
+    return float(rest[nearest] if distances[nearest] <= _CUT_TOL else rest[0])
 
 
 def warn_if_cut_degenerate(

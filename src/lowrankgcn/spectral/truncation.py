@@ -19,7 +19,6 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fastsum import DENSE_LIMIT
 from lowrankgcn.spectral.filters import Filter
@@ -30,7 +29,6 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _PROBES = 16  # a standard error of some per cent
 _STEPS = 24  # Lanczos steps: the quadrature is exact for polynomials of degree 47
-_BASIS_ENTRIES = 3 * 10**7  # 240 MB for the Lanczos vectors of the probes at work
 
 
 @final
@@ -49,7 +47,7 @@ def truncation_error(
 
     Exact if all eigenvalues are known or cheap (n ≤ 2048); otherwise estimated by stochastic
     Lanczos quadrature: E‖φ(𝓛)z‖² over random signs z, projected off the pairs, is the squared norm.
-    The latter costs 24 products with blocks of probes.
+    The latter costs 24 products for each of 16 probes (4 for more than 100 000 nodes).
     """
     null = laplacian.null_space
     zeros = int((pairs.eigenvalues == 0).sum())
@@ -68,14 +66,11 @@ def truncation_error(
     generator = np.random.default_rng(random_state)
     # The estimate improves with n as well as with the number of probes.
     probes = _PROBES if laplacian.n <= 10**5 else 4
-    at_once = max(1, min(probes, _BASIS_ENTRIES // (_STEPS * laplacian.n)))
-    signs = [
-        generator.choice((-1.0, 1.0), (laplacian.n, stop - start))
-        for start, stop in chunks(probes, at_once)
+    squares = [
+        _quadrature(laplacian, phi, pairs, generator.choice((-1.0, 1.0), laplacian.n))
+        for _ in range(probes)
     ]
-    squares = np.concatenate([_quadrature(laplacian, phi, pairs, block) for block in signs])
-    mean = float(np.mean(squares)) + left_out_zeros
-    value = math.sqrt(mean)
+    value = math.sqrt(float(np.mean(squares)) + left_out_zeros)
     spread = float(np.std(squares, ddof=1)) / math.sqrt(probes)
     return TruncationError(value, spread / (2 * value) if value > 0 else 0.0)
 
@@ -92,54 +87,38 @@ def _without(values: FloatArray, counts: NDArray[np.int64], kept: FloatArray) ->
     return left
 
 
-def _quadrature(
-    laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probes: FloatArray
-) -> FloatArray:
-    """Estimate ‖φ(𝓛)z‖² for every probe z without null space and kept pairs, shape (count,).
+def _quadrature(laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probe: FloatArray) -> float:
+    """Estimate ‖φ(𝓛)z‖² for a probe z without null space and kept pairs.
 
-    Lanczos iterations for all probes side by side; each gives a quadrature rule for its z.
+    Lanczos iterations give a quadrature rule for z: the eigenvalues of a tridiagonal matrix.
     """
     kept = pairs.eigenvectors[:, pairs.eigenvalues > 0].astype(np.float64, copy=False)
 
-    def project(X: FloatArray) -> FloatArray:
+    def project(x: FloatArray) -> FloatArray:
         # Twice: the pairs are orthogonal to the null space only up to their residual, and what
         # remains would grow from step to step.
         for _ in range(2):
-            X = laplacian.null_space.project_out(X)
-            X = X - kept @ (kept.T @ X)
-        return X
+            x = laplacian.null_space.project_out(x[:, None])[:, 0]
+            x = x - kept @ (kept.T @ x)
+        return x
 
-    block = project(probes)
-    norms = np.linalg.norm(block, axis=0)
-    alive = norms > 1e-10 * math.sqrt(laplacian.n)
-    if not alive.any():
-        return np.zeros(len(norms))
-    basis = [block / np.where(alive, norms, 1.0)]
-    diagonal, off_diagonal = [], []
-    for _ in range(min(_STEPS, laplacian.n)):
+    start = project(probe)
+    norm = float(np.linalg.norm(start))
+    if norm <= 1e-10 * math.sqrt(laplacian.n):
+        return 0.0
+    basis, diagonal, lengths = [start / norm], [], []
+    while True:
         image = project(laplacian @ basis[-1])
-        diagonal.append(np.einsum("ij,ij->j", basis[-1], image))
-        for vectors in basis:  # full reorthogonalisation; the basis is short
-            image -= np.einsum("ij,ij->j", vectors, image) * vectors
-        lengths = np.linalg.norm(image, axis=0)
-        alive = alive & (lengths > 1e-10)
-        off_diagonal.append(np.where(alive, lengths, 0.0))
-        if not alive.any():
+        diagonal.append(float(basis[-1] @ image))
+        for vector in basis:  # full reorthogonalisation; the basis is short
+            image -= (vector @ image) * vector
+        length = float(np.linalg.norm(image))
+        if length <= 1e-10 or len(basis) == min(_STEPS, laplacian.n):
             break
-        basis.append(np.where(alive, image / np.where(alive, lengths, 1.0), 0.0))
-    return np.array(
-        [
-            norm**2 * _rule(phi, [d[j] for d in diagonal], [b[j] for b in off_diagonal])
-            for j, norm in enumerate(norms)
-        ]
-    )
-
-
-def _rule(phi: Filter, diagonal: list[float], off_diagonal: list[float]) -> float:
-    """Compute Σ weights·φ(nodes)² of the quadrature rule of a tridiagonal matrix."""
-    steps = next((j + 1 for j, length in enumerate(off_diagonal) if length == 0), len(diagonal))
-    nodes, vectors = la.eigh_tridiagonal(diagonal[:steps], off_diagonal[: steps - 1])
+        lengths.append(length)
+        basis.append(image / length)
+    nodes, vectors = la.eigh_tridiagonal(diagonal, lengths)
     weights = vectors[0] ** 2
     # Rounding leaves nodes of no weight where kept eigenvectors were, and φ may be huge there.
     listed = weights > 1e-14
-    return float((weights[listed] * phi(np.maximum(nodes[listed], 0.0)) ** 2).sum())
+    return norm**2 * float((weights[listed] * phi(np.maximum(nodes[listed], 0.0)) ** 2).sum())

@@ -32,8 +32,6 @@ class CrossAffinity(ABC):
 
     Attributes
     ----------
-    kind : str
-        Name of the kind.
     least_divisor : float
         Eigenvectors are extended by the factor 1/(1−λ), or by less if abs(1−λ) is below this.
     loop_weight : float
@@ -42,7 +40,6 @@ class CrossAffinity(ABC):
         C. It is not saved: None for a cross-affinity read from a file.
     """
 
-    kind: ClassVar[str]
     # New points have other weights than fitted ones, and 1/(1−λ) amplifies the difference.
     least_divisor: ClassVar[float] = 0.1
 
@@ -88,12 +85,11 @@ class CrossAffinity(ABC):
         if self.columns is None:
             raise invalid("compress", "a cross-affinity of a fitted graph", "a restored one")
         # Single precision blocks are not copied as a whole; the factor converts them in parts.
-        single = isinstance(G, np.ndarray) and G.dtype == np.float32 and G.ndim == 2
-        block = G if single else finite_array(G, "G", ndim=2)
-        if single and not np.isfinite(block.sum(axis=0, dtype=np.float64)).all():
+        block, n = np.asarray(G), self.columns.shape[0]
+        if block.ndim != 2 or len(block) != n:
+            raise invalid("G", f"an array of shape ({n}, c)", f"shape {block.shape}")
+        if not np.isfinite(block.sum(axis=0, dtype=np.float64)).all():
             raise invalid("G", "finite numbers", "NaN or infinity")
-        if len(block) != self.columns.shape[0]:
-            raise invalid("G", f"{self.columns.shape[0]} rows", len(block))
         return self.columns.transpose_product(block)
 
 

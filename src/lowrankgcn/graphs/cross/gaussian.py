@@ -6,8 +6,8 @@
 >>> points = np.random.default_rng(0).normal(size=(3000, 2))
 >>> L = lg.Laplacian(lg.GaussianGraph(points, bandwidth=2.0), tol=1e-3)
 >>> cross = cross_affinity(L)
->>> cross.kind, cross.product(np.zeros((4, 2)), np.ones((cross.n_columns, 1))).shape
-('landmarks', (4, 1))
+>>> type(cross).__name__, cross.product(np.zeros((4, 2)), np.ones((cross.n_columns, 1))).shape
+('LandmarkCross', (4, 1))
 """
 
 from __future__ import annotations
@@ -101,8 +101,6 @@ class LandmarkCross(GaussianCross):
     to a tenth there. Use another `method` if rows far outside of the fitted points matter.
     """
 
-    kind = "landmarks"
-
     landmarks: Annotated[FloatArray, "M D"]  # in units of the bandwidth
     inverse_root: Annotated[FloatArray, "M M"]  # R⁻¹, lower triangular
     column_sums: Annotated[FloatArray, "M"]  # Fᵀ1
@@ -152,14 +150,12 @@ class LandmarkCross(GaussianCross):
             divisor[far] = row_scale(mixture @ self.column_sums, 0.0)[0]
         rows /= divisor[:, None]
         rows *= root[:, None]
-        product: FloatArray = rows @ Q
-        return product
+        return np.asarray(rows @ Q)
 
     @cached_property
     def _landmark_rows(self) -> FloatArray:
         """The rows f(p) of the landmarks, shape (m, m)."""
-        rows: FloatArray = gaussian_kernel(self.landmarks, self.landmarks) @ self.inverse_root.T
-        return rows
+        return np.asarray(gaussian_kernel(self.landmarks, self.landmarks) @ self.inverse_root.T)
 
 
 @saved
@@ -174,8 +170,6 @@ class PointCross(GaussianCross):
     -----
     O(q n (d + c)) time and O(q c) memory for products; stores all n points.
     """
-
-    kind = "points"
 
     coordinates: Annotated[FloatArray, "N D"]  # in units of the bandwidth
 
@@ -232,8 +226,6 @@ class FourierCross(GaussianCross):
     deviations from the mean. From five on, where the mixture is used, they are 0.5 to 0.8, mostly
     because it is too small; the direction is right (cosine above 0.6).
     """
-
-    kind = "fourier"
 
     grid: ModeGrid
     sums: FloatArray  # Fᵀ1, (N,)
@@ -300,8 +292,7 @@ class FourierCross(GaussianCross):
         _, root = row_scale(kernel.sum(axis=1), self.loop_weight)
         kernel /= np.maximum(kernel.max(axis=1, keepdims=True), 1e-320)
         divisor = np.where(root > 0, kernel @ self._guide_degrees, 1.0)
-        mixture: FloatArray = kernel @ guides * (root / divisor)[:, None]
-        return mixture
+        return np.asarray(kernel @ guides * (root / divisor)[:, None])
 
 
 def _in_blocks(

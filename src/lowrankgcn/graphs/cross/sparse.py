@@ -96,8 +96,6 @@ class TableCross(_HyperedgeCross):
     O(q p) for p columns, independent of n. Unknown values belong to no hyperedge.
     """
 
-    kind = "table"
-
     encoder: TableEncoder
 
     def __post_init__(self) -> None:
@@ -116,8 +114,6 @@ class IncidenceCross(_HyperedgeCross):
     The formulas are those of :class:`TableCross`. Rows have an entry, 0 or 1, for every hyperedge
     given to the graph; hyperedges that the graph dropped are ignored.
     """
-
-    kind = "incidence"
 
     numbers: Annotated[NDArray[np.int64], "m"]  # positions among the given hyperedges
     n_given: Annotated[int, partial(positive_int, minimum=0)]
@@ -148,8 +144,6 @@ class NeighbourCross(_SparseCross):
     beyond. Stores all n points.
     """
 
-    kind = "neighbours"
-
     neighbours: NearestNeighbours
 
     @property
@@ -178,8 +172,6 @@ class WeightCross(_SparseCross):
     -----
     O(q n) for dense rows, O(stored weights) for sparse ones; stores only n.
     """
-
-    kind = "weights"
 
     n_nodes: Annotated[int, partial(positive_int, maximum=MOST_NODES)]
 

@@ -101,8 +101,7 @@ class Quadratic(Filter):
 
     def _response(self, eigenvalues: FloatArray) -> FloatArray:
         # The square is never negative; the expanded form can be, by rounding, near λₙ.
-        response: FloatArray = (1.0 - eigenvalues / float(self.largest)) ** 2
-        return response
+        return np.asarray((1.0 - eigenvalues / float(self.largest)) ** 2)
 
 
 @saved
