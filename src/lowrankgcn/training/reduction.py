@@ -22,8 +22,8 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN
 from lowrankgcn.nn.propagation import DenseMatrix, LowRankPropagation, NumpyMatrix
 from lowrankgcn.training import compression
-from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.arguments import Features
+from lowrankgcn.training.gradients import ACTIVATIONS
 from lowrankgcn.training.problem import Readout, TrainingProblem
 
 __all__ = ["Eigenvectors", "as_matrix", "common_eigenvectors", "project", "training_problem"]
