@@ -22,8 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from lowrankgcn._validation import invalid, positive_float, positive_int
-from lowrankgcn.nn.activations import Activation, as_activation
-from lowrankgcn.nn.layers import SpectralConv, convolve
+from lowrankgcn.nn.layers import Activation, SpectralConv, as_activation, convolve
 from lowrankgcn.nn.linear_map import Shared, as_index, as_tensor, check_block, check_dtype
 from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
 from lowrankgcn.nn.to_torch import as_operators, as_propagations
