@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from lowrankgcn.datasets import load_mushrooms, load_spiral, mushrooms
-from lowrankgcn.datasets.debian import mushrooms_from_debian
-from lowrankgcn.datasets.mushrooms import MUSHROOMS
+from lowrankgcn.datasets.mushrooms import MUSHROOMS, mushrooms_from_debian
 from lowrankgcn.exceptions import DataUnavailableError
 from tests.conftest import SpiralData
 

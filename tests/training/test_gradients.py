@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.nn import ACTIVATIONS, GCN, ReducedOrderGCN
-from lowrankgcn.training import compression, gradients, reduction, train
+from lowrankgcn.training import gradients, reduction, train
 from tests import nn_problems as cases
 from tests.nn_problems import DOUBLE, low_rank
 from tests.problems import calm_blas  # noqa: F401
@@ -87,7 +87,7 @@ def test_more_features_than_eigenvectors(kind: Any, adam: bool) -> None:
 
 @pytest.mark.parametrize("adam", [False, True])
 def test_large_factors_are_not_copied(monkeypatch: pytest.MonkeyPatch, adam: bool) -> None:
-    monkeypatch.setattr(compression, "COPIED_ENTRIES", 0)
+    monkeypatch.setattr(reduction, "_COPIED_ENTRIES", 0)
     network = GCN(low_rank(), (7, 4, 2), dtype=DOUBLE)
     check(network, adam=adam)
 
@@ -143,7 +143,7 @@ def test_dependent_columns_are_left_out() -> None:
 @pytest.mark.parametrize("filters", ["pseudoinverse", ["pseudoinverse", "linear"]])
 @pytest.mark.parametrize("form", ["rank", "full"])
 def test_equal_nodes_are_merged(monkeypatch: pytest.MonkeyPatch, filters: Any, form: str) -> None:
-    monkeypatch.setattr(compression, "_MERGED_NODES", 1)
+    monkeypatch.setattr(reduction, "_MERGED_NODES", 1)
     _, incidence, _ = table(12)
     L = lg.Laplacian(lg.Hypergraph(np.vstack([incidence, incidence[:9], incidence[:4]])))
     kernels = lg.kernel(L, filters, rank=3) if form == "rank" else lg.kernel(L, filters)

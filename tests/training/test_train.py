@@ -22,9 +22,9 @@ from lowrankgcn.training import (
     GradientDescent,
     ProjectedFeatures,
     TrainingRecord,
+    gradients,
     train,
 )
-from lowrankgcn.training import loss as loss_module
 from tests.problems import calm_blas  # noqa: F401
 from tests.training_problems import by_autograd, difference, loss, low_rank_network, table
 
@@ -76,7 +76,7 @@ def test_losses_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     network = low_rank_network()
     whole = run(network, n_restarts=3).loss_curve
     for logits in (1, 7 * 3 * 2 * len(INDEX)):  # one iteration, or seven, at a time
-        monkeypatch.setattr(loss_module, "_CACHED_LOGITS", logits)
+        monkeypatch.setattr(gradients, "_CACHED_LOGITS", logits)
         assert_allclose(run(network, n_restarts=3).loss_curve, whole, rtol=1e-12)
 
 

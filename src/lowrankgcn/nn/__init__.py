@@ -22,8 +22,7 @@ GCN(
 )
 """
 
-from lowrankgcn.nn.activations import ACTIVATIONS
-from lowrankgcn.nn.layers import SpectralConv
+from lowrankgcn.nn.layers import ACTIVATIONS, SpectralConv
 from lowrankgcn.nn.networks import GCN, Network, ReducedOrderGCN
 from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
 from lowrankgcn.nn.pyg import PygTask, from_pyg

@@ -1,4 +1,4 @@
-"""The spectral convolution X ↦ Σ_k 𝒦^(k) X Θ^(k) (equation 2) as a torch module.
+"""Layers: the spectral convolution X ↦ Σ_k 𝒦^(k) X Θ^(k) (equation 2), and activations.
 
 >>> import lowrankgcn as lg, torch
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
@@ -10,19 +10,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn._validation import choice, invalid, positive_int
 from lowrankgcn.nn.linear_map import as_index, check_block, check_dtype
 from lowrankgcn.nn.propagation import Propagation
 from lowrankgcn.nn.to_torch import as_propagations
 from lowrankgcn.operators import SymmetricOperator
 
-__all__ = ["SpectralConv", "convolve"]
+__all__ = ["ACTIVATIONS", "Activation", "SpectralConv", "as_activation", "convolve"]
+
+Activation = str | nn.Module | Callable[[Tensor], Tensor]
+
+#: Named activations.
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "leaky-relu": nn.LeakyReLU,
+    "elu": nn.ELU,
+    "tanh": nn.Tanh,
+    "sigmoid": nn.Sigmoid,
+    "softplus": nn.Softplus,
+    "identity": nn.Identity,
+}
 
 
 @final
@@ -161,3 +174,38 @@ def convolve(
         propagate(X @ part, rows) for propagate, part in zip(propagations, weight, strict=True)
     ]
     return sum(terms[1:], terms[0])
+
+
+@final
+class _Function(nn.Module):
+    """A plain function as an activation."""
+
+    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, X: Tensor) -> Tensor:
+        return self.function(X)
+
+    def extra_repr(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+
+def as_activation(activation: Any) -> nn.Module:
+    """Convert a name of :data:`ACTIVATIONS`, a module or a function to a module.
+
+    Examples
+    --------
+    >>> as_activation("relu")(torch.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    >>> as_activation(torch.sin)
+    _Function(sin)
+    """
+    if isinstance(activation, str):
+        return ACTIVATIONS[choice(activation, "activation", ACTIVATIONS)]()
+    if isinstance(activation, nn.Module):
+        return activation
+    if not callable(activation) or isinstance(activation, type):
+        names = ", ".join(map(repr, ACTIVATIONS))
+        raise invalid("activation", f"one of {names}, a Module or a function", repr(activation))
+    return _Function(activation)

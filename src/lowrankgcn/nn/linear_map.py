@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, final
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -34,18 +34,17 @@ __all__ = [
     "through_numpy",
 ]
 
-T = TypeVar("T")
 Product = Callable[[Tensor], Tensor]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Shared(Generic[T]):
+class Shared:
     """A frozen set-up object, as large as the graph, that copies of a module share."""
 
-    value: T
+    value: Any
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Shared[T]:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Shared:
         return self
 
 

@@ -22,14 +22,12 @@ import torch
 from torch import Tensor, nn
 
 from lowrankgcn._validation import invalid, positive_float, positive_int
-from lowrankgcn.nn.activations import Activation, as_activation
-from lowrankgcn.nn.layers import SpectralConv, convolve
+from lowrankgcn.nn.layers import Activation, SpectralConv, as_activation, convolve
 from lowrankgcn.nn.linear_map import Shared, as_index, as_tensor, check_block, check_dtype
 from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
 from lowrankgcn.nn.to_torch import as_operators, as_propagations
 from lowrankgcn.operators import SymmetricOperator
 from lowrankgcn.spectral.kernel import Kernel
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __all__ = ["GCN", "Network", "ReducedOrderGCN"]
 
@@ -86,7 +84,8 @@ class Network(nn.Module, ABC):
     @property
     def kernels(self) -> tuple[SymmetricOperator, ...]:
         """The kernels of the network."""
-        return self._kernels.value
+        kernels: tuple[SymmetricOperator, ...] = self._kernels.value
+        return kernels
 
     @property
     def n_nodes(self) -> int:
@@ -256,14 +255,6 @@ class ReducedOrderGCN(Network):
         check_block(X, self.n_nodes, None, self.dtype)
         return self.eigenvectors.T @ X
 
-    def project(self, coefficients: Tensor, rows: Any = None) -> Tensor:
-        """Compute U_r X̂, or selected rows of it, for coefficients of shape (r, k)."""
-        check_block(coefficients, self.rank, None, self.dtype, "coefficients")
-        if rows is None:
-            return self.eigenvectors @ coefficients
-        index = as_index(rows, self.n_nodes, coefficients.device)
-        return self.eigenvectors[index] @ coefficients
-
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:
         """Compute the logits of all nodes or of selected ones.
 
@@ -284,19 +275,24 @@ class ReducedOrderGCN(Network):
         check_block(coefficients, self.rank, self.widths[0], self.dtype, "coefficients")
         last = self.convs[-1]
         spectral = convolve(self.propagations, self._hidden(coefficients), last.weight)
-        logits = self.project(spectral, rows)
-        return logits if last.bias is None else logits + last.bias
+        U = self.eigenvectors
+        U = U if rows is None else U[as_index(rows, self.n_nodes, U.device)]
+        return U @ spectral if last.bias is None else U @ spectral + last.bias
 
     def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
-        kernels = [_with_rank(kernel) for kernel in self.kernels]
-        vectors = [pairs.eigenvectors for _, pairs in kernels]
+        for operator in self.kernels:
+            if not isinstance(operator, Kernel) or operator.eigenpairs is None:
+                form = getattr(operator, "form", type(operator).__name__)
+                raise invalid("kernels", "kernels with a rank", f"form {form!r}")
+        kernels: tuple[Any, ...] = self.kernels
+        vectors = [kernel.eigenpairs.eigenvectors for kernel in kernels]
         if any(other is not vectors[0] for other in vectors):
             got = "different ones; give lowrankgcn.kernel the filters as one list"
             raise invalid("kernels", "kernels of the same eigenpairs", got)
         # Nothing writes to the buffer, and a copy would be most of the memory of the network.
         buffer = as_tensor(vectors[0], dtype, share=True)
         self.register_buffer("eigenvectors", buffer, persistent=False)
-        return nn.ModuleList(SpectralPropagation(kernel.response, dtype) for kernel, _ in kernels)
+        return nn.ModuleList(SpectralPropagation(kernel.response, dtype) for kernel in kernels)
 
 
 def _checked_widths(widths: Any) -> tuple[int, ...]:
@@ -306,11 +302,3 @@ def _checked_widths(widths: Any) -> tuple[int, ...]:
     if len(checked) < 2:
         raise invalid("widths", "at least the widths of input and output", list(checked))
     return checked
-
-
-def _with_rank(operator: SymmetricOperator) -> tuple[Kernel, Eigenpairs]:
-    """Return a kernel with a rank and its eigenpairs."""
-    if not isinstance(operator, Kernel) or operator.eigenpairs is None:
-        form = operator.form if isinstance(operator, Kernel) else type(operator).__name__
-        raise invalid("kernels", "kernels with a rank", f"form {form!r}")
-    return operator, operator.eigenpairs

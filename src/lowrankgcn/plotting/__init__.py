@@ -13,7 +13,6 @@ classes also differ by marker.
 """
 
 from lowrankgcn.plotting.embedding import plot_embedding
-from lowrankgcn.plotting.responses import plot_filter
-from lowrankgcn.plotting.spectra import plot_spectrum
+from lowrankgcn.plotting.spectra import plot_filter, plot_spectrum
 
 __all__ = ["plot_embedding", "plot_filter", "plot_spectrum"]

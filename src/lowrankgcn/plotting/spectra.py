@@ -1,20 +1,202 @@
-"""Plots of eigenvalues and residuals by index."""
+"""Plots of eigenvalues with residuals, of learned filters, and of filters over a spectrum."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
-from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn._validation import finite_array, invalid, positive_int
+from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.plotting import _style
+from lowrankgcn.plotting._style import FloatArray
+from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 
-__all__ = ["plot_spectrum"]
+__all__ = ["plot_filter", "plot_spectrum"]
 
+_FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
 _SMALLEST_RESIDUAL = 1e-17
+_DASHES = ("-", "--", "-.", ":")
+
+# A peak at most this many grid points wide at half height is a pole, as λ₂/λ has at 0; it is cut at
+# this multiple of the height that a tenth of the curve exceeds.
+_POLE_WIDTH = 3
+_POLE_HEIGHT = 3.0
+
+
+def plot_filter(
+    filters: FilterLike | Sequence[FilterLike] | LearnedFilter | Mapping[str, LearnedFilter],
+    eigenvalues: ArrayLike | None = None,
+    *,
+    rank: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw responses φ(λ) as curves with the eigenvalues marked on them (paper, section A2.2).
+
+    Parameters
+    ----------
+    filters : filter, name, function, or list of these; LearnedFilter or mapping of these
+        One curve each. "auto" parameters are bound to the smallest non-zero and the largest of
+        `eigenvalues`; if these are only a part of the spectrum, bind the filters before. Learned
+        filters, such as ``SpectralGPClassifier.filter_``, are drawn at their own eigenvalues,
+        relative to the largest response of each.
+    eigenvalues : array_like, shape (k,), optional
+        Drawn as grey lines, with a mark on each curve. The picture covers their range, by default
+        [0, 2].
+    rank : int, optional
+        Show the low-rank equivalents: for each filter the `rank` eigenvalues with the largest
+        magnitude of φ(λ) are marked on the curve, the others at zero (equations 10 to 12).
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ValueError
+        If there is a `rank`, or a filter with an "auto" parameter, but no eigenvalues; or if there
+        are eigenvalues or a rank for learned filters.
+
+    Notes
+    -----
+    A curve is not drawn where it leaves the range of the responses on the spectrum, as a
+    pseudoinverse does between 0 and the smallest non-zero eigenvalue.
+
+    Examples
+    --------
+    >>> ax = plot_filter("pseudoinverse", eigenvalues=[0.0, 0.3, 0.4, 1.0, 1.5])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['pseudoinverse (scale=0.3)']
+    """
+    if isinstance(filters, LearnedFilter):
+        filters = {filters.graph: filters}
+    if isinstance(filters, Mapping):
+        if eigenvalues is not None or rank is not None:
+            given = "eigenvalues" if eigenvalues is not None else "rank"
+            raise invalid(given, "None, because learned filters have their own", "another value")
+        ax = _style.new_or_given(ax)
+        return _finish(ax, "learned response φ(λ) / max φ", _draw_learned(filters, ax))
+    functions = as_filters(filters)
+    spectrum = None if eigenvalues is None else np.sort(_style.clean_spectrum(eigenvalues))
+    if rank is not None:
+        if spectrum is None:
+            raise invalid("eigenvalues", "a spectrum to apply the rank to", "None")
+        rank = positive_int(rank, "rank", maximum=spectrum.size)
+    functions = tuple(_bound(phi, spectrum) for phi in functions)
+
+    ax = _style.new_or_given(ax)
+    start, end = (0.0, 2.0) if spectrum is None else (min(0.0, spectrum[0]), spectrum[-1])
+    end = end if end > start else start + 1.0
+    grid = np.linspace(start, end, 1001)
+    if spectrum is not None:
+        grid = np.union1d(grid, spectrum)  # a curve passes through its marks, however steep
+    ax.axhline(0.0, color="black", linewidth=0.8, zorder=1)
+    if spectrum is not None:
+        lines = np.unique(_merged(spectrum))
+        vertical = ax.get_xaxis_transform()  # x in eigenvalues, y from 0 to 1 of the axes
+        ax.vlines(
+            lines, 0, 1, transform=vertical, color=_style.GREY, linewidth=0.6, alpha=0.5, zorder=0
+        )
+    handles = []
+    for number, phi in enumerate(functions):
+        style: dict[str, Any] = {"color": _style.COLOURS[number % len(_style.COLOURS)]}
+        if spectrum is None:
+            style |= {"linestyle": _DASHES[number % len(_DASHES)], "linewidth": 1.6}
+            ax.plot(grid, _curve(phi, grid), **style)
+            if _jumps_at_zero(phi):
+                ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=style["color"])
+        else:
+            marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
+            style |= {"marker": marker, "markersize": 6, "markerfacecolor": "none"}
+            _draw_marks(ax, phi, grid, spectrum, rank, style)
+        handles.append(Line2D([], [], label=str(phi), **style))
+    margin = 0.02 * (end - start)
+    ax.set_xlim(start - margin, end + margin)
+    label = "filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}"
+    return _finish(ax, label, handles)
+
+
+def _finish(ax: Axes, label: str, handles: list[Line2D]) -> Axes:
+    ax.set_xlabel("eigenvalue λ")
+    ax.set_ylabel(label)
+    _style.add_legend(ax, handles)
+    return ax
+
+
+def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> list[Line2D]:
+    handles = []
+    for number, (name, learned) in enumerate(filters.items()):
+        if not isinstance(learned, LearnedFilter):
+            raise invalid(f"filters[{name!r}]", "a LearnedFilter", type(learned).__name__)
+        style: dict[str, Any] = {
+            "color": _style.COLOURS[number % len(_style.COLOURS)],
+            "marker": _FILTER_MARKERS[number % len(_FILTER_MARKERS)],
+            "markersize": 4,
+            "markerfacecolor": "none",
+            "linewidth": 1,
+        }
+        heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
+        ax.plot(learned.eigenvalues, heights, **style)
+        handles.append(Line2D([], [], label=name.replace("-", " "), **style))
+    ax.set_ylim(0.0, 1.05)
+    return handles
+
+
+def _draw_marks(
+    ax: Axes, phi: Filter, grid: FloatArray, spectrum: FloatArray, rank: int | None, style: Any
+) -> None:
+    """Draw φ thinly and mark the eigenvalues, discarded ones at zero."""
+    response = phi(spectrum)
+    ax.plot(grid, _curve(phi, grid, response), color=style["color"], linewidth=1, alpha=0.6)
+    dominant = np.argsort(-np.abs(response), kind="stable")[:rank]
+    kept = np.isin(np.arange(response.size), dominant)
+    for chosen, height, alpha in [(kept, response, 1.0), (~kept, 0.0 * response, 0.4)]:
+        marks = np.column_stack([_merged(spectrum), _merged(height)])[chosen]
+        x, y = np.unique(marks, axis=0).T
+        ax.plot(x, y, linestyle="none", alpha=alpha, **style)
+
+
+def _bound(phi: Filter, spectrum: FloatArray | None) -> Filter:
+    if not phi.needs:
+        return phi
+    positive = np.empty(0) if spectrum is None else spectrum[spectrum > 0]
+    if not positive.size:
+        got = "None" if spectrum is None else "zeros only"
+        raise invalid("eigenvalues", f"a positive one, which filter {phi.name!r} needs", got)
+    return phi.bind(positive.min(), positive.max())
+
+
+def _merged(values: FloatArray) -> FloatArray:
+    """Round to 1/5000 of the range, finer than a picture, so that equal marks are drawn once."""
+    step = np.ptp(values) / 5000
+    return np.round(values / step) * step if step > 0 else values
+
+
+def _jumps_at_zero(phi: Filter) -> bool:
+    """Return whether φ is discontinuous at 0, as pseudoinverses and impulses are."""
+    zero, near = phi([0.0, 1e-9])
+    return bool(abs(near - zero) > 1e-3 * max(abs(zero), 1.0))
+
+
+def _curve(phi: Filter, grid: FloatArray, response: FloatArray | None = None) -> FloatArray:
+    """Return φ on the grid, NaN (not drawn) where a pole would flatten the other curves."""
+    curve = phi(grid)
+    if _jumps_at_zero(phi):
+        curve[grid <= 0] = np.nan
+    size = np.nan_to_num(np.abs(curve))
+    limit = np.inf
+    if response is not None:
+        limit = 1.05 * np.abs(response).max()
+    elif np.count_nonzero(size > size.max() / 2) <= _POLE_WIDTH:
+        limit = _POLE_HEIGHT * np.quantile(size, 0.9)
+    return np.where(size <= limit, curve, np.nan)
 
 
 def plot_spectrum(

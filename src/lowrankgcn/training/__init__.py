@@ -1,7 +1,7 @@
 """Training of networks by explicit gradients, all restarts in one batch.
 
 Modules in the order of the data flow: ``arguments`` (checks) → ``reduction`` (exact savings) →
-``problem`` → ``gradients`` → ``loss`` → ``optimizers`` → ``batch`` (restarts) → ``train`` →
+``problem`` → ``gradients`` → ``optimizers`` → ``batch`` (restarts) → ``train`` →
 ``record``.
 
 >>> import lowrankgcn as lg, numpy as np

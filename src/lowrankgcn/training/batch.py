@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn.training.gradients import ExplicitGradients, join_parameters, split_parameters
-from lowrankgcn.training.loss import Objective
+from lowrankgcn.training.gradients import ExplicitGradients, Objective, split_parameters
 from lowrankgcn.training.optimizers import Optimizer, State
 from lowrankgcn.training.problem import Coordinates, TrainingProblem
 
@@ -66,7 +65,7 @@ def train_batch(
         coordinates, tensors[0] = Coordinates.from_weights(tensors[0], problem.basis)
     shapes = [tensor.shape[1:] for tensor in tensors]
     n_penalised = sum(map(math.prod, shapes[: problem.depth if decay == "all" else 1]))
-    trained = join_parameters(tensors)
+    trained = torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)
     s = len(trained)
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
     active, lowest, done = np.arange(s), np.full(s, np.inf), 0

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float, positive_int
-from lowrankgcn.training.loss import Objective
+from lowrankgcn.training.gradients import Objective
 
 __all__ = ["LBFGS", "Adam", "GradientDescent", "Optimizer", "OptimizerName", "as_optimizer"]
 

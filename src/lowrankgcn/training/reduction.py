@@ -18,12 +18,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN
 from lowrankgcn.nn.propagation import DenseMatrix, LowRankPropagation, NumpyMatrix
-from lowrankgcn.training import compression
-from lowrankgcn.training.activations import ACTIVATIONS
 from lowrankgcn.training.arguments import Features
+from lowrankgcn.training.gradients import ACTIVATIONS
 from lowrankgcn.training.problem import Readout, TrainingProblem
 
 __all__ = ["Eigenvectors", "as_matrix", "common_eigenvectors", "project", "training_problem"]
@@ -32,6 +32,16 @@ __all__ = ["Eigenvectors", "as_matrix", "common_eigenvectors", "project", "train
 _STORED_ENTRIES = 2**28
 # Number of stored rows up to which a product with them is faster than one with a sparse kernel.
 _STORED_ROWS = 256
+# Rows converted to another data type at a time: a few megabytes for a hundred columns.
+_CHUNK_ROWS = 4096
+# Entries up to which arrays of n rows may be copied to make products faster: 256 MB in float32.
+_COPIED_ENTRIES = 2**26
+# Compression must remove at least a tenth of the columns or rows.
+_WORTHWHILE = 0.9
+# Multiplications, a few seconds, up to which the row space is searched.
+_GRAM_WORK = 10**11
+# Number of nodes from which equal rows are merged: training fewer is faster than the search.
+_MERGED_NODES = 1024
 
 Eigenvectors = tuple[Tensor, list[Tensor]]  # U (n, r) and φ_k (r,) for each kernel
 
@@ -87,19 +97,19 @@ def training_problem(
     features, basis = _input_features(network, X, index if network.depth == 1 else None)
     orthonormal = True
     if basis is None:
-        features, basis = compression.row_space(features)
-    elif features.numel() <= compression.COPIED_ENTRIES:
+        features, basis = row_space(features)
+    elif features.numel() <= _COPIED_ENTRIES:
         Q, triangle = torch.linalg.qr(basis.double())
         features, basis = features @ triangle.T.to(features.dtype), Q.to(features.dtype)
     else:
         orthonormal = False
     readout = _readout(network, index, features)
     if readout.tall is not None and network.depth == 2 and not network.dropout.p:
-        features, tall = compression.merge_equal_rows(features, readout.tall)
+        features, tall = merge_equal_rows(features, readout.tall)
         readout = replace(readout, tall=tall)
     return TrainingProblem(
         widths=network.widths,
-        features=compression.column_major(features),
+        features=column_major(features),
         targets=targets.to(features),
         sample_weight=sample_weight.to(features),
         readout=readout,
@@ -176,8 +186,8 @@ def _readout(network: Network, index: Tensor, like: Tensor) -> Readout:
     labelled, reduced = U[index], isinstance(network, ReducedOrderGCN)
     if not reduced and U.shape[1] >= len(responses) * len(index):
         rows = [U @ (phi[:, None] * labelled.T) for phi in responses]
-        return Readout(compression.column_major(_side_by_side(rows)))
-    tall = None if reduced else compression.column_major(U)
+        return Readout(column_major(_side_by_side(rows)))
+    tall = None if reduced else column_major(U)
     if len(responses) == 1:
         return Readout(tall, None, labelled * responses[0])
     return Readout(tall, torch.stack(responses), labelled)
@@ -191,8 +201,73 @@ def _row_readout(modules: Sequence[Propagation], index: Tensor, like: Tensor) ->
         return Readout(index=index)
     units = like.new_zeros(n, len(index))
     units[index, torch.arange(len(index), device=index.device)] = 1.0
-    return Readout(compression.column_major(_side_by_side([module(units) for module in modules])))
+    return Readout(column_major(_side_by_side([module(units) for module in modules])))
 
 
 def _side_by_side(parts: Sequence[Tensor]) -> Tensor:
     return torch.cat(list(parts), dim=1) if len(parts) > 1 else parts[0]
+
+
+def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Return F Q and an orthonormal basis Q of the row space, if that is smaller to rounding.
+
+    Examples
+    --------
+    >>> F = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0], [2.0, 0.0, 2.0]])
+    >>> reduced, basis = row_space(F)  # the third column is the sum of the others
+    >>> reduced.shape, torch.allclose(reduced @ basis.T, F, atol=1e-5)
+    (torch.Size([4, 2]), True)
+    """
+    m, width = features.shape
+    if m < width:
+        Q = torch.linalg.qr(features.double().T).Q
+        return (features.double() @ Q).to(features.dtype), Q.to(features.dtype)
+    if width < 3 or m * width**2 > _GRAM_WORK:
+        return features, None
+    gram = features.new_zeros(width, width, dtype=torch.float64)
+    for a, b in chunks(m, _CHUNK_ROWS):
+        block = features[a:b].double()
+        gram.addmm_(block.T, block)
+    values, vectors = torch.linalg.eigh(gram)
+    eps = torch.finfo(features.dtype).eps
+    kept = values > max((8 * eps) ** 2, width * 1e-15) * values[-1]
+    if int(kept.sum()) > _WORTHWHILE * width:
+        return features, None
+    Q = vectors[:, kept]
+    reduced = features.new_empty(m, Q.shape[1])
+    error = largest = 0.0
+    for a, b in chunks(m, _CHUNK_ROWS):
+        block = features[a:b].double()
+        inside = block @ Q
+        reduced[a:b] = inside
+        error = max(error, float((block - inside @ Q.T).abs().max()))
+        largest = max(largest, float(block.abs().max()))
+    if error > 32 * eps * largest:  # the small eigenvalues were not rounding errors
+        return features, None
+    return reduced, Q.to(features.dtype)
+
+
+def merge_equal_rows(features: Tensor, tall: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the distinct rows of the features, and sums of the rows of `tall` over equal ones."""
+    if len(features) < _MERGED_NODES:
+        return features, tall
+    # Equal rows have equal random sums, added up in the same order; others hardly ever do.
+    generator = torch.Generator().manual_seed(0)
+    weights = torch.rand(features.shape[1], generator=generator).to(features)
+    blocks = chunks(len(features), _CHUNK_ROWS)
+    sums = torch.cat([(features[a:b] * weights).double().sum(dim=1) for a, b in blocks])
+    values, group = torch.unique(sums, return_inverse=True)
+    if len(values) > _WORTHWHILE * len(sums):
+        return features, tall
+    order = torch.arange(len(sums), device=sums.device)
+    first = order.new_full((len(values),), len(sums)).scatter_reduce_(0, group, order, "amin")
+    kept = features[first]
+    if not all(torch.equal(features[a:b], kept[group[a:b]]) for a, b in blocks):
+        return features, tall
+    total = tall.new_zeros(len(values), tall.shape[1]).index_add_(0, group, tall)
+    return kept, column_major(total)
+
+
+def column_major(X: Tensor) -> Tensor:
+    """Store a matrix by columns, which suits narrow products; leave large ones as they are."""
+    return X if X.numel() > _COPIED_ENTRIES else X.T.contiguous().T

@@ -17,7 +17,7 @@ from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction.grid import PAPER
 from lowrankgcn.plotting import plot_embedding, plot_filter
 from lowrankgcn.plotting._style import COLOURS, GREY, add_legend
-from lowrankgcn.report.svg import INK, svg
+from lowrankgcn.report.figures import INK, svg
 from lowrankgcn.spectral.filters import Filter, Linear, Pseudoinverse, Quadratic
 
 __all__ = ["EXAMPLE_RANK", "draw_filters", "draw_ranks", "draw_spiral"]
