@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
-from typing import Any, ClassVar, final
+from typing import Annotated, Any, ClassVar, final, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,6 +61,12 @@ class Filter(ABC):
     _auto: ClassVar[tuple[str, str] | None] = None
     # None makes NumPy scalars defer to __rmul__: ``np.float64(2) * f`` is a Scaled, not an array.
     __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        # Annotations name the functions that check parameters.
+        for name, hint in get_type_hints(type(self), include_extras=True).items():
+            for check in getattr(hint, "__metadata__", ()):
+                set_fields(self, **{name: check(getattr(self, name), name)})
 
     @abstractmethod
     def _response(self, eigenvalues: FloatArray) -> Any:
@@ -255,13 +261,13 @@ class Scaled(Filter):
     array([2.])
     """
 
-    factor: float
+    factor: Annotated[float, finite_number]
     filter: Filter
 
     def __post_init__(self) -> None:
         if not isinstance(self.filter, Filter):
             raise invalid("filter", "a filter", repr(self.filter))
-        set_fields(self, factor=finite_number(self.factor, "factor"))
+        super().__post_init__()
         if isinstance(self.filter, Scaled):
             inner = self.filter
             factor = finite_number(self.factor * inner.factor, "factor")

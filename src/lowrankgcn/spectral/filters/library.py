@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from functools import partial
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,8 @@ from lowrankgcn.spectral.filters.base import Filter, FloatArray, finite_number, 
 Auto = Literal["auto"]
 
 
-def _positive_or_auto(value: Any, name: str) -> float | Auto:
+def positive_or_auto(value: Any, name: str) -> float | Auto:
+    """Return a positive number or "auto"."""
     if isinstance(value, str) and value == "auto":
         return "auto"
     try:
@@ -51,11 +53,8 @@ class Linear(Filter):
     (1.0, -0.5)
     """
 
-    largest: float | Auto = 1.0
+    largest: Annotated[float | Auto, positive_or_auto] = 1.0
     _auto = ("largest", "largest")
-
-    def __post_init__(self) -> None:
-        set_fields(self, largest=_positive_or_auto(self.largest, "largest"))
 
     @property
     def coefficients(self) -> tuple[float, ...] | None:
@@ -85,11 +84,8 @@ class Quadratic(Filter):
     (1.0, -1.0, 0.25)
     """
 
-    largest: float | Auto = 1.0
+    largest: Annotated[float | Auto, positive_or_auto] = 1.0
     _auto = ("largest", "largest")
-
-    def __post_init__(self) -> None:
-        set_fields(self, largest=_positive_or_auto(self.largest, "largest"))
 
     @property
     def coefficients(self) -> tuple[float, ...] | None:
@@ -153,11 +149,8 @@ class Pseudoinverse(Filter):
     array([0. , 1. , 0.5])
     """
 
-    scale: float | Auto = "auto"
+    scale: Annotated[float | Auto, positive_or_auto] = "auto"
     _auto = ("scale", "smallest_nonzero")
-
-    def __post_init__(self) -> None:
-        set_fields(self, scale=_positive_or_auto(self.scale, "scale"))
 
     def _response(self, eigenvalues: FloatArray) -> FloatArray:
         zeros = np.zeros_like(eigenvalues)
@@ -181,10 +174,7 @@ class RegularizedInverse(Filter):
     array([4., 1.])
     """
 
-    epsilon: float = 0.05
-
-    def __post_init__(self) -> None:
-        set_fields(self, epsilon=positive_float(self.epsilon, "epsilon"))
+    epsilon: Annotated[float, positive_float] = 0.05
 
     def _response(self, eigenvalues: FloatArray) -> FloatArray:
         return 1.0 / (eigenvalues + self.epsilon)
@@ -207,10 +197,7 @@ class Heat(Filter):
     array([1.   , 0.368])
     """
 
-    time: float = 1.0
-
-    def __post_init__(self) -> None:
-        set_fields(self, time=positive_float(self.time, "time"))
+    time: Annotated[float, positive_float] = 1.0
 
     def _response(self, eigenvalues: FloatArray) -> FloatArray:
         return np.exp(-self.time * eigenvalues)
@@ -233,10 +220,7 @@ class Constant(Filter):
     (1.0, -0.5)
     """
 
-    value: float = 1.0
-
-    def __post_init__(self) -> None:
-        set_fields(self, value=finite_number(self.value, "value"))
+    value: Annotated[float, finite_number] = 1.0
 
     @property
     def coefficients(self) -> tuple[float, ...]:
@@ -264,10 +248,7 @@ class HighPass(Filter):
     array([0., 1., 1.])
     """
 
-    cutoff: float = 0.0
-
-    def __post_init__(self) -> None:
-        set_fields(self, cutoff=positive_float(self.cutoff, "cutoff", zero=True))
+    cutoff: Annotated[float, partial(positive_float, zero=True)] = 0.0
 
     def _response(self, eigenvalues: FloatArray) -> NDArray[np.bool_]:
         return eigenvalues > self.cutoff
