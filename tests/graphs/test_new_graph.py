@@ -69,7 +69,7 @@ class CauchyCross(CrossAffinity):
 
     n_columns = property(lambda self: len(self.points))
 
-    def _product(self, X: Any, Q: Any) -> Any:
+    def product(self, X: Any, Q: Any) -> Any:
         weights = cauchy(np.asarray(X), self.points)
         divisor, root = row_scale(weights.sum(axis=1), self.loop_weight)
         return weights @ Q * (root / divisor)[:, None]

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
-from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn._validation import choice, invalid, positive_int
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -42,7 +42,7 @@ from lowrankgcn.operators import (
 )
 from lowrankgcn.operators.fastsum import DENSE_LIMIT
 from lowrankgcn.spectral.dominance import bind_filters
-from lowrankgcn.spectral.eigenpairs import dominant_pairs
+from lowrankgcn.spectral.eigenpairs import checked_request, dominant_pairs
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import Request
@@ -202,15 +202,11 @@ def kernel(
     >>> K.response[0], (K @ spiral.data).shape, K.rows([0, 7], spiral.data).shape
     (np.float64(1.0), (500, 3), (2, 3))
     """
-    if not isinstance(laplacian, Laplacian):
-        raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
+    request = checked_request(laplacian, tol, random_state)
     choice(form, "form", get_args(Form))
     filters = as_filters(filter)
-    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
-    seed = positive_int(random_state, "random_state", minimum=0)
-    request = Request(tolerance, random_state=seed)
     if rank is None:
-        accurate = laplacian.with_tolerance(tolerance)
+        accurate = laplacian.with_tolerance(request.tol)
         with single_threaded_blas_if_small(laplacian.n):
             bound = _bound_filters(accurate, filters, request)
             kernels = tuple(_full_rank(accurate, phi, form) for phi in bound)
@@ -280,7 +276,10 @@ def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
         if not np.isfinite(bound):
             raise invalid("filter", "coefficients that stay finite on [0, 2]", phi)
         if factor is not None and len(coefficients) <= 2:
-            forms["affine"] = lambda: _affine(laplacian, factor, coefficients)
+            a0, a1 = (*coefficients, 0.0)[:2]
+            forms["affine"] = lambda: DiagonalPlusLowRank(
+                a0 + a1 * laplacian.shift, factor, np.full(factor.shape[1], -a1)
+            )
     if factor is not None and laplacian.has_constant_shift:
         forms["structured"] = lambda: (
             _structured_filter(laplacian, phi)
@@ -302,15 +301,6 @@ def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
     if form not in forms:
         raise invalid("form", f"{', '.join(forms)} for filter {phi} on {laplacian!r}", repr(form))
     return Kernel(forms[form](), phi, form, laplacian)
-
-
-def _affine(
-    laplacian: Laplacian, factor: Factor, coefficients: Sequence[float]
-) -> SymmetricOperator:
-    """Return diag(a₀ + a₁·shift) − a₁ Z Zᵀ (sections A3.1.1 and A3.3)."""
-    a0, a1 = (*coefficients, 0.0)[:2]
-    core = np.full(factor.shape[1], -a1)
-    return DiagonalPlusLowRank(a0 + a1 * laplacian.shift, factor, core)
 
 
 def _structured_polynomial(

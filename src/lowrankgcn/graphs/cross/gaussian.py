@@ -61,7 +61,8 @@ class GaussianCross(CrossAffinity):
     def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         """Return a(x) Q for coordinates in units of the bandwidth."""
 
-    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
+    def product(self, X: Any, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for all rows x of X, shape (q, c)."""
         points = finite_array(X, "X", ndim=2)
         if points.shape[1] != len(self.centre):
             raise invalid("X", f"{len(self.centre)} columns", points.shape[1])

@@ -52,7 +52,8 @@ class _SparseCross(CrossAffinity):
         data = matrix.data / np.repeat(divisor, lengths) * np.repeat(root, lengths)
         return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
-    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
+    def product(self, X: Any, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for all rows x of X, shape (q, c)."""
         sums = self._weights(X) @ np.column_stack([Q, self._column_weights])
         divisor, root = row_scale(sums[:, -1], self.loop_weight)
         product: FloatArray = sums[:, :-1]

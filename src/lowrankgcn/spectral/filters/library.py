@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import finite_array, invalid, positive_float
-from lowrankgcn.spectral.filters.base import Filter, FloatArray, finite_number, set_fields
+from lowrankgcn._validation import finite_array, finite_float, invalid, positive_float, set_fields
+from lowrankgcn.spectral.filters.base import Filter, FloatArray
 
 Auto = Literal["auto"]
 
@@ -236,7 +236,7 @@ class Constant(Filter):
     value: float = 1.0
 
     def __post_init__(self) -> None:
-        set_fields(self, value=finite_number(self.value, "value"))
+        set_fields(self, value=finite_float(self.value, "value"))
 
     @property
     def coefficients(self) -> tuple[float, ...]:
