@@ -29,7 +29,7 @@ from typing import Literal, final, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
+from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_int
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
@@ -45,7 +45,7 @@ from lowrankgcn.spectral.dominance import bind_filters
 from lowrankgcn.spectral.eigenpairs import checked_request, dominant_pairs
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers.base import Request
+from lowrankgcn.spectral.solvers.base import Request, Solution
 from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_svd
 from lowrankgcn.spectral.spectrum import Eigenpairs
@@ -268,6 +268,7 @@ def _bound_filters(
 
 def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
     factor, coefficients, n = laplacian.factor, phi.coefficients, laplacian.n
+    request = Request(laplacian.tol)
     forms: dict[str, Callable[[], SymmetricOperator]] = {}
     if coefficients is not None:
         # The spectrum lies in [0, 2]; products with a polynomial never evaluate φ there.
@@ -282,13 +283,15 @@ def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
             )
     if factor is not None and laplacian.has_constant_shift:
         forms["structured"] = lambda: (
-            _structured_filter(laplacian, phi)
+            _spectral(laplacian, phi, solve_svd(laplacian, request))
             if coefficients is None
             else _structured_polynomial(laplacian, factor, coefficients)
         )
     if coefficients is not None:
         forms["polynomial"] = lambda: PolynomialOperator(laplacian, coefficients)
-    forms["dense"] = lambda: _dense(laplacian, phi)
+    forms["dense"] = lambda: MatrixOperator(
+        _spectral(laplacian, phi, solve_dense(laplacian, request)).to_dense()
+    )
     if form == "auto":
         # With more hyperedges than nodes the small matrix M is the larger one.
         wide = factor is not None and factor.shape[1] > min(n, 4096)
@@ -324,26 +327,15 @@ def _structured_polynomial(
     return DiagonalPlusLowRank(offset, factor, (core + core.T) / 2)
 
 
-def _structured_filter(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
-    """Return φ(1)I + U_R (φ(Λ_R) − φ(1)) U_Rᵀ (section A3.1.3); U_R includes null vectors."""
-    solution = solve_svd(laplacian, Request(laplacian.tol))
+def _spectral(laplacian: Laplacian, phi: Filter, solution: Solution) -> SymmetricOperator:
+    """Return φ(b)I + U (φ(Λ) − φ(b)) Uᵀ with all pairs of a solution (section A3.1.3).
+
+    U includes null vectors; b is the eigenvalue of all vectors outside its span, if there are any.
+    """
     joined = laplacian.joined_components
     vectors, _ = solution.build(np.arange(len(solution.values)), len(joined), np.float64)
     vectors[:, : len(joined)] = laplacian.null_space.vectors(joined)
-    at_zero, at_one = phi(np.array([0.0, 1.0]))
+    at_zero, at_bulk = phi(np.array([0.0, solution.bulk_value])) * [1, solution.bulk_count > 0]
     response = np.concatenate([np.full(len(joined), at_zero), phi(solution.values)])
-    offset = np.where(laplacian.scale == 0, at_zero, at_one)
-    return DiagonalPlusLowRank(offset, MatrixFactor(vectors), response - at_one)
-
-
-def _dense(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
-    solution = solve_dense(laplacian, Request(laplacian.tol))
-    null = laplacian.null_space
-    vectors, _ = solution.build(np.arange(len(solution.values)), 0, np.float64)
-    matrix = (vectors * phi(solution.values)) @ vectors.T
-    at_zero = float(phi(np.zeros(1))[0])
-    if at_zero:
-        for start, stop in chunks(null.dimension, 256):
-            block = null.vectors(range(start, stop))
-            matrix += at_zero * (block @ block.T)
-    return MatrixOperator((matrix + matrix.T) / 2)
+    offset = np.where(laplacian.scale == 0, at_zero, at_bulk)
+    return DiagonalPlusLowRank(offset, MatrixFactor(vectors), response - at_bulk)
