@@ -82,18 +82,20 @@ class CrossAffinity(ABC):
         return self.columns.transpose_product(G)
 
 
-def row_scale(degrees: FloatArray, loop_weight: float) -> tuple[FloatArray, FloatArray]:
-    """Return the divisor d(x) and the factor √(d(x) + s(x)) that turn weights into a(x).
+def normalised(rows: FloatArray, degrees: FloatArray, loop_weight: float) -> FloatArray:
+    """Turn weights w(x, ·), or products with them, into a(x): times √(d(x) + s(x)) / d(x).
 
-    The factor is zero where the degree is. Dividing first keeps weights below one even if the
-    degree is tiny.
+    Rows of degree zero become zero. Dividing first keeps weights below one even if the degree is
+    tiny.
 
-    >>> row_scale(np.array([0.25, 0.0]), 2.0)
-    (array([0.25, 1.  ]), array([1.5, 0. ]))
+    >>> normalised(np.array([[0.25], [0.0]]), np.array([0.25, 0.0]), 2.0)
+    array([[1.5],
+           [0. ]])
     """
     joined = degrees > 0
-    divisor = np.where(joined, degrees, 1.0)
-    return divisor, np.where(joined, np.sqrt(divisor + loop_weight), 0.0)
+    result = rows / np.where(joined, degrees, 1.0)[:, None]
+    result *= np.where(joined, np.sqrt(degrees + loop_weight), 0.0)[:, None]
+    return result
 
 
 def node_scale(degrees: FloatArray) -> FloatArray:
