@@ -26,6 +26,12 @@ def invalid(name: str, expected: str, got: object) -> ValueError:
     return ValueError(f"{name}: expected {expected}, got {got}")
 
 
+def set_fields(instance: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass during construction."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
 def choice(value: Any, name: str, options: Iterable[str]) -> str:
     """Return `value` if it is one of `options`."""
     options = tuple(options)
@@ -50,6 +56,19 @@ def node_count(value: Any, name: str, least: int) -> int:
     return least if value is None else positive_int(value, name, minimum=least, maximum=MOST_NODES)
 
 
+def finite_float(value: Any, name: str, expected: str = "a finite number") -> float:
+    """Return `value` as a finite float of any sign; reject booleans."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise invalid(name, expected, repr(value))
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise invalid(name, expected, number)
+    return number
+
+
 def positive_float(
     value: Any, name: str, *, zero: bool = False, maximum: float = math.inf, below: float = math.inf
 ) -> float:
@@ -59,15 +78,10 @@ def positive_float(
         + ("" if math.isinf(maximum) else f" and <= {maximum:g}")
         + ("" if math.isinf(below) else f" and < {below:g}")
     )
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise invalid(name, expected, repr(value))
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
+    number = finite_float(value, name, expected)
     # A float32 value such as np.float32(0.1) may lie slightly above its maximum.
     too_large = number > maximum * (1 + 1e-6) or number >= below
-    if not math.isfinite(number) or number < 0 or (number == 0 and not zero) or too_large:
+    if number < 0 or (number == 0 and not zero) or too_large:
         raise invalid(name, expected, number)
     return number
 

@@ -228,13 +228,3 @@ def test_malformed_tables() -> None:
     for X in (table[["c0"]], table.assign(x="text"), np.ones((2, 3)), np.ones(3)):
         with pytest.raises(ValueError, match="expected"):
             rows_of(crossed("table"), X)
-
-
-def test_malformed_blocks() -> None:
-    cross = crossed("points")
-    single = np.full((120, 1), np.inf, np.float32)
-    for bad in (None, np.ones(120), np.ones((7, 2)), np.full((120, 1), np.nan), single):
-        with pytest.raises(ValueError, match=r"^G: expected"):
-            cross.compress(bad)
-        with pytest.raises(ValueError, match=r"^Q: expected"):
-            cross.product(new_rows("points"), bad)

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 import lowrankgcn as lg
 from lowrankgcn._codec import saved
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor, row_scale
+from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor, normalised
 from lowrankgcn.operators import MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 from tests.graph_contract import check_graph
@@ -69,10 +69,9 @@ class CauchyCross(CrossAffinity):
 
     n_columns = property(lambda self: len(self.points))
 
-    def _product(self, X: Any, Q: Any) -> Any:
+    def product(self, X: Any, Q: Any) -> Any:
         weights = cauchy(np.asarray(X), self.points)
-        divisor, root = row_scale(weights.sum(axis=1), self.loop_weight)
-        return weights @ Q * (root / divisor)[:, None]
+        return normalised(weights @ Q, weights.sum(axis=1), self.loop_weight)
 
 
 @pytest.fixture(scope="module")

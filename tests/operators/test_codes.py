@@ -220,8 +220,6 @@ def test_wrong_shapes_are_named() -> None:
         factor @ np.ones((2, 2))
     with pytest.raises(ValueError, match=r"X: expected shape \(2,\) or \(2, k\)"):
         factor.transpose_product(np.ones(3))
-    with pytest.raises(ValueError, match=r"weights: expected shape \(2,\)"):
-        factor.gram(np.ones(3))
     with pytest.raises(ValueError, match=r"index: expected indices in 0\.\.1"):
         factor.take(np.array([2]))
 

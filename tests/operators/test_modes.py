@@ -112,14 +112,6 @@ def test_plans_can_be_copied() -> None:
     close(pickle.loads(pickle.dumps(operator)) @ u, operator @ u)
 
 
-def test_wrong_shapes_are_rejected() -> None:
-    grid = small_grid((2, 2))
-    with pytest.raises(ValueError, match="coordinates: expected 2 columns"):
-        grid.plan(np.ones((3, 1)))
-    with pytest.raises(ValueError, match=r"symbols: expected shape \(81, q\)"):
-        ModeGram.from_symbols(grid, np.ones((25, 1)))
-
-
 @pytest.mark.parametrize("eps", [1e-3, 1e-5, 1e-7])
 def test_single_precision_only_where_it_is_accurate_enough(eps: float) -> None:
     u = np.random.default_rng(0).random((5000, 3))

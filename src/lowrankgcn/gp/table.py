@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.graphs.cells import Categories, Name, Numbers, Unit, Value, read_cells, read_table
+from lowrankgcn.graphs.cells import (
+    Categories,
+    Name,
+    Numbers,
+    Unit,
+    Value,
+    match_table,
+    read_cells,
+    read_table,
+)
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["TableFeatures", "TableRows"]
@@ -269,19 +278,12 @@ class TableFeatures:
         ValueError
             If a column is missing, infinite, or of another kind than at fitting.
         """
-        table = read_table(X)
-        given = table.columns
-        if not table.named:
-            if len(given) != len(self.all_names):
-                raise invalid("X", f"{len(self.all_names)} columns", len(given))
-            given = dict(zip(self.all_names, given.values(), strict=True))
+        table = match_table(X, self.all_names, [column.name for column in self.columns], "X")
         shape = (table.n_rows, len(self.names))
         rows = TableRows(np.empty(shape), np.empty(shape), np.empty((shape[0], self.n_cells)))
         at = cell = 0
         for column in self.columns:
-            if column.name not in given:
-                raise invalid("X", f"column {column.name!r}", f"columns {list(given)}")
-            column.read(read_cells(given[column.name], column.name), rows, at, cell)
+            column.read(read_cells(table.columns[column.name], column.name), rows, at, cell)
             at, cell = at + column.n_features, cell + column.n_cells
         return rows
 

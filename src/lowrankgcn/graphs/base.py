@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lowrankgcn._validation import set_fields
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
@@ -130,10 +131,7 @@ class Graph(ABC):
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
         """Return name, meaning and the facts particular to this kind of graph."""
 
-    def _set(self, **fields: Any) -> None:
-        """Set fields of the frozen instance during construction."""
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    _set = set_fields
 
     @abstractmethod
     def _find_components(self) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -134,6 +134,31 @@ def read_table(frame: Any) -> Table:
         raise invalid("frame", "unique column names", f"several columns named {repeated[0]!r}")
     columns = {name: frame.iloc[:, j] for j, name in enumerate(names)}
     return Table(columns, len(frame), named=named)
+
+
+def match_table(frame: Any, names: Sequence[Name], used: Sequence[Name], argument: str) -> Table:
+    """Read a table whose columns are those of a fitted one, with these names.
+
+    Parameters
+    ----------
+    frame
+        As for :func:`read_table`. Columns are matched by name, or by position if they have none.
+    names, used : sequence of str or int
+        All columns at fitting, and those that are needed.
+    argument : str
+        Name of the table in messages.
+    """
+    table = read_table(frame)
+    columns = table.columns
+    if not table.named:
+        if len(columns) != len(names):
+            raise invalid(argument, f"{len(names)} columns", len(columns))
+        columns = dict(zip(names, columns.values(), strict=True))
+    absent = [name for name in used if name not in columns]
+    if absent:
+        expected = f"column {', '.join(map(repr, absent))}"
+        raise invalid(argument, expected, f"columns {list(columns)}")
+    return Table(columns, table.n_rows, named=True)
 
 
 def plain_name(name: Any) -> Name:

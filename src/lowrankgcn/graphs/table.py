@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import choice, invalid, positive_int
-from lowrankgcn.graphs.cells import Name, Table, plain_name, read_cells, read_table
+from lowrankgcn.graphs.cells import Name, Table, match_table, plain_name, read_cells, read_table
 from lowrankgcn.graphs.columns import Binning, ColumnEncoding, fit_column
 from lowrankgcn.graphs.matrices import weight_array
 
@@ -186,17 +186,8 @@ class TableEncoder:
 
     def match(self, frame: Any) -> Table:
         """Read a table as :meth:`transform` does, with its columns named as at fitting."""
-        table = read_table(frame)
-        if table.named:
-            absent = [column.name for column in self.columns if column.name not in table.columns]
-            if absent:
-                listed = ", ".join(map(repr, absent))
-                raise invalid("frame", f"column {listed}", f"columns {list(table.columns)}")
-            return table
-        if len(table.columns) != len(self.names):
-            raise invalid("frame", f"{len(self.names)} columns", len(table.columns))
-        columns = dict(zip(self.names, table.columns.values(), strict=True))
-        return Table(columns, table.n_rows, named=True)
+        used = [column.name for column in self.columns]
+        return match_table(frame, self.names, used, "frame")
 
     def _number(self, local: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
         """Convert hyperedge numbers within columns to ids of the whole table."""

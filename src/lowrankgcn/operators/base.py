@@ -85,11 +85,7 @@ class SymmetricOperator(ABC):
 
     def as_linear_operator(self) -> spla.LinearOperator:
         """Return the operator as a SciPy ``LinearOperator``."""
-
-        def apply(X: FloatArray) -> FloatArray:
-            return self._apply(X.reshape(self.n, -1)).reshape(X.shape)
-
-        products = {"matvec": apply, "rmatvec": apply, "matmat": apply, "rmatmat": apply}
+        products = dict.fromkeys(("matvec", "rmatvec", "matmat", "rmatmat"), self.__matmul__)
         return spla.LinearOperator(self.shape, dtype=self.dtype, **products)
 
     def _block(self, X: Any) -> FloatArray:

@@ -180,11 +180,7 @@ class CodeFactor(Factor):
         """
         if weights is None:
             return self.pair_counts.astype(np.float64)
-        n = len(self.codes)
-        weights = np.asarray(weights, dtype=np.float64)
-        if weights.shape != (n,):
-            raise invalid("weights", f"shape ({n},)", f"shape {weights.shape}")
-        if n and weights.min() == weights.max():
+        if len(weights) and weights.min() == weights.max():
             return np.asarray(self.pair_counts * weights[0])
         return self._pair_sums(weights)
 

@@ -116,8 +116,6 @@ class ModeGrid:
 
     def plan(self, coordinates: FloatArray) -> PlannedPoints:
         """Prepare points (n, d) for transforms."""
-        if coordinates.ndim != 2 or coordinates.shape[1] != len(self.half):
-            raise invalid("coordinates", f"{len(self.half)} columns", coordinates.shape)
         return PlannedPoints(self, coordinates, max(self.eps, 1e-14))
 
 
@@ -299,11 +297,8 @@ class ModeGram:
     @classmethod
     def from_symbols(cls, grid: ModeGrid, symbols: FloatArray) -> ModeGram:
         """Create from ``grid.doubled.plan(u).spread(w)``, shape (N₂, q)."""
-        doubled = grid.doubled
-        if symbols.ndim != 2 or len(symbols) != doubled.size:
-            raise invalid("symbols", f"shape ({doubled.size}, q)", symbols.shape)
         lengths = tuple(sf.next_fast_len(4 * M + 1, real=True) for M in grid.half)
-        return cls(grid, _to_grid(doubled, symbols, lengths))
+        return cls(grid, _to_grid(grid.doubled, symbols, lengths))
 
     def combined(self, shares: FloatArray) -> ModeGram:
         """Return the single matrix Σ_j shares_j H_j."""

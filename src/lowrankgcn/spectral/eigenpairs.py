@@ -120,13 +120,10 @@ def eigenpairs(
     >>> lg.eigenpairs(L, 16).eigenvalues.round(4)[[0, 1, 15]]
     array([0.    , 0.8333, 0.8333])
     """
-    if not isinstance(laplacian, Laplacian):
-        raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
+    request = checked_request(laplacian, tol, random_state)
     count = positive_int(k, "k", maximum=laplacian.n)
     choice(which, "which", ("smallest", "largest", "dominant"))
     choice(method, "method", _METHODS)
-    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
-    seed = positive_int(random_state, "random_state", minimum=0)
     limit = None if max_iter is None else positive_int(max_iter, "max_iter", maximum=2**31 - 1)
     named = isinstance(dtype, (str, type, np.dtype))  # others may not compare to one truth value
     if not named or dtype not in ("float32", "float64", np.float32, np.float64):
@@ -136,13 +133,7 @@ def eigenpairs(
         raise invalid("filter", f"{expected} with which={which!r}", repr(filter))
     if method == "svd" and laplacian.factor is None:
         raise invalid("method", "a solver other than 'svd' for this graph", "no low-rank structure")
-    request = Request(
-        tolerance,
-        method=method,
-        random_state=seed,
-        max_iter=limit,
-        dtype=np.dtype(dtype).type,
-    )
+    request = replace(request, method=method, max_iter=limit, dtype=np.dtype(dtype).type)
     if which == "smallest":
         pairs = _accurate_pairs(laplacian, request, lambda L, how: _smallest_pairs(L, count, how))
     else:
@@ -155,6 +146,14 @@ def eigenpairs(
             DisconnectedGraphWarning,
         )
     return pairs
+
+
+def checked_request(laplacian: Laplacian, tol: float | None, random_state: int) -> Request:
+    """Return a request with arguments of :func:`eigenpairs`, checked."""
+    if not isinstance(laplacian, Laplacian):
+        raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
+    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
+    return Request(tolerance, random_state=positive_int(random_state, "random_state", minimum=0))
 
 
 def _smallest_pairs(laplacian: Laplacian, k: int, request: Request) -> Eigenpairs:

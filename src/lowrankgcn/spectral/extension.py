@@ -130,9 +130,7 @@ def _loop_weight(laplacian: Laplacian, given: float | None) -> float:
     if given is not None:
         return positive_float(given, "loop_weight", zero=True)
     smoother = laplacian.smoother
-    if smoother is None:
-        return 0.0
-    if isinstance(smoother, str):
+    if smoother is None or isinstance(smoother, str):
         return 1.0 if smoother in ("identity", "combined") else 0.0
     if not np.ndim(smoother):
         return float(smoother)

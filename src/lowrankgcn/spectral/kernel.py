@@ -29,8 +29,8 @@ from typing import Literal, final, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
-from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn._parallel import single_threaded_blas_if_small
+from lowrankgcn._validation import choice, invalid, positive_int
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -42,10 +42,10 @@ from lowrankgcn.operators import (
 )
 from lowrankgcn.operators.fastsum import DENSE_LIMIT
 from lowrankgcn.spectral.dominance import bind_filters
-from lowrankgcn.spectral.eigenpairs import dominant_pairs
+from lowrankgcn.spectral.eigenpairs import checked_request, dominant_pairs
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers.base import Request
+from lowrankgcn.spectral.solvers.base import Request, Solution
 from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_svd
 from lowrankgcn.spectral.spectrum import Eigenpairs
@@ -202,15 +202,11 @@ def kernel(
     >>> K.response[0], (K @ spiral.data).shape, K.rows([0, 7], spiral.data).shape
     (np.float64(1.0), (500, 3), (2, 3))
     """
-    if not isinstance(laplacian, Laplacian):
-        raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
+    request = checked_request(laplacian, tol, random_state)
     choice(form, "form", get_args(Form))
     filters = as_filters(filter)
-    tolerance = laplacian.tol if tol is None else positive_float(tol, "tol", maximum=0.1)
-    seed = positive_int(random_state, "random_state", minimum=0)
-    request = Request(tolerance, random_state=seed)
     if rank is None:
-        accurate = laplacian.with_tolerance(tolerance)
+        accurate = laplacian.with_tolerance(request.tol)
         with single_threaded_blas_if_small(laplacian.n):
             bound = _bound_filters(accurate, filters, request)
             kernels = tuple(_full_rank(accurate, phi, form) for phi in bound)
@@ -272,6 +268,7 @@ def _bound_filters(
 
 def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
     factor, coefficients, n = laplacian.factor, phi.coefficients, laplacian.n
+    request = Request(laplacian.tol)
     forms: dict[str, Callable[[], SymmetricOperator]] = {}
     if coefficients is not None:
         # The spectrum lies in [0, 2]; products with a polynomial never evaluate φ there.
@@ -280,16 +277,21 @@ def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
         if not np.isfinite(bound):
             raise invalid("filter", "coefficients that stay finite on [0, 2]", phi)
         if factor is not None and len(coefficients) <= 2:
-            forms["affine"] = lambda: _affine(laplacian, factor, coefficients)
+            a0, a1 = (*coefficients, 0.0)[:2]
+            forms["affine"] = lambda: DiagonalPlusLowRank(
+                a0 + a1 * laplacian.shift, factor, np.full(factor.shape[1], -a1)
+            )
     if factor is not None and laplacian.has_constant_shift:
         forms["structured"] = lambda: (
-            _structured_filter(laplacian, phi)
+            _spectral(laplacian, phi, solve_svd(laplacian, request))
             if coefficients is None
             else _structured_polynomial(laplacian, factor, coefficients)
         )
     if coefficients is not None:
         forms["polynomial"] = lambda: PolynomialOperator(laplacian, coefficients)
-    forms["dense"] = lambda: _dense(laplacian, phi)
+    forms["dense"] = lambda: MatrixOperator(
+        _spectral(laplacian, phi, solve_dense(laplacian, request)).to_dense()
+    )
     if form == "auto":
         # With more hyperedges than nodes the small matrix M is the larger one.
         wide = factor is not None and factor.shape[1] > min(n, 4096)
@@ -302,15 +304,6 @@ def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
     if form not in forms:
         raise invalid("form", f"{', '.join(forms)} for filter {phi} on {laplacian!r}", repr(form))
     return Kernel(forms[form](), phi, form, laplacian)
-
-
-def _affine(
-    laplacian: Laplacian, factor: Factor, coefficients: Sequence[float]
-) -> SymmetricOperator:
-    """Return diag(a₀ + a₁·shift) − a₁ Z Zᵀ (sections A3.1.1 and A3.3)."""
-    a0, a1 = (*coefficients, 0.0)[:2]
-    core = np.full(factor.shape[1], -a1)
-    return DiagonalPlusLowRank(a0 + a1 * laplacian.shift, factor, core)
 
 
 def _structured_polynomial(
@@ -334,26 +327,15 @@ def _structured_polynomial(
     return DiagonalPlusLowRank(offset, factor, (core + core.T) / 2)
 
 
-def _structured_filter(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
-    """Return φ(1)I + U_R (φ(Λ_R) − φ(1)) U_Rᵀ (section A3.1.3); U_R includes null vectors."""
-    solution = solve_svd(laplacian, Request(laplacian.tol))
+def _spectral(laplacian: Laplacian, phi: Filter, solution: Solution) -> SymmetricOperator:
+    """Return φ(b)I + U (φ(Λ) − φ(b)) Uᵀ with all pairs of a solution (section A3.1.3).
+
+    U includes null vectors; b is the eigenvalue of all vectors outside its span, if there are any.
+    """
     joined = laplacian.joined_components
     vectors, _ = solution.build(np.arange(len(solution.values)), len(joined), np.float64)
     vectors[:, : len(joined)] = laplacian.null_space.vectors(joined)
-    at_zero, at_one = phi(np.array([0.0, 1.0]))
+    at_zero, at_bulk = phi(np.array([0.0, solution.bulk_value])) * [1, solution.bulk_count > 0]
     response = np.concatenate([np.full(len(joined), at_zero), phi(solution.values)])
-    offset = np.where(laplacian.scale == 0, at_zero, at_one)
-    return DiagonalPlusLowRank(offset, MatrixFactor(vectors), response - at_one)
-
-
-def _dense(laplacian: Laplacian, phi: Filter) -> SymmetricOperator:
-    solution = solve_dense(laplacian, Request(laplacian.tol))
-    null = laplacian.null_space
-    vectors, _ = solution.build(np.arange(len(solution.values)), 0, np.float64)
-    matrix = (vectors * phi(solution.values)) @ vectors.T
-    at_zero = float(phi(np.zeros(1))[0])
-    if at_zero:
-        for start, stop in chunks(null.dimension, 256):
-            block = null.vectors(range(start, stop))
-            matrix += at_zero * (block @ block.T)
-    return MatrixOperator((matrix + matrix.T) / 2)
+    offset = np.where(laplacian.scale == 0, at_zero, at_bulk)
+    return DiagonalPlusLowRank(offset, MatrixFactor(vectors), response - at_bulk)

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
-from lowrankgcn._validation import choice, finite_array, invalid, positive_float
+from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.base import read_only
 from lowrankgcn.operators import (
@@ -196,7 +196,7 @@ class Laplacian(SymmetricOperator):
             raise invalid("graph", "a graph of this package", type(graph).__name__)
         choice(method, "method", METHODS)
         tolerance = positive_float(tol, "tol", maximum=0.1)
-        loops = loop_weights(graph, smoother)
+        loops = read_only(loop_weights(graph, smoother))
         with single_threaded_blas_if_small(graph.n_nodes):
             affinity = graph.affinity(tol=tolerance, method=method)
         own_loops = np.array_equal(loops, affinity.diagonal)
@@ -216,19 +216,10 @@ class Laplacian(SymmetricOperator):
         np.divide(affinity.degrees + affinity.diagonal, degrees, out=shift, where=joined)
         if own_loops:
             shift[joined] = 1.0
-        for name, value in (
-            ("graph", graph),
-            ("smoother", loops if np.ndim(smoother) else smoother),
-            ("tol", tolerance),
-            ("method", method),
-            ("affinity", affinity),
-            ("loop_weights", loops),
-            ("degrees", degrees),
-            ("shift", shift),
-            ("scale", scale),
-        ):
-            frozen = read_only(value) if isinstance(value, np.ndarray) else value
-            object.__setattr__(self, name, frozen)
+        smoother = loops if np.ndim(smoother) else smoother
+        set_fields(self, graph=graph, smoother=smoother, tol=tolerance, method=method)
+        set_fields(self, affinity=affinity, loop_weights=loops, degrees=read_only(degrees))
+        set_fields(self, shift=read_only(shift), scale=read_only(scale))
 
     def __repr__(self) -> str:
         return f"Laplacian({self.graph!r}, smoother={self.smoother!r})"

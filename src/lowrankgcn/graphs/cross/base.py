@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from lowrankgcn._codec import NOT_SAVED, NotNegative
-from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn._validation import invalid
 from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
 from lowrankgcn.operators.fourier import FourierFactor
 
@@ -52,16 +53,14 @@ class CrossAffinity(ABC):
         """Number m of columns of C: hyperedges, landmarks, modes or nodes."""
 
     @abstractmethod
-    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
-        """Return a(x) Q for all rows x of X; zero if x has no affinity to any fitted node."""
-
-    def product(self, X: Any, Q: Any) -> FloatArray:
+    def product(self, X: Any, Q: FloatArray) -> FloatArray:
         """Return a(x) Q for all rows x of X, shape (q, c), without storing all a(x).
 
         Parameters
         ----------
         X : table, points, incidence rows or weights
-            q rows like those the graph was built from.
+            q rows like those the graph was built from. The product is zero for rows without
+            affinity to any fitted node.
         Q : (m, c) array
             Result of :meth:`compress`.
 
@@ -69,42 +68,34 @@ class CrossAffinity(ABC):
         -----
         The result for a row is independent of the other rows, to rounding.
         """
-        block = np.ascontiguousarray(finite_array(Q, "Q", ndim=2))
-        if len(block) != self.n_columns:
-            raise invalid("Q", f"{self.n_columns} rows", len(block))
-        return self._product(X, block)
 
-    def compress(self, G: Any) -> FloatArray:
-        """Return Cᵀ G, shape (m, c), for G of shape (n, c).
+    def compress(self, G: NDArray[Any]) -> FloatArray:
+        """Return Cᵀ G, shape (m, c), for G of shape (n, c) in single or double precision.
 
         Raises
         ------
         ValueError
-            If the shape does not fit, or C was not saved.
+            If C was not saved.
         """
         if self.columns is None:
             raise invalid("compress", "a cross-affinity of a fitted graph", "a restored one")
-        # Single precision blocks are not copied as a whole; the factor converts them in parts.
-        block, n = np.asarray(G), self.columns.shape[0]
-        if block.ndim != 2 or len(block) != n:
-            raise invalid("G", f"an array of shape ({n}, c)", f"shape {block.shape}")
-        if not np.isfinite(block.sum(axis=0, dtype=np.float64)).all():
-            raise invalid("G", "finite numbers", "NaN or infinity")
-        return self.columns.transpose_product(block)
+        return self.columns.transpose_product(G)
 
 
-def row_scale(degrees: FloatArray, loop_weight: float) -> tuple[FloatArray, FloatArray]:
-    """Return the divisor d(x) and the factor √(d(x) + s(x)) that turn weights into a(x).
+def normalised(rows: FloatArray, degrees: FloatArray, loop_weight: float) -> FloatArray:
+    """Turn weights w(x, ·), or products with them, into a(x): times √(d(x) + s(x)) / d(x).
 
-    The factor is zero where the degree is. Dividing first keeps weights below one even if the
-    degree is tiny.
+    Rows of degree zero become zero. Dividing first keeps weights below one even if the degree is
+    tiny.
 
-    >>> row_scale(np.array([0.25, 0.0]), 2.0)
-    (array([0.25, 1.  ]), array([1.5, 0. ]))
+    >>> normalised(np.array([[0.25], [0.0]]), np.array([0.25, 0.0]), 2.0)
+    array([[1.5],
+           [0. ]])
     """
     joined = degrees > 0
-    divisor = np.where(joined, degrees, 1.0)
-    return divisor, np.where(joined, np.sqrt(divisor + loop_weight), 0.0)
+    result = rows / np.where(joined, degrees, 1.0)[:, None]
+    result *= np.where(joined, np.sqrt(degrees + loop_weight), 0.0)[:, None]
+    return result
 
 
 def node_scale(degrees: FloatArray) -> FloatArray:

@@ -30,7 +30,7 @@ from lowrankgcn._parallel import (
     worthwhile_threads,
 )
 from lowrankgcn._validation import expect_shape, finite_array, invalid
-from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale, row_scale
+from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale, normalised
 from lowrankgcn.operators import FloatArray, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fourier import FourierFactor, GaussianFourier
@@ -61,7 +61,8 @@ class GaussianCross(CrossAffinity):
     def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         """Return a(x) Q for coordinates in units of the bandwidth."""
 
-    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
+    def product(self, X: Any, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for all rows x of X, shape (q, c)."""
         points = finite_array(X, "X", ndim=2)
         if points.shape[1] != len(self.centre):
             raise invalid("X", f"{len(self.centre)} columns", points.shape[1])
@@ -143,14 +144,11 @@ class LandmarkCross(GaussianCross):
         degrees = np.maximum(rows @ self.column_sums, kernel.sum(axis=1))
         rest = np.maximum(1.0 - (rows * rows).sum(axis=1), 0.0)
         far = np.sqrt(rest) * self.misfit > _UNTRUSTED * degrees
-        divisor, root = row_scale(degrees, self.loop_weight)
         if far.any():
             mixture = kernel[far] @ self._landmark_rows
-            rows[far] = mixture
-            divisor[far] = row_scale(mixture @ self.column_sums, 0.0)[0]
-        rows /= divisor[:, None]
-        rows *= root[:, None]
-        return np.asarray(rows @ Q)
+            total = mixture @ self.column_sums
+            rows[far] = mixture * (degrees[far] / np.where(total > 0, total, 1.0))[:, None]
+        return normalised(rows, degrees, self.loop_weight) @ Q
 
     @cached_property
     def _landmark_rows(self) -> FloatArray:
@@ -190,10 +188,7 @@ class PointCross(GaussianCross):
             tile = gaussian_kernel(U, self.coordinates[left:right], cancel=cancel)
             degrees += tile.sum(axis=1)
             total += tile @ Q[left:right]
-        divisor, root = row_scale(degrees, self.loop_weight)
-        total /= divisor[:, None]
-        total *= root[:, None]
-        return total
+        return normalised(total, degrees, self.loop_weight)
 
     @cached_property
     def _squared_radius(self) -> float:
@@ -274,9 +269,9 @@ class FourierCross(GaussianCross):
         degrees = np.zeros(len(U))
         degrees[inside] = FourierFactor(self.grid, U[inside]) @ self.sums
         near = degrees >= self.least_degree
-        divisor, root = row_scale(degrees[near], self.loop_weight)
         result = np.empty((len(U), Q.shape[1]))
-        result[near] = FourierFactor(self.grid, U[near]) @ Q * (root / divisor)[:, None]
+        product = FourierFactor(self.grid, U[near]) @ Q
+        result[near] = normalised(product, degrees[near], self.loop_weight)
         if not near.all():
             guides = FourierFactor(self.grid, self.guides) @ Q
             result[~near] = _in_blocks(self._mixture, _MIXTURE_ROWS, U[~near], guides)
@@ -289,7 +284,8 @@ class FourierCross(GaussianCross):
     def _mixture(self, U: FloatArray, guides: FloatArray) -> FloatArray:
         """Return mixtures of the rows of the guides for points far away."""
         kernel = gaussian_kernel(U, self.guides)
-        _, root = row_scale(kernel.sum(axis=1), self.loop_weight)
+        degrees = kernel.sum(axis=1)
+        root = np.where(degrees > 0, np.sqrt(degrees + self.loop_weight), 0.0)
         kernel /= np.maximum(kernel.max(axis=1, keepdims=True), 1e-320)
         divisor = np.where(root > 0, kernel @ self._guide_degrees, 1.0)
         return np.asarray(kernel @ guides * (root / divisor)[:, None])

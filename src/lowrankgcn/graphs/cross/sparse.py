@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import MOST_NODES, expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.graphs.cross.base import CrossAffinity, row_scale
+from lowrankgcn.graphs.cross.base import CrossAffinity, normalised
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
 from lowrankgcn.graphs.neighbours import NearestNeighbours
 from lowrankgcn.graphs.table import TableEncoder
@@ -45,20 +45,16 @@ class _SparseCross(CrossAffinity):
     def rows(self, X: Any) -> sp.csr_array:
         """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node."""
         matrix = self._weights(X)
-        divisor, root = row_scale(matrix @ self._column_weights, self.loop_weight)
         if isinstance(matrix, CodeFactor):
             matrix = matrix.to_sparse()
-        lengths = np.diff(matrix.indptr)
-        data = matrix.data / np.repeat(divisor, lengths) * np.repeat(root, lengths)
+        degrees = np.repeat(matrix @ self._column_weights, np.diff(matrix.indptr))
+        data = normalised(matrix.data[:, None], degrees, self.loop_weight)[:, 0]
         return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
-    def _product(self, X: Any, Q: FloatArray) -> FloatArray:
+    def product(self, X: Any, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for all rows x of X, shape (q, c)."""
         sums = self._weights(X) @ np.column_stack([Q, self._column_weights])
-        divisor, root = row_scale(sums[:, -1], self.loop_weight)
-        product: FloatArray = sums[:, :-1]
-        product /= divisor[:, None]
-        product *= root[:, None]
-        return product
+        return normalised(sums[:, :-1], sums[:, -1], self.loop_weight)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,7 +10,6 @@ linear + 0.5 * zero-impulse
 
 from __future__ import annotations
 
-import math
 import numbers
 import re
 from abc import ABC, abstractmethod
@@ -23,28 +22,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import finite_array, invalid, positive_float
+from lowrankgcn._validation import finite_array, finite_float, invalid, positive_float, set_fields
 
 FloatArray = NDArray[np.float64]
-
-
-def finite_number(value: Any, name: str) -> float:
-    """Return `value` as a finite float of any sign."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise invalid(name, "a finite number", repr(value))
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise invalid(name, "a finite number", number)
-    return number
-
-
-def set_fields(instance: Filter, **values: Any) -> None:
-    """Store checked values in a frozen dataclass; for ``__post_init__`` only."""
-    for key, value in values.items():
-        object.__setattr__(instance, key, value)
 
 
 class Filter(ABC):
@@ -261,7 +241,7 @@ class Scaled(Filter):
     array([2.])
     """
 
-    factor: Annotated[float, finite_number]
+    factor: Annotated[float, finite_float]
     filter: Filter
 
     def __post_init__(self) -> None:
@@ -270,7 +250,7 @@ class Scaled(Filter):
         super().__post_init__()
         if isinstance(self.filter, Scaled):
             inner = self.filter
-            factor = finite_number(self.factor * inner.factor, "factor")
+            factor = finite_float(self.factor * inner.factor, "factor")
             set_fields(self, factor=factor, filter=inner.filter)
 
     @property

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import finite_array, invalid, positive_float
-from lowrankgcn.spectral.filters.base import Filter, FloatArray, finite_number, set_fields
+from lowrankgcn._validation import finite_array, finite_float, invalid, positive_float, set_fields
+from lowrankgcn.spectral.filters.base import Filter, FloatArray
 
 Auto = Literal["auto"]
 
@@ -220,7 +220,7 @@ class Constant(Filter):
     (1.0, -0.5)
     """
 
-    value: Annotated[float, finite_number] = 1.0
+    value: Annotated[float, finite_float] = 1.0
 
     @property
     def coefficients(self) -> tuple[float, ...]:
