@@ -111,6 +111,7 @@ def _show(console: Console, study: dict[str, Any]) -> None:
         }
         facts[f"always {task['largest_class']}"] = percent(task["largest_class_share"])
         output.print_facts(console, facts, width=22)
+        console.print(f"[dim]{escape(task['remark'])}[/dim]")
     for text in study["warnings"]:
         output.print_line(console, f"warning: {text}")
     console.print()

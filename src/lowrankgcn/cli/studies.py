@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn as lg
-from lowrankgcn._format import count
 from lowrankgcn.cli.errors import collect_warnings
 from lowrankgcn.cli.progress import Stopwatch
 from lowrankgcn.report.classification import Classification
@@ -42,7 +41,7 @@ _SPIRAL_REMARK = (
 class Study(NamedTuple):
     """Name and numbers of a study, and the classification to report; numbers repeat with the seed.
 
-    The keys of the numbers are "title", "source", "graph", "eigenpairs", "spectrum" (the distinct
+    The keys of the numbers are "title", "graph", "eigenpairs", "spectrum" (the distinct
     eigenvalues with their multiplicities, None if the solver computed only some), "kernels",
     "tasks", "warnings" and "seconds".
     """
@@ -69,8 +68,6 @@ def study_cars(seed: int = 0) -> Study:
     values = [f"{name} {count}" for name, count in cars.data.nunique().items()]
     numbers = {
         "title": "A table: cars (UCI Car Evaluation)",
-        "source": "1728 cars, all combinations of the values of six properties. Every value of "
-        "every column is a hyperedge that connects its rows; pairs of rows are never stored.",
         "graph": {
             "rows": graph.n_nodes,
             "hyperedges": graph.n_hyperedges,
@@ -101,11 +98,9 @@ def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
     n = graph.n_nodes
     numbers = {
         "title": "A point cloud: the spiral",
-        "source": f"{count(n)} points around five centres on a spiral in space. All pairs of "
-        "points are connected with weight exp(−‖x − y‖² / bandwidth²): "
-        f"{count(n * (n - 1) // 2)} edges, none of them stored.",
         "graph": {
             "points": graph.n_nodes,
+            "edges, none stored": n * (n - 1) // 2,
             "dimensions": spiral.data.shape[1],
             "bandwidth": graph.bandwidth,
             "components": graph.n_components,

@@ -42,9 +42,9 @@ def data_directory() -> Path:
     named = os.environ.get("LOWRANKGCN_DATA")
     if named:
         return Path(named).expanduser().absolute()
-    cache = os.environ.get("XDG_CACHE_HOME", "")
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # The XDG specification requires that relative paths are ignored.
-    base = Path(cache) if Path(cache).is_absolute() else Path("~/.cache").expanduser()
+    base = cache if cache.is_absolute() else Path("~/.cache").expanduser()
     return base.absolute() / "lowrankgcn"
 
 

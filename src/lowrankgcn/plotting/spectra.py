@@ -95,10 +95,9 @@ def plot_filter(
     start, end = (0.0, 2.0) if spectrum is None else (min(0.0, spectrum[0]), spectrum[-1])
     end = end if end > start else start + 1.0
     grid = np.linspace(start, end, 1001)
-    if spectrum is not None:
-        grid = np.union1d(grid, spectrum)  # a curve passes through its marks, however steep
     ax.axhline(0.0, color="black", linewidth=0.8, zorder=1)
     if spectrum is not None:
+        grid = np.union1d(grid, spectrum)  # a curve passes through its marks, however steep
         lines = np.unique(_merged(spectrum))
         vertical = ax.get_xaxis_transform()  # x in eigenvalues, y from 0 to 1 of the axes
         ax.vlines(
@@ -238,14 +237,10 @@ def plot_spectrum(
     size = 6.0 if spectrum.size <= 60 else 2.5
     zero = spectrum == 0
     handles = []
-    faces = [(~zero, "eigenvalue", _style.COLOURS[0]), (zero, "zero (component)", "none")]
-    for mask, label, face in faces:
+    blue, orange, *_ = _style.COLOURS
+    for mask, label, face in [(~zero, "eigenvalue", blue), (zero, "zero (component)", "none")]:
         if mask.any():
-            style: dict[str, Any] = {
-                "marker": "o",
-                "color": _style.COLOURS[0],
-                "markerfacecolor": face,
-            }
+            style: dict[str, Any] = {"marker": "o", "color": blue, "markerfacecolor": face}
             ax.plot(index[mask], spectrum[mask], linestyle="none", markersize=size, **style)
             handles.append(_style.legend_mark(label, **style))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -258,15 +253,15 @@ def plot_spectrum(
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
     if errors is not None:
         right = ax.twinx()
-        style = {"marker": "x", "color": _style.COLOURS[1]}
+        style = {"marker": "x", "color": orange}
         errors = np.maximum(errors, _SMALLEST_RESIDUAL)
         right.plot(index, errors, linestyle="none", markersize=size, **style)
         right.set_yscale("log")
         decades = np.log10(errors)
         right.set_ylim(10 ** (np.floor(decades.min()) - 0.2), 10 ** (np.ceil(decades.max()) + 0.2))
         right.yaxis.set_minor_formatter(NullFormatter())
-        right.set_ylabel("residual norm", color=_style.COLOURS[1])
-        right.tick_params(axis="y", labelcolor=_style.COLOURS[1])
+        right.set_ylabel("residual norm", color=orange)
+        right.tick_params(axis="y", labelcolor=orange)
         handles.append(_style.legend_mark("residual (right)", **style))
     _style.add_legend(ax, handles)
     return ax

@@ -260,11 +260,8 @@ def _line_search(
     x = best_x = objective.parameters.clone()
     best_f, best_g, slope = f, g, _dot(g, direction)
     slack = 8 * torch.finfo(x.dtype).eps * f.abs()
-    low, high, t = (
-        torch.zeros_like(slope),
-        torch.full_like(slope, torch.inf),
-        slope.new_ones(len(x)),
-    )
+    low, t = torch.zeros_like(slope), torch.ones_like(slope)
+    high = torch.full_like(slope, torch.inf)
     done = torch.zeros_like(slope, dtype=torch.bool)
     for _ in range(_TRIALS):
         trial = torch.where(done[:, None], best_x, x + t[:, None] * direction)

@@ -18,6 +18,8 @@ __all__ += ["subtitle", "summarise", "verdict", "winner"]
 
 HEADER = ("method", "accuracy %", "difference", "balanced %", "log-loss", "time")
 NUMERIC = range(1, 6)
+_FORMS = {"accuracy": (100, ".1f"), "difference": (100, "+.1f")}
+_FORMS |= {"balanced_accuracy": (100, ".1f"), "log_loss": (1, ".2f")}
 
 Row = dict[str, Any]
 
@@ -113,20 +115,11 @@ def cells(row: Row, splits: int) -> list[str]:
         title += f" (failed on {row['failed']} of {splits})"
     if row["failed"] == splits:
         return [title, *["–"] * len(NUMERIC)]
-    forms = {"accuracy": ".1f", "difference": "+.1f", "balanced_accuracy": ".1f"}
-    texts = [_plus_minus(row, name, 100, form) for name, form in forms.items()]
-    return [
-        title,
-        *texts,
-        _plus_minus(row, "log_loss", 1, ".2f"),
-        duration(row["processor_seconds"]),
-    ]
-
-
-def _plus_minus(row: Row, name: str, scale: int, form: str) -> str:
-    if math.isnan(row[name]):
-        return "–"
-    return plus_minus(scale * row[name], scale * row[f"{name}_half_width"], form)
+    texts = []
+    for name, (scale, form) in _FORMS.items():
+        mean, half_width = scale * row[name], scale * row[f"{name}_half_width"]
+        texts.append("–" if math.isnan(mean) else plus_minus(mean, half_width, form))
+    return [title, *texts, duration(row["processor_seconds"])]
 
 
 def winner(rows: Sequence[Row]) -> Row | None:
