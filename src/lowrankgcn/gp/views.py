@@ -35,7 +35,8 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.gp.table import TableFeatures, TableRows
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.graphs.cross.sparse import TableCross
+from lowrankgcn.graphs.cross.sparse import NeighbourCross, TableCross
+from lowrankgcn.graphs.neighbours import RowsWithCandidates
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
@@ -44,6 +45,7 @@ __all__ = ["GRAPHS", "FittedViews", "RowViews"]
 #: Graphs that are built from the features.
 GRAPHS = ("neighbours", "gaussian", "hypergraph")
 
+_NAMES = ("neighbours", "raw-neighbours")
 _NEIGHBOURS = 10
 _LEAST_SCALE = 0.1  # of the distances to the tenth neighbour; keeps groups of duplicates connected
 _GAUSSIAN_ROWS = 1000  # nodes of the Gaussian graph; other rows follow by the Nyström formula
@@ -74,9 +76,21 @@ class RowViews:
     def read(self, X: Any) -> dict[str, FloatArray]:
         """Return the views of new rows."""
         views, sources = self.sources(X)
+        sources |= self._rows_with_candidates(sources)
         for name, embedding in self.embeddings.items():
             views[name] = embedding.coordinates(sources[name])
         return views
+
+    def _rows_with_candidates(self, sources: dict[str, Any]) -> dict[str, Any]:
+        """Search once for the neighbours in both units, if the graphs were built so."""
+        crosses = [self.embeddings[name].cross for name in _NAMES if name in self.embeddings]
+        near = [cross.neighbours for cross in crosses if isinstance(cross, NeighbourCross)]
+        if len(near) < len(_NAMES) or near[1].units is None:
+            return {}
+        found = near[0].candidates(sources[_NAMES[0]])
+        if found is None:
+            return {}
+        return {name: RowsWithCandidates(sources[name], found) for name in _NAMES}
 
     def sources(self, X: Any) -> tuple[dict[str, FloatArray], dict[str, Any]]:
         """Return the features of rows, and what each graph reads of them."""
@@ -159,9 +173,8 @@ class FittedViews:
         views, sources = ({}, {}) if maps is None else maps.sources(X)
         built: dict[str, tuple[Graph, int, Any]] = {}
         if features is not None and features.columns:
-            for name in sources:
-                if name.removeprefix("raw-") in graphs:
-                    built[name] = _build(name, sources[name], features, rank, random_state)
+            for name in graphs:
+                built |= _build(name, sources[name], features, rank, random_state)
         if given is not None:
             built["given"] = given, rank, None
         embeddings: dict[str, Embedding] = {}
@@ -189,21 +202,20 @@ def _sources(features: TableFeatures, rows: TableRows, X: Any) -> dict[str, Any]
 
 def _build(
     name: str, rows: FloatArray, features: TableFeatures, rank: int, random_state: int
-) -> tuple[Graph, int, Any]:
-    """Build a graph of the features; return it with its rank and smoother."""
+) -> dict[str, tuple[Graph, int, Any]]:
+    """Build a graph of the features, or two of neighbours; return each with rank and smoother."""
     if name == "hypergraph":
         values = Hypergraph.from_table(rows, bins=features.bins, min_count=2)
-        return values, _HYPERGRAPH_RANK, None
+        return {name: (values, _HYPERGRAPH_RANK, None)}
     if name == "gaussian":
         if len(rows) > _GAUSSIAN_ROWS:
             generator = np.random.default_rng(random_state)
             rows = rows[np.sort(generator.choice(len(rows), _GAUSSIAN_ROWS, replace=False))]
         points = GaussianGraph(rows, _bandwidth(rows), random_state=random_state)
-        return points, _GAUSSIAN_RANK, "identity"
-    graph = AdjacencyGraph.knn(
-        rows, _NEIGHBOURS, least_scale=_LEAST_SCALE, random_state=random_state
-    )
-    return graph, rank, None
+        return {name: (points, _GAUSSIAN_RANK, "identity")}
+    options: Any = {"least_scale": _LEAST_SCALE, "random_state": random_state}
+    found = AdjacencyGraph.knn_in_units(rows, features.common_unit, _NEIGHBOURS, **options)
+    return {own: (graph, rank, None) for own, graph in zip(_NAMES, found, strict=False)}
 
 
 def _bandwidth(points: FloatArray) -> float:

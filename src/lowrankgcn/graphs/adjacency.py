@@ -206,25 +206,42 @@ class AdjacencyGraph(Graph):
         >>> graph.n_components
         2
         """
+        options: Any = {"weights": weights, "least_scale": least_scale}
+        return cls.knn_in_units(points, None, k, random_state=random_state, **options)[0]
+
+    @classmethod
+    def knn_in_units(
+        cls,
+        points: Any,
+        units: FloatArray | None,
+        k: int = 10,
+        *,
+        weights: NeighbourWeights = "self-tuning",
+        least_scale: float = 0.0,
+        random_state: Any = 0,
+    ) -> list[AdjacencyGraph]:
+        """Return the graph by :meth:`knn` of points, and that of points times units of shape (d,).
+
+        Beyond 10 000 points the neighbours in the other units are chosen from the 35 nearest ones,
+        if that finds at least 0.9 of them.
+        """
         array = points_array(points, "points")
         count = positive_int(k, "k")
         choice(weights, "weights", WEIGHTS)
         if len(array) < 2:
             raise invalid("points", "at least two rows", len(array))
-        near, directed = NearestNeighbours.from_points(
-            array,
-            min(count, len(array) - 1),
-            weights,
-            least_scale=positive_float(
-                least_scale, "least_scale", zero=True, maximum=LARGEST_OPTION
-            ),
-            seed=int(random_generator(random_state).integers(LARGEST_SEED)),
-        )
-        matrix = directed.maximum(directed.T)
-        matrix.eliminate_zeros()
-        graph = cls.__new__(cls)  # the matrix is valid
-        graph._set(adjacency=matrix, neighbours=near, _loops=read_only(np.zeros(len(array))))
-        return graph
+        least = positive_float(least_scale, "least_scale", zero=True, maximum=LARGEST_OPTION)
+        seed = int(random_generator(random_state).integers(LARGEST_SEED))
+        graphs = []
+        for near, directed in NearestNeighbours.in_units(
+            array, units, min(count, len(array) - 1), weights, least_scale=least, seed=seed
+        ):
+            matrix = directed.maximum(directed.T)
+            matrix.eliminate_zeros()
+            graph = cls.__new__(cls)  # the matrix is valid
+            graph._set(adjacency=matrix, neighbours=near, _loops=read_only(np.zeros(len(array))))
+            graphs.append(graph)
+        return graphs
 
     def __repr__(self) -> str:
         kind = "sparse" if sp.issparse(self.adjacency) else "dense"

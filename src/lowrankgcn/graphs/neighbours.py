@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,13 +26,22 @@ from lowrankgcn.graphs.base import magnitude, read_only
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["WEIGHTS", "NearestNeighbours", "NeighbourWeights"]
+__all__ = ["WEIGHTS", "NearestNeighbours", "NeighbourWeights", "RowsWithCandidates"]
 
 NeighbourWeights = Literal["self-tuning", "binary"]
 WEIGHTS: tuple[str, ...] = ("self-tuning", "binary")
 
 _FARTHEST = 1e150  # clipped here, scaled coordinates have finite squares
 LARGEST_SEED = 2**31 - 1
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowsWithCandidates:
+    """Points (q, d) with numbers of fitted points (q, w) that their neighbours are among."""
+
+    points: FloatArray
+    candidates: NDArray[np.intp]
 
 
 @saved
@@ -59,6 +68,8 @@ class NearestNeighbours:
         Share of the nearest neighbours that the search finds, measured in a sample; 1 if exact.
     probes, seed : int
         Arguments of the search for neighbours.
+    units : (d,) array or None
+        Factors of the columns relative to the points among whose neighbours these are searched.
     """
 
     points: FloatArray
@@ -70,6 +81,7 @@ class NearestNeighbours:
     recall: float
     probes: int
     seed: int
+    units: FloatArray | None = None
 
     def __post_init__(self) -> None:
         expect_shape(self.points, "points", None, None)
@@ -85,6 +97,10 @@ class NearestNeighbours:
         positive_float(self.recall, "recall", zero=True, maximum=1.0)
         positive_int(self.probes, "probes", minimum=0, maximum=n)
         positive_int(self.seed, "seed", minimum=0, maximum=LARGEST_SEED)
+        if self.units is not None:
+            expect_shape(self.units, "units", dimension)
+            if not self.units.min() > 0:
+                raise invalid("units", "numbers > 0", self.units.min())
 
     @classmethod
     def from_points(
@@ -100,34 +116,73 @@ class NearestNeighbours:
 
         Distances s are at least `least_scale` times their mean.
         """
-        exponent = magnitude(points)
-        scaled = read_only(np.ascontiguousarray(np.ldexp(points, -exponent)))
-        search, recall = NeighbourSearch.tuned(scaled, count, seed=seed)
-        distances, neighbours = search.query(scaled, np.arange(len(scaled)))
-        least = least_scale * float(distances[:, -1].mean())
-        scales = read_only(np.maximum(distances[:, -1], least))
-        near = cls(scaled, exponent, count, weights, scales, least, recall, search.probes, seed)
-        near.__dict__["_search"] = search  # otherwise built at first use
-        return near, near._matrix(distances, neighbours, scales)
+        options: Any = {"least_scale": least_scale, "seed": seed}
+        return cls.in_units(points, None, count, weights, **options)[0]
 
-    def new_weights(self, points: FloatArray) -> sp.csr_array:
+    @classmethod
+    def in_units(
+        cls,
+        points: FloatArray,
+        units: FloatArray | None,
+        count: int,
+        weights: NeighbourWeights,
+        *,
+        least_scale: float,
+        seed: int,
+    ) -> list[tuple[NearestNeighbours, sp.csr_array]]:
+        """Find the neighbours of points and, with units (d,), those of points times units.
+
+        Many points are searched once: their neighbours in other units are among the candidates.
+        """
+        exponent = magnitude(points)
+        scaled = np.ascontiguousarray(np.ldexp(points, -exponent))
+        search, recall = NeighbourSearch.tuned(scaled, count, seed=seed)
+        shared = None if units is None else search.in_units(scaled, units)
+        candidates = None if shared is None else search.candidates(scaled)
+
+        def graph(points: FloatArray, factors: Any = None) -> tuple[Any, sp.csr_array]:
+            distances, neighbours = search.query(points, np.arange(len(points)), candidates)
+            least = least_scale * float(distances[:, -1].mean())
+            scales = read_only(np.maximum(distances[:, -1], least))
+            facts: Any = (scales, least, recall, search.probes, seed, factors)
+            near = cls(read_only(points), exponent, count, weights, *facts)
+            near.__dict__["_search"] = search  # otherwise built at first use
+            return near, near._matrix(distances, neighbours, scales)
+
+        found = [graph(scaled)]
+        if units is not None:
+            search, recall = shared or NeighbourSearch.tuned(scaled * units, count, seed=seed)
+            found.append(graph(scaled * units, None if shared is None else units))
+        return found
+
+    def candidates(self, points: FloatArray) -> NDArray[np.intp] | None:
+        """Return points among which neighbours in other units are, or None."""
+        return self._search.candidates(self._scaled(points))
+
+    def new_weights(
+        self, points: FloatArray, candidates: NDArray[np.intp] | None = None
+    ) -> sp.csr_array:
         """Return the weights from new points (q, d) to their nearest fitted points, shape (q, n).
 
         The scale s of a new point is the distance to its last neighbour among the fitted points.
-        Zero weights are not stored.
+        Zero weights are not stored. `candidates` saves the search.
         """
-        with np.errstate(over="ignore"):
-            scaled = np.ldexp(points, -self.exponent)
-        scaled = np.clip(scaled, -_FARTHEST, _FARTHEST)
-        distances, neighbours = self._search.query(scaled)
+        distances, neighbours = self._search.query(self._scaled(points), None, candidates)
         scales = np.maximum(distances[:, -1], self.least_scale)
         matrix = self._matrix(distances, neighbours, scales)
         matrix.eliminate_zeros()
         return matrix
 
+    def _scaled(self, points: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(points, -self.exponent)
+        return np.clip(scaled, -_FARTHEST, _FARTHEST)
+
     @cached_property
     def _search(self) -> NeighbourSearch:
-        return NeighbourSearch(self.points, self.count, probes=self.probes, seed=self.seed)
+        return NeighbourSearch(
+            self.points, self.count, probes=self.probes, seed=self.seed, units=self.units
+        )
 
     def _matrix(
         self, distances: FloatArray, neighbours: NDArray[np.intp], own_scales: FloatArray

@@ -11,10 +11,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from functools import cached_property
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import faiss
 import numpy as np
@@ -28,11 +29,13 @@ from lowrankgcn.operators import FloatArray
 __all__ = ["NeighbourSearch"]
 
 Index = NDArray[np.intp]
+Result = TypeVar("Result")
 
 # Measured: up to three dimensions the tree is 3 to 14 times faster than inverted lists.
 _TREE_DIMENSION = 3
 _TREE_WORK = 10_000  # elementary steps per search in the tree
 _EXACT = 20_000  # up to this number of points all distances are computed
+_EXACT_IN_UNITS = 10_000  # the same for neighbours in other units
 _PROBES = 12  # lists searched at first
 _LEAST_RECALL = 0.9
 _MOST_PROBED = 8  # beyond lists / 8, computing all distances is faster
@@ -40,6 +43,7 @@ _SAMPLE = 200  # rows of which the recall is measured
 _TRAINING = 40  # points per list that its centre is computed from; FAISS warns below 39
 _ROUNDS = 10  # of k-means; more do not improve the recall
 _SPARE = 4  # further candidates, so that rounding does not choose among nearly equal distances
+_SPARE_IN_UNITS = 20  # further candidates for neighbours in other units
 # Distances below these multiples of the distance from the centre are rounded too much in single
 # precision: squares are differences of large numbers in products of matrices, but not in lists.
 _LEAST_IN_PRODUCTS = 1e-2
@@ -63,6 +67,8 @@ class NeighbourSearch:
         Inverted lists searched per row; 0 for an exact search.
     seed : int
         Determines the inverted lists.
+    units : (d,) array, optional
+        Candidates are the nearest points after division of the columns by these numbers.
 
     Notes
     -----
@@ -73,22 +79,29 @@ class NeighbourSearch:
     further ones change no distance. Cost per row: n d, or √n (2 + probes / 2) d with lists.
     """
 
-    def __init__(self, points: FloatArray, count: int, *, probes: int, seed: int) -> None:
+    def __init__(
+        self,
+        points: FloatArray,
+        count: int,
+        *,
+        probes: int,
+        seed: int,
+        units: FloatArray | None = None,
+    ) -> None:
         rows = pd.util.hash_pandas_object(pd.DataFrame(points), index=False)
         copies = rows.groupby(rows.to_numpy(), sort=False).cumcount().to_numpy()
         self._kept: Index = np.flatnonzero(copies <= count)
         self._points = points if len(self._kept) == len(points) else points[self._kept]
-        self._count = count
+        self._count, self._seed, self._units = count, seed, units
         self.probes = probes
         n, dimension = self._points.shape
         self._lists = int(2 * math.sqrt(n))
+        self._in_tree = dimension <= _TREE_DIMENSION
         # The median is not moved by outliers.
-        self._centre: FloatArray = np.median(self._points[:: -(-n // _EXACT)], axis=0)
-        norms = _norms(self._points - self._centre)
+        searched = self._searched(self._points)
+        self._centre: FloatArray = np.median(searched[:: -(-n // _EXACT)], axis=0)
+        norms = _norms(searched - self._centre)
         self._typical = max(float(np.median(norms[norms > 0])), 1e-300) if norms.any() else 1.0
-        self._index: Any = None
-        if dimension > _TREE_DIMENSION:
-            self._index = self._flat() if probes == 0 else self._inverted(seed)
 
     @classmethod
     def tuned(cls, points: FloatArray, count: int, *, seed: int) -> tuple[NeighbourSearch, float]:
@@ -99,21 +112,65 @@ class NeighbourSearch:
         exact = cls(points, count, probes=0, seed=seed)
         n, lists = len(exact._points), exact._lists
         probes = max(_PROBES, 2 * _PROBES * count // lists)
-        if exact._index is None or n <= _EXACT or probes * _MOST_PROBED > lists:
+        if exact._in_tree or n <= _EXACT or probes * _MOST_PROBED > lists:
             return exact, 1.0
-        sample = np.sort(np.random.default_rng(seed).choice(len(points), _SAMPLE, replace=False))
-        farthest = exact.query(points[sample], sample)[0][:, -1:]
-        search = cls(points, count, probes=probes, seed=seed)
+        search = copy(exact)
+        search.probes = probes
+        sample, farthest = exact._farthest(points)
         while search.probes * _MOST_PROBED <= lists:
-            distances, _ = search.query(points[sample], sample)
-            # Neighbours at the same distance are equally good.
-            recall = float(np.mean(distances <= farthest * (1 + 1e-9)))
+            recall = search._recall(points, sample, farthest)
             if recall >= _LEAST_RECALL:
                 return search, recall
-            search.probes *= 2
+            search.probes += search.probes // 3
         return exact, 1.0
 
-    def query(self, rows: FloatArray, own: Index | None = None) -> tuple[FloatArray, Index]:
+    def in_units(
+        self, points: FloatArray, units: FloatArray
+    ) -> tuple[NeighbourSearch, float] | None:
+        """Return a search for neighbours of points times `units` among the candidates of this one.
+
+        Also return its recall. Both search up to twice as many lists if that is below 0.9. Return
+        None if it remains so, or if there are few points.
+        """
+        if self._in_tree or len(self._points) <= _EXACT_IN_UNITS:
+            return None
+        scaled = points * units
+        exact = NeighbourSearch(scaled, self._count, probes=0, seed=self._seed)
+        search = copy(self)
+        search._units, search._points = units, scaled[self._kept]
+        search.__dict__.pop("_tree", None)
+        sample, farthest = exact._farthest(scaled)
+        while (recall := search._recall(scaled, sample, farthest)) < _LEAST_RECALL:
+            search.probes += search.probes // 3
+            if search.probes == 0 or search.probes > 2 * self.probes:
+                return None
+        self.probes = search.probes
+        return search, recall
+
+    def _farthest(self, points: FloatArray) -> tuple[Index, FloatArray]:
+        """Return 200 points and the distances of their last neighbours."""
+        generator = np.random.default_rng(self._seed)
+        sample = np.sort(generator.choice(len(points), _SAMPLE, replace=False))
+        return sample, self.query(points[sample], sample)[0][:, -1:]
+
+    def _recall(self, points: FloatArray, sample: Index, farthest: FloatArray) -> float:
+        distances, _ = self.query(points[sample], sample)
+        # Neighbours at the same distance are equally good.
+        return float(np.mean(distances <= farthest * (1 + 1e-9)))
+
+    def candidates(self, rows: FloatArray) -> Index | None:
+        """Return points that :meth:`query` compares with rows in other units, or None.
+
+        The k-d tree and small clouds have no candidates.
+        """
+        if self._in_tree or len(self._points) <= _EXACT_IN_UNITS:
+            return None
+        width = self._width + _SPARE_IN_UNITS
+        return np.concatenate(self._in_chunks(lambda part: self._found(rows[part], width), rows))
+
+    def query(
+        self, rows: FloatArray, own: Index | None = None, candidates: Index | None = None
+    ) -> tuple[FloatArray, Index]:
         """Return distances and numbers of the nearest points, (q, count) each, nearest first.
 
         Parameters
@@ -121,44 +178,60 @@ class NeighbourSearch:
         rows : (q, d) array
         own : (q,) int array, optional
             A point for each row, itself, that is not its neighbour.
+        candidates : (q, w) int array, optional
+            Points to choose from, by :meth:`candidates` of this search or the one it came from.
         """
         if own is None:
             own = np.full(len(rows), -1)
         if not len(rows):
             return np.zeros((0, self._count)), np.zeros((0, self._count), np.intp)
+
+        def nearest(part: slice) -> tuple[FloatArray, Index]:
+            if self._in_tree:
+                return self._exactly(rows[part], own[part])
+            found = None if candidates is None else candidates[part]
+            return self._nearest(rows[part], own[part], found)
+
+        distances, neighbours = zip(*self._in_chunks(nearest, rows), strict=True)
+        return np.concatenate(distances), np.concatenate(neighbours)
+
+    def _in_chunks(self, function: Callable[[slice], Result], rows: FloatArray) -> list[Result]:
+        """Call a function for slices of the rows, in parallel."""
         n, dimension = self._points.shape
-        work = dimension * n
-        if self._index is None:
-            work = _TREE_WORK
-        elif self.probes:
-            work = work * self.probes // self._lists
-            self._index.nprobe = self.probes
-        size = 1024
-        if self._index is not None:
+        work, size = _TREE_WORK, 1024
+        if not self._in_tree:
+            work = dimension * n * (self.probes or self._lists) // self._lists
             parts = max(1, len(rows) * dimension // _PRODUCT)
             size = min(-(-len(rows) // parts), max(32, _BLOCK // (self._width * dimension)))
         threads = min(worthwhile_threads(len(rows) * work), faiss.omp_get_max_threads())
-        results = map_chunks(
-            lambda start, stop: self._nearest(rows[start:stop], own[start:stop]),
-            len(rows),
-            size,
-            n_threads=threads,
+        return map_chunks(
+            lambda start, stop: function(slice(start, stop)), len(rows), size, n_threads=threads
         )
-        distances, neighbours = zip(*results, strict=True)
-        return np.concatenate(distances), np.concatenate(neighbours)
 
-    def _nearest(self, rows: FloatArray, own: Index) -> tuple[FloatArray, Index]:
-        if self._index is None:
-            return self._exactly(rows, own)
+    def _found(self, rows: FloatArray, width: int) -> Index:
+        """Return the candidates that FAISS finds, ascending; −1 where there are too few."""
+        if self.probes:
+            self._index.nprobe = self.probes
+        width = min(width, len(self._points))
         with _one_openmp_thread():
-            found = self._index.search(self._single(rows), self._width)[1]
+            found: Index = self._index.search(self._single(rows), width)[1]
         found.sort(axis=1)
+        return found
+
+    def _nearest(
+        self, rows: FloatArray, own: Index, found: Index | None
+    ) -> tuple[FloatArray, Index]:
+        if found is None:
+            spare = 0 if self._units is None else _SPARE_IN_UNITS
+            found = self._found(rows, self._width + spare)
         gaps = self._points[found]
         gaps -= rows[:, None]
         distances, neighbours = self._ranked(_norms(gaps), found, own)
-        norms = _norms(rows - self._centre)
+        norms = _norms(self._searched(rows) - self._centre)
         least = norms * (_LEAST_IN_LISTS if self.probes else _LEAST_IN_PRODUCTS)
         least = np.maximum(least, self._typical / _RANGE)
+        if self._units is not None:
+            least *= self._units.max()
         radii = distances[:, -1]
         doubtful = (radii > 0) & (radii < least)
         doubtful |= norms > self._typical * _RANGE
@@ -192,25 +265,35 @@ class NeighbourSearch:
     def _tree(self) -> cKDTree:
         return cKDTree(self._points)
 
+    def _searched(self, rows: FloatArray) -> FloatArray:
+        """Return rows in the units of the search for candidates."""
+        return rows if self._units is None else rows / self._units
+
     def _single(self, rows: FloatArray) -> NDArray[np.float32]:
         """Return rows relative to the cloud, in single precision."""
         with np.errstate(over="ignore"):
-            relative = (rows - self._centre) / self._typical
+            relative = (self._searched(rows) - self._centre) / self._typical
         return np.clip(relative, -_RANGE, _RANGE).astype(np.float32)
 
+    @property
+    def _index(self) -> Any:
+        return self._inverted if self.probes else self._flat
+
+    @cached_property
     def _flat(self) -> Any:
         index = faiss.IndexFlatL2(self._points.shape[1])
         index.add(self._single(self._points))
         return index
 
-    def _inverted(self, seed: int) -> Any:
+    @cached_property
+    def _inverted(self) -> Any:
         n, dimension = self._points.shape
         quantizer = faiss.IndexFlatL2(dimension)
         index = faiss.IndexIVFFlat(quantizer, dimension, self._lists)
-        index.cp.seed = seed
+        index.cp.seed = self._seed
         index.cp.niter = _ROUNDS
         count = min(n, _TRAINING * self._lists)
-        chosen = np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
+        chosen = np.sort(np.random.default_rng(self._seed).choice(n, count, replace=False))
         # One thread: the sums of several may be rounded differently.
         with _one_openmp_thread():
             index.train(self._single(self._points[chosen]))

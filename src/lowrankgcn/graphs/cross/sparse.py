@@ -23,7 +23,7 @@ from lowrankgcn._codec import saved
 from lowrankgcn._validation import MOST_NODES, expect_shape, finite_array, invalid, positive_int
 from lowrankgcn.graphs.cross.base import CrossAffinity, row_scale
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
-from lowrankgcn.graphs.neighbours import NearestNeighbours
+from lowrankgcn.graphs.neighbours import NearestNeighbours, RowsWithCandidates
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
@@ -167,10 +167,13 @@ class NeighbourCross(_SparseCross):
         return len(self.neighbours.points)
 
     def _weights(self, X: Any) -> tuple[sp.csr_array, FloatArray]:
+        candidates = None
+        if isinstance(X, RowsWithCandidates):
+            X, candidates = X.points, X.candidates
         points = finite_array(X, "X", ndim=2)
         if points.shape[1] != self.neighbours.points.shape[1]:
             raise invalid("X", f"{self.neighbours.points.shape[1]} columns", points.shape[1])
-        weights = self.neighbours.new_weights(points)
+        weights = self.neighbours.new_weights(points, candidates)
         return weights, weights @ np.ones(self.n_columns)
 
 
