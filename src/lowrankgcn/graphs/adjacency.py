@@ -222,7 +222,7 @@ class AdjacencyGraph(Graph):
     ) -> list[AdjacencyGraph]:
         """Return the graph by :meth:`knn` of points, and that of points times units of shape (d,).
 
-        Beyond 10 000 points the neighbours in the other units are chosen from the 35 nearest ones,
+        Beyond 10 000 points the neighbours in the other units are chosen from the 30 nearest ones,
         if that finds at least 0.9 of them.
         """
         array = points_array(points, "points")

@@ -43,7 +43,7 @@ _SAMPLE = 200  # rows of which the recall is measured
 _TRAINING = 40  # points per list that its centre is computed from; FAISS warns below 39
 _ROUNDS = 10  # of k-means; more do not improve the recall
 _SPARE = 4  # further candidates, so that rounding does not choose among nearly equal distances
-_SPARE_IN_UNITS = 20  # further candidates for neighbours in other units
+_SPARE_IN_UNITS = 15  # further candidates for neighbours in other units
 # Distances below these multiples of the distance from the centre are rounded too much in single
 # precision: squares are differences of large numbers in products of matrices, but not in lists.
 _LEAST_IN_PRODUCTS = 1e-2

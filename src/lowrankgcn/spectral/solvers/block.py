@@ -194,7 +194,8 @@ class _Space:
     def random(self, width: int) -> Block:
         """Draw vectors, shape (n, width)."""
         block = self.generator.random((self.laplacian.n, width), np.float32)
-        return np.asarray(block - 0.5, self.dtype)
+        block -= 0.5
+        return block.astype(self.dtype, copy=False)
 
     def extended(self, basis: Block, block: Block, least: int) -> Block:
         """Return an orthonormal basis of the block outside span(basis) and the null space.
@@ -210,17 +211,34 @@ class _Space:
     def _orthonormal(self, block: Block, basis: Block) -> Block:
         null = self.null.astype(self.dtype)
         for _ in range(2):
-            given = _norms(block)
-            block = block - null @ (null.T @ block) - _combined(basis, _inner(basis, block))
-            norms = _norms(block)
+            block, given, norms = _projected(block, null, basis)
             nonzero = norms > 1e-14 * norms.max(initial=0.0)
-            block = block[:, nonzero] / norms[nonzero]
-            squares, directions = eigh(_inner(block, block, np.float64))
+            scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=nonzero)
+            gram = scale[:, None] * _inner(block, block, np.float64) * scale
+            squares, directions = eigh(gram[np.ix_(nonzero, nonzero)])
             kept = squares > 1e-13
-            block = _combined(block, directions[:, kept] / np.sqrt(squares[kept]))
+            factors = np.zeros((len(norms), int(kept.sum())))
+            factors[nonzero] = directions[:, kept] / np.sqrt(squares[kept])
+            block = _combined(block, scale[:, None] * factors)
             if squares.min(initial=1.0) > 0.01 and bool((norms > 0.1 * given).all()):
                 break  # orthonormal up to rounding
         return block
+
+
+def _projected(block: Block, null: Any, basis: Block) -> tuple[Block, FloatArray, FloatArray]:
+    """Subtract the parts along null vectors and a basis; also return the norms before and after."""
+    along_null, along_basis = null.T @ block, _inner(basis, block).astype(block.dtype)
+    out = np.empty_like(block, order="C")
+
+    def rows(start: int, stop: int) -> FloatArray:
+        part = np.subtract(block[start:stop], null[start:stop] @ along_null, out=out[start:stop])
+        if basis.shape[1]:
+            part -= basis[start:stop] @ along_basis
+        squares = [_norms(block[start:stop]) ** 2, _norms(part) ** 2]
+        return np.asarray(squares, np.float64)
+
+    given, norms = np.sqrt(sum_rows(rows, len(block)))
+    return out, given, norms
 
 
 def _norms(block: Block) -> Block:
