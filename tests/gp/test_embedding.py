@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from sklearn.neighbors import NearestNeighbors
 
 from lowrankgcn import AdjacencyGraph, GaussianGraph, Hypergraph, Laplacian
 from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.gp.views import GRAPHS, FittedViews
+from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from tests import reference
 
 
@@ -156,3 +158,15 @@ def test_views_of_fitted_rows_are_reproduced() -> None:
     for name in ("neighbours", "raw-neighbours"):
         both = np.corrcoef(near[name][:, 1], fitted.views[name][:, 1])
         assert both[0, 1] > 0.95
+
+
+def test_neighbours_in_both_units_are_searched_once() -> None:
+    X = np.random.default_rng(0).normal(size=(10_500, 5)) * np.linspace(1.0, 1.5, 5)
+    maps = FittedViews.fit(X, graphs=("neighbours",), rank=4).maps
+    raw = maps.embeddings["raw-neighbours"]
+    assert isinstance(raw.cross, NeighbourCross)
+    assert raw.cross.neighbours.units is not None
+    views = maps.read(X[:40] + 0.01)
+    _, sources = maps.sources(X[:40] + 0.01)
+    for name, embedding in maps.embeddings.items():
+        assert_allclose(views[name], embedding.coordinates(sources[name]), rtol=1e-9, atol=1e-12)

@@ -178,3 +178,39 @@ def test_threads_change_nothing(dimension: int, monkeypatch: pytest.MonkeyPatch)
         faiss.omp_set_num_threads(before)
     assert_array_equal(results[0].indices, results[1].indices)
     assert_allclose(results[0].data, results[1].data)
+
+
+@pytest.mark.usefixtures("lists")
+@pytest.mark.parametrize("n", [15_000, 12_000])
+def test_other_units(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_EXACT", 13_000)  # lists for the first size only
+    points = np.random.default_rng(0).normal(size=(n, 6))
+    points[:50] = points[0]
+    units = np.linspace(0.8, 1.2, 6)
+    search, _ = NeighbourSearch.tuned(points, 10, seed=0)
+    assert (search.probes > 0) == (n > 13_000)
+    found = search.in_units(points, units)
+    assert found is not None
+    rows = np.arange(0, n, 30)
+    everything = cdist(points[rows] * units, points * units)
+    everything[np.arange(len(rows)), rows] = np.inf
+    farthest = np.partition(everything, 9, axis=1)[:, 9:10]
+    candidates = search.candidates(points[rows])
+    for given in (candidates, None):
+        distances, neighbours = found[0].query(points[rows] * units, rows, given)
+        share = np.mean(distances <= farthest * (1 + 1e-9))
+        assert abs(share - found[1]) < 0.05
+        assert_allclose(distances, np.take_along_axis(everything, neighbours, axis=1))
+    restored = NeighbourSearch(points * units, 10, probes=search.probes, seed=0, units=units)
+    again = restored.query(points[rows] * units, rows)
+    assert np.mean(again[1] == neighbours) > 0.999
+
+
+def test_no_candidates_in_other_units() -> None:
+    points = np.random.default_rng(0).normal(size=(11_000, 6))
+    search, _ = NeighbourSearch.tuned(points, 10, seed=0)
+    assert search.in_units(points, np.array([100.0, 1.0, 1.0, 1.0, 1.0, 0.01])) is None
+    for few in (points[:9000], points[:, :3]):
+        search, _ = NeighbourSearch.tuned(few, 10, seed=0)
+        assert search.in_units(few, np.ones(few.shape[1])) is None
+        assert search.candidates(few) is None

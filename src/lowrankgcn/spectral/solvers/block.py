@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import EigensolverError
 from lowrankgcn.operators import DenseOperator, DiagonalPlusLowRank, FloatArray, SparseOperator
-from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
+from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Request, Solution, stored_solution
 from lowrankgcn.spectral.solvers.direct import eigh, sum_rows
 
@@ -25,6 +25,7 @@ Block = NDArray[Any]  # (n, w) in single or double precision
 _CHEAP = DenseOperator, DiagonalPlusLowRank, SparseOperator  # others sum over all pairs of points
 _SINGLE_TOL = 1e-4  # residuals down to which sparse matrices are multiplied in single precision
 _LIKELY_TOP = 1.5  # most graphs of nearest neighbours have no larger eigenvalue
+_ROWS = 2048  # rows of products per task: few enough to keep all threads busy
 _FIRST_DEGREE, _MOST_DEGREE = 8, 60
 _PROGRESS = 0.7  # if a round gains less, the space is extended in the other way
 
@@ -154,7 +155,7 @@ class _Space:
         if self.matrix is not None:
             diagonal = sp.diags_array(slope * self.shift + offset)
             matrix = sp.csr_array(diagonal - slope * self.matrix).astype(self.dtype)
-            parts = [matrix[start:stop] for start, stop in chunks(laplacian.n, CHUNK_ROWS)]
+            parts = [matrix[start:stop] for start, stop in chunks(laplacian.n, _ROWS)]
 
         def multiply(X: Block, minus: Block | float = 0.0) -> Block:
             self.products += X.shape[1]
@@ -164,9 +165,9 @@ class _Space:
 
             def rows(start: int, stop: int) -> None:
                 subtracted = minus if isinstance(minus, float) else minus[start:stop]
-                np.subtract(parts[start // CHUNK_ROWS] @ X, subtracted, out=out[start:stop])
+                np.subtract(parts[start // _ROWS] @ X, subtracted, out=out[start:stop])
 
-            map_chunks(rows, len(X), CHUNK_ROWS)
+            map_chunks(rows, len(X), _ROWS)
             return out
 
         return multiply
@@ -275,5 +276,5 @@ def _combined(block: Block, coefficients: FloatArray) -> Block:
     def rows(start: int, stop: int) -> None:
         np.matmul(block[start:stop], factors, out=out[start:stop])
 
-    map_chunks(rows, len(block), CHUNK_ROWS)
+    map_chunks(rows, len(block), _ROWS)
     return out
