@@ -196,8 +196,8 @@ def test_other_units(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     everything[np.arange(len(rows)), rows] = np.inf
     farthest = np.partition(everything, 9, axis=1)[:, 9:10]
     candidates = search.candidates(points[rows])
-    for given in (candidates, None):
-        distances, neighbours = found[0].query(points[rows] * units, rows, given)
+    for known in (candidates, None):
+        distances, neighbours = found[0].query(points[rows] * units, rows, known)
         share = np.mean(distances <= farthest * (1 + 1e-9))
         assert abs(share - found[1]) < 0.05
         assert_allclose(distances, np.take_along_axis(everything, neighbours, axis=1))
