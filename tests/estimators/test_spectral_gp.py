@@ -139,7 +139,7 @@ def test_attributes(blobs: Blobs, fitted: SpectralGPClassifier) -> None:
     np.testing.assert_allclose(fitted.label_distributions_.sum(axis=1), 1.0)
     assert (fitted.transduction_ == truth).mean() > 0.9
     assert (fitted.predict(X) == fitted.transduction_).mean() > 0.95
-    assert set(fitted.graphs_) == {"neighbours", "raw-neighbours", "gaussian", "hypergraph"}
+    assert set(fitted.graphs_) == {"neighbours", "gaussian", "hypergraph"}
     assert fitted.graph_ is fitted.graphs_["neighbours"]
     assert set(fitted.eigenpairs_) == set(fitted.filter_) == set(fitted.graphs_)
     for name, own in fitted.filter_.items():

@@ -148,11 +148,23 @@ def test_views_of_fitted_rows_are_reproduced() -> None:
     generator = np.random.default_rng(0)
     numbers = pd.DataFrame(generator.normal(size=(1500, 4)), columns=list("abcd"))
     fitted = FittedViews.fit(numbers, rank=6)
-    assert set(fitted.views) == {"standard", "ranks", *GRAPHS, "raw-neighbours"}
+    assert set(fitted.views) == {"standard", "ranks", *GRAPHS}
     assert fitted.graphs["gaussian"].n_nodes == 1000  # a sample
     near = fitted.maps.read(numbers)
     for name in ("standard", "ranks", "gaussian", "hypergraph"):
         np.testing.assert_allclose(near[name], fitted.views[name], atol=1e-9, err_msg=name)
-    for name in ("neighbours", "raw-neighbours"):
-        both = np.corrcoef(near[name][:, 1], fitted.views[name][:, 1])
-        assert both[0, 1] > 0.95
+    both = np.corrcoef(near["neighbours"][:, 1], fitted.views["neighbours"][:, 1])
+    assert both[0, 1] > 0.95
+
+
+def test_neighbours_are_found_in_a_common_unit() -> None:
+    generator = np.random.default_rng(0)
+    numbers = generator.normal(size=(200, 4)) * [1.0, 1.0, 1.0, 1.5]
+    graphs = [
+        FittedViews.fit(numbers * factors, graphs=("neighbours",), rank=3).graphs["neighbours"]
+        for factors in (np.ones(4), np.array([1.0, 1.0, 1.0, 100.0]))
+    ]
+    plain = [AdjacencyGraph.knn(rows, 10) for rows in (numbers, numbers / numbers.std(axis=0))]
+    for graph, expected in zip(graphs, plain, strict=True):
+        assert (graph.adjacency != 0).nnz == (expected.adjacency != 0).nnz
+        assert ((graph.adjacency != 0) != (expected.adjacency != 0)).nnz == 0

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from lowrankgcn import GaussianGraph
 from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import DENSE_LIMIT, METHODS, gaussian_sum
-from lowrankgcn.operators.gaussian import PointCloud
+from lowrankgcn.operators.gaussian import GaussianBlocks, PointCloud
 from tests import reference
 from tests.operator_contract import block, close
 
@@ -70,6 +71,10 @@ def case(kind: str, dimension: int, bandwidth: float) -> Case:
     elif kind == "outliers":  # degrees from 1e-3 down to 1e-100
         points[:20] *= 3
         points[20:24] += bandwidth * np.array([4.0, 6.0, 9.0, 15.0])[:, None]
+    elif kind == "exponential":
+        points = np.random.default_rng(0).exponential(size=(N, dimension))
+    elif kind == "heavy tails":
+        points = np.random.default_rng(0).standard_cauchy(size=(N, dimension))
     elif kind == "clump":  # a few points away from all others
         points[:9] = 0.1 * points[:9] + 7.0
     return Case(points, bandwidth, reference.gaussian_adjacency(points, bandwidth))
@@ -80,10 +85,13 @@ WIDE += [("clusters", 1, 1.0), ("clusters", 2, 1.5), ("duplicates", 2, 1.0), ("n
 MEDIUM = [("box", 1, 0.01), ("box", 2, 0.1), ("normal", 3, 2.0), ("clump", 2, 1.0)]
 NARROW = [("normal", 2, 0.1), ("clusters", 1, 0.01), ("clusters", 3, 0.2), ("duplicates", 3, 0.3)]
 HARD = [("outliers", 1, 0.5), ("outliers", 2, 0.5), ("outliers", 3, 1.0), ("normal", 10, 4.0)]
+TAILS = [("exponential", 2, 0.7), ("exponential", 3, 0.9), ("heavy tails", 2, 2.0)]
+TAILS += [("heavy tails", 3, 3.0)]
 FORCED = [
     *(("low-rank", *parameters) for parameters in WIDE),
     *(("fourier", *parameters) for parameters in MEDIUM),
     *(("sparse", *parameters) for parameters in NARROW),
+    *(("split", *parameters) for parameters in [*TAILS, HARD[1]]),
 ]
 
 
@@ -102,7 +110,7 @@ def check_degrees(problem: Case, fast: Affinity, tol: float) -> None:
 
 AUTO = [(parameters, 1e-9) for parameters in [*WIDE, *MEDIUM]]
 AUTO += [(parameters, 1e-3) for parameters in [*WIDE[::3], *MEDIUM[1::2]]]
-AUTO += [(parameters, 1e-6) for parameters in [*NARROW, *HARD]]
+AUTO += [(parameters, 1e-6) for parameters in [*NARROW, *HARD, *TAILS]]
 
 
 @pytest.mark.parametrize(("parameters", "tol"), AUTO, ids=str)
@@ -137,6 +145,20 @@ def test_named_methods_report_their_error(
     # A method that cannot reach the tolerance returns its best result and that result's error.
     assert true <= max(SMALL_MULTIPLE * fast.error, ROUNDING)
     assert true <= 3 * tol
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["exponential", "standard_cauchy", "pareto"])
+def test_outliers_do_not_need_all_pairs(
+    kind: str, dimension: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(GaussianBlocks, "_apply")  # used by exact sums only
+    generator = np.random.default_rng(0)
+    options = {"a": 1.0} if kind == "pareto" else {}
+    points = getattr(generator, kind)(size=(20_000, dimension), **options)
+    weights = GaussianGraph(points).affinity(tol=1e-4)
+    assert weights.error <= 1e-4
+    assert weights.method in ("fourier", "split")
 
 
 @pytest.mark.parametrize("method", ["dense", "blocks"])

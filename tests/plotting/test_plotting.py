@@ -158,18 +158,18 @@ def test_rank_keeps_the_largest_responses(values: list[float], data: st.DataObje
     assert (discarded.get_ydata() == 0).all()
 
 
-LEARNED = LearnedFilter("raw-neighbours", np.array([0.0, 0.1, 0.4]), np.array([6.0, 3.0, 1.5]))
+LEARNED = LearnedFilter("two-words", np.array([0.0, 0.1, 0.4]), np.array([6.0, 3.0, 1.5]))
 
 
 def test_learned_filters_are_relative_to_their_largest_response() -> None:
     flat = LearnedFilter("gaussian", np.array([0.0, 0.5]), np.zeros(2))  # amplitudes may be zero
-    ax = plot_filter({"raw-neighbours": LEARNED, "gaussian": flat})
-    assert legend(ax) == ["raw neighbours", "gaussian"]
+    ax = plot_filter({"two-words": LEARNED, "gaussian": flat})
+    assert legend(ax) == ["two words", "gaussian"]
     np.testing.assert_allclose(marks(ax, "+"), [[0, 1], [0.1, 0.5], [0.4, 0.25]])
     np.testing.assert_allclose(marks(ax, "x"), [[0, 0], [0.5, 0]])
     single = plot_filter(LEARNED)
     np.testing.assert_allclose(marks(single, "+"), marks(ax, "+"))
-    assert legend(single) == ["raw neighbours"]
+    assert legend(single) == ["two words"]
     rendered(ax)
 
 

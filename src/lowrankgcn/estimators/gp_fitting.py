@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
 from lowrankgcn.estimators.gp_model import GPModel
@@ -130,11 +131,12 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
     note("graphs")
     report_progress("fitting the blocks")
     labelled = np.searchsorted(sample, labels.index)
-    blocks, forest_loss = _blocks(views, labelled, labels.codes, settings, seed)
     known = {name: own[labelled] for name, own in views.views.items()}
-    fitted = fit_process(
-        known, labels.codes, labels.n_classes, blocks, forest_loss, Prior.load(), seed
-    )
+    with single_threaded_blas_if_small(10 * len(labelled)):  # matrices of that many columns
+        blocks, forest_loss = _blocks(views, labelled, labels.codes, settings, seed)
+        fitted = fit_process(
+            known, labels.codes, labels.n_classes, blocks, forest_loss, Prior.load(), seed
+        )
     process = fitted.process
     note("blocks")
     report_progress("predicting")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -154,16 +155,29 @@ class LeafBlock(Block):
         if self.column.max() >= rows.shape[1]:
             raise invalid("column", f"columns in 0..{rows.shape[1] - 1}", int(self.column.max()))
         result = np.empty((len(rows), len(self.roots)), np.int32)
-        children = self.children.ravel()
+        children, (order, deeper) = self.children.ravel(), self._by_depth
         for start, stop in chunks(len(rows), _CHUNK):
             part = np.ascontiguousarray(rows[start:stop])
-            first = np.arange(len(part), dtype=np.int32)[:, None] * np.int32(part.shape[1])
-            flat, nodes = part.ravel(), np.tile(self.roots, (len(part), 1))
-            for _ in range(self.depth):
-                above = flat.take(first + self.column.take(nodes)) > self.threshold.take(nodes)
-                nodes = children.take(2 * nodes + above)
-            result[start:stop] = nodes
+            first = np.arange(len(part), dtype=np.int32) * np.int32(part.shape[1])
+            flat, nodes = part.ravel(), np.repeat(self.roots[order][:, None], len(part), axis=1)
+            for count in deeper:
+                own = nodes[:count]
+                above = flat.take(first + self.column.take(own)) > self.threshold.take(own)
+                nodes[:count] = children.take(2 * own + above)
+            result[start:stop, order] = nodes.T
         return result
+
+    @cached_property
+    def _by_depth(self) -> tuple[NDArray[np.intp], list[int]]:
+        """Return the trees, the deepest first, and the number of those that have each level."""
+        depths, nodes = np.zeros(len(self.roots), np.intp), self.roots
+        for level in range(self.depth):
+            nodes = nodes[self.children[nodes, 0] != nodes]
+            depths[np.searchsorted(self.roots, nodes, "right") - 1] = level + 1
+            nodes = np.unique(self.children[nodes])
+        return np.argsort(-depths, kind="stable"), [
+            int((depths > level).sum()) for level in range(depths.max())
+        ]
 
     def check(self, rows: NDArray[Any]) -> None:
         """Raise if the array does not hold one node for each tree."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import chunks
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
@@ -101,14 +101,21 @@ class GaussianProcess:
         """
         count = len(next(iter(views.values())))
         result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
-        for start, stop in chunks(count, _CHUNK):
+        readouts = self.readouts
+
+        def add(start: int, stop: int) -> list[float]:
             part = {name: rows[start:stop] for name, rows in views.items()}
+            found = []
             for k, block in enumerate(self.blocks):
-                own = block.scores(block.represent(part), self.readouts[k])
+                own = block.scores(block.represent(part), readouts[k])
                 own *= self.amplitudes[k]
                 result[start:stop] += own
-                if sizes is not None:
-                    sizes[k] += np.abs(own).sum()
+                found.append(0.0 if sizes is None else float(np.abs(own).sum()))
+            return found
+
+        parts = map_chunks(add, count, _CHUNK)
+        if sizes is not None and parts:
+            sizes += np.sum(parts, axis=0)
         return result
 
     def distributions(self, views: Views) -> FloatArray:

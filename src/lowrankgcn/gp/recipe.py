@@ -26,12 +26,11 @@ __all__ = ["BLOCK_NAMES", "SUPERVISED", "column_weights", "row_blocks", "supervi
 
 _RANKS: dict[str, tuple[int, ...]] = {
     "neighbours": (6, 20, 60),
-    "raw-neighbours": (6, 20),
     "gaussian": (6,),
     "hypergraph": (6, 60),
     "given": (6, 20, 60),
 }
-_INVERTED = ("neighbours", "raw-neighbours", "given")
+_INVERTED = ("neighbours", "given")
 _EPSILON = 0.01
 _SHARPNESS = {"radial": 2.0, "radial-ranks": 6.0, "weighted-radial": 1.5}
 _LEAST_WEIGHT = 0.05  # of a column, added to its share of variance between classes

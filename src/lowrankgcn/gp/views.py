@@ -3,8 +3,8 @@
 =================== ==========================================================================
 ``standard``        standard scores of numbers and indicators of values
 ``ranks``           the same with ranks of numbers
-``neighbours``      spectral coordinates on the ten nearest neighbours of the standard scores
-``raw-neighbours``  the same in a common unit of the numbers, if they seem to have one
+``neighbours``      spectral coordinates on the ten nearest neighbours of the standard scores, or
+                    of the numbers themselves if they seem to have a common unit
 ``gaussian``        spectral coordinates on a Gaussian graph of the ranks
 ``hypergraph``      spectral coordinates on the hypergraph of values and bins
 ``given``           spectral coordinates on a graph, an incidence matrix or weights
@@ -14,7 +14,7 @@
 >>> X = np.random.default_rng(0).normal(size=(50, 4))
 >>> fitted = FittedViews.fit(X, graphs=("neighbours",), rank=5)
 >>> {name: rows.shape[1] for name, rows in fitted.views.items()}
-{'standard': 4, 'ranks': 4, 'neighbours': 5, 'raw-neighbours': 5}
+{'standard': 4, 'ranks': 4, 'neighbours': 5}
 >>> fitted.maps.read(X[:2] + 0.1)["neighbours"].shape
 (2, 5)
 """
@@ -159,15 +159,14 @@ class FittedViews:
         views, sources = ({}, {}) if maps is None else maps.sources(X)
         built: dict[str, tuple[Graph, int, Any]] = {}
         if features is not None and features.columns:
-            for name in sources:
-                if name.removeprefix("raw-") in graphs:
-                    built[name] = _build(name, sources[name], features, rank, random_state)
+            for name in graphs:
+                built[name] = _build(name, sources[name], features, rank, random_state)
         if given is not None:
             built["given"] = given, rank, None
         embeddings: dict[str, Embedding] = {}
         pairs: dict[str, Eigenpairs] = {}
         for name, (graph, count, smoother) in built.items():
-            report_progress(f"{name.replace('-', ' ')}: eigenpairs")
+            report_progress(f"{name}: eigenpairs")
             options: Any = {"smoother": smoother, "tol": tol, "random_state": random_state}
             embedding, views[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
             if name == "hypergraph":
@@ -181,10 +180,9 @@ class FittedViews:
 
 def _sources(features: TableFeatures, rows: TableRows, X: Any) -> dict[str, Any]:
     """Return what each graph reads of rows."""
-    sources = {"neighbours": rows.standard}
-    if features.common_unit is not None:
-        sources["raw-neighbours"] = rows.standard * features.common_unit
-    return sources | {"gaussian": rows.ranks, "hypergraph": rows.cells, "given": X}
+    unit = features.common_unit
+    near = rows.standard if unit is None else rows.standard * unit
+    return {"neighbours": near, "gaussian": rows.ranks, "hypergraph": rows.cells, "given": X}
 
 
 def _build(

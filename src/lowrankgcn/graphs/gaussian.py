@@ -168,7 +168,7 @@ class GaussianGraph(Graph):
         ----------
         tol : float
             Largest admissible error of the normalised weights; at most 0.1.
-        method : {"auto", "dense", "low-rank", "fourier", "sparse", "blocks"}
+        method : {"auto", "dense", "low-rank", "fourier", "sparse", "split", "blocks"}
             Summation method, see :mod:`lowrankgcn.operators.fastsum`.
 
         Examples

@@ -110,7 +110,7 @@ class NeighbourSearch:
             recall = float(np.mean(distances <= farthest * (1 + 1e-9)))
             if recall >= _LEAST_RECALL:
                 return search, recall
-            search.probes *= 2
+            search.probes += search.probes // 3
         return exact, 1.0
 
     def query(self, rows: FloatArray, own: Index | None = None) -> tuple[FloatArray, Index]:

@@ -10,6 +10,8 @@ dense       n ≤ 2048                                      n²
 low-rank    wide kernels, any dimension                   n m for m landmarks
 fourier     d ≤ 3, medium kernels                         n + number of Fourier modes
 sparse      d ≤ 3, narrow kernels                         number of pairs with a relevant weight
+split       d ≤ 3, outliers                               fourier without the outliers, and sparse
+                                                          for pairs with an outlier
 blocks      everything else, exact                        n²
 =========== ============================================= =========================================
 
@@ -27,7 +29,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import chain
+from typing import final
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,7 +57,7 @@ from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator
 
 __all__ = ["DENSE_LIMIT", "METHODS", "gaussian_sum"]
 
-METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "blocks")
+METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "split", "blocks")
 
 DENSE_LIMIT = 2048  # points up to which an n×n array is cheapest (32 MB)
 _RANDOM_LANDMARKS = 500
@@ -65,6 +69,10 @@ _GREEDY_LIMIT = {1: 200, 2: 200, 3: 350}  # landmarks, by dimension
 _MODES_LIMIT = 2**22
 _PAIRS_LIMIT = 4 * 10**7
 _PAIRS_PER_POINT = 1000
+
+# Outliers have fewer than three points of a sample within reach, in bandwidths.
+_SAMPLED = 20  # one of this many points is in the sample
+_REACH = 2.5
 
 
 def gaussian_sum(
@@ -83,7 +91,7 @@ def gaussian_sum(
         The points in units of the bandwidth.
     tol : float
         Largest admissible error, see `Affinity.error`.
-    method : {"auto", "dense", "low-rank", "fourier", "sparse", "blocks"}
+    method : {"auto", "dense", "low-rank", "fourier", "sparse", "split", "blocks"}
         The method; "auto" selects the first one of the module's table that is accurate enough.
         A named method that misses the tolerance returns its best result and the error of that.
     isolated : (n,) bool array, optional
@@ -144,8 +152,10 @@ def _assess(
     cloud = blocks.cloud
     tests = _test_vectors(cloud, random_state)
     product = operator @ tests
-    unit_diagonal = method != "sparse"
-    degrees = np.where(isolated, 0.0, product[:, 0] - unit_diagonal)
+    diagonal = np.full(cloud.n, float(method != "sparse"))  # near enough, and exact for one point
+    if isinstance(operator, SplitSum):
+        diagonal[operator.outliers] = 0.0
+    degrees = np.where(isolated, 0.0, product[:, 0] - diagonal)
     if not bool((degrees[~isolated] > 0).all()):
         return None
     scale = np.zeros(cloud.n)
@@ -153,7 +163,7 @@ def _assess(
     exact_rows = sample_exact_rows(blocks, scale, random_state)
     index = exact_rows.index
     exact = exact_rows.product(tests)
-    difference = product[index] - unit_diagonal * tests[index] - exact
+    difference = product[index] - diagonal[index, None] * tests[index] - exact
     wrong = np.abs(difference[:, 0]) > 0.1 * exact[:, 0]
     if bool(wrong[scale[index] > 0].any()):
         return None
@@ -163,7 +173,6 @@ def _assess(
     error = float(np.sqrt(exact_rows.sum(squares)).max())
     if isinstance(operator, DiagonalPlusLowRank):
         error = max(error, _worst_diagonal_error(operator.factor, scale))
-    diagonal = np.full(cloud.n, float(unit_diagonal))
     return Affinity(operator, diagonal, degrees, error, method, exact_rows)
 
 
@@ -261,21 +270,27 @@ def _sparse(
     low = np.flatnonzero(matrix.sum(axis=1) < 1000 * tol)  # the dropped weights matter here
     if len(low):
         rows = _remote_rows(cloud, tree, low, radius)
+        if rows is None:
+            return None
         matrix = matrix.maximum(rows).maximum(rows.T)
     return MatrixOperator(matrix)
 
 
 def _remote_rows(
     cloud: PointCloud, tree: cKDTree, index: NDArray[np.intp], radius: float
-) -> sp.csr_array:
+) -> sp.csr_array | None:
     """Compute rows of W for points whose neighbours are mostly farther away than `radius`.
 
-    Weights are kept if they are not negligible compared to that of the nearest neighbour.
+    Weights are kept if they are not negligible compared to that of the nearest neighbour. Return
+    None if they are too many.
     """
     nearest = tree.query(cloud.coordinates[index], k=2)[0][:, 1]
     joined = nearest < EDGE_RADIUS
     index, reach = index[joined], np.minimum(np.hypot(nearest[joined], radius), EDGE_RADIUS)
-    found = tree.query_ball_point(cloud.coordinates[index], reach)
+    points = cloud.coordinates[index]
+    if tree.query_ball_point(points, reach, return_length=True).sum() > _PAIRS_LIMIT:
+        return None
+    found = tree.query_ball_point(points, reach)
     rows = np.repeat(index, [len(near) for near in found])
     columns = np.fromiter(chain.from_iterable(found), np.intp, len(rows))
     rows, columns = rows[rows != columns], columns[rows != columns]
@@ -284,17 +299,81 @@ def _remote_rows(
     return sp.coo_array((weights, (rows, columns)), shape=(cloud.n, cloud.n)).tocsr()
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class SplitSum(SymmetricOperator):
+    """A fast sum over the points that are not outliers, and stored weights of all other pairs."""
+
+    outliers: NDArray[np.bool_]  # (n,)
+    others: SymmetricOperator
+    pairs: MatrixOperator
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.outliers)
+
+    def _apply(self, X: FloatArray) -> FloatArray:
+        product = self.pairs @ X
+        product[~self.outliers] += self.others @ X[~self.outliers]
+        return product
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, shape (n,): zero for outliers."""
+        diagonal = np.zeros(self.n)
+        diagonal[~self.outliers] = self.others.diagonal()
+        return diagonal
+
+
+def _split(
+    cloud: PointCloud, tol: float, random_state: int, forced: bool
+) -> SymmetricOperator | None:
+    """Sum separately over outliers.
+
+    They widen the cloud, which needs more modes, and their degrees may be smaller
+    than the error of a fast sum. But they have few neighbours, whose weights can be stored.
+    """
+    if cloud.dimension > 3:
+        return None
+    outliers = _outliers(cloud, random_state)
+    index = np.flatnonzero(outliers)
+    if not 0 < len(index) < cloud.n:
+        return None
+    rest = PointCloud.from_points(cloud.coordinates[~outliers], 1.0)
+    tree, radius = cKDTree(cloud.coordinates), math.sqrt(math.log(cloud.n / tol))
+    pairs = _remote_rows(cloud, tree, index, radius)
+    if pairs is None:
+        return None
+    others = _fourier(rest, tol, random_state, False)
+    return others and SplitSum(outliers, others, MatrixOperator(pairs.maximum(pairs.T)))
+
+
+def _outliers(cloud: PointCloud, random_state: int) -> NDArray[np.bool_]:
+    """Return the points with fewer than three others of a random sample within reach."""
+    generator = np.random.default_rng(random_state)
+    count = min(cloud.n, max(200, cloud.n // _SAMPLED))
+    sample = generator.choice(cloud.n, count, replace=False)
+    tree = cKDTree(cloud.coordinates[sample])
+    third = np.full(cloud.n, 3)
+    third[sample] = 4  # the first is the point itself
+    distances = tree.query(cloud.coordinates, k=[3, 4], distance_upper_bound=_REACH, workers=1)[0]
+    return np.take_along_axis(distances, third[:, None] - 3, axis=1)[:, 0] > _REACH
+
+
 _Builder = Callable[[PointCloud, float, int, bool], SymmetricOperator | None]
 _CANDIDATES: tuple[tuple[str, _Builder, tuple[float, ...]], ...] = (
     ("low-rank", _greedy, _TOLERANCE_FACTORS),
     # The number of random landmarks does not depend on the tolerance.
     ("low-rank", _random, (1.0,)),
-    ("fourier", _fourier, _TOLERANCE_FACTORS),
+    ("fourier", _fourier, _TOLERANCE_FACTORS[:2]),
     ("sparse", _sparse, _TOLERANCE_FACTORS),
+    ("split", _split, _TOLERANCE_FACTORS),
+    ("fourier", _fourier, _TOLERANCE_FACTORS[2:]),
 )
 # What a method may need too much of, and the bandwidth that needs less.
 _REMEDIES = {
     "low-rank": ("too many landmarks", "larger"),
     "fourier": ("too many Fourier modes", "larger"),
     "sparse": ("too many pairs within reach", "smaller"),
+    "split": ("no outliers, or too many modes without them", "larger"),
 }

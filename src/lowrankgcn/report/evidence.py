@@ -114,6 +114,6 @@ class Evidence:
         """Shares of the kinds of blocks, the largest first."""
         shares: dict[str, float] = {}
         for name, share in self.block_shares.items():
-            kind = re.sub(r"^(raw|weighted)-|-(ranks|inverse|\d+)$", "", name).replace("-", " ")
+            kind = re.sub(r"^weighted-|-(ranks|inverse|\d+)$", "", name).replace("-", " ")
             shares[kind] = shares.get(kind, 0.0) + share
         return dict(sorted(shares.items(), key=lambda pair: -pair[1]))

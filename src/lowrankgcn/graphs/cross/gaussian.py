@@ -177,7 +177,7 @@ class PointCross(GaussianCross):
         return len(self.coordinates)
 
     def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
-        return _in_blocks(self._block, 16, U, Q)
+        return _in_blocks(self._block, 64, U, Q)
 
     def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         radius = max(self._squared_radius, float(np.einsum("ij,ij->i", U, U).max()))

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import EigensolverError
 from lowrankgcn.operators import DiagonalPlusLowRank, FloatArray, MatrixOperator
-from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
+from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Request, Solution, stored_solution
 from lowrankgcn.spectral.solvers.direct import eigh, sum_rows
 
@@ -25,6 +25,7 @@ Block = NDArray[Any]  # (n, w) in single or double precision
 _CHEAP = DiagonalPlusLowRank, MatrixOperator  # others sum over all pairs of points
 _SINGLE_TOL = 1e-4  # residuals down to which sparse matrices are multiplied in single precision
 _LIKELY_TOP = 1.5  # most graphs of nearest neighbours have no larger eigenvalue
+_ROWS = 2048  # rows of products per task: few enough to keep all threads busy
 _FIRST_DEGREE, _MOST_DEGREE = 8, 60
 _PROGRESS = 0.7  # if a round gains less, the space is extended in the other way
 
@@ -154,7 +155,7 @@ class _Space:
         if self.matrix is not None:
             diagonal = sp.diags_array(slope * self.shift + offset)
             matrix = sp.csr_array(diagonal - slope * self.matrix).astype(self.dtype)
-            parts = [matrix[start:stop] for start, stop in chunks(laplacian.n, CHUNK_ROWS)]
+            parts = [matrix[start:stop] for start, stop in chunks(laplacian.n, _ROWS)]
 
         def multiply(X: Block, minus: Block | float = 0.0) -> Block:
             self.products += X.shape[1]
@@ -164,9 +165,9 @@ class _Space:
 
             def rows(start: int, stop: int) -> None:
                 subtracted = minus if isinstance(minus, float) else minus[start:stop]
-                np.subtract(parts[start // CHUNK_ROWS] @ X, subtracted, out=out[start:stop])
+                np.subtract(parts[start // _ROWS] @ X, subtracted, out=out[start:stop])
 
-            map_chunks(rows, len(X), CHUNK_ROWS)
+            map_chunks(rows, len(X), _ROWS)
             return out
 
         return multiply
@@ -194,7 +195,8 @@ class _Space:
     def random(self, width: int) -> Block:
         """Draw vectors, shape (n, width)."""
         block = self.generator.random((self.laplacian.n, width), np.float32)
-        return np.asarray(block - 0.5, self.dtype)
+        block -= 0.5
+        return block.astype(self.dtype, copy=False)
 
     def extended(self, basis: Block, block: Block, least: int) -> Block:
         """Return an orthonormal basis of the block outside span(basis) and the null space.
@@ -210,17 +212,34 @@ class _Space:
     def _orthonormal(self, block: Block, basis: Block) -> Block:
         null = self.null.astype(self.dtype)
         for _ in range(2):
-            given = _norms(block)
-            block = block - null @ (null.T @ block) - _combined(basis, _inner(basis, block))
-            norms = _norms(block)
+            block, given, norms = _projected(block, null, basis)
             nonzero = norms > 1e-14 * norms.max(initial=0.0)
-            block = block[:, nonzero] / norms[nonzero]
-            squares, directions = eigh(_inner(block, block, np.float64))
+            scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=nonzero)
+            gram = scale[:, None] * _inner(block, block, np.float64) * scale
+            squares, directions = eigh(gram[np.ix_(nonzero, nonzero)])
             kept = squares > 1e-13
-            block = _combined(block, directions[:, kept] / np.sqrt(squares[kept]))
+            factors = np.zeros((len(norms), int(kept.sum())))
+            factors[nonzero] = directions[:, kept] / np.sqrt(squares[kept])
+            block = _combined(block, scale[:, None] * factors)
             if squares.min(initial=1.0) > 0.01 and bool((norms > 0.1 * given).all()):
                 break  # orthonormal up to rounding
         return block
+
+
+def _projected(block: Block, null: Any, basis: Block) -> tuple[Block, FloatArray, FloatArray]:
+    """Subtract the parts along null vectors and a basis; also return the norms before and after."""
+    along_null, along_basis = null.T @ block, _inner(basis, block).astype(block.dtype)
+    out = np.empty_like(block, order="C")
+
+    def rows(start: int, stop: int) -> FloatArray:
+        part = np.subtract(block[start:stop], null[start:stop] @ along_null, out=out[start:stop])
+        if basis.shape[1]:
+            part -= basis[start:stop] @ along_basis
+        squares = [_norms(block[start:stop]) ** 2, _norms(part) ** 2]
+        return np.asarray(squares, np.float64)
+
+    given, norms = np.sqrt(sum_rows(rows, len(block)))
+    return out, given, norms
 
 
 def _norms(block: Block) -> Block:
@@ -257,5 +276,5 @@ def _combined(block: Block, coefficients: FloatArray) -> Block:
     def rows(start: int, stop: int) -> None:
         np.matmul(block[start:stop], factors, out=out[start:stop])
 
-    map_chunks(rows, len(block), CHUNK_ROWS)
+    map_chunks(rows, len(block), _ROWS)
     return out
