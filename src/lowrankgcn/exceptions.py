@@ -6,8 +6,10 @@ reveals, such as a solver that does not converge or a disconnected graph.
 
 import sys
 import warnings
+from importlib.util import find_spec
 
 __all__ = [
+    "TORCH_MISSING",
     "AccuracyWarning",
     "DataUnavailableError",
     "DegenerateCutWarning",
@@ -16,8 +18,11 @@ __all__ = [
     "FastSumError",
     "RankWarning",
     "UnlabelledComponentWarning",
+    "torch_installed",
     "warn_caller",
 ]
+
+TORCH_MISSING = "networks need torch: pip install 'lowrankgcn[nn]'"
 
 
 class DataUnavailableError(OSError):
@@ -50,6 +55,11 @@ class DisconnectedGraphWarning(UserWarning):
 
 class DegenerateCutWarning(UserWarning):
     """The last eigenvalue kept equals the first one left out: the subspace is arbitrary."""
+
+
+def torch_installed() -> bool:
+    """Return whether networks can be used."""
+    return find_spec("torch") is not None
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

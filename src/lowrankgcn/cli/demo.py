@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +13,15 @@ import lowrankgcn
 from lowrankgcn._atomic import write_text
 from lowrankgcn._format import duration, percent, scientific, value_text
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.app import app, command_line
-from lowrankgcn.cli.progress import progress
+from lowrankgcn.cli.progress import Stopwatch, progress
+from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
     from lowrankgcn.report.study import Study
 
-__all__ = ["demo"]
+__all__ = ["EXAMPLES", "demo"]
 
-_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 lowrankgcn demo
 
@@ -35,7 +34,6 @@ _NOTE = (
 )
 
 
-@app.command(epilog=_EXAMPLES)
 def demo(
     context: typer.Context,
     out: options.ReportFolder = Path("demo-output"),
@@ -49,16 +47,16 @@ def demo(
     and low-rank kernels, classifies the nodes, and writes **DIR/report.html**, a page with figures
     that works offline.
     """
+    watch = Stopwatch()
     with progress("loading", shown=not quiet):
         from lowrankgcn.cli import studies
     errors.prepare_folder(out)
-    begin = time.perf_counter()
     with progress("cars: hypergraph of a table", shown=not quiet):
         found = [studies.study_cars(seed)]
     with progress("spiral: Gaussian graph of 10 000 points", shown=not quiet):
         found.append(studies.study_spiral(seed))
-    seconds = time.perf_counter() - begin
     path = out / "report.html"
+    note = _NOTE if torch_installed() else f"{_NOTE} GCNClassifier is left out: {TORCH_MISSING}."
     with progress("drawing the report", shown=not quiet):
         from lowrankgcn.report.pages import render_studies
 
@@ -66,22 +64,22 @@ def demo(
             found,
             title="A tour of lowrankgcn",
             subtitle=f"lowrankgcn {lowrankgcn.__version__}, demo with seed {seed}",
-            note=_NOTE,
-            command=command_line(context, without=("out", "as_json", "quiet")),
-            seconds=seconds,
+            note=note,
+            command=output.command_line(context, without=("out", "as_json", "quiet")),
+            seconds=watch.total(),
         )
     with errors.exit_on_write_error(out):
         write_text(path, page)
     if as_json:
-        document = {"seed": seed, "note": _NOTE, "seconds": seconds, "report": str(path)}
+        document = {"seed": seed, "note": note, "seconds": watch.total(), "report": str(path)}
         document["studies"] = {study.name: study.numbers() for study in found}
         output.print_json(document)
         return
     console = Console(highlight=False, quiet=quiet)
     for study in found:
         _show(console, study)
-    console.print(f"[dim]{_NOTE}[/dim]\n")
-    output.print_line(console, f"computed in {duration(seconds)}; figures and tables: {path}")
+    console.print(f"[dim]{escape(note)}[/dim]\n")
+    output.print_line(console, f"{duration(watch.total())}; figures and tables: {path}")
 
 
 def _show(console: Console, study: Study) -> None:

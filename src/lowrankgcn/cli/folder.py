@@ -14,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from rich.console import Console
 
-from lowrankgcn._format import duration
 from lowrankgcn.cli import errors, output
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
@@ -75,11 +74,12 @@ def classify_folder(
         **files,
     }
     if as_json:
-        more = {"seed": classifier.random_state, "seconds": watch.seconds, "warnings": warned}
+        seconds = watch.seconds | {"total": watch.total()}
+        more = {"seed": classifier.random_state, "seconds": seconds, "warnings": warned}
         output.print_json(facts | more)
         return
-    times = ", ".join(f"{step} {duration(taken)}" for step, taken in watch.seconds.items())
-    output.print_facts(Console(highlight=False, quiet=quiet), facts | {"time": times})
+    facts["time"] = output.times_text(watch)
+    output.print_facts(Console(highlight=False, quiet=quiet), facts)
 
 
 def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:

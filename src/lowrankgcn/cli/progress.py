@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from rich.console import Console
 from rich.progress import (
@@ -65,7 +65,7 @@ def bar(*, shown: bool) -> Iterator[Callable[[str, float, float], None]]:
 
 
 class Stopwatch:
-    """Seconds of named steps, in their order.
+    """Seconds of named steps, in their order, and since the process began.
 
     >>> watch = Stopwatch()
     >>> with watch.timing("reading"):
@@ -74,8 +74,15 @@ class Stopwatch:
     ['reading']
     """
 
+    process_begin: ClassVar[float | None] = None  # if the process runs one command only
+
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self._begin = self.process_begin or time.perf_counter()
+
+    def total(self) -> float:
+        """Return the seconds since the process, or else this watch, began."""
+        return time.perf_counter() - self._begin
 
     @contextmanager
     def timing(self, step: str) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ import lowrankgcn as lg
 from lowrankgcn._format import count
 from lowrankgcn.cli.errors import collect_warnings
 from lowrankgcn.cli.progress import Stopwatch
+from lowrankgcn.exceptions import torch_installed
 from lowrankgcn.report.embedding import class_plane, spectral_embedding
 from lowrankgcn.report.study import KernelSummary, Study, TargetResult
 
@@ -171,7 +171,7 @@ def _classify(
     given = np.full(len(data.target), -1)
     given[data.training] = data.target[data.training]
     classifiers = [lg.SpectralGPClassifier(random_state=seed)]
-    if find_spec("torch") is not None:
+    if torch_installed():
         classifiers.append(lg.GCNClassifier(random_state=seed))
     return TargetResult(
         name=name,

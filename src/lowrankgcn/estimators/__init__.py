@@ -16,7 +16,7 @@
 ``fitting``, ``gcn``                              run all steps behind :class:`GCNClassifier`
 ================================================= =================================================
 
-Only ``networks``, ``fitting`` and ``gcn`` import torch.
+Only ``networks`` and ``fitting`` import torch, and only ``base`` and the classifiers scikit-learn.
 """
 
 from importlib import import_module
@@ -25,9 +25,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lowrankgcn.estimators.explanation import Contribution, ExplainedRow, Explanation
     from lowrankgcn.estimators.gcn import GCNClassifier
+    from lowrankgcn.estimators.gp_fitting import first_rows
     from lowrankgcn.estimators.persistence import load, save
+    from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
 
-# Imported on demand, because torch is slow to load and optional.
+# Imported on demand: a saved model predicts without scikit-learn, which is slow to load.
 _MODULES = {
     "Contribution": "explanation",
     "ExplainedRow": "explanation",

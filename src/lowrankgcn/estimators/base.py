@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,30 +17,29 @@ from sklearn.utils.validation import check_is_fitted
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.labels import known_labels
-from lowrankgcn.estimators.rows import Kind
+from lowrankgcn.estimators.rows import Kind, check_rows
 
-__all__ = ["SemiSupervisedClassifier", "draw_seed"]
+__all__ = ["SemiSupervisedClassifier", "draw_seed", "unchanged_on_failure"]
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """A classifier of rows with few labels.
 
-    Subclasses implement ``fit``, :meth:`_distributions`, and :meth:`_saved_state` and
-    :meth:`_restore` for files. Dask collections are passed on to :mod:`lowrankgcn.distributed`.
+    Subclasses implement ``fit``, :meth:`_saved_state` and :meth:`_restore`. Dask collections are
+    passed on to :mod:`lowrankgcn.distributed`.
     """
 
     classes_: NDArray[Any]
     graph: Any
     _kind: Kind  # of the rows that `predict` accepts
-    _state_type: ClassVar[type]  # of the value of _saved_state
-
-    @abstractmethod
-    def _distributions(self, X: Any) -> NDArray[np.float64]:
-        """Return class distributions of rows in memory, shape (q, C)."""
 
     @abstractmethod
     def _saved_state(self, fitted_rows: bool) -> Any:
         """Return what a file keeps of this kind of classifier: a dataclass with ``@saved``.
+
+        Its method ``distributions`` computes class distributions of new rows.
 
         Parameters
         ----------
@@ -48,13 +49,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
     @abstractmethod
     def _restore(self, state: Any) -> None:
-        """Set the attributes from a saved state; those common to all classifiers are set already.
-
-        Raises
-        ------
-        ValueError
-            If the state does not fit the common attributes.
-        """
+        """Set the attributes from a saved state; those of all classifiers are set already."""
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.
@@ -77,7 +72,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if (lazy := distributed_module(X)) is not None:
             distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
             return distributions
-        return self._distributions(X)
+        rows = check_rows(self, X, self._kind)
+        shares: NDArray[np.float64] = self._saved_state(fitted_rows=True).distributions(rows)
+        return shares
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes, shape (q,)."""
@@ -127,6 +124,22 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.pairwise = graph == "precomputed"
         tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags
+
+
+def unchanged_on_failure(fit: Fit) -> Fit:
+    """Restore all attributes of an estimator if its method `fit` fails."""
+
+    @wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fit_or_restore  # type: ignore[return-value]  # the same signature
 
 
 def draw_seed(random_state: Any) -> int:

@@ -91,6 +91,11 @@ class GPModel:
             if block.view not in known:
                 raise invalid("blocks", f"views among {sorted(known)}", repr(block.view))
 
+    @property
+    def n_classes(self) -> int:
+        """Number of classes C."""
+        return len(self.process.factors)
+
     def views(self, X: Any) -> dict[str, FloatArray]:
         """Return the views of new rows."""
         if not self.extends:

@@ -14,7 +14,6 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
 from lowrankgcn._validation import invalid
 
@@ -145,8 +144,11 @@ def _column(y: Any) -> NDArray[Any]:
         array = np.array(y, dtype=object)
     if array.dtype.kind not in "biufUO":
         raise invalid("y", "integers, texts or objects", f"dtype {array.dtype}")
-    column: NDArray[Any] = column_or_1d(array, warn=True)
-    return column
+    if array.ndim != 1:
+        from sklearn.utils import column_or_1d  # a saved model needs no scikit-learn to predict
+
+        array = column_or_1d(array, warn=True)
+    return array
 
 
 def _unlabelled(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -21,8 +21,6 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.tree import DecisionTreeClassifier
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
@@ -104,6 +102,9 @@ class LeafBlock(Block):
         out_of_bag : (m, C) array
             Class distributions by the trees that were not fitted to a row; uniform without any.
         """
+        from sklearn import config_context  # a saved model needs no scikit-learn to predict
+        from sklearn.tree import DecisionTreeClassifier
+
         m, n_classes = len(classes), int(classes.max()) + 1
         generator = np.random.default_rng(random_state)
         rows = np.ascontiguousarray(labelled, np.float32)
