@@ -137,7 +137,7 @@ class TestFullRun:
         assert all(one["accuracy"] > 0.8 for one in tasks[2]["methods"].values())
 
     def test_without_torch(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(studies, "find_spec", lambda name: None)
+        monkeypatch.setattr(studies, "torch_installed", lambda: False)
         (target,) = studies.study_spiral(0, n_per_orb=60).targets
         assert list(target.accuracies) == ["SpectralGPClassifier"]
 

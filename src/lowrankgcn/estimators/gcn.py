@@ -225,7 +225,8 @@ class GCNClassifier(SemiSupervisedClassifier):
         if (lazy := distributed_module(X, y, sample_weight)) is not None:
             lazy.fit(self, X, y, sample_weight)
             return self
-        from lowrankgcn.estimators.fitting import fit  # torch is optional and loads slowly
+        import lowrankgcn.nn  # noqa: F401  # torch is optional; without it this is a clear error
+        from lowrankgcn.estimators.fitting import fit
 
         settings = read_settings(self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph)
