@@ -22,8 +22,6 @@ from lowrankgcn.cli import (
     suggest,
 )
 
-__all__ = ["app"]
-
 
 class _OneLineErrors(TyperGroup):
     """Prints errors in one line instead of a usage screen."""

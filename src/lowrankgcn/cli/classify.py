@@ -14,8 +14,6 @@ from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
-__all__ = ["EXAMPLES", "classify"]
-
 EXAMPLES = """Examples:
 
 lowrankgcn classify cars.csv --target price --out classified.csv

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lowrankgcn.experiments.comparison.runner import Comparison
     from lowrankgcn.experiments.comparison.task import ComparisonTask
 
-__all__ = ["EXAMPLES", "compare"]
-
 EXAMPLES = """Examples:
 
 lowrankgcn compare iris --splits 5

@@ -19,8 +19,6 @@ from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 if TYPE_CHECKING:
     from lowrankgcn.report.study import Study
 
-__all__ = ["EXAMPLES", "demo"]
-
 EXAMPLES = """Examples:
 
 lowrankgcn demo

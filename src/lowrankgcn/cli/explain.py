@@ -10,11 +10,10 @@ from rich.console import Console
 from lowrankgcn._format import plural
 from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import progress
+from lowrankgcn.exceptions import prefix_errors
 
 if TYPE_CHECKING:
-    from lowrankgcn.estimators import ExplainedRow
-
-__all__ = ["EXAMPLES", "explain"]
+    from lowrankgcn.estimators.explanation import ExplainedRow
 
 EXAMPLES = """Examples:
 
@@ -53,7 +52,7 @@ def explain(
         if max(row) > rows:
             message = f"{file.name} has {plural(rows, 'row')}, there is no row {max(row)}"
             raise errors.option_error("--row", message)
-        with errors.exit_on_user_error(), errors.prefix_errors(file.name):
+        with errors.exit_on_user_error(), prefix_errors(file.name):
             chosen = file.frame.iloc[[number - 1 for number in row]]
             features = columns.features(chosen, decimal=file.decimal)
     with progress("explaining", shown=True), errors.exit_on_user_error():

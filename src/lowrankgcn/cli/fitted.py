@@ -20,8 +20,6 @@ from lowrankgcn.estimators.persistence import save as save_model
 from lowrankgcn.report.classification import Classification, describe_graphs
 from lowrankgcn.report.evidence import Evidence
 
-__all__ = ["FittedTable"]
-
 _KINDS = {"number": "numeric", "date": "dates", "category": "categorical"}
 
 

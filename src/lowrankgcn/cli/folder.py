@@ -21,8 +21,6 @@ from lowrankgcn.cli.tables import column_names
 from lowrankgcn.estimators.labels import labelled_cells
 from lowrankgcn.estimators.persistence import save as save_model
 
-__all__ = ["classify_folder"]
-
 
 def classify_folder(
     classifier: Any,

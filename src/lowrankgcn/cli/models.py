@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from lowrankgcn._codec import decode
-from lowrankgcn.cli.errors import prefix_errors
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.persistence import SavedClassifier, read_model
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs.cells import Categories, ColumnKind, read_cells
-
-__all__ = ["load_model", "unknown_values"]
 
 
 def load_model(path: Path) -> tuple[SavedClassifier, Columns]:

@@ -7,8 +7,7 @@ from rich.console import Console
 from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import Stopwatch, progress
-
-__all__ = ["EXAMPLES", "predict"]
+from lowrankgcn.exceptions import prefix_errors
 
 EXAMPLES = """Examples:
 
@@ -49,7 +48,7 @@ def predict(
         classifier, columns = load_model(model)
         file = read_file(table, encoding=encoding)
         labels = None  # known classes of the rows
-        with errors.prefix_errors(file.name):
+        with prefix_errors(file.name):
             features = columns.features(file.frame, decimal=file.decimal)
             if columns.target in file.frame.columns:
                 labels = read_texts(file.frame, columns.target)

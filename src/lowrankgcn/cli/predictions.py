@@ -17,8 +17,6 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["Predictions"]
-
 _DIGITS = 6  # decimals of probabilities
 
 

@@ -20,8 +20,6 @@ from rich.progress import (
 
 from lowrankgcn._progress import listening
 
-__all__ = ["Stopwatch", "bar", "progress"]
-
 _TEXT = TextColumn("{task.description}", markup=False)
 _SPAN = 600.0  # seconds; steps of different length alternate, so average over many of them
 

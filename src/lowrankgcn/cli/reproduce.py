@@ -19,8 +19,6 @@ from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 if TYPE_CHECKING:
     from lowrankgcn.experiments.reproduction.results import Results
 
-__all__ = ["EXAMPLES", "reproduce"]
-
 EXAMPLES = """Examples:
 
 lowrankgcn reproduce spiral --runs 10

@@ -15,8 +15,6 @@ from lowrankgcn.exceptions import torch_installed
 from lowrankgcn.report.embedding import class_plane, spectral_embedding
 from lowrankgcn.report.study import KernelSummary, Study, TargetResult
 
-__all__ = ["study_cars", "study_spiral"]
-
 _FILTERS = ("linear", "quadratic", "pseudoinverse")  # the paper's three
 _BANDWIDTH = 3.5  # the paper's
 _SPIRAL_PAIRS = 11  # the trivial one and ten others

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from lowrankgcn.cli.predictions import Predictions
     from lowrankgcn.cli.tables import LabelledTable
 
-__all__ = ["EXAMPLES", "suggest"]
-
 EXAMPLES = """Examples:
 
 lowrankgcn suggest cars.csv --target price

@@ -15,11 +15,10 @@ import pandas as pd
 import pyarrow as pa
 
 from lowrankgcn._progress import report_progress
-from lowrankgcn.cli.errors import exit_on_write_error, prefix_errors
+from lowrankgcn.cli.errors import exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
-
-__all__ = ["LabelledTable", "column_names", "read_labelled_table", "write_table"]
 
 _REASONS = {
     "identifier": "its values name the rows (--categorical or --numeric keeps it)",

@@ -20,14 +20,7 @@ Only ``networks`` and ``fitting`` import torch, and only ``base`` and the classi
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from lowrankgcn.estimators.explanation import Contribution, ExplainedRow, Explanation
-    from lowrankgcn.estimators.gcn import GCNClassifier
-    from lowrankgcn.estimators.gp_fitting import first_rows
-    from lowrankgcn.estimators.persistence import load, save
-    from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+from typing import Any
 
 # Imported on demand: a saved model predicts without scikit-learn, which is slow to load.
 _MODULES = {
@@ -41,16 +34,7 @@ _MODULES = {
     "save": "persistence",
 }
 
-__all__ = [
-    "Contribution",
-    "ExplainedRow",
-    "Explanation",
-    "GCNClassifier",
-    "SpectralGPClassifier",
-    "first_rows",
-    "load",
-    "save",
-]
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

@@ -69,21 +69,23 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             built from X and cannot be extended to new rows.
         """
         check_is_fitted(self)
+        shares: NDArray[np.float64]
         if (lazy := distributed_module(X)) is not None:
-            distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
-            return distributions
-        rows = check_rows(self, X, self._kind)
-        shares: NDArray[np.float64] = self._saved_state(fitted_rows=True).distributions(rows)
+            shares = lazy.predict_proba(self, X)
+        else:
+            rows = check_rows(self, X, self._kind)
+            shares = self._saved_state(fitted_rows=True).distributions(rows)
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes, shape (q,)."""
-        if (lazy := distributed_module(X)) is not None:
-            check_is_fitted(self)
-            lazily: NDArray[Any] = lazy.predict(self, X)
-            return lazily
         shares = self.predict_proba(X)
-        classes: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
+        lazy = distributed_module(shares)
+        classes: NDArray[Any] = (
+            self.classes_[shares.argmax(axis=1)]
+            if lazy is None
+            else lazy.most_probable(shares, self.classes_)
+        )
         return classes
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

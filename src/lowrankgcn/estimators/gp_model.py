@@ -138,7 +138,8 @@ class GPModel:
         table = pd.DataFrame(X)
         table = table.iloc[np.sort(generator.choice(len(X), count, replace=False))]
         table = table.set_axis(list(self.maps.features.all_names), axis=1)
-        order, found = generator.permutation(count), {}
+        found: dict[Any, float] = {}
+        order = generator.permutation(count)
         before = self.distributions(table)
         for start, stop in chunks(len(columns), max(1, _CELLS // table.size)):
             names = [column.name for column in columns[start:stop]]
