@@ -10,17 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from lowrankgcn import __version__
-from lowrankgcn.cli import (
-    INTERRUPTED,
-    classify,
-    compare,
-    demo,
-    explain,
-    predict,
-    reproduce,
-    suggest,
-)
+from lowrankgcn import __version__, cli
+from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, suggest
 
 
 class _OneLineErrors(TyperGroup):
@@ -40,7 +31,7 @@ class _OneLineErrors(TyperGroup):
             code = super().main(*args, **options | {"standalone_mode": False})
             sys.stdout.flush()  # a failure at exit could not be reported
         except (typer.Abort, KeyboardInterrupt):
-            code = INTERRUPTED
+            code = cli.INTERRUPTED
         except OSError as error:
             if error.errno not in (errno.EPIPE, errno.ENOSPC):
                 raise
@@ -55,7 +46,7 @@ class _OneLineErrors(TyperGroup):
                 raise
             fail(" ".join(str(error.format_message()).split()))
             code = error.exit_code
-        if code == INTERRUPTED:
+        if code == cli.INTERRUPTED:
             typer.echo("interrupted", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 

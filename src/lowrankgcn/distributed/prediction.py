@@ -15,9 +15,10 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import NO_ADVICE, Blocks, compute, conformed, lazy_array
 from lowrankgcn.distributed.sample import aligned_labels, aligned_weights, check_length
+from lowrankgcn.estimators.labels import read_weights
 from lowrankgcn.estimators.persistence import load, save
 from lowrankgcn.exceptions import prefix_errors
 
@@ -99,10 +100,8 @@ def _score(
     """Return the weight of the rows with the right class, and that of all labelled rows."""
     index, labels, length = cells
     check_length("y", length, len(block), number)
-    if weights is None:
-        weights = np.ones(length)
-    weights = finite_array(weights, "sample_weight", ndim=1)
-    check_length("sample_weight", len(weights), length, number)
+    with prefix_errors(f"partition {number}"):
+        weights = read_weights(weights, length)
     if not len(index):
         return 0.0, 0.0
     rows = conformed(block, empty, number)

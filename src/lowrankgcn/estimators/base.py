@@ -14,9 +14,9 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.labels import known_labels
+from lowrankgcn.estimators.labels import known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
 
 __all__ = ["SemiSupervisedClassifier", "draw_seed", "unchanged_on_failure"]
@@ -106,12 +106,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         predicted = self.predict(X)
         if len(predicted) != count:
             raise invalid("y", f"{len(predicted)} labels, as many as X has rows", count)
-        if sample_weight is not None:
-            sample_weight = finite_array(sample_weight, "sample_weight", ndim=1)
-            if len(sample_weight) != count:
-                raise invalid("sample_weight", f"{count} numbers", len(sample_weight))
-            sample_weight = sample_weight[index]
-        return float(accuracy_score(values, predicted[index], sample_weight=sample_weight))
+        weights = read_weights(sample_weight, count)[index]
+        return float(accuracy_score(values, predicted[index], sample_weight=weights))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return log-probabilities (q, C), or the log-odds (q,) of two classes."""

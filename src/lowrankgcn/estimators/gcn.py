@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
-
-from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed, unchanged_on_failure
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.labels import read_labels
+from lowrankgcn.estimators.labels import read_labels, read_weights
 from lowrankgcn.estimators.model import SavedNetwork
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.settings import read_settings
@@ -233,10 +231,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         labels = read_labels(y, rows.n_rows)
         weights = None
         if sample_weight is not None:
-            weights = finite_array(sample_weight, "sample_weight", ndim=1)
-            if weights.shape != (rows.n_rows,) or weights.min() < 0:
-                got = f"shape {weights.shape}, minimum {weights.min(initial=np.inf):g}"
-                raise invalid("sample_weight", f"{rows.n_rows} numbers >= 0", got)
+            weights = read_weights(sample_weight, rows.n_rows)
             if not weights[labels.index].any():
                 raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
         fitted = fit(rows, labels, settings, weights, draw_seed(self.random_state))

@@ -86,8 +86,11 @@ class PointInputs:
             centre, scale = _standard_units(X)
         if raw_points:
             return cls(centre, scale, None, None)
-        quartiles = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
-        return cls(centre, scale, *_point_units(quartiles, X.min(axis=0), X.max(axis=0)))
+        low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+        spread, robust = np.ptp(X, axis=0), _QUARTILE_RANGES * (high - low)
+        unit = np.where((robust > 0) & (robust < spread), robust, spread)
+        unit[unit <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
+        return cls(centre, scale, median, unit)
 
     def features(self, X: Any) -> FloatArray:
         """Standardise the columns, shape (q, N₀)."""
@@ -117,22 +120,6 @@ class PointInputs:
         if self.origin is None or self.unit is None:
             return X
         return np.round((X - self.origin) / self.unit * _GRID) / _GRID
-
-
-def _point_units(
-    quartiles: FloatArray, smallest: FloatArray, largest: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return origin and unit of the columns for the graph, from quartiles (3, d) and ranges.
-
-    >>> quartiles = np.array([[1.0], [2.0], [3.0]])
-    >>> _point_units(quartiles, np.array([0.0]), np.array([1e9]))
-    (array([2.]), array([20.]))
-    """
-    spread = largest - smallest
-    robust = _QUARTILE_RANGES * (quartiles[2] - quartiles[0])
-    unit = np.where((robust > 0) & (robust < spread), robust, spread)
-    unit[unit <= _CONSTANT * np.maximum(np.abs(smallest), np.abs(largest))] = np.inf
-    return quartiles[1], unit
 
 
 @saved

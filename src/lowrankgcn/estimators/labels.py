@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import finite_array, invalid
 
-__all__ = ["Labels", "known_labels", "labelled_cells", "read_labels"]
+__all__ = ["Labels", "known_labels", "labelled_cells", "read_labels", "read_weights"]
 
 # Dtypes of labels given as objects, by the kind that pandas infers.
 _DTYPES: dict[str, Any] = {
@@ -126,6 +126,17 @@ def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     values = _column(y)
     index = np.flatnonzero(~_unlabelled(values))
     return index, values[index], len(values)
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Validate weights of rows; None gives each row the weight one."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = finite_array(sample_weight, "sample_weight", ndim=1)
+    if len(weights) != n_rows or weights.min(initial=0.0) < 0:
+        got = f"shape {weights.shape}, minimum {weights.min(initial=np.inf):g}"
+        raise invalid("sample_weight", f"{n_rows} numbers >= 0", got)
+    return weights
 
 
 def _column(y: Any) -> NDArray[Any]:
