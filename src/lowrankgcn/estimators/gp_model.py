@@ -81,6 +81,7 @@ class GPModel:
 
     def __post_init__(self) -> None:
         m, n_classes = len(self.labelled), len(self.process.factors)
+        expect_shape(self.labelled, "labelled", None)
         expect_shape(self.codes, "codes", m)
         expect_shape(self.held_out, "held_out", m, n_classes)
         if m and not (self.codes.min() >= 0 and self.codes.max() < n_classes):

@@ -358,6 +358,7 @@ def _savable(value: Any) -> Any:
 
 
 def _check_classes(classes: NDArray[Any]) -> None:
+    expect_shape(classes, "classes", None)
     try:
         distinct = read_labels(classes).n_classes
     except ValueError as error:

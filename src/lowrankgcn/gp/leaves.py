@@ -66,6 +66,8 @@ class LeafBlock(Block):
 
     def __post_init__(self) -> None:
         n_nodes, n_trees = len(self.column), len(self.roots)
+        expect_shape(self.column, "column", None)
+        expect_shape(self.roots, "roots", None)
         expect_shape(self.bags, "bags", None, n_trees)
         expect_shape(self.threshold, "threshold", n_nodes)
         expect_shape(self.children, "children", n_nodes, 2)
