@@ -11,7 +11,7 @@ from rich.console import Console
 
 import lowrankgcn
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Stopwatch, progress
+from lowrankgcn.cli.progress import Stopwatch, loading, progress
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 EXAMPLES = """Examples:
@@ -90,7 +90,7 @@ def classify(
     to_stdout = str(out) == "-" or not (out or report or save or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
-    with progress("loading", shown=shown), watch.timing("loading"):
+    with loading(watch, shown=shown):
         from lowrankgcn.cli.tables import read_labelled_table, write_table
     with progress("reading", shown=shown), watch.timing("reading"), errors.exit_on_user_error():
         data = read_labelled_table(table, target, drop, categorical, numeric, encoding)
@@ -100,7 +100,7 @@ def classify(
                 "predict; use --save to keep a model for other tables"
             )
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
-    with progress("loading", shown=shown), watch.timing("loading"):
+    with loading(watch, shown=shown):
         from lowrankgcn.cli.fitted import FittedTable
 
         classifier = _classifier(method.value, settings)

@@ -13,7 +13,7 @@ import lowrankgcn
 from lowrankgcn._atomic import write_text
 from lowrankgcn._format import duration, percent, scientific, value_text
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Stopwatch, progress
+from lowrankgcn.cli.progress import Stopwatch, loading, progress
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def demo(
     that works offline.
     """
     watch = Stopwatch()
-    with progress("loading", shown=not quiet):
+    with loading(watch, shown=not quiet):
         from lowrankgcn.cli import studies
     errors.prepare_folder(out)
     with progress("cars: hypergraph of a table", shown=not quiet):

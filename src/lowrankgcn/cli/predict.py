@@ -6,7 +6,7 @@ from rich.console import Console
 
 from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Stopwatch, progress
+from lowrankgcn.cli.progress import Stopwatch, loading, progress
 from lowrankgcn.exceptions import prefix_errors
 
 EXAMPLES = """Examples:
@@ -39,7 +39,7 @@ def predict(
     to_stdout = str(out) == "-" or not (out or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
-    with progress("loading", shown=shown), watch.timing("loading"):
+    with loading(watch, shown=shown):
         from lowrankgcn.cli.models import load_model, unknown_values
         from lowrankgcn.cli.predictions import Predictions
         from lowrankgcn.cli.tables import write_table

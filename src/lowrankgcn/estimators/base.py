@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -107,7 +106,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if len(predicted) != count:
             raise invalid("y", f"{len(predicted)} labels, as many as X has rows", count)
         weights = read_weights(sample_weight, count)[index]
-        return float(accuracy_score(values, predicted[index], sample_weight=weights))
+        return float(np.average(predicted[index] == values, weights=weights))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return log-probabilities (q, C), or the log-odds (q,) of two classes."""
