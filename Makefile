@@ -17,7 +17,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 18
 
-demo: $(VENV)/.ready-core ## classify a built-in table and a built-in point cloud
+demo: $(VENV)/.ready-nn ## classify a built-in table and a built-in point cloud
 	@$(BIN)/lowrankgcn demo
 
 test: lint ## run the static checks and all tests
@@ -66,11 +66,11 @@ $(BIN)/python:
 	    || { echo "Python 3.11 or newer is required; select it with: make PYTHON=/path/to/python3"; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
-# .ready-core installs the package; .ready-dev, .ready-docs and .ready-bench add the extra of that name.
-# The output of pip goes to a log, which is shown only if pip fails.
+# .ready-nn, .ready-dev, .ready-docs and .ready-bench install the package with the extra of that name;
+# all of them include nn. The output of pip goes to a log, which is shown only if pip fails.
 $(VENV)/.ready-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing into $(VENV) ($*), log in $(VENV)/pip.log"
 	@$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt \
-	    -e '.$(if $(filter core,$*),,[$*])' >$(VENV)/pip.log 2>&1 \
+	    -e '.[$*]' >$(VENV)/pip.log 2>&1 \
 	    || { tail -n 30 $(VENV)/pip.log; exit 1; }
-	@touch $@ $(VENV)/.ready-core
+	@touch $@ $(VENV)/.ready-nn

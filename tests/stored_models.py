@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn as lg
-from lowrankgcn.cli import app
+from lowrankgcn.cli.app import app
 
 FOLDER = Path(__file__).parent / "data"
 EXPECTED = FOLDER / "stored_models.json"

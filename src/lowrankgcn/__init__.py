@@ -7,9 +7,9 @@ The modules in the order of the data flow:
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lowrankgcn import datasets, exceptions
+from lowrankgcn import exceptions
 from lowrankgcn.exceptions import (
     AccuracyWarning,
     DegenerateCutWarning,
@@ -19,16 +19,20 @@ from lowrankgcn.exceptions import (
     RankWarning,
     UnlabelledComponentWarning,
 )
-from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph, TableEncoder
-from lowrankgcn.spectral import filters
-from lowrankgcn.spectral.eigenpairs import eigenpairs
-from lowrankgcn.spectral.kernel import Kernel, kernel
-from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
+
+if TYPE_CHECKING:
+    from lowrankgcn import datasets, nn, plotting, training
+    from lowrankgcn.estimators.gcn import GCNClassifier
+    from lowrankgcn.estimators.persistence import load, save
+    from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+    from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph, TableEncoder
+    from lowrankgcn.spectral import filters
+    from lowrankgcn.spectral.eigenpairs import eigenpairs
+    from lowrankgcn.spectral.kernel import Kernel, kernel
+    from lowrankgcn.spectral.laplacian import Laplacian
+    from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __version__ = "0.1.0.dev0"
-
-_ESTIMATORS = ("GCNClassifier", "SpectralGPClassifier", "load", "save")
 
 __all__ = [
     "AccuracyWarning",
@@ -59,15 +63,26 @@ __all__ = [
     "training",
 ]
 
+# Modules of the names that are imported on demand: the libraries behind them take seconds to load.
+_MODULES = {
+    **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
+    **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"), "graphs"),
+    **{name: name for name in ("datasets", "nn", "plotting", "training")},
+    "Eigenpairs": "spectral.spectrum",
+    "Kernel": "spectral.kernel",
+    "Laplacian": "spectral.laplacian",
+    "eigenpairs": "spectral.eigenpairs",
+    "filters": "spectral.filters",
+    "kernel": "spectral.kernel",
+}
+
 
 def __dir__() -> list[str]:
     return __all__
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on demand: matplotlib and torch load more slowly than everything else together.
-    if name in ("nn", "plotting", "training"):
-        return import_module(f"lowrankgcn.{name}")
-    if name in _ESTIMATORS:
-        return getattr(import_module("lowrankgcn.estimators"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_MODULES[name]}")
+    return getattr(module, name, module)  # some names are modules

@@ -6,8 +6,12 @@ reveals, such as a solver that does not converge or a disconnected graph.
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 
 __all__ = [
+    "TORCH_MISSING",
     "AccuracyWarning",
     "DataUnavailableError",
     "DegenerateCutWarning",
@@ -16,8 +20,12 @@ __all__ = [
     "FastSumError",
     "RankWarning",
     "UnlabelledComponentWarning",
+    "prefix_errors",
+    "torch_installed",
     "warn_caller",
 ]
+
+TORCH_MISSING = "networks need torch: pip install 'lowrankgcn[nn]'"
 
 
 class DataUnavailableError(OSError):
@@ -50,6 +58,20 @@ class DisconnectedGraphWarning(UserWarning):
 
 class DegenerateCutWarning(UserWarning):
     """The last eigenvalue kept equals the first one left out: the subspace is arbitrary."""
+
+
+@contextmanager
+def prefix_errors(name: object) -> Iterator[None]:
+    """Put the name of a file or a column before the message of a ValueError."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{name}: {' '.join(str(error).split())}") from None
+
+
+def torch_installed() -> bool:
+    """Return whether networks can be used."""
+    return find_spec("torch") is not None
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

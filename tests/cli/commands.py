@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lowrankgcn.cli import app
+from lowrankgcn.cli.app import app
 
 MODULE = [sys.executable, "-m", "lowrankgcn"]
 

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.cli import output
+from lowrankgcn.cli import tables
 from tests.cli.commands import MODULE, call, refused
 from tests.files.malformed import GOOD, UNREADABLE, UNUSABLE
 
@@ -100,9 +100,9 @@ def test_invalid_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_networks_need_torch(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lowrankgcn.cli.classify.find_spec", lambda name: None)
+    monkeypatch.setattr("lowrankgcn.cli.classify.torch_installed", lambda: False)
     arguments = [argument.format(table=tmp_path / "t.csv") for argument in NETWORK]
-    assert "pip install lowrankgcn[nn]" in refused(capsys, *arguments)
+    assert "pip install 'lowrankgcn[nn]'" in refused(capsys, *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +209,7 @@ class TestStopped:
         def closed(*_: object, **__: object) -> None:
             raise BrokenPipeError
 
-        monkeypatch.setattr(output, "write_file", closed)
+        monkeypatch.setattr(tables, "write_file", closed)
         assert call("predict", *map(str, small_table), "--quiet", "--out", "-") == 0
         assert capfd.readouterr().err == ""
 

@@ -3,239 +3,119 @@
 from __future__ import annotations
 
 import errno
-import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.cli import demo, studies
-from lowrankgcn.cli.studies import Study
-from lowrankgcn.report import pages
+from lowrankgcn.cli import demo
 from tests.cli.commands import MODULE, call, refused
 from tests.report.page import check
 
-N_PER_ORB = 410  # more than 2048 points in all
-N = 5 * N_PER_ORB
+
+@pytest.fixture(autouse=True)
+def few_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "_POINTS", 60)
 
 
-def without_times(value: Any) -> Any:
-    """The document without what a clock measured."""
-    if isinstance(value, dict):
-        return {key: without_times(part) for key, part in value.items() if key != "seconds"}
-    return [without_times(part) for part in value] if isinstance(value, list) else value
+def run(out: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    assert call("demo", "--out", str(out), "--json", *options) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
 
 
-@pytest.fixture(scope="module")
-def tour() -> tuple[Study, Study]:
-    """The studies, with enough points for fast sums, an iterative solver and estimated errors."""
-    return studies.study_cars(0), studies.study_spiral(0, n_per_orb=N_PER_ORB)
+def test_full_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "folder"
+    document = run(out, capsys)
+    assert document["version"] == lg.__version__ and document["seed"] == 0
+    names = [f"{name}{end}" for name in ("cars", "spiral") for end in demo.ENDINGS]
+    assert sorted(path.name for path in out.iterdir()) == sorted(names)
+    for name, rows, labels in (("cars", 1728, 100), ("spiral", 300, 50)):
+        found = document["data"][name]
+        assert (found["rows"], found["labels"]) == (rows, labels)
+        assert list(found["correct"]) == ["SpectralGPClassifier", "GCNClassifier"]
+        assert min(found["correct"].values()) > found["largest_share"]
+        page = check((out / f"{name}.html").read_text("utf-8"))
+        assert f" of {rows - labels} rows" in page.words
+        assert f"lowrankgcn classify {out}" in page.words
+    assert document["data"]["cars"]["largest_class"] == "unacc"
+    truth = lg.datasets.load_spiral(60, random_state=0, as_frame=True)
+    written = pd.read_csv(out / "spiral-classified.csv")
+    tested = written["orb"].isna()
+    right = written["prediction"] == pd.Series(truth.target_names)[truth.target].to_numpy()
+    share = document["data"]["spiral"]["correct"]["SpectralGPClassifier"]
+    assert right[tested].mean() == pytest.approx(share)
 
 
-@pytest.fixture
-def without_figures(tour: tuple[Study, Study], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same tour without computing and drawing it again."""
-    monkeypatch.setattr(studies, "study_cars", lambda seed: tour[0])
-    monkeypatch.setattr(studies, "study_spiral", lambda seed: tour[1])
-    monkeypatch.setattr(pages, "render_classification", lambda _: "a page")
+def test_the_printed_command_writes_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = shlex.split(run(tmp_path, capsys)["data"]["spiral"]["command"])
+    classified = tmp_path / "spiral-classified.csv"
+    first = pd.read_csv(classified)
+    classified.unlink()
+    assert call(*command[1:]) == 0
+    pd.testing.assert_frame_equal(first, pd.read_csv(classified), atol=1e-5)
 
 
-@pytest.fixture(scope="module")
-def full_run(
-    tour: tuple[Study, Study], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[dict[str, Any], Path]:
-    out = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    printed = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
-        patch.setattr(studies, "study_cars", lambda seed: tour[0])
-        patch.setattr(studies, "study_spiral", lambda seed: tour[1])
-        assert call("demo", "--out", str(out), "--json") == 0
-    return json.loads(printed.getvalue()), out
+def test_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = []
+    for number, seed in enumerate("334"):
+        run(tmp_path / str(number), capsys, "--seed", seed)
+        texts.append((tmp_path / str(number) / "spiral.csv").read_text())
+    assert texts[0] == texts[1] != texts[2]
 
 
-class TestFullRun:
-    def test_names_version_seed_and_reports(self, full_run) -> None:
-        document, out = full_run
-        assert document["version"] == lg.__version__
-        assert document["seed"] == 0
-        files = [out / "cars.html", out / "spiral.html"]
-        assert [Path(path) for path in document["reports"].values()] == files
-        assert sorted(out.iterdir()) == files
-
-    def test_reports(self, full_run) -> None:
-        _, out = full_run
-        for name, rows in (("cars", "1708"), ("spiral", "2040")):
-            page = check((out / f"{name}.html").read_text("utf-8"))
-            assert f"{name}: classes of {rows} rows" in page.words
-            assert "lowrankgcn demo" in page.words
-            assert page.tags.count("figure") == 3
-
-    def test_cars(self, full_run) -> None:
-        cars = full_run[0]["studies"]["cars"]
-        assert cars["graph"]["rows"] == 1728
-        assert cars["graph"]["hyperedges"] == 21
-        assert cars["graph"]["components"] == 1
-        assert cars["graph"]["numerical rank"] == 16
-        spectrum = [(entry["eigenvalue"], entry["multiplicity"]) for entry in cars["spectrum"]]
-        assert [m for _, m in spectrum] == [1, 15, 1712]
-        assert np.allclose([value for value, _ in spectrum], [0, 5 / 6, 1], rtol=0, atol=1e-12)
-        assert len(cars["eigenpairs"]["eigenvalues"]) == 16
-        assert max(cars["eigenpairs"]["residuals"]) < 1e-12
-        assert cars["warnings"] == []
-
-    def test_cars_kernels(self, full_run) -> None:
-        cars = full_run[0]["studies"]["cars"]
-        errors = {kernel["filter"]: kernel["truncation_error"] for kernel in cars["kernels"]}
-        # The linear and the quadratic filter vanish on the 1712-fold eigenvalue 1; the
-        # pseudoinverse is 5/6 there.
-        assert errors["linear"] == pytest.approx(0, abs=1e-12)
-        assert errors["quadratic"] == pytest.approx(0, abs=1e-12)
-        assert errors["pseudoinverse"] == pytest.approx(5 / 6 * np.sqrt(1712))
-        forms = {kernel["filter"]: kernel["full_rank_form"] for kernel in cars["kernels"]}
-        assert forms == {
-            "linear": "affine",
-            "quadratic": "structured",
-            "pseudoinverse": "structured",
-        }
-
-    def test_spiral(self, full_run) -> None:
-        spiral = full_run[0]["studies"]["spiral"]
-        assert spiral["graph"]["points"] == N
-        assert spiral["graph"]["components"] == 1
-        assert spiral["graph"]["their measured error"] <= 1e-6
-        values = np.array(spiral["eigenpairs"]["eigenvalues"])
-        assert values.shape == (11,)
-        assert values[0] == 0
-        assert (np.diff(values) > 0).all()
-        # Those of the paper's sample of 10,000 points, up to the randomness of the points.
-        assert values[[1, 2, 10]] == pytest.approx([0.149177, 0.409, 0.927397], abs=0.01)
-        assert max(spiral["eigenpairs"]["residuals"]) <= 1e-6
-        assert spiral["warnings"] == []
-
-    def test_spiral_kernels(self, full_run) -> None:
-        spiral = full_run[0]["studies"]["spiral"]
-        kernels = {kernel["filter"]: kernel for kernel in spiral["kernels"]}
-        second, last = np.array(spiral["eigenpairs"]["eigenvalues"])[[1, -1]]
-        # The discarded eigenvalues lie between the last one kept and about 1.002.
-        inverse = kernels["pseudoinverse"]["truncation_error"]
-        assert second / 1.01 * np.sqrt(N - 11) < inverse < second / last * np.sqrt(N - 11)
-        assert 0 < kernels["quadratic"]["truncation_error"] < kernels["linear"]["truncation_error"]
-        assert kernels["linear"]["truncation_error"] < 1
-        assert kernels["pseudoinverse"]["rank"] == 10
-
-    def test_accuracies_are_named_for_what_they_are(self, full_run) -> None:
-        studies = full_run[0]["studies"]
-        tasks = [task for study in studies.values() for task in study["tasks"]]
-        assert [task["target"] for task in tasks] == [
-            "acceptability",
-            "buying",
-            "nearest of the five centres",
-        ]
-        assert [task["labels"] for task in tasks] == [20, 20, 10]
-        for task in tasks:
-            assert list(task["methods"]) == ["SpectralGPClassifier", "GCNClassifier"]
-            assert all(0 < one["accuracy"] <= 1 for one in task["methods"].values())
-        assert all(one["accuracy"] > 0.8 for one in tasks[2]["methods"].values())
-
-    def test_without_torch(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(studies, "find_spec", lambda name: None)
-        (task,) = studies.study_spiral(0, n_per_orb=60).numbers["tasks"]
-        assert list(task["methods"]) == ["SpectralGPClassifier"]
+def test_terminal_and_json_agree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("demo", "--out", str(tmp_path)) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""  # no progress without a terminal
+    assert "\x1b" not in captured.out
+    assert str(tmp_path / "cars.html") in captured.out
+    for found in run(tmp_path, capsys)["data"].values():
+        assert found["command"] in captured.out
+        for name, share in found["correct"].items():
+            assert f"{name:<22}{100 * share:.1f} % correct" in captured.out
 
 
-def test_the_evidence_is_about_the_labels(tour: tuple[Study, Study]) -> None:
-    for study in tour:
-        evidence = study.classification.evidence
-        assert evidence is not None
-        assert evidence.confusion.trace() / evidence.confusion.sum() == evidence.accuracy
-        assert evidence.importance
+def test_without_torch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "torch_installed", lambda: False)
+    document = run(tmp_path, capsys)
+    assert [list(found["correct"]) for found in document["data"].values()] == [
+        ["SpectralGPClassifier"]
+    ] * 2
+    assert "lowrankgcn[nn]" in document["notes"][0]
 
 
-class TestSeed:
-    def test_same_seed_same_bytes(self, tour: tuple[Study, Study]) -> None:
-        again = studies.study_spiral(0, n_per_orb=N_PER_ORB)
-        first, second = (json.dumps(without_times(one.numbers)) for one in (tour[1], again))
-        assert first == second
-
-    def test_other_seed_other_points(self) -> None:
-        first, other = (studies.study_spiral(seed, n_per_orb=60).numbers for seed in (3, 4))
-        assert first["eigenpairs"]["eigenvalues"] != other["eigenpairs"]["eigenvalues"]
+def test_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("demo", "--out", str(tmp_path), "--quiet") == 0
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+    assert (tmp_path / "cars.html").exists()
 
 
-def test_shares_of_the_largest_class() -> None:
-    """Shares and accuracies count unlabelled rows only."""
-    (task,) = studies.study_spiral(0, n_per_orb=60).numbers["tasks"]
-    spiral = lg.datasets.load_spiral(60, random_state=0)
-    others = np.delete(spiral.target, spiral.training)
-    assert task["largest_class_share"] == pytest.approx(np.bincount(others).max() / len(others))
-    assert task["largest_class"] == spiral.target_names[np.bincount(others).argmax()]
+def test_a_full_disk_leaves_the_old_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-
-def test_errors_are_rounded_to_their_accuracy() -> None:
-    for value, spread, text in [
-        (34.480268, 0.0, "34.48"),
-        (15.06018, 0.001002, "15.0602 ± 0.0010"),
-        (140.2, 12.5, "140 ± 12"),
-    ]:
-        kernel = {"truncation_error": value, "standard_error": spread}
-        assert demo._error_text(kernel) == text
-
-
-@pytest.mark.usefixtures("without_figures")
-class TestOutput:
-    def test_terminal_and_json_agree(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert call("demo", "--out", str(tmp_path)) == 0
-        captured = capsys.readouterr()
-        assert captured.err == ""  # no progress without a terminal
-        assert "\x1b" not in captured.out
-        for text in (
-            "0 ×1, 0.833333 ×15, 1 ×1712",
-            "target acceptability, 20 labels",
-            "target buying, 20 labels",
-            "target nearest of the five centres, 10 labels",
-            "always unacc",
-            str(tmp_path / "cars.html"),
-        ):
-            assert text in captured.out
-        assert call("demo", "--out", str(tmp_path), "--json") == 0
-        document = json.loads(capsys.readouterr().out)
-        for study in document["studies"].values():
-            for task in study["tasks"]:
-                for name, found in task["methods"].items():
-                    line = f"{name:<22}{100 * found['accuracy']:.1f} % of the other rows correct"
-                    assert line in captured.out
-
-    def test_quiet(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert call("demo", "--out", str(tmp_path), "--quiet") == 0
-        captured = capsys.readouterr()
-        assert captured.out == captured.err == ""
-        assert (tmp_path / "cars.html").read_text() == "a page"
-
-    def test_a_full_disk_leaves_the_old_report(
-        self,
-        tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        def full(*_: object) -> None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-        report = tmp_path / "cars.html"
-        report.write_text("old")
-        monkeypatch.setattr(os, "fsync", full)
-        assert "No space left" in refused(capsys, "demo", "--out", str(tmp_path))
-        assert report.read_text() == "old"
-        assert list(tmp_path.iterdir()) == [report]
+    old = tmp_path / "cars.csv"
+    old.write_text("old")
+    monkeypatch.setattr(os, "fsync", full)
+    assert "No space left" in refused(capsys, "demo", "--out", str(tmp_path))
+    assert old.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [old]
 
 
 class TestBadInput:
@@ -290,7 +170,8 @@ class TestProcess:
         assert printed == ""
         assert "Traceback" not in said
         assert said.splitlines()[-1] == "interrupted"
-        assert list(out.iterdir()) == []
+        # Whole files only: temporary ones begin with a dot.
+        assert {path.name for path in out.iterdir()} <= {"cars.csv"}
 
 
 class TestHelp:

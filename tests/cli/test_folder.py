@@ -47,7 +47,7 @@ def test_a_new_process_uses_the_gaussian_process_without_torch(
     out, model = tmp_path / "out", tmp_path / "model"
     arguments = ["classify", folder, "--target", "kind", "--out", out, "--save", model, "--quiet"]
     code = (
-        "import sys; from lowrankgcn.cli import app\n"
+        "import sys; from lowrankgcn.cli.app import app\n"
         f"try: app({list(map(str, arguments))!r}, prog_name='lowrankgcn')\n"
         "except SystemExit as e: print(e.code, 'torch' in sys.modules)"
     )

@@ -21,7 +21,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from lowrankgcn import GCNClassifier, Hypergraph
+from lowrankgcn import GCNClassifier, Hypergraph, SpectralGPClassifier
 
 EXPECTED = {
     "check_classifiers_classes": "-1 marks unlabelled rows, here it is one of two classes",
@@ -279,3 +279,19 @@ def test_concurrent_fits_equal_sequential_fits(blobs: Any) -> None:
         np.testing.assert_allclose(
             other.label_distributions_, one.label_distributions_, rtol=0, atol=1e-6
         )
+
+
+@pytest.mark.parametrize("kind", [GCNClassifier, SpectralGPClassifier])
+def test_a_failed_fit_changes_nothing(kind: Any) -> None:
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    classifier = kind(random_state=0).fit(X, y)
+    before = dict(vars(classifier))
+    with pytest.raises(ValueError, match="40 labels"):
+        classifier.fit(pd.DataFrame(np.eye(40)).add_prefix("x"), y[:39])
+    assert vars(classifier).keys() == before.keys()
+    assert all(value is before[name] for name, value in vars(classifier).items())
+    assert classifier.predict(X).shape == (40,)
+    fresh = kind()
+    with pytest.raises(ValueError, match="two classes"):
+        fresh.fit(X, np.zeros(40))
+    assert not hasattr(fresh, "n_features_in_")

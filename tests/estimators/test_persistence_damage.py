@@ -21,6 +21,9 @@ from tests.saved_examples import (
     CASES,
     assert_same_predictions,
     example,
+    labels,
+    mixed_table,
+    two_groups,
 )
 
 
@@ -221,3 +224,24 @@ def test_truncated_files_are_refused(folder: Path, name: str, part: float) -> No
         path.with_name("short").write_bytes(content[:end])
         with pytest.raises(ValueError, match="short: cannot be loaded"):
             lg.load(path.with_name("short"))
+
+
+def test_arrays_of_a_gaussian_process_with_other_dimensions(tmp_path: Path) -> None:
+    table = mixed_table()
+    lg.save(lg.SpectralGPClassifier(random_state=0).fit(table, labels()), tmp_path / "model")
+    arrays, document = parts_of(tmp_path / "model")
+    for name, array in arrays.items():
+        forge(tmp_path / "forged", arrays | {name: array[:, None]}, document)
+        with pytest.raises(ValueError, match=r"forged: cannot be loaded: .*expected"):
+            lg.load(tmp_path / "forged")
+
+
+def test_models_of_other_classes_are_refused(tmp_path: Path) -> None:
+    classifiers = (lg.SpectralGPClassifier(random_state=0), lg.GCNClassifier(max_iter=5))
+    for classifier in classifiers:
+        lg.save(classifier.fit(two_groups(), labels()), tmp_path / "model", fitted_rows=False)
+        arrays, document = parts_of(tmp_path / "model")
+        arrays["classes"] = np.arange(3)
+        forge(tmp_path / "forged", arrays, document)
+        with pytest.raises(ValueError, match="state: expected 3 classes, got 2"):
+            persistence.read_model(tmp_path / "forged")

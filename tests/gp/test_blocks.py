@@ -92,7 +92,7 @@ def test_leaves_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> No
             fitted.append((self, sample_weight))
             return super().fit(X, y, sample_weight=sample_weight, **options)
 
-    monkeypatch.setattr(leaves, "DecisionTreeClassifier", Recorded)
+    monkeypatch.setattr("sklearn.tree.DecisionTreeClassifier", Recorded)
     monkeypatch.setattr(leaves, "_CHUNK", 7)
     every = np.round(views()["standard"])
     every[M:] /= 2  # often on a threshold

@@ -1,20 +1,38 @@
 """The command line: ``run`` is the command ``lowrankgcn``, each of its commands has a module.
 
-Modules that import torch, Matplotlib or Dask are imported when a command runs, so that ``--help``
-is fast.
+The command modules import typer and rich only, so that ``--help`` is fast. The libraries that a
+command needs are imported when it runs.
 """
 
-from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, suggest
-from lowrankgcn.cli.app import app, run
+import gc
+import os
+import sys
+import time
 
-__all__ = [
-    "app",
-    "classify",
-    "compare",
-    "demo",
-    "explain",
-    "predict",
-    "reproduce",
-    "run",
-    "suggest",
-]
+__all__ = ["INTERRUPTED", "run"]
+
+INTERRUPTED = 130  # exit code: 128 + SIGINT, as shells report it
+
+
+def run() -> None:
+    """Run the command of this process.
+
+    Python ends by the signal itself if the interrupt came while an extension module ran Python
+    code, although it was handled. The process therefore exits directly after an interrupt.
+    """
+    begin = time.perf_counter()
+    try:
+        from lowrankgcn.cli.app import app
+        from lowrankgcn.cli.progress import Stopwatch
+
+        Stopwatch.process_begin = begin
+        app(prog_name="lowrankgcn")
+    except KeyboardInterrupt:  # while the modules above were imported
+        print("interrupted", file=sys.stderr)
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            gc.freeze()  # spares the exit of Python a search through all that was imported
+            raise
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import sys
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["app", "command_line", "run"]
-
-_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-_ORDER = ("classify", "predict", "explain", "suggest", "compare", "reproduce", "demo")
+from lowrankgcn import __version__, cli
+from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, suggest
 
 
 class _OneLineErrors(TyperGroup):
     """Prints errors in one line instead of a usage screen."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands in the order of the help."""
-        return sorted(super().list_commands(ctx), key=_ORDER.index)
-
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command and exit with its code."""
-        standalone = options.get("standalone_mode", True)
-        options["standalone_mode"] = False
-        if not standalone:
-            return super().main(*args, **options)
 
         def fail(message: str) -> None:
             typer.echo(f"{options.get('prog_name') or 'lowrankgcn'}: {message}", err=True)
@@ -40,10 +28,10 @@ class _OneLineErrors(TyperGroup):
         if hasattr(sys.stdout, "reconfigure"):  # file names may be invalid text
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
-            code = super().main(*args, **options)
+            code = super().main(*args, **options | {"standalone_mode": False})
             sys.stdout.flush()  # a failure at exit could not be reported
         except (typer.Abort, KeyboardInterrupt):
-            code = _INTERRUPTED
+            code = cli.INTERRUPTED
         except OSError as error:
             if error.errno not in (errno.EPIPE, errno.ENOSPC):
                 raise
@@ -58,7 +46,7 @@ class _OneLineErrors(TyperGroup):
                 raise
             fail(" ".join(str(error.format_message()).split()))
             code = error.exit_code
-        if code == _INTERRUPTED:
+        if code == cli.INTERRUPTED:
             typer.echo("interrupted", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -71,26 +59,8 @@ app = typer.Typer(
 )
 
 
-def run() -> None:
-    """Run the command of this process.
-
-    Python ends by the signal itself if the interrupt came while an extension module ran Python
-    code, although it was handled. The process therefore exits directly after an interrupt.
-    """
-    try:
-        app(prog_name="lowrankgcn")
-    except SystemExit as end:
-        if end.code == _INTERRUPTED:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(_INTERRUPTED)
-        raise
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from lowrankgcn import __version__
-
         typer.echo(f"lowrankgcn {__version__}")
         raise typer.Exit
 
@@ -108,26 +78,10 @@ def main(
         typer.echo(context.get_help())
 
 
-def command_line(context: typer.Context, *, without: Sequence[str] = ()) -> str:
-    """Return the command line of a run: given arguments, and the seed in any case.
-
-    Parameters
-    ----------
-    context : typer.Context
-        Context of the command.
-    without : sequence of str
-        Names of parameters to omit.
-    """
-    words = ["lowrankgcn", str(context.info_name)]
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        value = context.params.get(name)
-        source = context.get_parameter_source(name)
-        given = source is not None and source.name == "COMMANDLINE"
-        if name in without or not (given or name == "seed"):
-            continue
-        option = max(parameter.opts, key=len)
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            words += [option] if parameter.param_type_name == "option" else []
-            words += [] if one is True else [str(one)]
-    return shlex.join(words)
+app.command(epilog=classify.EXAMPLES)(classify.classify)
+app.command(epilog=predict.EXAMPLES)(predict.predict)
+app.command(epilog=explain.EXAMPLES)(explain.explain)
+app.command(epilog=suggest.EXAMPLES)(suggest.suggest)
+app.command(epilog=compare.EXAMPLES)(compare.compare)
+app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
+app.command(epilog=demo.EXAMPLES)(demo.demo)

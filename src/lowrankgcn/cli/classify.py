@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any
 
 import typer
 from rich.console import Console
 
-from lowrankgcn._atomic import write_text
-from lowrankgcn._codec import encode
-from lowrankgcn._format import count, percent, plural
-from lowrankgcn._progress import report_progress
+import lowrankgcn
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.app import app, command_line
-from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.progress import Stopwatch, progress
-from lowrankgcn.cli.tables import LabelledTable, read_labelled_table
+from lowrankgcn.cli.progress import Stopwatch, loading, progress
+from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
-if TYPE_CHECKING:
-    from lowrankgcn.report.evidence import Evidence
-
-__all__ = ["classify"]
-
-_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 lowrankgcn classify cars.csv --target price --out classified.csv
 
@@ -39,10 +27,8 @@ lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
 
 _FOLDER_OPTIONS = "table target drop out save probabilities scheduler workers as_json quiet".split()
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
-_KINDS = {"number": "numeric", "date": "dates", "category": "categorical"}
 
 
-@app.command(epilog=_EXAMPLES)
 def classify(
     context: typer.Context,
     table: options.TableOrFolder,
@@ -91,7 +77,7 @@ def classify(
         from lowrankgcn.cli.folder import classify_folder
 
         shared = {name: context.params[name] for name in _FOLDER_OPTIONS}
-        classify_folder(_factory(method.value)(**settings), **shared)
+        classify_folder(_classifier(method.value, settings), **shared)
         return
     for option in ("scheduler", "workers"):
         if context.params[option] is not None:
@@ -104,6 +90,8 @@ def classify(
     to_stdout = str(out) == "-" or not (out or report or save or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
+    with loading(watch, shown=shown):
+        from lowrankgcn.cli.tables import read_labelled_table, write_table
     with progress("reading", shown=shown), watch.timing("reading"), errors.exit_on_user_error():
         data = read_labelled_table(table, target, drop, categorical, numeric, encoding)
         if save is None and data.labels.notna().all():
@@ -112,23 +100,26 @@ def classify(
                 "predict; use --save to keep a model for other tables"
             )
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
-    with progress("loading", shown=shown):
-        classifier = _factory(method.value)(**settings)
+    with loading(watch, shown=shown):
+        from lowrankgcn.cli.fitted import FittedTable
+
+        classifier = _classifier(method.value, settings)
     important = as_json or report is not None or len(data.columns.used) <= _FEW_COLUMNS
-    result = _fit(data, classifier, important, watch, shown)
+    result = FittedTable.fit(data, classifier, important, watch, shown)
     files: dict[str, str] = {}
     with progress("writing", shown=shown), watch.timing("writing"):
         if out is not None or to_stdout:
             frame = result.predictions.added_to(data.table.frame, each_class=probabilities)
             frame = frame[result.predictions.unlabelled] if out is None else frame
-            files |= output.write_table(frame, out, data.table)
+            files |= write_table(frame, out, data.table)
         if report is not None:
-            _write_report(result, report, command_line(context, without=("as_json", "quiet")))
+            command = output.command_line(context, without=("as_json", "quiet"))
+            result.write_report(report, command, watch.seconds)
             files["report"] = str(report)
         if save is not None:
-            _save_model(result, save)
+            result.save(save)
             files["model"] = str(save)
-    summary = _summary(result, files, writes_rows=out is not None or to_stdout)
+    summary = result.summary(files, watch, writes_rows=out is not None or to_stdout)
     summary.print(console, as_json=as_json, err=to_stdout)
 
 
@@ -136,14 +127,13 @@ def _check_method(method: str, given: list[str]) -> None:
     """Check that options of networks have a network, and that torch is installed for it."""
     if method == "gp" and given:
         raise errors.option_error(f"--{given[0]}", "only with --method gcn")
-    if method == "gcn" and find_spec("torch") is None:
-        raise errors.option_error("--method", "gcn needs torch: pip install lowrankgcn[nn]")
+    if method == "gcn" and not torch_installed():
+        raise errors.option_error("--method", TORCH_MISSING)
 
 
-def _factory(method: str) -> Any:
-    import lowrankgcn
-
-    return lowrankgcn.SpectralGPClassifier if method == "gp" else lowrankgcn.GCNClassifier
+def _classifier(method: str, settings: dict[str, Any]) -> Any:
+    kind: Any = lowrankgcn.SpectralGPClassifier if method == "gp" else lowrankgcn.GCNClassifier
+    return kind(**settings)
 
 
 def _check_folder(folder: Path, context: typer.Context) -> None:
@@ -153,128 +143,5 @@ def _check_folder(folder: Path, context: typer.Context) -> None:
     if next(folder.glob("*.parquet"), None) is None:
         raise errors.option_error("TABLE", f"{folder} is a folder without Parquet files")
     if find_spec("dask") is None or find_spec("distributed") is None:
-        message = "a folder needs Dask: pip install lowrankgcn[distributed]"
+        message = "a folder needs Dask: pip install 'lowrankgcn[distributed]'"
         raise errors.option_error("TABLE", message)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Result:
-    """A fitted table; networks have no evidence."""
-
-    data: LabelledTable
-    classifier: Any
-    predictions: Predictions
-    evidence: Evidence | None
-    warnings: list[str]
-    seconds: dict[str, float]
-
-
-def _fit(
-    data: LabelledTable, classifier: Any, important: bool, watch: Stopwatch, shown: bool
-) -> _Result:
-    with progress("fitting", shown=shown), errors.exit_on_user_error():
-        with errors.collect_warnings() as warned:
-            classifier.fit(data.features, data.labels)
-    watch.seconds |= classifier.timings_
-    output.print_warnings(warned, shown=shown)
-    shares = classifier.label_distributions_
-    predictions = data.predictions(classifier.classes_, shares, data.labels)
-    from lowrankgcn.report.evidence import Evidence
-
-    assert predictions.given is not None
-    with progress("importance of the columns", shown=shown), watch.timing("importance"):
-        evidence = Evidence.from_classifier(classifier, predictions.given, importance=important)
-    return _Result(data, classifier, predictions, evidence, warned, watch.seconds)
-
-
-def _write_report(result: _Result, path: Path, command: str) -> None:
-    report_progress("drawing the report")
-    from lowrankgcn.report.classification import Classification
-    from lowrankgcn.report.pages import render_classification
-
-    classification = Classification.from_classifier(
-        result.classifier,
-        result.data.table.frame,
-        result.data.labels,
-        columns=result.data.columns,
-        evidence=result.evidence,
-        source=result.data.table.name,
-        seconds=result.seconds,
-        warnings=result.warnings,
-        command=command,
-        seed=result.classifier.random_state,
-    )
-    with errors.exit_on_write_error(path, "--report"):
-        write_text(path, render_classification(classification))
-
-
-def _save_model(result: _Result, path: Path) -> None:
-    from lowrankgcn.estimators import save
-
-    described = {
-        "columns": encode(result.data.columns)[1],
-        "type": result.predictions.type,
-        "source": result.data.table.name,
-    }
-    with errors.exit_on_write_error(path, "--save"), errors.exit_on_user_error("--save"):
-        save(result.classifier, path, description=described)
-
-
-def _summary(result: _Result, files: dict[str, str], *, writes_rows: bool) -> output.RunSummary:
-    from lowrankgcn.report.classification import describe_graphs
-
-    data, predictions, evidence = result.data, result.predictions, result.evidence
-    columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
-    kinds = Counter(_KINDS[kind] for kind in columns.used.values())
-    kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
-    described = describe_graphs(result.classifier).values()
-    graphs = ", ".join(dict.fromkeys(graph.name for graph in described))
-    facts = {
-        "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
-        f"{plural(len(columns.used), 'column')} used ({kinds_text})",
-        "target": f"{columns.target}: {plural(n_labelled, 'row')} labelled, "
-        f"{count(n_rows - n_labelled)} to classify",
-        "graph": graphs,
-    }
-    more: dict[str, Any] = {
-        "table": data.table.name,
-        "target": columns.target,
-        "method": "gcn" if evidence is None else "gp",
-        "seed": result.classifier.random_state,
-        "rows": n_rows,
-        "labelled": n_labelled,
-        "columns": dict(columns.used),
-        "left_out": dict(columns.left_out),
-        "graph": graphs,
-    }
-    if evidence is not None:
-        facts |= _evidence_facts(evidence)
-        more |= {
-            "loo_accuracy": evidence.accuracy,
-            "loo_interval": evidence.interval,
-            "loo_log_loss": evidence.log_loss,
-            "largest_class": evidence.largest_class,
-            "block_shares": evidence.block_shares,
-            "column_importance": evidence.importance,
-        }
-    notes = data.ignored_notes()
-    if writes_rows:
-        notes += predictions.renamed_notes(data.table.frame.columns)
-    scores = {} if evidence is None else evidence.scores
-    return output.RunSummary(
-        facts, predictions, notes, files, result.seconds, result.warnings, more, scores
-    )
-
-
-def _evidence_facts(evidence: Evidence) -> dict[str, str]:
-    low, high = (percent(share, 0) for share in evidence.interval)
-    rows = plural(len(evidence.codes), "labelled row")
-    facts = {
-        "accuracy": f"{percent(evidence.accuracy)} of {rows} predicted correctly without their own "
-        f"label; 90 % interval {low} to {high}; largest class {percent(evidence.largest_class)}",
-        "blocks": output.shares_text(evidence.kinds),
-    }
-    if evidence.importance:
-        facts["columns"] = output.shares_text(evidence.importance)
-    return facts

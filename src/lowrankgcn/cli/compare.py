@@ -9,33 +9,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
 from lowrankgcn._atomic import write_text
 from lowrankgcn._format import duration, plural
-from lowrankgcn.cli import options
-from lowrankgcn.cli.app import app
-from lowrankgcn.cli.errors import (
-    check_distinct,
-    check_writable,
-    exit_on_user_error,
-    exit_on_write_error,
-)
-from lowrankgcn.cli.output import print_json, text_table
+from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import bar, progress
-from lowrankgcn.cli.tables import column_names
-from lowrankgcn.files import read_file
 
 if TYPE_CHECKING:
     from lowrankgcn.experiments.comparison.runner import Comparison
     from lowrankgcn.experiments.comparison.task import ComparisonTask
 
-__all__ = ["compare"]
-
-_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 lowrankgcn compare iris --splits 5
 
@@ -51,7 +38,6 @@ _EXPLANATION = (
 _LONG = 10.0  # seconds; shorter work is not announced
 
 
-@app.command(epilog=_EXAMPLES)
 def compare(
     table: options.TableOrDataset,
     target: options.TargetOfFile = None,
@@ -79,26 +65,26 @@ def compare(
         from lowrankgcn.experiments.comparison import runner, summary, task
         from lowrankgcn.experiments.comparison.methods import choose
 
-        with exit_on_user_error("--methods"):
+        with errors.exit_on_user_error("--methods"):
             keys = None if methods is None else [key.strip() for key in methods.split(",")]
             chosen = choose(keys)
         data = _task(table, target, tuple(drop or ()), encoding)
-    check_writable({"--csv": csv, "--markdown": markdown})
     inputs = {} if table in task.NAMES else {"the table": Path(table)}
-    check_distinct({"--csv": csv, "--markdown": markdown}, inputs)
-    with bar(shown=not quiet) as show, exit_on_user_error():
+    errors.check_writable({"--csv": csv, "--markdown": markdown})
+    errors.check_distinct({"--csv": csv, "--markdown": markdown}, inputs)
+    with bar(shown=not quiet) as show, errors.exit_on_user_error():
         watch = show if quiet else _with_estimate(show, splits)
         result = runner.compare(
             data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
         )
     if csv is not None:
-        with exit_on_write_error(csv, "--csv"):
+        with errors.exit_on_write_error(csv, "--csv"):
             write_text(csv, result.fits.to_csv(index=False))
     if markdown is not None:
-        with exit_on_write_error(markdown, "--markdown"):
+        with errors.exit_on_write_error(markdown, "--markdown"):
             write_text(markdown, summary.as_markdown(result))
     if as_json:
-        print_json(summary.as_document(result))
+        output.print_json(summary.as_document(result))
     elif not quiet:
         _show(Console(highlight=False), result)
 
@@ -127,20 +113,22 @@ def _counts(text: str) -> tuple[int, ...]:
         counts = ()
     if not counts or min(counts) < 1:
         message = f"expected numbers >= 1 such as 5,10,20, got {text!r}"
-        raise typer.BadParameter(message, param_hint="--labels-per-class")
+        raise errors.option_error("--labels-per-class", message)
     return counts
 
 
 def _task(
     table: str, target: str | None, drop: tuple[str, ...], encoding: str | None
 ) -> ComparisonTask:
+    from lowrankgcn.cli.tables import column_names
     from lowrankgcn.experiments.comparison.task import NAMES, file_task, load_task
+    from lowrankgcn.files import read_file
 
     if table in NAMES and (target is not None or drop):
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
-        raise typer.BadParameter(message, param_hint="--target" if target else "--drop")
+        raise errors.option_error("--target" if target else "--drop", message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
-    with exit_on_user_error("TABLE_OR_DATASET"):
+    with errors.exit_on_user_error("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets
             return load_task(table)
         if target is None:
@@ -162,7 +150,7 @@ def _show(console: Console, comparison: Comparison) -> None:
         title = escape(summary.subtitle(comparison, count))
         style = {"title": title, "title_justify": "left", "title_style": ""}
         narrow = {"padding": (0, 1, 0, 0), "pad_edge": False, "show_edge": False}
-        console.print(text_table(summary.HEADER, texts, summary.NUMERIC, **style, **narrow))
+        console.print(output.text_table(summary.HEADER, texts, summary.NUMERIC, **style, **narrow))
         console.print()
     for remark in (*summary.remarks(comparison), _EXPLANATION):
         console.print(f"[dim]{escape(remark)}[/dim]", soft_wrap=True)

@@ -1,126 +1,113 @@
-"""``lowrankgcn demo``: run the library on built-in data."""
+"""``lowrankgcn demo``: classify built-in data."""
 
 from __future__ import annotations
 
-import math
-import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
-from rich.markup import escape
 
-from lowrankgcn._atomic import write_text
-from lowrankgcn._format import duration, number, percent, scientific, value_text
+from lowrankgcn._format import duration, percent
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.app import app, command_line
-from lowrankgcn.cli.progress import progress
+from lowrankgcn.cli.progress import Stopwatch, loading, progress
+from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
-__all__ = ["demo"]
-
-_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 lowrankgcn demo
 
 lowrankgcn demo --out demo-1 --seed 1
 """
 
-_NOTE = (
-    "Accuracies are those of classifiers with default arguments on the unlabelled rows. The "
-    "eigenpairs and kernels shown are those of the paper; the classifiers use others."
-)
+_LABELS = {"cars": 100, "spiral": 50}
+_POINTS = 2000  # of each of the five classes of the spiral
+ENDINGS = (".csv", "-classified.csv", ".html")
 
 
-@app.command(epilog=_EXAMPLES)
 def demo(
-    context: typer.Context,
     out: options.ReportFolder = Path("demo-output"),
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Classify a built-in table and a built-in point cloud, and write reports.
+    """Classify a built-in table and a built-in point cloud, and write a report of each.
 
-    Builds the graph of each, computes eigenpairs of its Laplacian with their residuals and low-rank
-    kernels, classifies the nodes, and writes **DIR/cars.html** and **DIR/spiral.html**, pages with
-    figures that work offline.
+    Writes **DIR/cars.csv** (1728 cars, 100 of them labelled) and **DIR/spiral.csv** (10,000 points
+    in space, 50 of them labelled), classifies both as **lowrankgcn classify** does, and compares
+    the predictions with the true classes.
     """
-    with progress("loading", shown=not quiet):
-        from lowrankgcn.cli import studies
-    errors.prepare_folder(out)
-    begin = time.perf_counter()
-    with progress("cars: hypergraph of a table", shown=not quiet):
-        found = [studies.study_cars(seed)]
-    with progress("spiral: Gaussian graph of 10 000 points", shown=not quiet):
-        found.append(studies.study_spiral(seed))
-    seconds = time.perf_counter() - begin
-    files = {study.name: out / f"{study.name}.html" for study in found}
-    command = command_line(context, without=("out", "as_json", "quiet"))
-    with progress("drawing the reports", shown=not quiet), errors.exit_on_write_error(out):
-        from lowrankgcn.report.pages import render_classification
+    watch = Stopwatch()
+    with loading(watch, shown=not quiet):
+        import lowrankgcn.estimators
+        from lowrankgcn import datasets
 
-        for study in found:
-            page = render_classification(replace(study.classification, command=command))
-            write_text(files[study.name], page)
+        kinds: list[Any] = [lowrankgcn.SpectralGPClassifier]
+        if torch_installed():
+            kinds.append(lowrankgcn.GCNClassifier)
+    errors.prepare_folder(out)
+    data = {
+        "cars": (datasets.load_cars(as_frame=True), "acceptability"),
+        "spiral": (datasets.load_spiral(_POINTS, random_state=seed, as_frame=True), "orb"),
+    }
+    found = {}
+    for name, (given, target) in data.items():
+        classifiers = [kind(random_state=seed) for kind in kinds]
+        found[name] = _classify(name, given, target, classifiers, out, watch, not quiet)
+    left_out = [] if torch_installed() else [f"GCNClassifier is left out: {TORCH_MISSING}"]
     if as_json:
-        reports = {name: str(path) for name, path in files.items()}
-        document = {"seed": seed, "note": _NOTE, "seconds": seconds, "reports": reports}
-        document["studies"] = {study.name: study.numbers for study in found}
+        document = {"seed": seed, "data": found, "notes": left_out, "seconds": watch.total()}
         output.print_json(document)
         return
     console = Console(highlight=False, quiet=quiet)
-    for study in found:
-        _show(console, study.numbers)
-    console.print(f"[dim]{_NOTE}[/dim]\n")
-    paths = ", ".join(map(str, files.values()))
-    output.print_line(console, f"computed in {duration(seconds)}; reports: {paths}")
+    for name, facts in found.items():
+        console.print(f"[bold]{name}[/bold]: {facts['rows']} rows, {facts['labels']} labelled")
+        shares = {method: f"{percent(share)} correct" for method, share in facts["correct"].items()}
+        shares[f"always {facts['largest_class']}"] = f"{percent(facts['largest_share'])} correct"
+        output.print_facts(console, {**shares, "report": facts["report"]}, width=22)
+        output.print_facts(console, {"command": facts["command"]}, width=22)
+        console.print()
+    for text in left_out:
+        output.print_line(console, text)
+    output.print_line(console, f"{duration(watch.total())}, lowrankgcn {lowrankgcn.__version__}")
 
 
-def _show(console: Console, study: dict[str, Any]) -> None:
-    pairs, spectrum = study["eigenpairs"], study["spectrum"]
-    facts = {name: value_text(value) for name, value in study["graph"].items()}
-    if spectrum is not None:
-        distinct = (f"{number(one['eigenvalue'])} ×{one['multiplicity']}" for one in spectrum)
-        facts["spectrum"] = ", ".join(distinct)
-        facts["largest residual"] = scientific(max(pairs["residuals"]))
-    facts["eigensolver"] = f"{pairs['method']}, {len(pairs['eigenvalues'])} eigenpairs"
-    times = ", ".join(f"{step} {duration(value)}" for step, value in study["seconds"].items())
-    console.print(f"[bold]{escape(study['title'])}[/bold]")
-    output.print_facts(console, facts | {"time": times}, width=22)
-    if spectrum is None:
-        values = zip(pairs["eigenvalues"], pairs["residuals"], strict=True)
-        rows = [
-            (str(index), f"{value:.6f}" if value else "0", scientific(residual))
-            for index, (value, residual) in enumerate(values, 1)
-        ]
-        console.print(output.text_table(("index", "eigenvalue", "residual"), rows, (0, 1, 2)))
-    header = ("filter", "rank", "truncation error", "exact form")
-    kernels = [
-        (one["filter"], str(one["rank"]), _error_text(one), one["full_rank_form"] or "–")
-        for one in study["kernels"]
-    ]
-    console.print(output.text_table(header, kernels, (1, 2)))
-    for task in study["tasks"]:
-        console.print(f"[bold]target {escape(task['target'])}, {task['labels']} labels[/bold]")
-        facts = {
-            method: f"{percent(found['accuracy'])} of the other rows correct; balanced "
-            f"{percent(found['balanced_accuracy'])}"
-            for method, found in task["methods"].items()
-        }
-        facts[f"always {task['largest_class']}"] = percent(task["largest_class_share"])
-        output.print_facts(console, facts, width=22)
-        console.print(f"[dim]{escape(task['remark'])}[/dim]")
-    for text in study["warnings"]:
-        output.print_line(console, f"warning: {text}")
-    console.print()
+def _classify(
+    name: str, data: Any, target: str, classifiers: Any, out: Path, watch: Stopwatch, shown: bool
+) -> dict[str, Any]:
+    """Write a table with few labels, classify it, and count the correct predictions."""
+    import numpy as np
 
+    from lowrankgcn._atomic import write_text
+    from lowrankgcn.cli.fitted import FittedTable
+    from lowrankgcn.cli.tables import read_labelled_table, write_table
 
-def _error_text(kernel: dict[str, Any]) -> str:
-    """Format a truncation error, with its standard error if it is an estimate."""
-    value, spread = kernel["truncation_error"], kernel["standard_error"]
-    if not spread:
-        return f"{value:.4g}"
-    digits = max(0, 1 - math.floor(math.log10(spread)))  # two significant ones of the spread
-    return f"{value:.{digits}f} ± {spread:.{digits}f}"
+    truth = np.array(data.target_names, dtype=object)[data.target]
+    chosen = np.random.default_rng(0).choice(len(truth), _LABELS[name], replace=False)
+    labels = np.full(len(truth), "", dtype=object)
+    labels[chosen] = truth[chosen]
+    source, classified, report = (out / f"{name}{ending}" for ending in ENDINGS)
+    with errors.exit_on_write_error(out):
+        write_text(source, data.data.assign(**{target: labels}).to_csv(index=False))
+    command = f"lowrankgcn classify {source} --target {target} --out {classified} --report {report}"
+    command += f" --seed {classifiers[0].random_state}"
+    table = read_labelled_table(source, target, None, None, None, None)
+    correct, tested = {}, labels == ""
+    for k, classifier in enumerate(classifiers):
+        result = FittedTable.fit(table, classifier, k == 0, watch, shown)
+        correct[type(classifier).__name__] = float(
+            (classifier.transduction_ == truth)[tested].mean()
+        )
+        if k == 0:
+            with progress("writing", shown=shown), errors.exit_on_write_error(out):
+                write_table(result.predictions.added_to(table.table.frame), classified, table.table)
+                result.write_report(report, command, watch.seconds)
+    names, counts = np.unique(truth[tested].astype(str), return_counts=True)
+    return {
+        "rows": len(truth),
+        "labels": len(chosen),
+        "correct": correct,
+        "largest_class": str(names[counts.argmax()]),
+        "largest_share": float(counts.max() / counts.sum()),
+        "command": command,
+        "report": str(report),
+    }

@@ -51,15 +51,6 @@ def exit_on_write_error(path: str | os.PathLike[str], option: str = "--out") -> 
         raise option_error(option, message) from None
 
 
-@contextmanager
-def prefix_errors(name: str | os.PathLike[str]) -> Iterator[None]:
-    """Put the name of a file before the message of a ValueError."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-
-
 def check_writable(files: Mapping[str, Path | None]) -> None:
     """Check before the work that files can be written.
 

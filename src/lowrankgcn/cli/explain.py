@@ -9,16 +9,13 @@ from rich.console import Console
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.app import app
 from lowrankgcn.cli.progress import progress
-from lowrankgcn.files import read_file
+from lowrankgcn.exceptions import prefix_errors
 
 if TYPE_CHECKING:
-    from lowrankgcn.estimators import ExplainedRow
+    from lowrankgcn.estimators.explanation import ExplainedRow
 
-__all__ = ["explain"]
-
-_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 lowrankgcn explain cars.model more-cars.csv --row 1
 
@@ -26,7 +23,6 @@ lowrankgcn explain cars.model more-cars.csv --row 3 --row 17 --by rows --json
 """
 
 
-@app.command(epilog=_EXAMPLES)
 def explain(
     model: options.ModelFile,
     table: options.TableArgument,
@@ -43,10 +39,12 @@ def explain(
     negative ones the second class.
     """
     with progress("reading", shown=True):
-        with errors.exit_on_user_error():
-            from lowrankgcn.cli.models import load_model
+        from lowrankgcn.cli.models import load_model
+        from lowrankgcn.files import read_file
 
-            classifier, columns = load_model(model)
+        with errors.exit_on_user_error():
+            saved, columns = load_model(model)
+            classifier = saved.restored()
             if not hasattr(classifier, "explain"):
                 raise ValueError(f"{model}: networks are not explained; classify with --method gp")
             file = read_file(table, encoding=encoding)
@@ -54,13 +52,13 @@ def explain(
         if max(row) > rows:
             message = f"{file.name} has {plural(rows, 'row')}, there is no row {max(row)}"
             raise errors.option_error("--row", message)
-        with errors.exit_on_user_error(), errors.prefix_errors(file.name):
+        with errors.exit_on_user_error(), prefix_errors(file.name):
             chosen = file.frame.iloc[[number - 1 for number in row]]
             features = columns.features(chosen, decimal=file.decimal)
     with progress("explaining", shown=True), errors.exit_on_user_error():
         found = classifier.explain(features, by=by.value)
     explained = [replace(one, row=number - 1) for one, number in zip(found, row, strict=True)]
-    source = classifier.description_.get("source")
+    source = saved.description.get("source")
     source = source if isinstance(source, str) else None
     if as_json:
         document = {"model": str(model), "table": file.name, "learned_from": source, "by": found.by}

@@ -14,15 +14,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from rich.console import Console
 
-from lowrankgcn._format import duration
 from lowrankgcn.cli import errors, output
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names
-from lowrankgcn.estimators.labels import labelled_cells
 from lowrankgcn.estimators.persistence import save as save_model
-
-__all__ = ["classify_folder"]
+from lowrankgcn.files import read_texts
 
 
 def classify_folder(
@@ -51,7 +48,9 @@ def classify_folder(
     with _client(scheduler, workers):
         with errors.exit_on_user_error():
             frame, features, integers = _read(table, target, drop or ())
-        labels = frame[target].map_partitions(_read_labels, integers, meta=(target, object))
+        labels = frame[[target]].map_partitions(
+            _read_labels, target, integers, meta=(target, object)
+        )
         with progress("fitting", shown=shown), watch.timing("fitting"):
             with errors.exit_on_user_error(), errors.collect_warnings() as warned:
                 classifier.fit(features, labels)
@@ -75,11 +74,12 @@ def classify_folder(
         **files,
     }
     if as_json:
-        more = {"seed": classifier.random_state, "seconds": watch.seconds, "warnings": warned}
+        seconds = watch.seconds | {"total": watch.total()}
+        more = {"seed": classifier.random_state, "seconds": seconds, "warnings": warned}
         output.print_json(facts | more)
         return
-    times = ", ".join(f"{step} {duration(taken)}" for step, taken in watch.seconds.items())
-    output.print_facts(Console(highlight=False, quiet=quiet), facts | {"time": times})
+    facts["time"] = output.times_text(watch)
+    output.print_facts(Console(highlight=False, quiet=quiet), facts)
 
 
 def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
@@ -143,15 +143,10 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool
     return frame, used, pa.types.is_integer(folder_types(table)[target])
 
 
-def _read_labels(column: pd.Series, integers: bool) -> pd.Series:
-    """Return labels, −1 or None for empty cells and blank texts, as in a file."""
-    if integers:  # pandas reads integers with gaps as floats
-        return column.astype("Int64").fillna(-1).astype("int64")
-    cells = np.array(column.astype(object), object)
-    for row in np.flatnonzero(column.notna()):
-        if isinstance(cells[row], str) and not cells[row].strip():
-            cells[row] = None
-    return pd.Series(cells, column.index, dtype=object)
+def _read_labels(block: pd.DataFrame, target: str, integers: bool) -> pd.Series:
+    """Return labels as texts, None for empty cells and blank texts, as in a file."""
+    column = block[[target]]  # pandas reads integers with gaps as floats
+    return read_texts(column.astype("Int64") if integers else column, target)
 
 
 def _write(
@@ -181,11 +176,8 @@ def _add_predictions(
     each_class: bool,
 ) -> pd.DataFrame:
     integers = kind == "int64"
-    index, values, count = labelled_cells(_read_labels(block[target], integers))
-    labels = np.full(count, None)
-    labels[index] = [str(value) for value in values]
-    predictions = Predictions.from_labels(classes, shares, pd.Series(labels), kind)
-    rows = block.reset_index(drop=True)
+    labels = _read_labels(block, target, integers)
+    predictions = Predictions.from_labels(classes, shares, labels, kind)
     if integers:  # the same type in all files, with or without missing cells
-        rows[target] = rows[target].astype("Int64")
-    return predictions.added_to(rows, each_class=each_class)
+        block = block.astype({target: "Int64"})
+    return predictions.added_to(block, each_class=each_class)

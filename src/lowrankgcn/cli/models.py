@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from lowrankgcn._codec import decode
-from lowrankgcn.cli.errors import prefix_errors
-from lowrankgcn.estimators.persistence import load
+from lowrankgcn.estimators.gp_model import GPModel
+from lowrankgcn.estimators.persistence import SavedClassifier, read_model
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
 from lowrankgcn.graphs.cells import Categories, ColumnKind, read_cells
 
-__all__ = ["load_model", "unknown_values"]
 
-
-def load_model(path: Path) -> tuple[Any, Columns]:
-    """Load a fitted classifier and the columns it needs.
+def load_model(path: Path) -> tuple[SavedClassifier, Columns]:
+    """Load a saved classifier and the columns it needs.
 
     Raises
     ------
@@ -28,8 +27,8 @@ def load_model(path: Path) -> tuple[Any, Columns]:
     OSError
         If it cannot be read.
     """
-    classifier = load(path)
-    described = classifier.description_.get("columns")
+    classifier = read_model(path)
+    described = classifier.description.get("columns")
     with prefix_errors(path):
         if described is not None:
             try:
@@ -37,10 +36,10 @@ def load_model(path: Path) -> tuple[Any, Columns]:
             except ValueError as error:
                 advice = "fit and save the model again"
                 raise ValueError(f"cannot read the stored columns ({error}); {advice}") from None
-        names = getattr(classifier, "feature_names_in_", None)
+        names = classifier.feature_names_in
         if names is None:
             raise ValueError("the model has no column names; fit it to a table with column names")
-    used: dict[str, ColumnKind] = dict.fromkeys(names.tolist(), "number")
+    used: dict[str, ColumnKind] = dict.fromkeys(names, "number")
     for column in _fitted_columns(classifier):
         used[str(column.name)] = _column_kind(column)
     return classifier, Columns("", used, {})
@@ -53,7 +52,7 @@ def _column_kind(column: Any) -> ColumnKind:
     return "category" if texts else "number"
 
 
-def unknown_values(classifier: Any, features: Any) -> dict[str, tuple[int, list[str]]]:
+def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tuple[int, list[str]]]:
     """Count the cells of each column with values that the model was not fitted to; list these."""
     found = {}
     for column in _fitted_columns(classifier):
@@ -72,9 +71,9 @@ def unknown_values(classifier: Any, features: Any) -> dict[str, tuple[int, list[
     return found
 
 
-def _fitted_columns(classifier: Any) -> Any:
+def _fitted_columns(classifier: SavedClassifier) -> Any:
     """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
-    model = classifier._model
-    if hasattr(model, "maps"):  # a Gaussian process
-        return () if model.maps.features is None else model.maps.features.columns
-    return getattr(getattr(getattr(model, "inputs", None), "encoder", None), "columns", ())
+    if isinstance(classifier.state, GPModel):
+        return getattr(classifier.state.maps.features, "columns", ())
+    inputs = getattr(classifier.state.model, "inputs", None)
+    return getattr(getattr(inputs, "encoder", None), "columns", ())

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from pathlib import Path
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
-import pandas as pd
 import typer
 from rich import box
 from rich.console import Console
@@ -19,9 +18,10 @@ from rich.text import Text
 
 import lowrankgcn
 from lowrankgcn._format import duration, percent
-from lowrankgcn.cli.errors import exit_on_write_error
-from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.files import TableFile, write_file
+from lowrankgcn.cli.progress import Stopwatch
+
+if TYPE_CHECKING:
+    from lowrankgcn.cli.predictions import Predictions
 
 _MOST, _LARGEST = 0.9, 5  # share that is listed, and number of names
 _INSTANT = 5e-4  # seconds; shorter steps are not listed
@@ -71,15 +71,6 @@ def text_table(
     return table
 
 
-def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
-    """Write a table in the format of its source; None prints it as text. Return the new file."""
-    path = out or Path("-")
-    format = "csv" if out is None and source.format == "parquet" else source.format
-    with exit_on_write_error(path):
-        write_file(frame, path, format, delimiter=source.delimiter)
-    return {} if str(path) == "-" else {"written": str(path)}
-
-
 def shares_text(shares: Mapping[str, float]) -> str:
     """Return the largest shares, given first, that make up nine tenths; at most five.
 
@@ -91,6 +82,38 @@ def shares_text(shares: Mapping[str, float]) -> str:
     return ", ".join(islice(shown, _LARGEST))
 
 
+def times_text(watch: Stopwatch) -> str:
+    """Return the time since the command was started, and that of its steps."""
+    long = {name: taken for name, taken in watch.seconds.items() if taken >= _INSTANT}
+    steps = ", ".join(f"{name} {duration(taken)}" for name, taken in long.items())
+    return f"{duration(watch.total())}: {steps}"
+
+
+def command_line(context: typer.Context, *, without: Sequence[str] = ()) -> str:
+    """Return the command line of a run: given arguments, and the seed in any case.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Context of the command.
+    without : sequence of str
+        Names of parameters to omit.
+    """
+    words = ["lowrankgcn", str(context.info_name)]
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        value = context.params.get(name)
+        source = context.get_parameter_source(name)
+        given = source is not None and source.name == "COMMANDLINE"
+        if name in without or not (given or name == "seed"):
+            continue
+        option = max(parameter.opts, key=len)
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            words += [option] if parameter.param_type_name == "option" else []
+            words += [] if one is True else [str(one)]
+    return shlex.join(words)
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class RunSummary:
@@ -100,7 +123,7 @@ class RunSummary:
     predictions: Predictions
     notes: Sequence[str]
     files: Mapping[str, str]
-    seconds: Mapping[str, float]
+    watch: Stopwatch
     warnings: Sequence[str] = ()
     more: Mapping[str, Any] = field(default_factory=dict)  # in JSON only
     scores: Mapping[str, Sequence[float | None]] = field(default_factory=dict)  # of each class
@@ -115,7 +138,7 @@ class RunSummary:
                 "notes": list(self.notes),
                 "warnings": list(self.warnings),
                 "files": dict(self.files),
-                "seconds": dict(self.seconds),
+                "seconds": self.watch.seconds | {"total": self.watch.total()},
             }
             print_json(document, err=err)
             return
@@ -125,10 +148,7 @@ class RunSummary:
         console.print()
         console.print(self._class_table())
         console.print()
-        long = {name: taken for name, taken in self.seconds.items() if taken >= _INSTANT}
-        steps = ", ".join(f"{name} {duration(taken)}" for name, taken in long.items())
-        total = duration(sum(self.seconds.values()))
-        print_facts(console, {**self.files, "time": f"{total}: {steps}"})
+        print_facts(console, {**self.files, "time": times_text(self.watch)})
 
     def _counts(self) -> dict[str, dict[str, Any]]:
         counts = self.predictions.counts()

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 from rich.console import Console
 
 from lowrankgcn._format import percent, plural
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.app import app
-from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.progress import Stopwatch, progress
-from lowrankgcn.files import read_file
-from lowrankgcn.files.columns import read_texts
+from lowrankgcn.cli.progress import Stopwatch, loading, progress
+from lowrankgcn.exceptions import prefix_errors
 
-__all__ = ["predict"]
-
-_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 lowrankgcn predict cars.model more-cars.csv --out classified.csv
 
@@ -26,7 +19,6 @@ lowrankgcn predict cars.model - < more-cars.csv
 _SHOWN = 3  # unknown values in a note
 
 
-@app.command(epilog=_EXAMPLES)
 def predict(
     model: options.ModelFile,
     table: options.TableArgument,
@@ -47,35 +39,37 @@ def predict(
     to_stdout = str(out) == "-" or not (out or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
-    with progress("reading", shown=shown), watch.timing("reading"), errors.exit_on_user_error():
+    with loading(watch, shown=shown):
         from lowrankgcn.cli.models import load_model, unknown_values
-
+        from lowrankgcn.cli.predictions import Predictions
+        from lowrankgcn.cli.tables import write_table
+        from lowrankgcn.files import read_file, read_texts
+    with progress("reading", shown=shown), watch.timing("reading"), errors.exit_on_user_error():
         classifier, columns = load_model(model)
         file = read_file(table, encoding=encoding)
         labels = None  # known classes of the rows
-        with errors.prefix_errors(file.name):
+        with prefix_errors(file.name):
             features = columns.features(file.frame, decimal=file.decimal)
             if columns.target in file.frame.columns:
                 labels = read_texts(file.frame, columns.target)
     with progress("predicting", shown=shown), watch.timing("prediction"):
         with errors.exit_on_user_error(), errors.collect_warnings() as warned:
-            shares = classifier.predict_proba(features)
-    kind = classifier.description_.get("type")
-    predictions = Predictions.from_labels(
-        classifier.classes_, shares, None, kind if isinstance(kind, str) else None
-    )
+            shares = classifier.distributions(features)
+    kind = classifier.description.get("type")
+    kind = kind if isinstance(kind, str) else None
+    predictions = Predictions.from_labels(classifier.classes, shares, None, kind)
     files: dict[str, str] = {}
     if out is not None or to_stdout:
         with progress("writing", shown=shown), watch.timing("writing"):
             frame = predictions.added_to(file.frame, each_class=probabilities)
-            files = output.write_table(frame, out, file)
+            files = write_table(frame, out, file)
     output.print_warnings(warned, shown=shown)
     facts = {
         "model": f"{model}, {plural(len(columns.used), 'column')}, classes "
         + ", ".join(map(str, predictions.classes)),
         "table": f"{file.name}: {plural(len(file.frame), 'row')}",
     }
-    agreement = _agreement(labels, predictions)
+    agreement = None if labels is None else predictions.agreement(labels)
     if agreement is not None:
         share = percent(agreement["right"] / agreement["rows"])
         facts["agreement"] = f"{share} of {plural(agreement['rows'], 'labelled row')}"
@@ -94,17 +88,8 @@ def predict(
         "passed_over": extra,
         "agreement": agreement,
     }
-    summary = output.RunSummary(facts, predictions, notes, files, watch.seconds, warned, more)
+    summary = output.RunSummary(facts, predictions, notes, files, watch, warned, more)
     summary.print(console, as_json=as_json, err=to_stdout)
-
-
-def _agreement(labels: pd.Series | None, predictions: Predictions) -> dict[str, int] | None:
-    """Count the labelled rows of the table and those among them predicted correctly."""
-    if labels is None or labels.isna().all():
-        return None
-    found = np.array([*predictions.classes, None], dtype=object)[predictions.codes]
-    right = labels.notna() & (labels == found)
-    return {"right": int(right.sum()), "rows": int(labels.notna().sum())}
 
 
 def _unknown_note(name: str, count: int, values: list[str]) -> str:

@@ -17,8 +17,6 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["Predictions"]
-
 _DIGITS = 6  # decimals of probabilities
 
 
@@ -95,6 +93,14 @@ class Predictions:
             n_given, n_found = int((own & ~self.unlabelled).sum()), int(found.sum())
             counts[str(name)] = dict(given=n_given, predicted=n_found, mean_probability=mean)
         return counts
+
+    def agreement(self, labels: pd.Series) -> dict[str, int] | None:
+        """Count the rows with one of `labels`, and those among them predicted correctly."""
+        if labels.isna().all():
+            return None
+        found = np.array([*self.classes, None], dtype=object)[self.codes]
+        right = labels.notna() & (labels == found)
+        return {"right": int(right.sum()), "rows": int(labels.notna().sum())}
 
     def names(self, columns: Any, *, each_class: bool = False) -> dict[str, str]:
         """Return names of the new columns, with a number appended if the table has the name."""

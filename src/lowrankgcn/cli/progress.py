@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from rich.console import Console
 from rich.progress import (
@@ -19,8 +20,6 @@ from rich.progress import (
 )
 
 from lowrankgcn._progress import listening
-
-__all__ = ["Stopwatch", "bar", "progress"]
 
 _TEXT = TextColumn("{task.description}", markup=False)
 _SPAN = 600.0  # seconds; steps of different length alternate, so average over many of them
@@ -49,6 +48,17 @@ def progress(text: str, *, shown: bool) -> Iterator[None]:
 
 
 @contextmanager
+def loading(watch: Stopwatch, *, shown: bool) -> Iterator[None]:
+    """Show and time the import of libraries; garbage is collected later, which is faster."""
+    with progress("loading", shown=shown), watch.timing("loading"):
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.enable()
+
+
+@contextmanager
 def bar(*, shown: bool) -> Iterator[Callable[[str, float, float], None]]:
     """Show a bar with the remaining time.
 
@@ -65,7 +75,7 @@ def bar(*, shown: bool) -> Iterator[Callable[[str, float, float], None]]:
 
 
 class Stopwatch:
-    """Seconds of named steps, in their order.
+    """Seconds of named steps, in their order, and since the process began.
 
     >>> watch = Stopwatch()
     >>> with watch.timing("reading"):
@@ -74,8 +84,15 @@ class Stopwatch:
     ['reading']
     """
 
+    process_begin: ClassVar[float | None] = None  # if the process runs one command only
+
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self._begin = self.process_begin or time.perf_counter()
+
+    def total(self) -> float:
+        """Return the seconds since the process, or else this watch, began."""
+        return time.perf_counter() - self._begin
 
     @contextmanager
     def timing(self, step: str) -> Iterator[None]:

@@ -6,31 +6,20 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
 
 from lowrankgcn._atomic import write_text
-from lowrankgcn.cli import options
-from lowrankgcn.cli.app import app
-from lowrankgcn.cli.errors import (
-    check_distinct,
-    check_writable,
-    exit_on_user_error,
-    exit_on_write_error,
-    prepare_folder,
-)
-from lowrankgcn.cli.output import print_json, print_line, text_table
+from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import bar
+from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
     from lowrankgcn.experiments.reproduction.results import Results
 
-__all__ = ["reproduce"]
-
-_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 lowrankgcn reproduce spiral --runs 10
 
@@ -41,7 +30,6 @@ _PAGE, _ROWS, _STATE = "reproduction.html", "rows.csv", "state"
 _WIDE = 120  # columns of a terminal that shows all columns of the tables
 
 
-@app.command(epilog=_EXAMPLES)
 def reproduce(
     what: options.What = options.PaperTable.all,
     runs: options.Runs = 100,
@@ -61,26 +49,34 @@ def reproduce(
     Finished work is kept in **DIR/state**: the same command continues an interrupted run. The
     mushrooms are downloaded on first use.
     """
+    if not torch_installed():
+        raise errors.option_error(None, TORCH_MISSING)
     _prepare(out, markdown)
+    import pandas as pd
+
     from lowrankgcn.experiments.reproduction import page, results
 
     names = results.NAMES if what.value == "all" else (what.value,)
     state = out / _STATE
-    with bar(shown=not quiet) as show, exit_on_user_error(), exit_on_write_error(state):
+    with (
+        bar(shown=not quiet) as show,
+        errors.exit_on_user_error(),
+        errors.exit_on_write_error(state),
+    ):
         found = results.reproduce(names, state, runs=runs, seed=seed, watch=show, complain=_warn)
     if what.value in found.missing:
         raise typer.BadParameter(found.missing[what.value])
     command = f"lowrankgcn reproduce {what.value} --runs {runs}"
     command += f" --seed {seed}" if seed else ""
     html = page.as_html(found, command=command, filters="filters" in names)
-    with exit_on_write_error(out):
+    with errors.exit_on_write_error(out):
         write_text(out / _PAGE, html)
         if found.rows:
             rows = pd.DataFrame(found.rows, dtype=object)
             rows["errata"] = [" ".join(map(str, numbers)) for numbers in rows["errata"]]
             write_text(out / _ROWS, rows.to_csv(index=False, lineterminator="\n"))
     if markdown is not None:
-        with exit_on_write_error(markdown, "--markdown"):
+        with errors.exit_on_write_error(markdown, "--markdown"):
             write_text(markdown, page.as_markdown(found, command=command))
     # Also with --quiet, because requested rows are missing.
     for message in dict.fromkeys(found.missing.values()):
@@ -98,7 +94,7 @@ def reproduce(
             "missing": found.missing,
             "page": str(out / _PAGE),
         }
-        print_json(document)
+        output.print_json(document)
     elif not quiet:
         _show(Console(highlight=False), found, out / _PAGE)
 
@@ -112,13 +108,13 @@ def _prepare(out: Path, markdown: Path | None) -> None:
     if markdown is not None and not out.is_file():
         written = [out / name for name in ("", _STATE, _PAGE, _ROWS)]
         taken = {f"{path}, which --out writes": path for path in written}
-        check_distinct({"--markdown": markdown}, taken)
+        errors.check_distinct({"--markdown": markdown}, taken)
         inside = os.path.realpath(markdown.absolute().parent) == os.path.realpath(out)
         if out.exists() or not inside or str(markdown) == "-":  # else the folder is made below
-            check_writable({"--markdown": markdown})
-    prepare_folder(out, inside=_STATE)
+            errors.check_writable({"--markdown": markdown})
+    errors.prepare_folder(out, inside=_STATE)
     for name in (_PAGE, _ROWS):
-        check_writable({"--out": out / name})
+        errors.check_writable({"--out": out / name})
 
 
 def _show(console: Console, results: Results, file: Path) -> None:
@@ -135,7 +131,7 @@ def _show(console: Console, results: Results, file: Path) -> None:
             colour = "green" if row["agrees"] else "yellow" if row["explained_by"] else "red"
             rows.append([*texts, Text(verdict, style=colour)])
         title, numeric = f"[bold]{TABLES[name]['title']}[/bold]", range(1, len(header) - 1)
-        console.print(text_table(header, rows, numeric, title=title, **style))
+        console.print(output.text_table(header, rows, numeric, title=title, **style))
     if results.rows:
         for erratum in results.errata:
             if erratum["shown"]:
@@ -144,4 +140,4 @@ def _show(console: Console, results: Results, file: Path) -> None:
                 console.print(f"  {shown}", markup=False)
         console.print(f"\n[dim]{escape(page.HOW)}[/dim]\n")
         console.print(f"[bold]{page.summary(results)}[/bold]")
-    print_line(console, f"tables, figures and errata: {file}")
+    output.print_line(console, f"tables, figures and errata: {file}")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from rich.console import Console
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.app import app
-from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import progress
-from lowrankgcn.cli.tables import LabelledTable, read_labelled_table
 
-__all__ = ["suggest"]
+if TYPE_CHECKING:
+    from lowrankgcn.cli.predictions import Predictions
+    from lowrankgcn.cli.tables import LabelledTable
 
-_EXAMPLES = """Examples:
+EXAMPLES = """Examples:
 
 lowrankgcn suggest cars.csv --target price
 
@@ -28,7 +24,6 @@ lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
 _SHOWN = 5  # columns on the terminal
 
 
-@app.command(epilog=_EXAMPLES)
 def suggest(
     table: options.TableArgument,
     target: options.Target,
@@ -53,6 +48,8 @@ def suggest(
     errors.check_distinct({"--out": out}, {"the table": table})
     shown, to_stdout = not quiet, str(out) == "-"
     with progress("reading", shown=shown), errors.exit_on_user_error():
+        from lowrankgcn.cli.tables import read_labelled_table, write_table
+
         data = read_labelled_table(
             table, target, drop, categorical, numeric, encoding, few_labels=True
         )
@@ -65,7 +62,7 @@ def suggest(
             rows, predictions = _suggest(data, count, graph.value, seed)
     output.print_warnings(warned, shown=shown)
     if out is not None:
-        output.write_table(_numbered(data.table.frame, rows, predictions), out, data.table)
+        write_table(_numbered(data.table.frame, rows, predictions), out, data.table)
     suggested = [_suggestion(data, row, predictions) for row in rows.tolist()]
     if as_json:
         document = {
@@ -87,36 +84,34 @@ def suggest(
 
 def _suggest(
     data: LabelledTable, count: int, graph: str, seed: int
-) -> tuple[NDArray[np.intp], Predictions | None]:
+) -> tuple[Any, Predictions | None]:
     """Return the suggested rows and, with two or more classes, predictions for all rows."""
-    from lowrankgcn.estimators.gp_fitting import first_rows
-    from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+    from lowrankgcn.estimators import SpectralGPClassifier, first_rows
 
     options: dict[str, Any] = {"graph": graph, "random_state": seed}
     if data.n_classes < 2:
-        labelled = np.flatnonzero(data.labels.notna())
+        labelled = data.labels.notna().to_numpy().nonzero()[0]
         return first_rows(data.features, count, labelled=labelled, **options), None
     classifier = SpectralGPClassifier(**options).fit(data.features, data.labels)
     shares = classifier.label_distributions_
     return classifier.suggest(count), data.predictions(classifier.classes_, shares, None)
 
 
-def _numbered(
-    frame: pd.DataFrame, rows: NDArray[np.intp], predictions: Predictions | None
-) -> pd.DataFrame:
+def _numbered(frame: Any, rows: Any, predictions: Predictions | None) -> Any:
     """Return the rows as they were read, after their numbers and before predictions."""
     frame = frame if predictions is None else predictions.added_to(frame)
     name = "row"
     while name in frame.columns:
         name += "_"
-    chosen = frame.iloc[rows]
-    return pd.concat([pd.Series(rows + 1, chosen.index, name=name), chosen], axis=1)
+    chosen = frame.iloc[rows].copy()
+    chosen.insert(0, name, rows + 1)
+    return chosen
 
 
 def _suggestion(data: LabelledTable, row: int, predictions: Predictions | None) -> dict[str, Any]:
     guess, probability = (None, None) if predictions is None else predictions.at(row)
-    cells = {name: data.table.frame[name].iloc[row] for name in data.columns.used}
-    values = {name: None if pd.isna(cell) else str(cell) for name, cell in cells.items()}
+    cells = {name: data.table.frame[name].iloc[[row]] for name in data.columns.used}
+    values = {n: None if cell.isna().item() else str(cell.item()) for n, cell in cells.items()}
     return {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
 
 

@@ -15,12 +15,10 @@ import pandas as pd
 import pyarrow as pa
 
 from lowrankgcn._progress import report_progress
-from lowrankgcn.cli.errors import prefix_errors
+from lowrankgcn.cli.errors import exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.files import Columns, TableFile, choose_columns, read_file
-from lowrankgcn.files.columns import read_texts
-
-__all__ = ["LabelledTable", "column_names", "read_labelled_table"]
+from lowrankgcn.exceptions import prefix_errors
+from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
 
 _REASONS = {
     "identifier": "its values name the rows (--categorical or --numeric keeps it)",
@@ -117,3 +115,12 @@ def column_names(given: Iterable[str], columns: Iterable[str]) -> tuple[str, ...
     for text in given:
         names += [text] if text in known else text.split(",")
     return tuple(dict.fromkeys(names))
+
+
+def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
+    """Write a table in the format of its source; None prints it as text. Return the new file."""
+    path = out or Path("-")
+    format = "csv" if out is None and source.format == "parquet" else source.format
+    with exit_on_write_error(path):
+        write_file(frame, path, format, delimiter=source.delimiter)
+    return {} if str(path) == "-" else {"written": str(path)}

@@ -18,7 +18,7 @@ module       contents
 blocks       tasks and lengths of blocks, schema checks, errors of Dask
 sample       one pass that draws the sample
 fitting      ``fit``
-prediction   ``predict_proba``, ``predict`` and ``score``
+prediction   ``predict_proba``, ``most_probable`` and ``score``
 parquet      folders of Parquet files, written atomically
 ============ =====================================================================================
 
@@ -44,6 +44,6 @@ dask.array<rows, shape=(1728, 4), dtype=float64, chunksize=(432, 4), chunktype=n
 """
 
 from lowrankgcn.distributed.fitting import fit
-from lowrankgcn.distributed.prediction import predict, predict_proba, score
+from lowrankgcn.distributed.prediction import most_probable, predict_proba, score
 
-__all__ = ["fit", "predict", "predict_proba", "score"]
+__all__ = ["fit", "most_probable", "predict_proba", "score"]

@@ -31,16 +31,6 @@ from lowrankgcn.graphs.cells import column_kind
 with suppress(ImportError):
     import distributed  # noqa: F401
 
-__all__ = [
-    "NO_ADVICE",
-    "Blocks",
-    "compute",
-    "conformed",
-    "is_collection",
-    "joined_rows",
-    "lazy_array",
-]
-
 # Exceptions of dask.distributed, by name because it may not be installed.
 _LOST = (
     "CancelledError",

@@ -15,12 +15,14 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
-from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import NO_ADVICE, Blocks, compute, conformed, lazy_array
 from lowrankgcn.distributed.sample import aligned_labels, aligned_weights, check_length
+from lowrankgcn.estimators.labels import read_weights
 from lowrankgcn.estimators.persistence import load, save
+from lowrankgcn.exceptions import prefix_errors
 
-__all__ = ["lazy_distributions", "most_probable", "predict", "predict_proba", "score"]
+__all__ = ["lazy_distributions", "most_probable", "predict_proba", "score"]
 
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation
 
@@ -29,11 +31,6 @@ def predict_proba(classifier: Any, X: Any) -> Any:
     """Return the class distributions of a Dask collection as a lazy Dask array (q, C)."""
     blocks = Blocks.from_rows(X)
     return lazy_distributions(classifier, blocks, blocks.known_lengths())
-
-
-def predict(classifier: Any, X: Any) -> Any:
-    """Return the classes of a Dask collection as a lazy Dask array (q,)."""
-    return most_probable(predict_proba(classifier, X), classifier.classes_)
 
 
 def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -92,11 +89,9 @@ def _distributions(block: Any, number: int, classifier: Any, *, empty: Any) -> N
     if not len(block):
         return np.zeros((0, len(classifier.classes_)))
     rows = conformed(block, empty, number)
-    try:
+    with prefix_errors(f"partition {number}"):
         shares: NDArray[np.float64] = classifier.predict_proba(rows)
-    except ValueError as error:
-        raise ValueError(f"partition {number}: {error}") from error
-    return shares
+        return shares
 
 
 def _score(
@@ -105,10 +100,8 @@ def _score(
     """Return the weight of the rows with the right class, and that of all labelled rows."""
     index, labels, length = cells
     check_length("y", length, len(block), number)
-    if weights is None:
-        weights = np.ones(length)
-    weights = finite_array(weights, "sample_weight", ndim=1)
-    check_length("sample_weight", len(weights), length, number)
+    with prefix_errors(f"partition {number}"):
+        weights = read_weights(weights, length)
     if not len(index):
         return 0.0, 0.0
     rows = conformed(block, empty, number)

@@ -16,18 +16,13 @@
 ``fitting``, ``gcn``                              run all steps behind :class:`GCNClassifier`
 ================================================= =================================================
 
-Only ``networks``, ``fitting`` and ``gcn`` import torch.
+Only ``networks`` and ``fitting`` import torch, and only ``base`` and the classifiers scikit-learn.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from lowrankgcn.estimators.explanation import Contribution, ExplainedRow, Explanation
-    from lowrankgcn.estimators.gcn import GCNClassifier
-    from lowrankgcn.estimators.persistence import load, save
-
-# Imported on demand, because torch is slow to load and optional.
+# Imported on demand: a saved model predicts without scikit-learn, which is slow to load.
 _MODULES = {
     "Contribution": "explanation",
     "ExplainedRow": "explanation",
@@ -39,16 +34,7 @@ _MODULES = {
     "save": "persistence",
 }
 
-__all__ = [
-    "Contribution",
-    "ExplainedRow",
-    "Explanation",
-    "GCNClassifier",
-    "SpectralGPClassifier",
-    "first_rows",
-    "load",
-    "save",
-]
+__all__ = list(_MODULES)
 
 
 def __getattr__(name: str) -> Any:

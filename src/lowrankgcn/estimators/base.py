@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.labels import known_labels
-from lowrankgcn.estimators.rows import Kind
+from lowrankgcn.estimators.labels import known_labels, read_weights
+from lowrankgcn.estimators.rows import Kind, check_rows
 
-__all__ = ["SemiSupervisedClassifier", "draw_seed"]
+__all__ = ["SemiSupervisedClassifier", "draw_seed", "unchanged_on_failure"]
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """A classifier of rows with few labels.
 
-    Subclasses implement ``fit``, :meth:`_distributions`, and :meth:`_saved_state` and
-    :meth:`_restore` for files. Dask collections are passed on to :mod:`lowrankgcn.distributed`.
+    Subclasses implement ``fit``, :meth:`_saved_state` and :meth:`_restore`. Dask collections are
+    passed on to :mod:`lowrankgcn.distributed`.
     """
 
     classes_: NDArray[Any]
     graph: Any
     _kind: Kind  # of the rows that `predict` accepts
-    _state_type: ClassVar[type]  # of the value of _saved_state
-
-    @abstractmethod
-    def _distributions(self, X: Any) -> NDArray[np.float64]:
-        """Return class distributions of rows in memory, shape (q, C)."""
 
     @abstractmethod
     def _saved_state(self, fitted_rows: bool) -> Any:
         """Return what a file keeps of this kind of classifier: a dataclass with ``@saved``.
+
+        Its method ``distributions`` computes class distributions of new rows.
 
         Parameters
         ----------
@@ -48,13 +48,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
 
     @abstractmethod
     def _restore(self, state: Any) -> None:
-        """Set the attributes from a saved state; those common to all classifiers are set already.
-
-        Raises
-        ------
-        ValueError
-            If the state does not fit the common attributes.
-        """
+        """Set the attributes from a saved state; those of all classifiers are set already."""
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.
@@ -74,19 +68,23 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
             built from X and cannot be extended to new rows.
         """
         check_is_fitted(self)
+        shares: NDArray[np.float64]
         if (lazy := distributed_module(X)) is not None:
-            distributions: NDArray[np.float64] = lazy.predict_proba(self, X)
-            return distributions
-        return self._distributions(X)
+            shares = lazy.predict_proba(self, X)
+        else:
+            rows = check_rows(self, X, self._kind)
+            shares = self._saved_state(fitted_rows=True).distributions(rows)
+        return shares
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict classes, shape (q,)."""
-        if (lazy := distributed_module(X)) is not None:
-            check_is_fitted(self)
-            lazily: NDArray[Any] = lazy.predict(self, X)
-            return lazily
         shares = self.predict_proba(X)
-        classes: NDArray[Any] = self.classes_[shares.argmax(axis=1)]
+        lazy = distributed_module(shares)
+        classes: NDArray[Any] = (
+            self.classes_[shares.argmax(axis=1)]
+            if lazy is None
+            else lazy.most_probable(shares, self.classes_)
+        )
         return classes
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -107,12 +105,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         predicted = self.predict(X)
         if len(predicted) != count:
             raise invalid("y", f"{len(predicted)} labels, as many as X has rows", count)
-        if sample_weight is not None:
-            sample_weight = finite_array(sample_weight, "sample_weight", ndim=1)
-            if len(sample_weight) != count:
-                raise invalid("sample_weight", f"{count} numbers", len(sample_weight))
-            sample_weight = sample_weight[index]
-        return float(accuracy_score(values, predicted[index], sample_weight=sample_weight))
+        weights = read_weights(sample_weight, count)[index]
+        return float(np.average(predicted[index] == values, weights=weights))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return log-probabilities (q, C), or the log-odds (q,) of two classes."""
@@ -127,6 +121,22 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.pairwise = graph == "precomputed"
         tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags
+
+
+def unchanged_on_failure(fit: Fit) -> Fit:
+    """Restore all attributes of an estimator if its method `fit` fails."""
+
+    @wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return fit_or_restore  # type: ignore[return-value]  # the same signature
 
 
 def draw_seed(random_state: Any) -> int:

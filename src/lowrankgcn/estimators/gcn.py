@@ -11,41 +11,18 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Self, final
+from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from lowrankgcn._codec import MAY_BE_INFINITE, saved
-from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed
+from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed, unchanged_on_failure
 from lowrankgcn.estimators.dask_dispatch import distributed_module
-from lowrankgcn.estimators.fitting import fit
-from lowrankgcn.estimators.labels import read_labels
-from lowrankgcn.estimators.model import Model
-from lowrankgcn.estimators.rows import check_rows, read_rows
+from lowrankgcn.estimators.labels import read_labels, read_weights
+from lowrankgcn.estimators.model import SavedNetwork
+from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
-from lowrankgcn.operators import FloatArray
 
 __all__ = ["GCNClassifier"]
-
-
-@saved
-@final
-@dataclass(frozen=True, eq=False)
-class SavedNetwork:
-    """What a file keeps of a fitted :class:`GCNClassifier` besides what all classifiers have."""
-
-    model: Model | None
-    loss_curve: NDArray[Any] = field(metadata=MAY_BE_INFINITE)
-    n_iter: int
-    unplaced: NDArray[np.bool_] | None
-
-    def __post_init__(self) -> None:
-        expect_shape(self.loss_curve, "loss_curve", None, None)
-        positive_int(self.n_iter, "n_iter", minimum=0)
 
 
 class GCNClassifier(SemiSupervisedClassifier):
@@ -210,6 +187,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @unchanged_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the labelled rows and classify all rows.
 
@@ -232,6 +210,8 @@ class GCNClassifier(SemiSupervisedClassifier):
         ------
         ValueError
             If an argument is invalid, no row is labelled, or all labels are of one class.
+        ModuleNotFoundError
+            If torch is not installed.
 
         Warns
         -----
@@ -243,15 +223,15 @@ class GCNClassifier(SemiSupervisedClassifier):
         if (lazy := distributed_module(X, y, sample_weight)) is not None:
             lazy.fit(self, X, y, sample_weight)
             return self
+        import lowrankgcn.nn  # noqa: F401  # torch is optional; without it this is a clear error
+        from lowrankgcn.estimators.fitting import fit
+
         settings = read_settings(self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph)
         labels = read_labels(y, rows.n_rows)
         weights = None
         if sample_weight is not None:
-            weights = finite_array(sample_weight, "sample_weight", ndim=1)
-            if weights.shape != (rows.n_rows,) or weights.min() < 0:
-                got = f"shape {weights.shape}, minimum {weights.min(initial=np.inf):g}"
-                raise invalid("sample_weight", f"{rows.n_rows} numbers >= 0", got)
+            weights = read_weights(sample_weight, rows.n_rows)
             if not weights[labels.index].any():
                 raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
         fitted = fit(rows, labels, settings, weights, draw_seed(self.random_state))
@@ -272,22 +252,6 @@ class GCNClassifier(SemiSupervisedClassifier):
             )
         return self
 
-    def _distributions(self, X: Any) -> FloatArray:
-        data = check_rows(self, X, self._kind)
-        if self._model is None:
-            expected = "the fitted rows (see label_distributions_)"
-            raise invalid("X", expected, "new rows, but the graph was not built from X")
-        shares, lost = self._model.distributions(data)
-        if lost.any():
-            warn_caller(
-                f"{int(lost.sum())} of {len(lost)} rows have no affinity to any labelled part of "
-                "the graph; their class distribution is uniform",
-                UnlabelledComponentWarning,
-            )
-        return shares
-
-    _state_type = SavedNetwork
-
     def _saved_state(self, fitted_rows: bool) -> SavedNetwork:
         if self._model is None and not fitted_rows:
             raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
@@ -295,16 +259,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         return SavedNetwork(self._model, self.loss_curve_, self.n_iter_, unplaced)
 
     def _restore(self, state: SavedNetwork) -> None:
-        shares = getattr(self, "label_distributions_", None)
-        if state.model is None and shares is None:
-            raise invalid("model", "one, or the distributions of the fitted rows", "neither")
-        if state.model is not None and state.model.ensemble.n_classes != len(self.classes_):
-            classes = state.model.ensemble.n_classes
-            raise invalid("model", f"{len(self.classes_)} classes", classes)
-        if (shares is None) != (state.unplaced is None):
-            raise invalid("unplaced", "one value for each fitted row", "other values")
-        if shares is not None and state.unplaced is not None:
-            expect_shape(state.unplaced, "unplaced", len(shares))
+        if state.unplaced is not None:
             self.unplaced_ = state.unplaced
         self.loss_curve_, self.n_iter_ = state.loss_curve, state.n_iter
         self._model = state.model

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import map_chunks
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows
@@ -23,6 +23,7 @@ from lowrankgcn.operators import FloatArray
 __all__ = ["GPModel", "LearnedFilter"]
 
 _CHUNK = 8192  # rows read at a time
+_CELLS = 200_000  # of permuted tables that are read together
 _PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 
 
@@ -80,6 +81,7 @@ class GPModel:
 
     def __post_init__(self) -> None:
         m, n_classes = len(self.labelled), len(self.process.factors)
+        expect_shape(self.labelled, "labelled", None)
         expect_shape(self.codes, "codes", m)
         expect_shape(self.held_out, "held_out", m, n_classes)
         if m and not (self.codes.min() >= 0 and self.codes.max() < n_classes):
@@ -90,6 +92,11 @@ class GPModel:
         for block in self.process.blocks:
             if block.view not in known:
                 raise invalid("blocks", f"views among {sorted(known)}", repr(block.view))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes C."""
+        return len(self.process.factors)
 
     def views(self, X: Any) -> dict[str, FloatArray]:
         """Return the views of new rows."""
@@ -132,13 +139,17 @@ class GPModel:
         table = pd.DataFrame(X)
         table = table.iloc[np.sort(generator.choice(len(X), count, replace=False))]
         table = table.set_axis(list(self.maps.features.all_names), axis=1)
-        before = self.process.distributions(self.maps.read(table))
-        order, found = generator.permutation(count), {}
-        for column in columns:
-            changed = table.copy()
-            changed[column.name] = table[column.name].iloc[order].set_axis(table.index)
-            after = self.process.distributions(self.maps.read(changed))
-            found[column.name] = float(np.abs(after - before).sum())
+        found: dict[Any, float] = {}
+        order = generator.permutation(count)
+        before = self.distributions(table)
+        for start, stop in chunks(len(columns), max(1, _CELLS // table.size)):
+            names = [column.name for column in columns[start:stop]]
+            parts = [table.copy() for _ in names]  # read together, each with a permuted column
+            for name, part in zip(names, parts, strict=True):
+                part[name] = table[name].iloc[order].set_axis(table.index)
+            after = self.distributions(pd.concat(parts)).reshape(-1, *before.shape)
+            changes = np.abs(after - before).sum(axis=(1, 2)).tolist()
+            found |= dict(zip(names, changes, strict=True))
         total = sum(found.values()) or 1.0
         ranked = sorted(found.items(), key=lambda pair: -pair[1])
         return {name: value / total for name, value in ranked}

@@ -15,7 +15,6 @@ depends on the units of the columns.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -43,39 +42,10 @@ _QUARTILE_RANGES = 10.0
 _CHUNK_ROWS = 65536  # sums over rows are fast in large chunks
 
 
-class Inputs(ABC):
-    """Fitted conversion of rows."""
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """Number N₀ of features."""
-
-    @abstractmethod
-    def features(self, X: Any) -> FloatArray:
-        """Compute the features F, shape (q, N₀)."""
-
-    @abstractmethod
-    def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
-        """Compute UᵀF, shape (r, N₀), and the sum of the squares of F.
-
-        Parameters
-        ----------
-        X : rows given to `fit`
-        U : (n, r) array
-        graph : Graph or None
-            For tables, the hypergraph given to `fit`.
-        """
-
-    def rows(self, X: Any) -> Any:
-        """Return the rows as the graph uses them; they are not changed by default."""
-        return X
-
-
 @saved
 @final
 @dataclass(frozen=True, eq=False)
-class PointInputs(Inputs):
+class PointInputs:
     """Numeric columns.
 
     Attributes
@@ -103,7 +73,7 @@ class PointInputs(Inputs):
 
     @property
     def width(self) -> int:
-        """Number of columns."""
+        """Number N₀ of features, one for each column."""
         return len(self.centre)
 
     @classmethod
@@ -116,16 +86,27 @@ class PointInputs(Inputs):
             centre, scale = _standard_units(X)
         if raw_points:
             return cls(centre, scale, None, None)
-        quartiles = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
-        return cls(centre, scale, *_point_units(quartiles, X.min(axis=0), X.max(axis=0)))
+        low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+        spread, robust = np.ptp(X, axis=0), _QUARTILE_RANGES * (high - low)
+        unit = np.where((robust > 0) & (robust < spread), robust, spread)
+        unit[unit <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
+        return cls(centre, scale, median, unit)
 
     def features(self, X: Any) -> FloatArray:
-        """Standardise the columns."""
+        """Standardise the columns, shape (q, N₀)."""
         scaled: FloatArray = (X - self.centre) / self.scale
         return scaled
 
     def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
-        """Compute UᵀF, shape (r, N₀), and the sum of the squares of F."""
+        """Compute UᵀF, shape (r, N₀), and the sum of the squares of the features F.
+
+        Parameters
+        ----------
+        X : rows given to `fit`
+        U : (n, r) array
+        graph : Graph or None
+            For tables, the hypergraph given to `fit`.
+        """
 
         def term(start: int, stop: int) -> tuple[FloatArray, float]:
             F = self.features(X[start:stop])
@@ -141,26 +122,10 @@ class PointInputs(Inputs):
         return np.round((X - self.origin) / self.unit * _GRID) / _GRID
 
 
-def _point_units(
-    quartiles: FloatArray, smallest: FloatArray, largest: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return origin and unit of the columns for the graph, from quartiles (3, d) and ranges.
-
-    >>> quartiles = np.array([[1.0], [2.0], [3.0]])
-    >>> _point_units(quartiles, np.array([0.0]), np.array([1e9]))
-    (array([2.]), array([20.]))
-    """
-    spread = largest - smallest
-    robust = _QUARTILE_RANGES * (quartiles[2] - quartiles[0])
-    unit = np.where((robust > 0) & (robust < spread), robust, spread)
-    unit[unit <= _CONSTANT * np.maximum(np.abs(smallest), np.abs(largest))] = np.inf
-    return quartiles[1], unit
-
-
 @saved
 @final
 @dataclass(frozen=True, eq=False)
-class TableInputs(Inputs):
+class TableInputs:
     """Tables: indicator columns of the categories, and the numeric columns.
 
     Attributes
@@ -199,7 +164,7 @@ class TableInputs(Inputs):
 
     @property
     def width(self) -> int:
-        """Number of indicators and numeric columns."""
+        """Number N₀ of features: indicators and numeric columns."""
         return len(self.shown) + len(self.numbers)
 
     @classmethod
@@ -254,11 +219,19 @@ class TableInputs(Inputs):
         squares = (counts * (1 - 2 * self.means) + len(U) * self.means**2).sum()
         return np.column_stack([sums.T, rest[:, 1:]]), float(squares + np.vdot(numbers, numbers))
 
+    def rows(self, X: Any) -> Any:
+        """Return the rows as the graph uses them: not changed."""
+        return X
+
     def standardised(self, X: Any) -> FloatArray:
         """Standardise the numeric columns, with zero for missing cells, shape (q, k)."""
         numbers = _numeric_columns(X, self.numbers, self.encoder)
         numbers = (numbers - self.centre) / self.scale
         return np.where(np.isnan(numbers), 0.0, numbers)
+
+
+#: Fitted conversion of rows; both kinds have the same methods.
+Inputs = PointInputs | TableInputs
 
 
 def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -> FloatArray:

@@ -14,11 +14,10 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import finite_array, invalid
 
-__all__ = ["Labels", "known_labels", "labelled_cells", "read_labels"]
+__all__ = ["Labels", "known_labels", "labelled_cells", "read_labels", "read_weights"]
 
 # Dtypes of labels given as objects, by the kind that pandas infers.
 _DTYPES: dict[str, Any] = {
@@ -129,6 +128,17 @@ def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     return index, values[index], len(values)
 
 
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Validate weights of rows; None gives each row the weight one."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = finite_array(sample_weight, "sample_weight", ndim=1)
+    if len(weights) != n_rows or weights.min(initial=0.0) < 0:
+        got = f"shape {weights.shape}, minimum {weights.min(initial=np.inf):g}"
+        raise invalid("sample_weight", f"{n_rows} numbers >= 0", got)
+    return weights
+
+
 def _column(y: Any) -> NDArray[Any]:
     if isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype):
         y = np.asarray(y.astype(object))  # missing labels would turn integers into floats
@@ -145,8 +155,11 @@ def _column(y: Any) -> NDArray[Any]:
         array = np.array(y, dtype=object)
     if array.dtype.kind not in "biufUO":
         raise invalid("y", "integers, texts or objects", f"dtype {array.dtype}")
-    column: NDArray[Any] = column_or_1d(array, warn=True)
-    return column
+    if array.ndim != 1:
+        from sklearn.utils import column_or_1d  # a saved model needs no scikit-learn to predict
+
+        array = column_or_1d(array, warn=True)
+    return array
 
 
 def _unlabelled(values: NDArray[Any]) -> NDArray[np.bool_]:

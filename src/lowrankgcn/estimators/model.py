@@ -18,20 +18,21 @@ array([[0.375, 0.625]])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import saved
+from lowrankgcn._codec import MAY_BE_INFINITE, saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import expect_shape, invalid, positive_int
 from lowrankgcn.estimators.inputs import Inputs
+from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["CHUNK_ROWS", "Ensemble", "Layer", "Model"]
+__all__ = ["CHUNK_ROWS", "Ensemble", "Layer", "Model", "SavedNetwork"]
 
 Weights = NDArray[np.floating[Any]]
 
@@ -178,8 +179,8 @@ class Model:
         if needed not in (0, given):
             raise invalid("inputs", f"{needed} features", given)
 
-    def distributions(self, X: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Compute class distributions (q, C), and a mask of the rows without affinity (uniform).
+    def distributions(self, X: Any) -> FloatArray:
+        """Compute class distributions (q, C), uniform for rows without affinity, with a warning.
 
         Rows are independent of each other and processed in chunks: memory is O(q C) beside X.
         """
@@ -199,8 +200,51 @@ class Model:
 
         wide = max(1, self.ensemble.n_features)
         map_chunks(classify, count, max(1, min(CHUNK_ROWS, _ENTRIES // wide)))
-        shares[lost] = 1.0 / self.ensemble.n_classes
-        return shares, lost
+        if lost.any():
+            shares[lost] = 1.0 / self.ensemble.n_classes
+            warn_caller(
+                f"{int(lost.sum())} of {count} rows have no affinity to any labelled part of "
+                "the graph; their class distribution is uniform",
+                UnlabelledComponentWarning,
+            )
+        return shares
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class SavedNetwork:
+    """What a file keeps of a fitted :class:`GCNClassifier` besides what all classifiers have."""
+
+    model: Model | None
+    loss_curve: NDArray[Any] = field(metadata=MAY_BE_INFINITE)
+    n_iter: int
+    unplaced: NDArray[np.bool_] | None
+
+    def __post_init__(self) -> None:
+        expect_shape(self.loss_curve, "loss_curve", None, None)
+        positive_int(self.n_iter, "n_iter", minimum=0)
+
+    @property
+    def n_classes(self) -> int | None:
+        """Number of classes C; None without a model."""
+        return None if self.model is None else self.model.ensemble.n_classes
+
+    def check_rows(self, shares: FloatArray | None) -> None:
+        """Raise unless the results of fitted rows, with distributions (n, C), fit together."""
+        if self.model is None and shares is None:
+            raise invalid("model", "one, or the distributions of the fitted rows", "neither")
+        if (shares is None) != (self.unplaced is None):
+            raise invalid("unplaced", "one value for each fitted row", "other values")
+        if shares is not None and self.unplaced is not None:
+            expect_shape(self.unplaced, "unplaced", len(shares))
+
+    def distributions(self, X: Any) -> FloatArray:
+        """Compute class distributions of new rows, shape (q, C)."""
+        if self.model is None:
+            expected = "the fitted rows (see label_distributions_)"
+            raise invalid("X", expected, "new rows, but the graph was not built from X")
+        return self.model.distributions(X)
 
 
 def _mean_softmax(logits: NDArray[Any]) -> FloatArray:

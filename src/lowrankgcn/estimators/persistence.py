@@ -18,35 +18,42 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
-from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn import __version__
 from lowrankgcn._atomic import write_bytes
 from lowrankgcn._codec import Arrays, decode, encode, saved
 from lowrankgcn._validation import choice, expect_shape, invalid, positive_float, positive_int
-from lowrankgcn.estimators.base import SemiSupervisedClassifier
+from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import read_labels
-from lowrankgcn.estimators.rows import Kind
+from lowrankgcn.estimators.model import SavedNetwork
+from lowrankgcn.estimators.rows import Kind, table_rows
 
-__all__ = ["NotSaved", "load", "save"]
+if TYPE_CHECKING:
+    from lowrankgcn.estimators.base import SemiSupervisedClassifier
+
+__all__ = ["NotSaved", "SavedClassifier", "load", "read_model", "save"]
 
 FORMAT = "lowrankgcn"
 FORMAT_VERSION = 3
 
-# Modules of the classifiers, imported if a file needs them.
+# Modules of the classifiers, and what a file keeps of them. The modules are imported on demand: a
+# model that only predicts does not wait for scikit-learn.
 _MODULES = {
     "GCNClassifier": "lowrankgcn.estimators.gcn",
     "SpectralGPClassifier": "lowrankgcn.estimators.spectral_gp",
 }
+_STATES = {SavedNetwork: "GCNClassifier", GPModel: "SpectralGPClassifier"}
 _EARLIER_FORMAT = "lowrankgcn.GCNClassifier"
 _KEY = "lowrankgcn"  # key of the JSON document in the safetensors metadata
 _DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
@@ -83,7 +90,7 @@ class SavedClassifier:
     timings: dict[str, float]
     description: dict[str, Any]
     label_distributions: NDArray[np.float64] | None
-    state: Any
+    state: GPModel | SavedNetwork
 
     def __post_init__(self) -> None:
         _check_classes(self.classes)
@@ -92,10 +99,41 @@ class SavedClassifier:
             raise invalid("feature_names_in", f"{count} texts", repr(names)[:100])
         for seconds in self.timings.values():
             positive_float(seconds, "timings", zero=True)
+        if self.state.n_classes not in (None, len(self.classes)):
+            raise invalid("state", f"{len(self.classes)} classes", self.state.n_classes)
+        if isinstance(self.state, SavedNetwork):
+            self.state.check_rows(self.label_distributions)
         if (shares := self.label_distributions) is not None:
             expect_shape(shares, "label_distributions", None, len(self.classes))
             if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
                 raise invalid("label_distributions", "distributions", "other numbers")
+
+    def distributions(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """Compute the class distributions of a table like the fitted one, shape (q, C)."""
+        names, count = self.feature_names_in, self.n_features_in
+        if X.shape[1] != count or (names is not None and tuple(X.columns) != names):
+            got = ", ".join(map(str, X.columns))[:_LONGEST_TEXT]
+            raise invalid("X", f"the columns {', '.join(names or ())}"[:_LONGEST_TEXT], got)
+        return self.state.distributions(table_rows(X, self.kind))
+
+    def restored(self) -> Any:
+        """Make the classifier."""
+        name = _STATES[type(self.state)]
+        kind = getattr(import_module(_MODULES[name]), name)
+        unknown = set(self.parameters) - set(kind().get_params(deep=False))
+        if unknown:
+            raise invalid("parameters", f"those of {name}", repr(min(unknown)))
+        classifier = kind(**self.parameters)
+        classifier.classes_, classifier.n_features_in_ = self.classes, self.n_features_in
+        if self.feature_names_in is not None:
+            classifier.feature_names_in_ = np.array(self.feature_names_in, dtype=object)
+        if (shares := self.label_distributions) is not None:
+            classifier.label_distributions_ = shares
+            classifier.transduction_ = self.classes[shares.argmax(axis=1)]
+        classifier.timings_, classifier.description_ = self.timings, self.description
+        classifier._kind = self.kind
+        classifier._restore(self.state)
+        return classifier
 
 
 def save(
@@ -150,6 +188,8 @@ def save(
     kind = type(classifier)
     if _MODULES.get(kind.__name__) != kind.__module__:
         raise invalid("classifier", f"a fitted {' or '.join(_MODULES)}", kind.__name__)
+    from sklearn.utils.validation import check_is_fitted
+
     check_is_fitted(classifier, "classes_")
     # Lazy results of a Dask collection are not computed.
     fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
@@ -203,14 +243,30 @@ def load(path: str | os.PathLike[str]) -> Any:
         ...
     FileNotFoundError: [Errno 2] No such file or directory: 'nothing-here.safetensors'
     """
+    found = read_model(path)
+    with _loading(path):
+        return found.restored()
+
+
+def read_model(path: str | os.PathLike[str]) -> SavedClassifier:
+    """Read what a file keeps of a classifier; like :func:`load`, but without scikit-learn."""
     with open(path, "rb"):  # the usual errors for what is missing, a folder or not readable
         pass
-    try:
+    with _loading(path):
         arrays, document = _read(path)
         contents = _contents(arrays, document)
         name = choice(document.get("classifier"), "classifier", _MODULES)
-        kind = getattr(import_module(_MODULES[name]), name)
-        return _restored(kind, decode(arrays, contents, SavedClassifier))
+        found: SavedClassifier = decode(arrays, contents, SavedClassifier)
+        if _STATES[type(found.state)] != name:
+            raise invalid("state", f"that of {name}", type(found.state).__name__)
+        return found
+
+
+@contextmanager
+def _loading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Report all that is wrong with a file in one ValueError that names it."""
+    try:
+        yield
     except (SafetensorError, ValueError, RecursionError, OverflowError, OSError) as error:
         foreign = isinstance(error, SafetensorError)
         found = f"not a saved classifier, or a damaged one ({error})" if foreign else error
@@ -302,29 +358,10 @@ def _savable(value: Any) -> Any:
 
 
 def _check_classes(classes: NDArray[Any]) -> None:
+    expect_shape(classes, "classes", None)
     try:
         distinct = read_labels(classes).n_classes
     except ValueError as error:
         raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
     if distinct < len(classes):
         raise invalid("classes_", "distinct classes", repr(classes.tolist())[:100])
-
-
-def _restored(kind: type[Any], parts: SavedClassifier) -> Any:
-    """Make a classifier from what a file keeps."""
-    unknown = set(parts.parameters) - set(kind().get_params(deep=False))
-    if unknown:
-        raise invalid("parameters", f"those of {kind.__name__}", repr(min(unknown)))
-    if type(parts.state) is not kind._state_type:
-        raise invalid("state", kind._state_type.__name__, type(parts.state).__name__)
-    classifier = kind(**parts.parameters)
-    classifier.classes_, classifier.n_features_in_ = parts.classes, parts.n_features_in
-    if parts.feature_names_in is not None:
-        classifier.feature_names_in_ = np.array(parts.feature_names_in, dtype=object)
-    if (shares := parts.label_distributions) is not None:
-        classifier.label_distributions_ = shares
-        classifier.transduction_ = parts.classes[shares.argmax(axis=1)]
-    classifier.timings_, classifier.description_ = parts.timings, parts.description
-    classifier._kind = parts.kind
-    classifier._restore(parts.state)
-    return classifier

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cells import column_kind
 
-__all__ = ["Kind", "Rows", "check_rows", "check_size", "first_category", "read_rows"]
+__all__ = ["Kind", "Rows", "check_rows", "check_size", "first_category", "read_rows", "table_rows"]
 
 # Sums and differences within a column must not overflow.
 _LARGEST = 1e295
@@ -96,17 +95,14 @@ def first_category(X: Any) -> str | None:
 
 def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:
     """Validate rows of one kind; `reset` sets the column attributes of the estimator."""
+    from sklearn.utils.validation import validate_data  # `table_rows` does not need it
+
     fewest = 2 if reset else 1
     if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
         name = X.columns[X.columns.duplicated()][0]
         raise invalid("X", "columns of different names", f"several named {name!r}")
     if kind != "table":
-        if kind == "points":
-            if (category := first_category(X)) is not None:
-                expected = "numbers only (graph='hypergraph' supports categories)"
-                raise invalid("X", expected, category)
-            X = _without_sparse_columns(X)
-            _check_present(X)
+        X = _numbers(X) if kind == "points" else X
         # C order, so that sums do not depend on the memory order of a frame.
         checked: NDArray[np.float64] | sp.csr_array
         try:
@@ -141,22 +137,25 @@ def check_size(points: NDArray[np.float64]) -> None:
         raise invalid("X", f"numbers up to {_LARGEST:g}", f"{largest:g}")
 
 
-def _without_sparse_columns(X: Any) -> Any:
-    if not isinstance(X, pd.DataFrame):
-        return X
-    types = {
-        name: dtype.subtype for name, dtype in X.dtypes.items() if isinstance(dtype, pd.SparseDtype)
-    }
-    return X.astype(types) if types else X
+def table_rows(X: pd.DataFrame, kind: Kind) -> Any:
+    """Return the rows of a typed table as a model uses them, like `check_rows`."""
+    return X if kind == "table" else np.ascontiguousarray(_numbers(X), np.float64)
 
 
-def _check_present(X: Any) -> None:
-    """Raise for missing numbers, with the graph that supports them."""
-    if isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2:
-        X = pd.DataFrame(X)
-    if isinstance(X, pd.DataFrame) and (missing := X.isna().any()).any():
+def _numbers(X: Any) -> Any:
+    """Return points without sparse columns; raise for texts and missing numbers."""
+    if (category := first_category(X)) is not None:
+        raise invalid("X", "numbers only (graph='hypergraph' supports categories)", category)
+    frame = X
+    if isinstance(X, pd.DataFrame):
+        sparse = {n: t.subtype for n, t in X.dtypes.items() if isinstance(t, pd.SparseDtype)}
+        frame = X = X.astype(sparse) if sparse else X
+    elif isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2:
+        frame = pd.DataFrame(X)
+    if isinstance(frame, pd.DataFrame) and (missing := frame.isna().any()).any():
         expected = "numbers in all cells (graph='hypergraph' supports missing cells)"
         raise invalid("X", expected, f"NaN in column {missing.idxmax()!r}")
+    return X
 
 
 def _as_table(X: Any) -> Any:

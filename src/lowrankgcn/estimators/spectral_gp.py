@@ -17,13 +17,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.special import betaincinv
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._progress import listener, listening
 from lowrankgcn._validation import invalid, node_index, positive_float, positive_int
-from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed
+from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed, unchanged_on_failure
 from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import GPSettings, fit_gp
@@ -34,7 +34,6 @@ from lowrankgcn.gp.conformal import prediction_sets
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
 from lowrankgcn.graphs import Graph
-from lowrankgcn.operators import FloatArray
 
 __all__ = ["SpectralGPClassifier"]
 
@@ -136,8 +135,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     (2, 4)
     """
 
-    _state_type = GPModel
-
     def __init__(
         self,
         *,
@@ -159,6 +156,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    @unchanged_on_failure
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to the labelled rows and classify all rows.
 
@@ -223,9 +221,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
 
     def _saved_state(self, fitted_rows: bool) -> GPModel:
         return self._model
-
-    def _distributions(self, X: Any) -> FloatArray:
-        return self._model.distributions(check_rows(self, X, self._kind))
 
     def prediction_sets(self, X: Any = None, level: float = 0.9) -> NDArray[np.bool_]:
         """Return sets of classes that contain the true class with probability `level`.
@@ -398,6 +393,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
 def _interval(share: float, count: float) -> tuple[float, float]:
     """Return the Clopper-Pearson interval of a proportion of `count` rows."""
     hits, tail = share * count, (1 - _INTERVAL) / 2
-    low = beta.ppf(tail, hits, count - hits + 1) if hits > 0 else 0.0
-    high = beta.ppf(1 - tail, hits + 1, count - hits) if share < 1 else 1.0
+    low = betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
+    high = betaincinv(hits + 1, count - hits, 1 - tail) if share < 1 else 1.0
     return float(low), float(high)

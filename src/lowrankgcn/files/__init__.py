@@ -4,8 +4,8 @@
 column holds numbers, dates or categories; ``columns`` chooses the features.
 """
 
-from lowrankgcn.files.columns import Columns, choose_columns
-from lowrankgcn.files.reading import Format, TableFile, read_file
+from lowrankgcn.files.columns import Columns, choose_columns, read_texts
+from lowrankgcn.files.reading import TableFile, read_file
 from lowrankgcn.files.writing import write_file
 
-__all__ = ["Columns", "Format", "TableFile", "choose_columns", "read_file", "write_file"]
+__all__ = ["Columns", "TableFile", "choose_columns", "read_file", "read_texts", "write_file"]

@@ -22,8 +22,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -32,6 +31,7 @@ import pandas as pd
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import invalid
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.cells import Cells
 from lowrankgcn.graphs.cells import ColumnKind
 
@@ -86,7 +86,7 @@ class Columns:
             raise ValueError(f"expected {plural} {_listed(absent)}, got {_listed(frame.columns)}")
         typed = {}
         for name, meaning in self.used.items():
-            with _naming(name):
+            with prefix_errors(f"column {name!r}"):
                 typed[name] = Cells.from_column(frame[name], decimal).as_kind(meaning)
         return pd.DataFrame(typed, copy=False)
 
@@ -105,7 +105,7 @@ class Columns:
             raise _unknown("target", self.target, frame.columns)
         labels = read_texts(frame, self.target)
         counts = labels.value_counts()
-        with _naming(self.target):
+        with prefix_errors(f"column {self.target!r}"):
             if len(counts) < 2:
                 got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
                 raise ValueError(f"expected labels of at least two classes, got {got}")
@@ -183,7 +183,7 @@ def choose_columns(
         if name in named["drop"]:
             left_out[name] = "dropped"
             continue
-        with _naming(name):
+        with prefix_errors(f"column {name!r}"):
             cells = Cells.from_column(frame[name], decimal)
             if name in named["numeric"]:
                 cells.as_numbers()
@@ -203,20 +203,11 @@ def choose_columns(
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
     """Return a column as a Series of texts, None where cells are empty or blank."""
-    with _naming(column):
+    with prefix_errors(f"column {column!r}"):
         cells = Cells.from_column(frame[column])
     texts = [text if text and text.strip() else None for text in cells.texts]
     values = np.array([*texts, None], dtype=object)[cells.codes]
     return pd.Series(values, index=frame.index, name=column, dtype=object)
-
-
-@contextmanager
-def _naming(column: str) -> Iterator[None]:
-    """Prefix ValueErrors with the column name."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"column {column!r}: {error}") from None
 
 
 def _reason(cells: Cells) -> Reason | None:

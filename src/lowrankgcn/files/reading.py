@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lowrankgcn._validation import choice
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.delimited import parse_delimited
 
 __all__ = ["Format", "TableFile", "read_file"]
@@ -133,10 +134,8 @@ def read_file(
     if format is not None:
         choice(format, "format", ("csv", "tsv", "parquet"))
     data = sys.stdin.buffer.read() if os.fspath(path) == "-" else Path(path).read_bytes()
-    try:
+    with prefix_errors(name):
         return _parse(data, format or _SUFFIXES.get(Path(name).suffix.lower()), name, encoding)
-    except ValueError as error:
-        raise ValueError(f"{name}: {' '.join(str(error).split())}") from None
 
 
 def _parse(data: bytes, format: Format | None, name: str, encoding: str | None) -> TableFile:

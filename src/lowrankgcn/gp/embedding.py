@@ -70,6 +70,7 @@ class Embedding:
     average: FloatArray | None = None
 
     def __post_init__(self) -> None:
+        expect_shape(self.eigenvalues, "eigenvalues", None)
         expect_shape(self.basis, "basis", self.cross.n_columns, 1 + self.rank)
         expect_shape(self.centre, "centre", self.rank)
         if not self.mean_degree > 0:

@@ -22,8 +22,6 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.tree import DecisionTreeClassifier
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
@@ -69,6 +67,8 @@ class LeafBlock(Block):
 
     def __post_init__(self) -> None:
         n_nodes, n_trees = len(self.column), len(self.roots)
+        expect_shape(self.column, "column", None)
+        expect_shape(self.roots, "roots", None)
         expect_shape(self.bags, "bags", None, n_trees)
         expect_shape(self.threshold, "threshold", n_nodes)
         expect_shape(self.children, "children", n_nodes, 2)
@@ -105,6 +105,9 @@ class LeafBlock(Block):
         out_of_bag : (m, C) array
             Class distributions by the trees that were not fitted to a row; uniform without any.
         """
+        from sklearn import config_context  # a saved model needs no scikit-learn to predict
+        from sklearn.tree import DecisionTreeClassifier
+
         m, n_classes = len(classes), int(classes.max()) + 1
         generator = np.random.default_rng(random_state)
         rows = np.ascontiguousarray(labelled, np.float32)

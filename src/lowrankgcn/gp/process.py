@@ -71,6 +71,7 @@ class GaussianProcess:
             raise invalid("blocks", "at least one block", "none")
         expect_shape(self.amplitudes, "amplitudes", count)
         expect_shape(self.factors, "factors", None)
+        expect_shape(self.index, "index", None)
         expect_shape(self.alpha, "alpha", len(self.index), len(self.factors))
         positive_float(self.temperature, "temperature")
         if self.amplitudes.min() < 0 or self.factors.min() <= 0:

@@ -22,6 +22,13 @@ GCN(
 )
 """
 
+from lowrankgcn.exceptions import TORCH_MISSING
+
+try:
+    import torch  # noqa: F401
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(TORCH_MISSING, name="torch") from None
+
 from lowrankgcn.nn.layers import ACTIVATIONS, SpectralConv
 from lowrankgcn.nn.networks import GCN, Network, ReducedOrderGCN
 from lowrankgcn.nn.propagation import Propagation, SpectralPropagation

@@ -12,6 +12,7 @@ Modules in the order of the data flow: ``arguments`` (checks) → ``reduction`` 
 tensor([0, 0, 1, 1])
 """
 
+import lowrankgcn.nn  # noqa: F401  # raises a clear error without torch
 from lowrankgcn.training.arguments import ProjectedFeatures
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.optimizers import LBFGS, Adam, GradientDescent, Optimizer

@@ -1,0 +1,141 @@
+"""A table with its fitted classifier: report, model file and summary of ``classify``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from lowrankgcn._atomic import write_text
+from lowrankgcn._codec import encode
+from lowrankgcn._format import count, percent, plural
+from lowrankgcn._progress import report_progress
+from lowrankgcn.cli import errors, output
+from lowrankgcn.cli.predictions import Predictions
+from lowrankgcn.cli.progress import Stopwatch, progress
+from lowrankgcn.cli.tables import LabelledTable
+from lowrankgcn.estimators.persistence import save as save_model
+from lowrankgcn.report.classification import Classification, describe_graphs
+from lowrankgcn.report.evidence import Evidence
+
+_KINDS = {"number": "numeric", "date": "dates", "category": "categorical"}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FittedTable:
+    """A table, its fitted classifier and its predictions; networks have no evidence."""
+
+    data: LabelledTable
+    classifier: Any
+    predictions: Predictions
+    evidence: Evidence | None
+    warnings: list[str]
+
+    @classmethod
+    def fit(
+        cls, data: LabelledTable, classifier: Any, important: bool, watch: Stopwatch, shown: bool
+    ) -> FittedTable:
+        """Fit a classifier and gather its evidence, if `important` with that of the columns."""
+        with progress("fitting", shown=shown), errors.exit_on_user_error():
+            with errors.collect_warnings() as warned:
+                classifier.fit(data.features, data.labels)
+        watch.seconds |= classifier.timings_
+        output.print_warnings(warned, shown=shown)
+        shares = classifier.label_distributions_
+        predictions = data.predictions(classifier.classes_, shares, data.labels)
+        assert predictions.given is not None
+        with progress("importance of the columns", shown=shown), watch.timing("importance"):
+            evidence = Evidence.from_classifier(classifier, predictions.given, importance=important)
+        return cls(data, classifier, predictions, evidence, warned)
+
+    def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:
+        """Write the HTML page."""
+        report_progress("drawing the report")
+        from lowrankgcn.report.pages import render_classification  # loads Matplotlib
+
+        classification = Classification.from_classifier(
+            self.classifier,
+            self.data.table.frame,
+            self.data.labels,
+            columns=self.data.columns,
+            evidence=self.evidence,
+            source=self.data.table.name,
+            seconds=seconds,
+            warnings=self.warnings,
+            command=command,
+            seed=self.classifier.random_state,
+        )
+        with errors.exit_on_write_error(path, "--report"):
+            write_text(path, render_classification(classification))
+
+    def save(self, path: Path) -> None:
+        """Write the model with the columns it needs."""
+        described = {
+            "columns": encode(self.data.columns)[1],
+            "type": self.predictions.type,
+            "source": self.data.table.name,
+        }
+        with errors.exit_on_write_error(path, "--save"), errors.exit_on_user_error("--save"):
+            save_model(self.classifier, path, description=described)
+
+    def summary(
+        self, files: dict[str, str], watch: Stopwatch, *, writes_rows: bool
+    ) -> output.RunSummary:
+        """Summarise the run."""
+        data, evidence = self.data, self.evidence
+        columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
+        kinds = Counter(_KINDS[kind] for kind in columns.used.values())
+        kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        described = describe_graphs(self.classifier).values()
+        graphs = ", ".join(dict.fromkeys(graph.name for graph in described))
+        facts = {
+            "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
+            f"{plural(len(columns.used), 'column')} used ({kinds_text})",
+            "target": f"{columns.target}: {plural(n_labelled, 'row')} labelled, "
+            f"{count(n_rows - n_labelled)} to classify",
+            "graph": graphs,
+        }
+        more: dict[str, Any] = {
+            "table": data.table.name,
+            "target": columns.target,
+            "method": "gcn" if evidence is None else "gp",
+            "seed": self.classifier.random_state,
+            "rows": n_rows,
+            "labelled": n_labelled,
+            "columns": dict(columns.used),
+            "left_out": dict(columns.left_out),
+            "graph": graphs,
+        }
+        if evidence is not None:
+            facts |= _evidence_facts(evidence)
+            more |= {
+                "loo_accuracy": evidence.accuracy,
+                "loo_interval": evidence.interval,
+                "loo_log_loss": evidence.log_loss,
+                "largest_class": evidence.largest_class,
+                "block_shares": evidence.block_shares,
+                "column_importance": evidence.importance,
+            }
+        notes = data.ignored_notes()
+        if writes_rows:
+            notes += self.predictions.renamed_notes(data.table.frame.columns)
+        scores = {} if evidence is None else evidence.scores
+        return output.RunSummary(
+            facts, self.predictions, notes, files, watch, self.warnings, more, scores
+        )
+
+
+def _evidence_facts(evidence: Evidence) -> dict[str, str]:
+    low, high = (percent(share, 0) for share in evidence.interval)
+    rows = plural(len(evidence.codes), "labelled row")
+    facts = {
+        "accuracy": f"{percent(evidence.accuracy)} of {rows} predicted correctly without their own "
+        f"label; 90 % interval {low} to {high}; largest class {percent(evidence.largest_class)}",
+        "blocks": output.shares_text(evidence.kinds),
+    }
+    if evidence.importance:
+        facts["columns"] = output.shares_text(evidence.importance)
+    return facts
