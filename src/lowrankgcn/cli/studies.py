@@ -95,7 +95,7 @@ def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
         found = _spectral(laplacian, _SPIRAL_PAIRS, seed, watch)
         target = "nearest of the five centres"
         task, classification = _classify("spiral", target, _SPIRAL_REMARK, spiral, seed, watch)
-    n = graph.n_nodes
+    n, error = graph.n_nodes, found["eigenpairs"]["fast_sum_error"]
     numbers = {
         "title": "A point cloud: the spiral",
         "graph": {
@@ -106,9 +106,7 @@ def study_spiral(seed: int = 0, n_per_orb: int = 2000) -> Study:
             "components": graph.n_components,
             "isolated nodes": int(graph.isolated.sum()),
             "fast sums": laplacian.affinity.method,
-            "their measured error": max(
-                laplacian.affinity.error, found["eigenpairs"]["fast_sum_error"]
-            ),
+            "their measured error": max(laplacian.affinity.error, error),
         },
         **found,
         "tasks": [task],
