@@ -186,5 +186,5 @@ def _folder(help: str) -> Any:
     return Option("--out", "-o", metavar="DIR", help=help, readable=False)
 
 
-ReportFolder = Annotated[Path, _folder("Folder for the report.")]
+ReportFolder = Annotated[Path, _folder("Folder for the reports.")]
 ReproductionFolder = Annotated[Path, _folder("Folder for the page and the saved state.")]

@@ -158,8 +158,8 @@ class GCN(Network):
     Notes
     -----
     An evaluation costs one product with min(N_l, N_{l+1}) columns per layer and kernel. With
-    ``rows`` the last layer computes only these rows. ``state_dict`` contains only weights and
-    biases.
+    ``rows``, low-rank and dense kernels compute only these rows of the last layer. ``state_dict``
+    contains only weights and biases.
 
     Examples
     --------

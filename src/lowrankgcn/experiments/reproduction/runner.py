@@ -162,8 +162,7 @@ def plan(names: Sequence[str], runs: int) -> list[Piece]:
         first = 1 if case in timed else 0  # the first run by itself, because the paper times one
         pieces += [Piece(case, range(first))] * first
         size = 100 if case.network == "R-GCN" else 16
-        parts = chunks(count - first, size)
-        pieces += [Piece(case, range(first + i, first + j)) for i, j in parts]
+        pieces += [Piece(case, range(first + i, first + j)) for i, j in chunks(count - first, size)]
     return pieces
 
 
