@@ -1,4 +1,9 @@
-"""Run all benchmarks and print them with their targets: ``python -m benchmarks``."""
+"""Run all benchmarks and print them with their targets: ``python -m benchmarks``.
+
+With ``--busy``, print instead how much slower each step is while other processes use half of the
+cores. ``python -m benchmarks.growth`` and ``benchmarks.sampling`` measure tables and points of up
+to ten million rows, and the accuracy of fits to samples.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import setup_time, training_time
+from benchmarks import busy, numeric, setup_time, training_time
 from benchmarks.memory import peak_memory
 
 COLUMNS = ("work", "seconds", "error", "added MB", "times faster", "target")
@@ -124,15 +129,21 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="only sizes up to 100,000")
-    parser.add_argument("--only", choices=("setup", "training"), help="one part; both when omitted")
+    parser.add_argument("--only", choices=("setup", "training", "numeric"), help="one part")
+    parser.add_argument("--busy", action="store_true", help="compare with a busy machine")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the numbers")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the table")
     options = parser.parse_args()
     sizes = (10**4, 10**5) if options.quick else (10**4, 10**5, 10**6, 10**7)
     console, found = Console(), []
     with console.status("measuring") as status:
-        parts = {"setup": partial(rows, sizes), "training": training_rows}
+        parts: dict[str, Callable[[], Iterator[Row]]] = {
+            "setup": partial(rows, sizes),
+            "training": training_rows,
+            "numeric": partial(numeric.rows, options.quick),
+        }
         chosen = [parts[options.only]] if options.only else list(parts.values())
+        chosen = [busy.rows] if options.busy else chosen
         for row in (row for part in chosen for row in part()):
             found.append(row)
             status.update(f"measured: {row['work']}")

@@ -1,7 +1,9 @@
 """Accuracy of a fit to a sample of rows and to all rows: ``python -m benchmarks.sampling``.
 
-Tables of 21 categorical columns and points in three dimensions, 200 labels. Prints a table for the
-documentation: percent of all rows with the right class, mean of several draws of the labels.
+Tables of 21 categorical columns and points in three dimensions by ``GCNClassifier`` on Dask, and a
+fifth as many rows of 16 numeric columns by ``SpectralGPClassifier`` in memory, with 200 labels.
+Prints a table for the documentation: percent of all rows with the right class, mean of several
+draws of the labels.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import dask.dataframe as dd
 import numpy as np
 
 import lowrankgcn as lg
+from benchmarks import numeric
 from benchmarks.growth import table
 
 SAMPLES = (10_000, 30_000, 100_000)
@@ -27,8 +30,11 @@ def classify(
 ) -> tuple[float, float]:
     """Return percent of right classes, and seconds."""
     classifier: Any = lg.GCNClassifier(architecture="reduced", random_state=0)
+    numbers = isinstance(X, np.ndarray) and X.shape[1] == numeric.COLUMNS
     begin = time.perf_counter()
-    if fit_rows is None:
+    if numbers:
+        classifier = lg.SpectralGPClassifier(fit_rows=fit_rows or len(X), random_state=0)
+    if numbers or fit_rows is None:
         found = classifier.fit(X, y).transduction_
     else:
         classifier.fit_rows = fit_rows
@@ -44,7 +50,11 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3, help="draws of the labels")
     options = parser.parse_args()
     spiral = lg.datasets.load_spiral(options.rows // 5, random_state=0)
-    data = {"table": table(options.rows), "points": (spiral.data, spiral.target)}
+    data = {
+        "table": table(options.rows),
+        "points": (spiral.data, spiral.target),
+        "numbers": numeric.clusters(options.rows // 5)[:2],
+    }
     print("| rows | " + " | ".join(f"{q:,} sampled" for q in SAMPLES) + " | all |")
     print("|---" * (len(SAMPLES) + 2) + "|")
     for name, (X, hidden) in data.items():

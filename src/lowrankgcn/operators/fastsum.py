@@ -365,10 +365,9 @@ _CANDIDATES: tuple[tuple[str, _Builder, tuple[float, ...]], ...] = (
     ("low-rank", _greedy, _TOLERANCE_FACTORS),
     # The number of random landmarks does not depend on the tolerance.
     ("low-rank", _random, (1.0,)),
-    ("fourier", _fourier, _TOLERANCE_FACTORS[:2]),
+    ("fourier", _fourier, _TOLERANCE_FACTORS),
     ("sparse", _sparse, _TOLERANCE_FACTORS),
     ("split", _split, _TOLERANCE_FACTORS),
-    ("fourier", _fourier, _TOLERANCE_FACTORS[2:]),
 )
 # What a method may need too much of, and the bandwidth that needs less.
 _REMEDIES = {
