@@ -5,7 +5,9 @@ filters of the paper these are the smallest ones (without zero for the pseudoinv
 filters they may lie anywhere in the spectrum.
 
 >>> from lowrankgcn.spectral.filters import Pseudoinverse
->>> lead, index, following = choose_dominant(np.array([0.2, 0.5]), 1, 1, [Pseudoinverse(0.2)])
+>>> from lowrankgcn.spectral.solvers.base import stored_solution
+>>> solution = stored_solution(np.array([0.2, 0.5]), np.eye(3, 2), np.zeros(2), "dense", 0)
+>>> lead, index, following = choose_dominant(solution, 1, 1, [Pseudoinverse(0.2)])
 >>> lead, index.tolist(), following
 (0, [0], 0.5)
 """
@@ -71,31 +73,25 @@ def choose_smallest(solution: Solution, dimension: int, k: int) -> Chosen:
 
 
 def choose_dominant(
-    values: FloatArray,
-    dimension: int,
-    k: int,
-    filters: Sequence[Filter],
-    bulk_value: float = 0.0,
-    bulk_count: int = 0,
+    solution: Solution, dimension: int, k: int, filters: Sequence[Filter]
 ) -> Chosen:
     """Choose the k pairs that `filters` weigh most.
 
     Parameters
     ----------
-    values : (p,) array
-        Eigenvalues outside the null space, ascending.
+    solution : Solution
+        Pairs outside the null space. Those of the bulk are never chosen.
     dimension : int
         Dimension of the null space.
     k : int
         Number of pairs to choose.
     filters : sequence of Filter
         The largest |φ(λ)| over the filters counts.
-    bulk_value, bulk_count : float, int
-        A further eigenvalue with arbitrary eigenvectors, which are never chosen.
     """
     zeros = min(dimension, k)
+    bulk_value, bulk_count = solution.bulk_value, solution.bulk_count
     # Listed as zeros, simple eigenvalues, bulk: equal strengths go to the smaller eigenvalue.
-    values = np.concatenate([np.zeros(zeros), values])
+    values = np.concatenate([np.zeros(zeros), solution.values])
     strengths = _strength(filters, values)
     order = _ranking(strengths)
     strengths = strengths[order]

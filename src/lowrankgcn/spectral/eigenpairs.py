@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -134,11 +134,10 @@ def eigenpairs(
     if method == "svd" and laplacian.factor is None:
         raise invalid("method", "a solver other than 'svd' for this graph", "no low-rank structure")
     request = replace(request, method=method, max_iter=limit, dtype=np.dtype(dtype).type)
-    if which == "smallest":
-        pairs = _accurate_pairs(laplacian, request, lambda L, how: _smallest_pairs(L, count, how))
-    else:
+    filters: Sequence[Filter] = ()
+    if which != "smallest":
         filters = (LARGEST,) if filter is None else as_filters(filter)
-        pairs, _ = dominant_pairs(laplacian, count, filters, request)
+    pairs, _ = accurate_pairs(laplacian, count, filters, request)
     if pairs.n_components > 1:
         warn_caller(
             f"the graph has {pairs.n_components} connected components, so zero is an eigenvalue of "
@@ -156,27 +155,47 @@ def checked_request(laplacian: Laplacian, tol: float | None, random_state: int) 
     return Request(tolerance, random_state=positive_int(random_state, "random_state", minimum=0))
 
 
-def _smallest_pairs(laplacian: Laplacian, k: int, request: Request) -> Eigenpairs:
+def accurate_pairs(
+    laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
+) -> tuple[Eigenpairs, tuple[Filter, ...]]:
+    """Compute the k eigenpairs that `filters` weigh most, or the smallest ones without filters.
+
+    Repeat until the error of the fast sum, measured on the eigenvectors, is within tol. The
+    eigenvectors of a round that was not accurate enough are the start of the next one. Also return
+    the filters, bound to the spectrum.
+    """
+    solve_pairs = _dominant_solution if filters else _smallest_solution
+    tol = request.tol
+    for _ in range(_ACCURACY_ROUNDS):
+        laplacian = laplacian.with_tolerance(tol)
+        with single_threaded_blas_if_small(laplacian.n):
+            solution, chosen, bound = solve_pairs(laplacian, k, filters, request)
+            pairs = _assemble(laplacian, solution, chosen, request.dtype)
+            if laplacian.affinity.exact:
+                return pairs, bound
+            errors = laplacian.sampled_residuals(pairs.eigenvalues, pairs.eigenvectors)
+        pairs = replace(pairs, fast_sum_error=float(errors.max(initial=0.0)))
+        if pairs.fast_sum_error <= request.tol:
+            return pairs, bound
+        request = replace(request, start=pairs.eigenvectors[:, pairs.eigenvalues > 0])
+        tol = laplacian.tol / 10
+    warn_caller(
+        f"the measured error {pairs.fast_sum_error:.1e} of the fast sum stays above "
+        f"tol={request.tol:g}; use another method for the Laplacian",
+        AccuracyWarning,
+    )
+    return pairs, bound
+
+
+def _smallest_solution(
+    laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
+) -> tuple[Solution, Chosen, tuple[Filter, ...]]:
     dimension = laplacian.null_space.dimension
     zeros = min(dimension, k)
     # One further pair shows whether the cut goes through a multiple eigenvalue.
     count = min(k - zeros + 1, laplacian.n - dimension) if k > zeros else 0
     solution = solve(laplacian, replace(request, count=count, lead=zeros))
-    return _assemble(laplacian, solution, choose_smallest(solution, dimension, k), request.dtype)
-
-
-def dominant_pairs(
-    laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
-) -> tuple[Eigenpairs, tuple[Filter, ...]]:
-    """Compute the k eigenpairs that `filters` weigh most; also return the filters bound."""
-    bound: tuple[Filter, ...] = ()
-
-    def run(accurate: Laplacian, how: Request) -> Eigenpairs:
-        nonlocal bound
-        solution, chosen, bound = _dominant_solution(accurate, k, filters, how)
-        return _assemble(accurate, solution, chosen, how.dtype)
-
-    return _accurate_pairs(laplacian, request, run), bound
+    return solution, choose_smallest(solution, dimension, k), ()
 
 
 def _dominant_solution(
@@ -196,9 +215,7 @@ def _dominant_solution(
         if not complete:
             solution, below = _add_largest(laplacian, solution, k, bound, request, zeros)
         spent += solution.products
-        chosen = choose_dominant(
-            solution.values, dimension, k, bound, solution.bulk_value, solution.bulk_count
-        )
+        chosen = choose_dominant(solution, dimension, k, bound)
         # Only further pairs show whether copies of an outermost one are left out.
         outermost = np.isin([below - 1, below], chosen[1]).any()
         if complete or len(solution.values) == available or not outermost:
@@ -280,11 +297,11 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
         solution.products,
         null.dimension,
         next_eigenvalue=following,
-        spectrum=_whole_spectrum(solution, null.dimension) if solution.complete else None,
+        spectrum=whole_spectrum(solution, null.dimension) if solution.complete else None,
     )
 
 
-def _whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
+def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
     """Return all eigenvalues of a complete solution and a null space of `dimension`."""
     values = np.concatenate([[0.0], solution.values, [solution.bulk_value]])
     counts = np.array([dimension, *[1] * len(solution.values), solution.bulk_count], np.int64)
@@ -305,31 +322,3 @@ def _null_residuals(laplacian: Laplacian, block: FloatArray) -> FloatArray:
     norm = math.sqrt(float(laplacian.degrees.sum())) or 1.0
     image = laplacian.shift * block[:, 0] - laplacian.scale * (degrees + diagonal) / norm
     return np.array([np.linalg.norm(image)])
-
-
-def _accurate_pairs(
-    laplacian: Laplacian, request: Request, run: Callable[[Laplacian, Request], Eigenpairs]
-) -> Eigenpairs:
-    """Repeat until the error of the fast sum, measured on the eigenvectors, is within tol.
-
-    The eigenvectors of a round that was not accurate enough are the start of the next one.
-    """
-    tol = request.tol
-    for _ in range(_ACCURACY_ROUNDS):
-        laplacian = laplacian.with_tolerance(tol)
-        with single_threaded_blas_if_small(laplacian.n):
-            pairs = run(laplacian, request)
-            if laplacian.affinity.exact:
-                return pairs
-            errors = laplacian.sampled_residuals(pairs.eigenvalues, pairs.eigenvectors)
-        pairs = replace(pairs, fast_sum_error=float(errors.max(initial=0.0)))
-        if pairs.fast_sum_error <= request.tol:
-            return pairs
-        request = replace(request, start=pairs.eigenvectors[:, pairs.eigenvalues > 0])
-        tol = laplacian.tol / 10
-    warn_caller(
-        f"the measured error {pairs.fast_sum_error:.1e} of the fast sum stays above "
-        f"tol={request.tol:g}; use another method for the Laplacian",
-        AccuracyWarning,
-    )
-    return pairs

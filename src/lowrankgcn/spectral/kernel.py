@@ -42,7 +42,7 @@ from lowrankgcn.operators import (
 )
 from lowrankgcn.operators.fastsum import DENSE_LIMIT
 from lowrankgcn.spectral.dominance import bind_filters
-from lowrankgcn.spectral.eigenpairs import checked_request, dominant_pairs
+from lowrankgcn.spectral.eigenpairs import accurate_pairs, checked_request
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import Request, Solution
@@ -214,7 +214,7 @@ def kernel(
         target = positive_int(rank, "rank", maximum=laplacian.n)
         if form != "auto":
             raise invalid("form", "'auto' with a rank", repr(form))
-        pairs, bound = dominant_pairs(laplacian, target, filters, request)
+        pairs, bound = accurate_pairs(laplacian, target, filters, request)
         kernels = low_rank_kernels(laplacian, bound, pairs)
     return kernels if isinstance(filter, (list, tuple)) else kernels[0]
 

@@ -27,6 +27,7 @@ from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.base import read_only
+from lowrankgcn.graphs.cross.base import node_scale
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -209,8 +210,7 @@ class Laplacian(SymmetricOperator):
             # All equal for a complete table, which rounding would hide.
             degrees = affinity.row_sums
         joined = affinity.degrees > 0
-        scale = np.zeros(len(degrees))
-        np.divide(1.0, np.sqrt(degrees), out=scale, where=joined)
+        scale = node_scale(np.where(joined, degrees, 0.0))
         shift = np.zeros(len(degrees))
         # 1 − (S − a)/(D + S), written without the cancellation.
         np.divide(affinity.degrees + affinity.diagonal, degrees, out=shift, where=joined)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.fastsum import DENSE_LIMIT
+from lowrankgcn.spectral.eigenpairs import whole_spectrum
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import Request
@@ -52,13 +53,11 @@ def truncation_error(
     null = laplacian.null_space
     zeros = int((pairs.eigenvalues == 0).sum())
     left_out_zeros = (null.dimension - zeros) * float(phi(np.zeros(1))[0]) ** 2
-    if pairs.spectrum is not None or laplacian.n <= DENSE_LIMIT:
-        if pairs.spectrum is not None:
-            values, counts = pairs.spectrum.values, pairs.spectrum.counts
-            values, counts = values[1:], counts[1:]  # the null space is listed first
-        else:
-            values = solve_dense(laplacian, Request(laplacian.tol)).values
-            counts = np.ones(len(values), np.int64)
+    spectrum = pairs.spectrum
+    if spectrum is None and laplacian.n <= DENSE_LIMIT:
+        spectrum = whole_spectrum(solve_dense(laplacian, Request(laplacian.tol)), null.dimension)
+    if spectrum is not None:
+        values, counts = spectrum.values[1:], spectrum.counts[1:]  # the null space is listed first
         left = _without(values, counts, pairs.eigenvalues[zeros:])
         listed = left > 0
         discarded = float((left[listed] * phi(values[listed]) ** 2).sum())
