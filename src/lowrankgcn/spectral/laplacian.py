@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
+from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.base import read_only
@@ -108,10 +108,15 @@ class NullSpace:
 
     def vectors(self, numbers: Sequence[int] | NDArray[np.intp]) -> FloatArray:
         """Return the null vectors of the given numbers as columns, shape (n, len(numbers))."""
+        if self.dimension == len(numbers) == 1:
+            return self.profile[:, None].copy()
         return np.asarray(self.matrix[:, np.asarray(numbers, np.intp)].toarray())
 
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""
+        if self.dimension == 1:  # the usual case, by matrix products
+            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), CHUNK_ROWS)
+            return np.asarray(np.sum(parts, axis=0)[None, :])
         total = np.zeros((self.dimension, X.shape[1]))
         # In pieces: single precision vectors are not copied to double as a whole.
         for start, stop in chunks(len(X), _LONG_CHUNK):
