@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["NotSaved", "SavedClassifier", "load", "read_model", "save"]
 
 FORMAT = "lowrankgcn"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 # Modules of the classifiers, and what a file keeps of them. The modules are imported on demand: a
 # model that only predicts does not wait for scikit-learn.
