@@ -22,7 +22,9 @@ from benchmarks import numeric, setup_time, training_time
 @contextmanager
 def half_of_the_cores_busy() -> Iterator[None]:
     """Run an endless loop on every second core, at least on one."""
-    loop = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
+    # The loop ends with this process, also if it is killed.
+    loop = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); parent = os.getppid()\n"
+    loop += "while os.getppid() == parent: pass"
     cores = sorted(os.sched_getaffinity(0))[::2]
     others = [subprocess.Popen([sys.executable, "-c", loop, str(core)]) for core in cores]
     try:

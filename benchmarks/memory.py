@@ -32,7 +32,8 @@ def peak_memory(kind: str, n: int) -> tuple[float, float] | None:
     return added, whole
 
 
-def _megabytes(field: str) -> float:
+def megabytes(field: str) -> float:
+    """Return an entry of the memory of this process, such as VmHWM, its peak."""
     lines = (_PROCESS / "status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(field))
 
@@ -51,6 +52,6 @@ def _work(kind: str, n: int) -> Callable[[], Any]:
 if __name__ == "__main__":
     run = _work(sys.argv[1], int(sys.argv[2]))
     (_PROCESS / "clear_refs").write_text("5")  # reset the peak after making the input
-    before = _megabytes("VmRSS")
+    before = megabytes("VmRSS")
     run()
-    print(_megabytes("VmHWM") - before, _megabytes("VmHWM"))
+    print(megabytes("VmHWM") - before, megabytes("VmHWM"))
