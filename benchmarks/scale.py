@@ -71,12 +71,15 @@ class Watch:
         self.seconds[step], self.busy[step] = np.subtract(self._now, before).tolist()
 
 
-def classify(X: Any, y: Any, into: Path, watch: Watch) -> None:
+def classify(X: Any, y: Any, into: Path, watch: Watch, *, gp: bool) -> None:
     """Fit to a sample and store the predictions of all rows."""
     import dask
 
     into.mkdir()
-    classifier = lg.GCNClassifier(architecture="reduced", random_state=0).fit(X, y)
+    classifier: Any = lg.GCNClassifier(architecture="reduced", random_state=0)
+    if gp:
+        classifier = lg.SpectralGPClassifier(random_state=0)
+    classifier.fit(X, y)
     watch.note("fit")
     blocks = classifier.label_distributions_.to_delayed().ravel()
     task = dask.delayed(store, pure=False)
@@ -125,7 +128,7 @@ def measure(n: int, folder: Path, options: argparse.Namespace, work: Path) -> di
         watch = Watch(client)
         X.map_partitions(len, meta=("rows", "i8")).compute()
         watch.note("reading")
-        classify(X, y, work / "alone", watch)
+        classify(X, y, work / "alone", watch, gp=options.gp)
         found: dict[str, Any] = {"rows": n, "blocks": len(files)}
         for name, steps in {"seconds": watch.seconds, "processor seconds": watch.busy}.items():
             extra = steps["fit"] + steps["predictions"] - steps["reading"]
@@ -141,7 +144,7 @@ def measure(n: int, folder: Path, options: argparse.Namespace, work: Path) -> di
             arguments = (client, work / "disturbed", len(files), killed)
             killer = threading.Thread(target=kill_half_way, args=arguments)
             killer.start()
-            classify(X, y, work / "disturbed", watch)
+            classify(X, y, work / "disturbed", watch, gp=options.gp)
             killer.join()
             difference = largest_difference(work / "alone", work / "disturbed")
             found["a worker killed"] = {
@@ -156,6 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("rows", type=lambda text: int(float(text)))
     parser.add_argument("--folder", type=Path, help="Parquet files, written if missing")
+    parser.add_argument("--gp", action="store_true", help="SpectralGPClassifier instead of R-GCN")
     parser.add_argument("--points", action="store_true", help="numbers instead of categories")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="3GB", help="memory limit of a worker")
