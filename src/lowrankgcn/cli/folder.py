@@ -144,9 +144,11 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool
 
 
 def _read_labels(block: pd.DataFrame, target: str, integers: bool) -> pd.Series:
-    """Return labels as texts, None for empty cells and blank texts, as in a file."""
-    column = block[[target]]  # pandas reads integers with gaps as floats
-    return read_texts(column.astype("Int64") if integers else column, target)
+    """Return labels as texts, None for empty cells and blank texts, and for the integer −1."""
+    column = block[[target]]
+    if integers:  # pandas reads integers with gaps as floats
+        column = column.astype("Int64").replace(-1, pd.NA)
+    return read_texts(column, target)
 
 
 def _write(

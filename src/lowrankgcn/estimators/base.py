@@ -119,6 +119,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.categorical = True
         graph = self.graph if isinstance(self.graph, str) else ""
         tags.input_tags.pairwise = graph == "precomputed"
+        tags.input_tags.allow_nan = graph != "precomputed"
         tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags
 

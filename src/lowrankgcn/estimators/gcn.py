@@ -122,6 +122,9 @@ class GCNClassifier(SemiSupervisedClassifier):
     Memory is O(n (r + N)), O(n r) for an R-GCN: the indicators of a table's categories are not
     stored, except at full rank.
 
+    Missing numbers count as the median of their column. In tables with categories, missing cells
+    lie in no hyperedge, and their features are zero.
+
     The Nyström formula extends the eigenvectors to new rows through the cross-kernel (points), the
     hyperedges (tables) or the given weights, independently for each row.
 

@@ -16,9 +16,10 @@ depends on the units of the columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
@@ -42,6 +43,12 @@ _QUARTILE_RANGES = 10.0
 _CHUNK_ROWS = 65536  # sums over rows are fast in large chunks
 
 
+def _check_scales(scale: FloatArray, name: str) -> None:
+    """Refuse scales that are not positive; those of constant columns are infinite."""
+    if not (scale > 0).all():
+        raise invalid(name, "numbers > 0", "other values")
+
+
 @saved
 @final
 @dataclass(frozen=True, eq=False)
@@ -50,26 +57,19 @@ class PointInputs:
 
     Attributes
     ----------
+    median : (d,) array
+        Replaces missing numbers; origin of the scaled points.
     centre, scale : (d,) arrays
         Mean and standard deviation; infinite for constant columns, whose feature is then zero; 0
         and 1 without scaling.
-    origin, unit : (d,) arrays or None
-        Median and range (at most ten interquartile ranges) for the graph; None without scaling.
+    unit : (d,) array or None
+        Range (at most ten interquartile ranges) for the graph; None without scaling.
     """
 
-    centre: FloatArray
-    scale: FloatArray = field(metadata=MAY_BE_INFINITE)
-    origin: FloatArray | None
-    unit: FloatArray | None = field(metadata=MAY_BE_INFINITE)
-
-    def __post_init__(self) -> None:
-        expect_shape(self.centre, "centre", None)
-        _check_scales(self.scale, "scale", self.width)
-        if (self.origin is None) != (self.unit is None):
-            raise invalid("origin and unit", "both or neither", "one of them")
-        if self.origin is not None and self.unit is not None:
-            expect_shape(self.origin, "origin", self.width)
-            _check_scales(self.unit, "unit", self.width)
+    median: Annotated[FloatArray, "d"]
+    centre: Annotated[FloatArray, "d"]
+    scale: Annotated[FloatArray, "d", _check_scales] = field(metadata=MAY_BE_INFINITE)
+    unit: Annotated[FloatArray | None, "d", _check_scales] = field(metadata=MAY_BE_INFINITE)
 
     @property
     def width(self) -> int:
@@ -81,20 +81,22 @@ class PointInputs:
         cls, X: FloatArray, *, raw_features: bool = False, raw_points: bool = False
     ) -> PointInputs:
         """Fit to the columns of X, shape (n, d)."""
+        median = pd.DataFrame(X).median().fillna(0.0).to_numpy()
+        X = _filled(X, median)
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if not raw_features:
             centre, scale = _standard_units(X)
         if raw_points:
-            return cls(centre, scale, None, None)
-        low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+            return cls(median, centre, scale, None)
+        low, high = np.quantile(X, [0.25, 0.75], axis=0)
         spread, robust = np.ptp(X, axis=0), _QUARTILE_RANGES * (high - low)
         unit = np.where((robust > 0) & (robust < spread), robust, spread)
         unit[unit <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
-        return cls(centre, scale, median, unit)
+        return cls(median, centre, scale, unit)
 
     def features(self, X: Any) -> FloatArray:
         """Standardise the columns, shape (q, N₀)."""
-        scaled: FloatArray = (X - self.centre) / self.scale
+        scaled: FloatArray = (_filled(X, self.median) - self.centre) / self.scale
         return scaled
 
     def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
@@ -117,9 +119,8 @@ class PointInputs:
 
     def rows(self, X: Any) -> Any:
         """Scale the points to the ranges of the columns, on a fine grid."""
-        if self.origin is None or self.unit is None:
-            return X
-        return np.round((X - self.origin) / self.unit * _GRID) / _GRID
+        X = _filled(X, self.median)
+        return X if self.unit is None else np.round((X - self.median) / self.unit * _GRID) / _GRID
 
 
 @saved
@@ -143,24 +144,21 @@ class TableInputs:
     """
 
     encoder: TableEncoder
-    shown: NDArray[np.intp]
-    means: FloatArray
+    shown: Annotated[NDArray[np.intp], "s"]
+    means: Annotated[FloatArray, "s"]
     numbers: tuple[Name, ...]
-    centre: FloatArray
-    scale: FloatArray = field(metadata=MAY_BE_INFINITE)
+    centre: Annotated[FloatArray, "k"]
+    scale: Annotated[FloatArray, "k", _check_scales] = field(metadata=MAY_BE_INFINITE)
 
     def __post_init__(self) -> None:
         binned = [c.name for c in self.encoder.columns if isinstance(c, BinnedColumn)]
         if any(name not in binned for name in self.numbers):
             raise invalid("numbers", f"columns among {binned}", repr(self.numbers)[:100])
-        expect_shape(self.shown, "shown", None)
+        expect_shape(self.centre, "centre", len(self.numbers))
         total = self.encoder.n_hyperedges
         bounded = np.concatenate([[-1], self.shown, [total]])
         if (bounded[1:] <= bounded[:-1]).any():
             raise invalid("shown", f"ascending integers in 0..{total - 1}", "other values")
-        expect_shape(self.means, "means", len(self.shown))
-        expect_shape(self.centre, "centre", len(self.numbers))
-        _check_scales(self.scale, "scale", len(self.numbers))
 
     @property
     def width(self) -> int:
@@ -249,11 +247,10 @@ def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -
     return result
 
 
-def _check_scales(scale: FloatArray, name: str, count: int) -> None:
-    """Refuse scales that are not positive; those of constant columns are infinite."""
-    expect_shape(scale, name, count)
-    if not (scale > 0).all():
-        raise invalid(name, "numbers > 0", "other values")
+def _filled(X: FloatArray, median: FloatArray) -> FloatArray:
+    """Replace missing numbers."""
+    missing = np.isnan(X)
+    return np.where(missing, median, X) if missing.any() else X
 
 
 def _standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -33,7 +33,7 @@ from safetensors.numpy import save as to_bytes
 from lowrankgcn import __version__
 from lowrankgcn._atomic import write_bytes
 from lowrankgcn._codec import Arrays, decode, encode, saved
-from lowrankgcn._validation import choice, expect_shape, invalid, positive_float, positive_int
+from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import read_labels
 from lowrankgcn.estimators.model import SavedNetwork
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["NotSaved", "SavedClassifier", "load", "read_model", "save"]
 
 FORMAT = "lowrankgcn"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 # Modules of the classifiers, and what a file keeps of them. The modules are imported on demand: a
 # model that only predicts does not wait for scikit-learn.
@@ -54,7 +54,6 @@ _MODULES = {
     "SpectralGPClassifier": "lowrankgcn.estimators.spectral_gp",
 }
 _STATES = {SavedNetwork: "GCNClassifier", GPModel: "SpectralGPClassifier"}
-_EARLIER_FORMAT = "lowrankgcn.GCNClassifier"
 _KEY = "lowrankgcn"  # key of the JSON document in the safetensors metadata
 _DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
@@ -198,7 +197,6 @@ def save(
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "library_version": __version__,
-        "classifier": kind.__name__,
         "sha256": _digest(arrays, contents),
         "contents": contents,
     }
@@ -255,10 +253,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedClassifier:
     with _loading(path):
         arrays, document = _read(path)
         contents = _contents(arrays, document)
-        name = choice(document.get("classifier"), "classifier", _MODULES)
         found: SavedClassifier = decode(arrays, contents, SavedClassifier)
-        if _STATES[type(found.state)] != name:
-            raise invalid("state", f"that of {name}", type(found.state).__name__)
         return found
 
 
@@ -291,11 +286,11 @@ def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:
 
 def _contents(arrays: Arrays, document: Any) -> Any:
     """Return the document's contents after checking format, version and checksum."""
-    if not isinstance(document, dict) or document.get("format") not in (FORMAT, _EARLIER_FORMAT):
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         got = document.get("format") if isinstance(document, dict) else document
         raise invalid("format", repr(FORMAT), repr(got)[:100])
     version = positive_int(document.get("format_version"), "format_version")
-    if version < FORMAT_VERSION or document["format"] == _EARLIER_FORMAT:
+    if version < FORMAT_VERSION:
         expected = f"{FORMAT_VERSION}; fit and save the classifier again"
         raise invalid("format_version", expected, f"{version}, of an earlier release")
     if version > FORMAT_VERSION:

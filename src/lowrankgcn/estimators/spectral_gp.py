@@ -385,7 +385,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.allow_nan = not tags.input_tags.pairwise
         tags.input_tags.sparse |= isinstance(self.graph, str) and self.graph == "auto"
         return tags
 
