@@ -83,10 +83,8 @@ def classify(
         if context.params[option] is not None:
             raise errors.option_error(f"--{option}", "only available for folders of Parquet files")
 
-    outputs = {"--out": out, "--report": report, "--save": save}
-    errors.check_writable(outputs)
-    errors.check_distinct({"--report": report, "--save": save}, {"the table": table})
-    errors.check_distinct(outputs)
+    errors.check_outputs({"--out": out})  # may replace the table
+    errors.check_outputs({"--report": report, "--save": save}, {"the table": table, "--out": out})
     to_stdout = str(out) == "-" or not (out or report or save or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
@@ -119,8 +117,7 @@ def classify(
         if save is not None:
             result.save(save)
             files["model"] = str(save)
-    summary = result.summary(files, watch, writes_rows=out is not None or to_stdout)
-    summary.print(console, as_json=as_json, err=to_stdout)
+    result.print_summary(console, files, watch, as_json=as_json, to_stdout=to_stdout)
 
 
 def _check_method(method: str, given: list[str]) -> None:

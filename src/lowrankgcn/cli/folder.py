@@ -83,9 +83,8 @@ def classify_folder(
 
 
 def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
-    errors.check_writable({"--save": save})
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
-    errors.check_distinct({"--out": out, "--save": save}, parts)
+    errors.check_outputs({"--save": save}, {**parts, "--out": out})
     message = ""
     if out is None:
         message = "" if save is not None else "name a new folder for the rows"

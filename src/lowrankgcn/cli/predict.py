@@ -34,8 +34,7 @@ def predict(
     not trained on are counted. The output has two more columns, **prediction** and
     **probability**; it is printed unless **--out** or **--json** is given.
     """
-    errors.check_writable({"--out": out})
-    errors.check_distinct({"--out": out}, {"the model": model})
+    errors.check_outputs({"--out": out}, {"the model": model})
     to_stdout = str(out) == "-" or not (out or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
@@ -88,8 +87,8 @@ def predict(
         "passed_over": extra,
         "agreement": agreement,
     }
-    summary = output.RunSummary(facts, predictions, notes, files, watch, warned, more)
-    summary.print(console, as_json=as_json, err=to_stdout)
+    summary = facts, more, notes, warned, files
+    output.print_summary(console, predictions, *summary, watch, as_json=as_json, err=to_stdout)
 
 
 def _unknown_note(name: str, count: int, values: list[str]) -> str:
