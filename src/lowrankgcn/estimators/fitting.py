@@ -119,7 +119,7 @@ def _read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Gra
         table = Hypergraph.from_table(data)
         encoded = TableInputs.fit(data, table, raw_features=raw)
         return encoded, table, table if given is None else given
-    named = settings.bandwidth != "auto"  # a given bandwidth is in the units of the columns
+    named = settings.bandwidth is not None  # a given bandwidth is in the units of the columns
     inputs = PointInputs.fit(data, raw_features=raw, raw_points=given is not None or named or raw)
     if given is not None:
         return inputs, None, given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, final
 
 import numpy as np
@@ -158,43 +159,27 @@ class GPModel:
         """Split the log-odds of the two most probable classes of every row."""
         views = self.views(X)
         shares = self.process.distributions(views)
-        rows = np.arange(len(shares))
-        order = np.argsort(-shares, axis=1, kind="stable")
-        pair = order[:, 0], order[:, 1]
-        parts: list[list[Contribution]]
+        pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
+        blocks = [("block", block.name, None) for block in self.process.blocks]
+        names: Any = repeat(blocks)  # of the parts of each row
         if by == "rows":
             baseline, amounts = by_rows(self.process, views, pair)
-            named = [
-                ("row", int(self.labelled[i]), classes[self.codes[i]]) for i in self.process.index
-            ]
-            parts = [_sorted(named, own) for own in amounts]
+            names = repeat(
+                [("row", int(self.labelled[i]), classes[self.codes[i]]) for i in self.process.index]
+            )
         elif by == "blocks":
             baseline, amounts = by_blocks(self.process, views, pair)
-            blocks = [("block", block.name, None) for block in self.process.blocks]
-            parts = [_sorted(blocks, own) for own in amounts]
         else:
             baseline, amounts, rest = by_columns(self.process, self.maps, X, pair)
-            blocks = [("block", block.name, None) for block in self.process.blocks]
-            cells = self._cells(X)
-            both = np.hstack([amounts, rest])
-            parts = [_sorted([*cells[i], *blocks], both[i]) for i in rows]
-        odds = np.log(shares[rows, pair[0]]) - np.log(shares[rows, pair[1]])
-        return Explanation(
-            tuple(
-                ExplainedRow(
-                    int(i),
-                    classes[pair[0][i]],
-                    float(shares[i, pair[0][i]]),
-                    classes[pair[1][i]],
-                    float(shares[i, pair[1][i]]),
-                    float(odds[i]),
-                    float(baseline[i]),
-                    tuple(parts[i]),
-                )
-                for i in rows
-            ),
-            by,
-        )
+            amounts = np.hstack([amounts, rest])
+            names = ([*cells, *blocks] for cells in self._cells(X))
+        explained = []
+        for i, (first, second, own) in enumerate(zip(*pair, names, strict=False)):
+            high, low = float(shares[i, first]), float(shares[i, second])
+            odds, parts = float(np.log(high) - np.log(low)), tuple(_sorted(own, amounts[i]))
+            told = classes[first], high, classes[second], low, odds, float(baseline[i]), parts
+            explained.append(ExplainedRow(i, *told))
+        return Explanation(tuple(explained), by)
 
     def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
         """Return kind, name and text of the cells of every row."""

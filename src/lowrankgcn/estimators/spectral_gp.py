@@ -30,6 +30,7 @@ from lowrankgcn.estimators.gp_fitting import GPSettings, fit_gp
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import read_labels
 from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
+from lowrankgcn.estimators.settings import checked
 from lowrankgcn.gp.conformal import prediction_sets
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
@@ -181,7 +182,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         if (lazy := distributed_module(X, y)) is not None:
             lazy.fit(self, X, y)
             return self
-        settings = GPSettings.read(self.get_params(deep=False))
+        settings = checked(GPSettings, self.get_params(deep=False))
         rows = self._read(X)
         labels = read_labels(y, rows.n_rows)
         seed = draw_seed(self.random_state)
