@@ -89,7 +89,7 @@ def test_bad_input_is_refused(
     monkeypatch.chdir(folder.parent)
     (folder.parent / "there").mkdir()
     calls = [
-        (["--target", "nothing", "--out", "new"], "expected a column 'nothing'"),
+        (["--target", "nothing", "--out", "new"], "target: expected a column of the table"),
         (["--target", "kind"], "name a new folder for the rows"),
         (["--target", "kind", "--out", "there"], "there exists already"),
         (["--target", "kind", "--out", "new", "--report", "r"], "not available for folders"),
@@ -98,7 +98,7 @@ def test_bad_input_is_refused(
         (["--target", "kind", "--out", "none/new"], "is not a folder"),
         (["--target", "kind", "--save", "source/0.parquet"], "which is read"),
         (["--target", "kind", "--out", "new", "--save", "new"], "would overwrite --out"),
-        (["--target", "kind", "--out", "new", "--drop", "c77"], "a column 'c77' to drop"),
+        (["--target", "kind", "--out", "new", "--drop", "c77"], "drop: expected a column of the table"),
         (["--target", "c0", "--out", "new", "--filter", "heat"], "only with --method gcn"),
     ]
     for arguments, message in calls:

@@ -19,7 +19,9 @@ from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names
 from lowrankgcn.estimators.persistence import save as save_model
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
+from lowrankgcn.files.columns import check_names
 
 
 def classify_folder(
@@ -132,12 +134,9 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool
 
     frame = read_folder(table)
     columns = list(frame.columns)
-    if target not in columns:
-        raise ValueError(f"{table}: expected a column {target!r}, got {', '.join(columns)}")
     dropped = column_names(drop, columns)
-    unknown = [name for name in dropped if name not in columns]
-    if unknown:
-        raise ValueError(f"{table}: expected a column {unknown[0]!r} to drop, got none")
+    with prefix_errors(table):
+        check_names(columns, target, {"drop": dropped})
     used = frame[[name for name in columns if name not in {*dropped, target}]]
     return frame, used, pa.types.is_integer(folder_types(table)[target])
 

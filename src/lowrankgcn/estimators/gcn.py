@@ -14,8 +14,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed, unchanged_on_failure
-from lowrankgcn.estimators.dask_dispatch import distributed_module
+from lowrankgcn.estimators.base import (
+    SemiSupervisedClassifier,
+    distributed_module,
+    draw_seed,
+    unchanged_on_failure,
+)
 from lowrankgcn.estimators.labels import read_labels, read_weights
 from lowrankgcn.estimators.model import SavedNetwork
 from lowrankgcn.estimators.rows import read_rows
@@ -230,7 +234,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         from lowrankgcn.estimators.fitting import fit
 
         settings = read_settings(self.get_params(deep=False))
-        rows = read_rows(self, X, settings.graph)
+        rows = read_rows(self, X, settings.graph, numbers="points")
         labels = read_labels(y, rows.n_rows)
         weights = None
         if sample_weight is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.views import RowViews
-from lowrankgcn.graphs.cells import read_table
+from lowrankgcn.graphs.cells import match_table
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["GPModel", "LearnedFilter"]
@@ -28,7 +28,6 @@ _CELLS = 200_000  # of permuted tables that are read together
 _PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 
 
-@saved
 @final
 @dataclass(frozen=True, eq=False)
 class LearnedFilter:
@@ -45,9 +44,6 @@ class LearnedFilter:
     graph: str
     eigenvalues: FloatArray
     response: FloatArray
-
-    def __post_init__(self) -> None:
-        expect_shape(self.response, "response", len(self.eigenvalues))
 
 
 @saved
@@ -74,16 +70,14 @@ class GPModel:
 
     maps: RowViews
     process: GaussianProcess
-    labelled: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    held_out: FloatArray
+    labelled: Annotated[NDArray[np.int64], "m"]
+    codes: Annotated[NDArray[np.int64], "m"]
+    held_out: Annotated[FloatArray, "m c"]
     block_shares: dict[str, float]
     extends: bool
 
     def __post_init__(self) -> None:
         m, n_classes = len(self.labelled), len(self.process.factors)
-        expect_shape(self.labelled, "labelled", None)
-        expect_shape(self.codes, "codes", m)
         expect_shape(self.held_out, "held_out", m, n_classes)
         if m and not (self.codes.min() >= 0 and self.codes.max() < n_classes):
             raise invalid("codes", f"classes in 0..{n_classes - 1}", "others")
@@ -184,18 +178,12 @@ class GPModel:
     def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
         """Return kind, name and text of the cells of every row."""
         assert self.maps.features is not None
-        table = read_table(X)
-        given = table.columns
-        if not table.named:
-            given = dict(zip(self.maps.features.all_names, given.values(), strict=True))
-        columns = [
-            (column.name, pd.Series(given[column.name]).to_numpy(object, na_value="missing"))
-            for column in self.maps.features.columns
-        ]
-        return [
-            [("column", name, _text(cells[i])) for name, cells in columns]
-            for i in range(table.n_rows)
-        ]
+        names = [column.name for column in self.maps.features.columns]
+        table = match_table(X, self.maps.features.all_names, names, "X")
+        columns = [pd.Series(table.columns[name]) for name in names]
+        texts = [map(_text, cells.to_numpy(object, na_value="missing")) for cells in columns]
+        kinds = ["column"] * len(names)
+        return [list(zip(kinds, names, row, strict=True)) for row in zip(*texts, strict=True)]
 
 
 def _text(cell: Any) -> str:

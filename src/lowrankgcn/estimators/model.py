@@ -19,7 +19,8 @@ array([[0.375, 0.625]])
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from functools import partial
+from typing import Annotated, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,13 +218,9 @@ class SavedNetwork:
     """What a file keeps of a fitted :class:`GCNClassifier` besides what all classifiers have."""
 
     model: Model | None
-    loss_curve: NDArray[Any] = field(metadata=MAY_BE_INFINITE)
-    n_iter: int
-    unplaced: NDArray[np.bool_] | None
-
-    def __post_init__(self) -> None:
-        expect_shape(self.loss_curve, "loss_curve", None, None)
-        positive_int(self.n_iter, "n_iter", minimum=0)
+    loss_curve: Annotated[NDArray[Any], "t s"] = field(metadata=MAY_BE_INFINITE)
+    n_iter: Annotated[int, partial(positive_int, minimum=0)]
+    unplaced: Annotated[NDArray[np.bool_] | None, "n"]
 
     @property
     def n_classes(self) -> int | None:

@@ -119,10 +119,10 @@ class SavedClassifier:
         """Make the classifier."""
         name = _STATES[type(self.state)]
         kind = getattr(import_module(_MODULES[name]), name)
-        unknown = set(self.parameters) - set(kind().get_params(deep=False))
-        if unknown:
-            raise invalid("parameters", f"those of {name}", repr(min(unknown)))
-        classifier = kind(**self.parameters)
+        try:
+            classifier = kind(**self.parameters)
+        except TypeError as error:
+            raise invalid("parameters", f"those of {name}", error) from None
         classifier.classes_, classifier.n_features_in_ = self.classes, self.n_features_in
         if self.feature_names_in is not None:
             classifier.feature_names_in_ = np.array(self.feature_names_in, dtype=object)

@@ -43,24 +43,37 @@ class Rows:
     later: Kind
 
 
-def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
-    """Validate X, determine its kind, and set the column attributes of the estimator."""
+def read_rows(
+    estimator: Any, X: Any, graph: str | Graph, *, numbers: Literal["points", "table"]
+) -> Rows:
+    """Validate X, determine its kind, and set the column attributes of the estimator.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : array, DataFrame, sparse array or Graph
+    graph : str or Graph
+    numbers : {"points", "table"}
+        Kind of tables without categories.
+    """
     if X is None:
         raise invalid("X", "rows", "None")
     if isinstance(X, Graph):
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, because graph is given", repr(X))
         return Rows("graph", X, X.n_nodes, _rows_of_graph(estimator, X))
-    kind = _kind(X, graph)
+    kind = _kind(X, graph, numbers)
     data = check_rows(estimator, X, kind, reset=True)
     return Rows(kind, data, data.shape[0], kind)
 
 
-def _kind(X: Any, graph: str | Graph) -> Kind:
+def _kind(X: Any, graph: str | Graph, numbers: str) -> Kind:
     if graph == "precomputed":
         return "affinities"
-    if graph == "hypergraph":
-        return "incidence" if sp.issparse(X) else "table"
+    if sp.issparse(X) and (graph == "hypergraph" or (graph == "auto" and numbers == "table")):
+        return "incidence"
+    if graph == "hypergraph" or numbers == "table":
+        return "table"
     may_be_table = isinstance(graph, Graph) or graph == "auto"
     return "table" if may_be_table and first_category(X) is not None else "points"
 
@@ -152,7 +165,8 @@ def _numbers(X: Any) -> Any:
 
 def _as_table(X: Any) -> Any:
     if sp.issparse(X):
-        raise invalid("X", "a dense table", f"a sparse {X.format} matrix")
+        expected = "a dense table (graph='hypergraph' supports incidence)"
+        raise invalid("X", expected, f"a sparse {X.format} matrix")
     array = X if isinstance(X, pd.DataFrame) else np.asarray(X)
     if array.ndim != 2:
         raise invalid("X", "a table with rows and columns. Reshape your data", f"{array.ndim}-D")

@@ -94,6 +94,10 @@ def _any(value: Any, name: str) -> Any:
     return value
 
 
+def _filters(spec: Any, name: str) -> tuple[Filter, ...]:
+    return as_filters(spec)
+
+
 def _widths(widths: Any, name: str) -> tuple[int, ...]:
     if isinstance(widths, numbers.Integral) and not isinstance(widths, bool):
         widths = (widths,)
@@ -136,7 +140,7 @@ class Settings:
 
     graph: Annotated[str | Graph, partial(graph_or_name, options=_GRAPHS)]
     architecture: Annotated[str, partial(choice, options=PENALTIES)]
-    filter: Annotated[tuple[Filter, ...] | None, _unless_auto(lambda spec, _: as_filters(spec))]
+    filter: Annotated[tuple[Filter, ...] | None, _unless_auto(_filters)]
     rank: Annotated[int | None, _unless_auto(positive_int)]
     bandwidth: Annotated[float | None, _unless_auto(positive_float)]
     smoother: Annotated[Any, _any]
