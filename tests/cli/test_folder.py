@@ -98,7 +98,10 @@ def test_bad_input_is_refused(
         (["--target", "kind", "--out", "none/new"], "is not a folder"),
         (["--target", "kind", "--save", "source/0.parquet"], "which is read"),
         (["--target", "kind", "--out", "new", "--save", "new"], "would overwrite --out"),
-        (["--target", "kind", "--out", "new", "--drop", "c77"], "drop: expected a column of the table"),
+        (
+            ["--target", "kind", "--out", "new", "--drop", "c77"],
+            "drop: expected a column",
+        ),
         (["--target", "c0", "--out", "new", "--filter", "heat"], "only with --method gcn"),
     ]
     for arguments, message in calls:

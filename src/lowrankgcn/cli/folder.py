@@ -49,10 +49,8 @@ def classify_folder(
     files: dict[str, str] = {}
     with _client(scheduler, workers):
         with errors.exit_on_user_error():
-            frame, features, integers = _read(table, target, drop or ())
-        labels = frame[[target]].map_partitions(
-            _read_labels, target, integers, meta=(target, object)
-        )
+            frame, features = _read(table, target, drop or ())
+        labels = frame[[target]].map_partitions(_read_labels, target, meta=(target, object))
         with progress("fitting", shown=shown), watch.timing("fitting"):
             with errors.exit_on_user_error(), errors.collect_warnings() as warned:
                 classifier.fit(features, labels)
@@ -61,7 +59,7 @@ def classify_folder(
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
                 with errors.exit_on_write_error(out), errors.collect_warnings():
-                    _write(frame, target, classifier, integers, probabilities, out)
+                    _write(frame, target, classifier, probabilities, out)
                 files["written"] = str(out)
             if save is not None:
                 with errors.exit_on_write_error(save, "--save"):
@@ -128,8 +126,8 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         yield
 
 
-def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool]:
-    """Return the table, its feature columns, and whether the target has integers."""
+def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any]:
+    """Return the table and its feature columns."""
     from lowrankgcn.distributed.parquet import folder_types, read_folder
 
     frame = read_folder(table)
@@ -138,26 +136,26 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool
     with prefix_errors(table):
         check_names(columns, target, {"drop": dropped})
     used = frame[[name for name in columns if name not in {*dropped, target}]]
-    return frame, used, pa.types.is_integer(folder_types(table)[target])
+    if pa.types.is_integer(folder_types(table)[target]):
+        frame = frame.astype({target: "Int64"})  # pandas reads integers with gaps as floats
+    return frame, used
 
 
-def _read_labels(block: pd.DataFrame, target: str, integers: bool) -> pd.Series:
+def _read_labels(block: pd.DataFrame, target: str) -> pd.Series:
     """Return labels as texts, None for empty cells and blank texts, and for the integer −1."""
     column = block[[target]]
-    if integers:  # pandas reads integers with gaps as floats
-        column = column.astype("Int64").replace(-1, pd.NA)
-    return read_texts(column, target)
+    return read_texts(
+        column.replace(-1, pd.NA) if column[target].dtype.kind == "i" else column, target
+    )
 
 
-def _write(
-    frame: Any, target: str, classifier: Any, integers: bool, each_class: bool, out: Path
-) -> None:
+def _write(frame: Any, target: str, classifier: Any, each_class: bool, out: Path) -> None:
     from dask.delayed import delayed
 
     from lowrankgcn.distributed.blocks import Blocks
     from lowrankgcn.distributed.parquet import write_folder
 
-    kind = "int64" if integers else "bool" if frame.dtypes[target].kind == "b" else None
+    kind = {"i": "int64", "b": "bool"}.get(frame.dtypes[target].kind)
     task = delayed(_add_predictions, pure=False)
     shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
     blocks = [
@@ -175,9 +173,5 @@ def _add_predictions(
     kind: str | None,
     each_class: bool,
 ) -> pd.DataFrame:
-    integers = kind == "int64"
-    labels = _read_labels(block, target, integers)
-    predictions = Predictions.from_labels(classes, shares, labels, kind)
-    if integers:  # the same type in all files, with or without missing cells
-        block = block.astype({target: "Int64"})
+    predictions = Predictions.from_labels(classes, shares, _read_labels(block, target), kind)
     return predictions.added_to(block, each_class=each_class)

@@ -137,24 +137,23 @@ class TableInputs:
         Hyperedges with an indicator column: categories (not bins) of more than one row.
     means : (N,) array
         Means of the indicators, subtracted; zero without scaling.
-    numbers : tuple of column names
+    names : tuple of column names
         Numeric columns.
-    centre, scale : arrays
-        Means and standard deviations of the numeric columns.
+    numbers : PointInputs
+        Their medians, means and standard deviations.
     """
 
     encoder: TableEncoder
     shown: Annotated[NDArray[np.intp], "s"]
     means: Annotated[FloatArray, "s"]
-    numbers: tuple[Name, ...]
-    centre: Annotated[FloatArray, "k"]
-    scale: Annotated[FloatArray, "k", _check_scales] = field(metadata=MAY_BE_INFINITE)
+    names: tuple[Name, ...]
+    numbers: PointInputs
 
     def __post_init__(self) -> None:
         binned = [c.name for c in self.encoder.columns if isinstance(c, BinnedColumn)]
-        if any(name not in binned for name in self.numbers):
-            raise invalid("numbers", f"columns among {binned}", repr(self.numbers)[:100])
-        expect_shape(self.centre, "centre", len(self.numbers))
+        if any(name not in binned for name in self.names):
+            raise invalid("names", f"columns among {binned}", repr(self.names)[:100])
+        expect_shape(self.numbers.centre, "centre", len(self.names))
         total = self.encoder.n_hyperedges
         bounded = np.concatenate([[-1], self.shown, [total]])
         if (bounded[1:] <= bounded[:-1]).any():
@@ -163,7 +162,7 @@ class TableInputs:
     @property
     def width(self) -> int:
         """Number N₀ of features: indicators and numeric columns."""
-        return len(self.shown) + len(self.numbers)
+        return len(self.shown) + len(self.names)
 
     @classmethod
     def fit(cls, X: Any, graph: Hypergraph, *, raw_features: bool = False) -> TableInputs:
@@ -174,19 +173,20 @@ class TableInputs:
             raise invalid("X", "a cell that is not missing", "missing cells only")
         every = np.arange(encoder.n_hyperedges)
         if raw_features:  # the incidence matrix itself, as in the paper
-            return cls(encoder, every, np.zeros(len(every)), (), np.zeros(0), np.zeros(0))
-        numbers = tuple(c.name for c in encoder.columns if isinstance(c, BinnedColumn))
-        binned = [column.name in numbers for column in encoder.columns]
+            nothing = PointInputs.fit(np.zeros((1, 0)), raw_points=True)
+            return cls(encoder, every, np.zeros(len(every)), (), nothing)
+        names = tuple(c.name for c in encoder.columns if isinstance(c, BinnedColumn))
+        binned = [column.name in names for column in encoder.columns]
         shown = every[~np.repeat(binned, np.diff(encoder.offsets))]
         sizes = graph.incidence.transpose_product(np.ones(graph.n_nodes))
         # Values of a single row do not generalise, and an identifier would give n columns.
         shared = shown[sizes[shown] > 1]
-        shown = shared if len(shared) or numbers else shown[:1]
-        centre, scale = _standard_units(_numeric_columns(X, numbers, encoder))
-        return cls(encoder, shown, sizes[shown] / graph.n_nodes, numbers, centre, scale)
+        shown = shared if len(shared) or names else shown[:1]
+        numbers = PointInputs.fit(_numeric_columns(X, names, encoder), raw_points=True)
+        return cls(encoder, shown, sizes[shown] / graph.n_nodes, names, numbers)
 
     def features(self, X: Any) -> FloatArray:
-        """Compute centred indicators, then standardised numbers; missing cells are zero."""
+        """Compute centred indicators, then standardised numbers."""
         codes, count = self.encoder.transform(X), len(self.shown)
         place = np.full(self.encoder.n_hyperedges + 1, -1)
         place[self.shown] = np.arange(count)
@@ -222,10 +222,8 @@ class TableInputs:
         return X
 
     def standardised(self, X: Any) -> FloatArray:
-        """Standardise the numeric columns, with zero for missing cells, shape (q, k)."""
-        numbers = _numeric_columns(X, self.numbers, self.encoder)
-        numbers = (numbers - self.centre) / self.scale
-        return np.where(np.isnan(numbers), 0.0, numbers)
+        """Standardise the numeric columns, shape (q, k)."""
+        return self.numbers.features(_numeric_columns(X, self.names, self.encoder))
 
 
 #: Fitted conversion of rows; both kinds have the same methods.
@@ -254,17 +252,14 @@ def _filled(X: FloatArray, median: FloatArray) -> FloatArray:
 
 
 def _standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of each column, ignoring NaN; infinite if constant."""
-    present = ~np.isnan(X)
-    count = np.maximum(present.sum(axis=0), 1)
-    filled = np.where(present, X, 0.0)
-    centre = filled.sum(axis=0) / count
+    """Return mean and standard deviation of each column; infinite if constant."""
+    centre = X.sum(axis=0) / len(X)
     # A second pass corrects the rounding error of a mean far from zero.
-    centre = centre + np.where(present, X - centre, 0.0).sum(axis=0) / count
-    offsets = np.where(present, X - centre, 0.0)
+    centre = centre + (X - centre).sum(axis=0) / len(X)
+    offsets = X - centre
     # A power of two is factored out, so that squares neither overflow nor vanish.
     exponent = np.frexp(np.abs(offsets).max(axis=0))[1]
-    mean_square = np.square(np.ldexp(offsets, -exponent)).sum(axis=0) / count
+    mean_square = np.square(np.ldexp(offsets, -exponent)).sum(axis=0) / len(X)
     scale = np.ldexp(np.sqrt(mean_square), exponent)
-    scale[scale <= _CONSTANT * np.abs(filled).max(axis=0)] = np.inf
+    scale[scale <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
     return centre, scale
