@@ -48,7 +48,6 @@ class FittedTable:
         output.print_warnings(warned, shown=shown)
         shares = classifier.label_distributions_
         predictions = data.predictions(classifier.classes_, shares, data.labels)
-        assert predictions.given is not None
         with progress("importance of the columns", shown=shown), watch.timing("importance"):
             evidence = Evidence.from_classifier(classifier, predictions.given, importance=important)
         return cls(data, classifier, predictions, evidence, warned)

@@ -143,10 +143,8 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any]:
 
 def _read_labels(block: pd.DataFrame, target: str) -> pd.Series:
     """Return labels as texts, None for empty cells and blank texts, and for the integer −1."""
-    column = block[[target]]
-    return read_texts(
-        column.replace(-1, pd.NA) if column[target].dtype.kind == "i" else column, target
-    )
+    integers = block.dtypes[target].kind == "i"
+    return read_texts(block[[target]].replace(-1, pd.NA) if integers else block, target)
 
 
 def _write(frame: Any, target: str, classifier: Any, each_class: bool, out: Path) -> None:

@@ -153,7 +153,7 @@ def print_summary(
     print_facts(console, facts)
     for text in notes:
         print_facts(console, {"note": text})
-    numbers = ["given", "predicted"] if predictions.given is not None else ["predicted"]
+    numbers = ["given", "predicted"] if (predictions.given >= 0).any() else ["predicted"]
     shares = ["mean_probability", *scores]
     rows = [
         [name, *(str(own[key]) for key in numbers), *(share_text(own[key]) for key in shares)]

@@ -56,7 +56,7 @@ def predict(
             shares = classifier.distributions(features)
     kind = classifier.description.get("type")
     kind = kind if isinstance(kind, str) else None
-    predictions = Predictions.from_labels(classifier.classes, shares, None, kind)
+    predictions = Predictions.from_labels(classifier.classes, shares, type=kind)
     files: dict[str, str] = {}
     if out is not None or to_stdout:
         with progress("writing", shown=shown), watch.timing("writing"):

@@ -129,8 +129,8 @@ class GPModel:
         assert self.maps.features is not None
         columns = self.maps.features.columns
         generator = np.random.default_rng(random_state)
-        count = min(max(_FEWEST_PERMUTED, _PERMUTED_CELLS // max(1, len(columns))), len(X))
-        count = min(count, _MOST_PERMUTED)
+        wanted = np.clip(_PERMUTED_CELLS // max(1, len(columns)), _FEWEST_PERMUTED, _MOST_PERMUTED)
+        count = min(int(wanted), len(X))
         table = pd.DataFrame(X)
         table = table.iloc[np.sort(generator.choice(len(X), count, replace=False))]
         table = table.set_axis(list(self.maps.features.all_names), axis=1)
@@ -180,10 +180,12 @@ class GPModel:
         assert self.maps.features is not None
         names = [column.name for column in self.maps.features.columns]
         table = match_table(X, self.maps.features.all_names, names, "X")
-        columns = [pd.Series(table.columns[name]) for name in names]
-        texts = [map(_text, cells.to_numpy(object, na_value="missing")) for cells in columns]
-        kinds = ["column"] * len(names)
-        return [list(zip(kinds, names, row, strict=True)) for row in zip(*texts, strict=True)]
+        columns = [
+            (name, pd.Series(table.columns[name]).to_numpy(object, na_value="missing"))
+            for name in names
+        ]
+        rows = range(table.n_rows)
+        return [[("column", name, _text(cells[i])) for name, cells in columns] for i in rows]
 
 
 def _text(cell: Any) -> str:

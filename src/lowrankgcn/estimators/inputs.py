@@ -195,7 +195,8 @@ class TableInputs:
         result = np.zeros((len(codes), self.width))
         result[rows, found[rows, columns]] = 1.0
         result[:, :count] -= self.means
-        result[:, count:] = self.standardised(X)
+        numbers = _numeric_columns(X, self.names, self.encoder)
+        result[:, count:] = self.numbers.features(numbers)
         return result
 
     def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
@@ -205,25 +206,18 @@ class TableInputs:
         number of categories.
         """
         assert isinstance(graph, Hypergraph) and isinstance(graph.incidence, CodeFactor)
-        incidence, numbers = graph.incidence, self.standardised(X)
-
-        def term(start: int, stop: int) -> FloatArray:
-            part = U[start:stop].astype(np.float64, copy=False)
-            return np.column_stack([part.sum(axis=0), part.T @ numbers[start:stop]])
-
-        rest: FloatArray = np.sum(map_chunks(term, len(U), _CHUNK_ROWS), axis=0)
-        sums = incidence.transpose_product(U)[self.shown] - np.outer(self.means, rest[:, 0])
+        incidence, means = graph.incidence, self.means
+        numbers = _numeric_columns(X, self.names, self.encoder)
+        inner, squares = self.numbers.project(numbers, U, None)
+        sums = incidence.transpose_product(U)[self.shown]
+        sums = sums - np.outer(means, U.sum(axis=0, dtype=np.float64))
         counts = incidence.counts()[self.shown]
-        squares = (counts * (1 - 2 * self.means) + len(U) * self.means**2).sum()
-        return np.column_stack([sums.T, rest[:, 1:]]), float(squares + np.vdot(numbers, numbers))
+        squares += float((counts * (1 - 2 * means) + len(U) * means**2).sum())
+        return np.column_stack([sums.T, inner]), squares
 
     def rows(self, X: Any) -> Any:
         """Return the rows as the graph uses them: not changed."""
         return X
-
-    def standardised(self, X: Any) -> FloatArray:
-        """Standardise the numeric columns, shape (q, k)."""
-        return self.numbers.features(_numeric_columns(X, self.names, self.encoder))
 
 
 #: Fitted conversion of rows; both kinds have the same methods.
