@@ -45,7 +45,7 @@ _WORK_OF_A_ROW = 1000
 
 
 def fit(
-    rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
+    rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray, seed: int
 ) -> dict[str, Any]:
     """Fit the network to the labelled rows, and return the attributes of the classifier.
 

@@ -236,11 +236,9 @@ class GCNClassifier(SemiSupervisedClassifier):
         settings = read_settings(self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph, numbers="points")
         labels = read_labels(y, rows.n_rows)
-        weights = None
-        if sample_weight is not None:
-            weights = read_weights(sample_weight, rows.n_rows)
-            if not weights[labels.index].any():
-                raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
+        weights = read_weights(sample_weight, rows.n_rows)
+        if not weights[labels.index].any():
+            raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
         self.__dict__.update(fit(rows, labels, settings, weights, draw_seed(self.random_state)))
         self.classes_, self._kind = labels.classes, rows.later
         self.transduction_ = labels.classes[self.label_distributions_.argmax(axis=1)]

@@ -43,13 +43,12 @@ def point_graph(
     chooses ten nearest neighbours with self-tuning weights, which separate classes better in many
     dimensions.
     """
-    if kind == "knn":
-        return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
-    width = _local_bandwidth(points, random_state) if bandwidth is None else bandwidth
-    if kind == "auto" and bandwidth is None:
-        if not _fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
-            return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
-    return GaussianGraph(points, width, random_state=random_state)
+    if kind != "knn":
+        given = kind == "gaussian" or bandwidth is not None
+        width = bandwidth or _local_bandwidth(points, random_state)
+        if given or _fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
+            return GaussianGraph(points, width, random_state=random_state)
+    return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
 
 
 def _local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:

@@ -51,7 +51,7 @@ def train_restarts(
     scale: float,
     labels: Labels,
     settings: Settings,
-    sample_weight: FloatArray | None,
+    sample_weight: FloatArray,
     seed: int,
 ) -> tuple[list[Network], TrainingRecord]:
     """Train the network with the given kernels from several random initialisations.
@@ -65,7 +65,7 @@ def train_restarts(
         Factor of the features in training. The results are for features without it.
     labels : Labels
     settings : Settings
-    sample_weight : (n,) array, optional
+    sample_weight : (n,) array
     seed : int
 
     Returns
@@ -93,9 +93,7 @@ def train_restarts(
     if penalty is None:
         penalty = PENALTIES[settings.architecture] / len(labels.index)
         penalty *= math.sqrt(labels.n_rows) if settings.architecture == "low-rank" else 1.0
-    weights = _class_weights(settings.class_weight, labels)
-    if sample_weight is not None:
-        weights = weights * sample_weight[labels.index]
+    weights = _class_weights(settings.class_weight, labels) * sample_weight[labels.index]
     record = train(
         network,
         ProjectedFeatures(kernels[0].n, given) if low_rank else given,

@@ -61,15 +61,20 @@ PENALTIES = {"low-rank": 0.2, "reduced": 0.4, "full": 0.4}
 def checked(kind: type[Class], given: Mapping[str, Any]) -> Class:
     """Make an instance of a dataclass of parameters.
 
-    Its fields are annotated with functions of a value and its name, which return the valid value.
+    Its fields may be annotated with a function of a value and its name, which returns the valid
+    value.
 
     Raises
     ------
     ValueError
         If a parameter is invalid.
     """
-    hints = get_type_hints(kind, include_extras=True)
-    return kind(**{name: hint.__metadata__[0](given[name], name) for name, hint in hints.items()})
+    values = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        values[name] = given[name]
+        for check in getattr(hint, "__metadata__", ()):
+            values[name] = check(given[name], name)
+    return kind(**values)
 
 
 def graph_or_name(graph: Any, name: str, options: Iterable[str]) -> str | Graph:
@@ -88,10 +93,6 @@ def _is_auto(value: Any) -> bool:
 def _unless_auto(check: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
     """Return a function that replaces "auto" by None and passes other values to `check`."""
     return lambda value, name: None if _is_auto(value) else check(value, name)
-
-
-def _any(value: Any, name: str) -> Any:
-    return value
 
 
 def _filters(spec: Any, name: str) -> tuple[Filter, ...]:
@@ -143,7 +144,7 @@ class Settings:
     filter: Annotated[tuple[Filter, ...] | None, _unless_auto(_filters)]
     rank: Annotated[int | None, _unless_auto(positive_int)]
     bandwidth: Annotated[float | None, _unless_auto(positive_float)]
-    smoother: Annotated[Any, _any]
+    smoother: Any
     hidden_widths: Annotated[tuple[int, ...], _widths]
     n_restarts: Annotated[int, positive_int]
     optimizer: Annotated[str, partial(choice, options=_STEPS)]
@@ -154,10 +155,10 @@ class Settings:
     dropout: Annotated[float, partial(positive_float, zero=True, below=1.0)]
     early_stopping: Annotated[bool, _flag]
     class_weight: Annotated[Any, _class_weight]
-    scaling: Annotated[bool, _flag]
+    scaling: bool
     tol: Annotated[float, partial(positive_float, maximum=0.1)]
     dtype: Annotated[str, partial(choice, options=("float32", "float64"))]
-    device: Annotated[Any, _any]
+    device: Any
     verbose: Annotated[bool, _flag]
 
 
