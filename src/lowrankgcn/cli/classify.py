@@ -25,7 +25,6 @@ lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-ro
 lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
 """
 
-_FOLDER_OPTIONS = "table target drop out save probabilities scheduler workers as_json quiet".split()
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 
 
@@ -76,8 +75,7 @@ def classify(
         _check_folder(table, context)
         from lowrankgcn.cli.folder import classify_folder
 
-        shared = {name: context.params[name] for name in _FOLDER_OPTIONS}
-        classify_folder(_classifier(method.value, settings), **shared)
+        classify_folder(_classifier(method.value, settings), context.params)
         return
     for option in ("scheduler", "workers"):
         if context.params[option] is not None:

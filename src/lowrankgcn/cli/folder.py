@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,32 +24,22 @@ from lowrankgcn.files import read_texts
 from lowrankgcn.files.columns import check_names
 
 
-def classify_folder(
-    classifier: Any,
-    *,
-    table: Path,
-    target: str,
-    drop: Sequence[str] | None,
-    out: Path | None,
-    save: Path | None,
-    probabilities: bool,
-    scheduler: str | None,
-    workers: int | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Classify the rows of a folder; arguments are those of the command.
+def classify_folder(classifier: Any, given: Mapping[str, Any]) -> None:
+    """Classify the rows of a folder.
 
     Parameters
     ----------
     classifier : SpectralGPClassifier or GCNClassifier
+    given : mapping
+        Parameters of the command ``classify``.
     """
+    table, target, out, save = (given[name] for name in ("table", "target", "out", "save"))
     _check_outputs(table, out, save)
-    shown, watch = not quiet, Stopwatch()
+    shown, watch = not given["quiet"], Stopwatch()
     files: dict[str, str] = {}
-    with _client(scheduler, workers):
+    with _client(given["scheduler"], given["workers"]):
         with errors.exit_on_user_error():
-            frame, features = _read(table, target, drop or ())
+            frame, features = _read(table, target, given["drop"] or ())
         labels = frame[[target]].map_partitions(_read_labels, target, meta=(target, object))
         with progress("fitting", shown=shown), watch.timing("fitting"):
             with errors.exit_on_user_error(), errors.collect_warnings() as warned:
@@ -59,7 +49,7 @@ def classify_folder(
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
                 with errors.exit_on_write_error(out), errors.collect_warnings():
-                    _write(frame, target, classifier, probabilities, out)
+                    _write(frame, target, classifier, given["probabilities"], out)
                 files["written"] = str(out)
             if save is not None:
                 with errors.exit_on_write_error(save, "--save"):
@@ -73,13 +63,13 @@ def classify_folder(
         "graph": repr(classifier.graph_),
         **files,
     }
-    if as_json:
+    if given["as_json"]:
         seconds = watch.seconds | {"total": watch.total()}
         more = {"seed": classifier.random_state, "seconds": seconds, "warnings": warned}
         output.print_json(facts | more)
         return
     facts["time"] = output.times_text(watch)
-    output.print_facts(Console(highlight=False, quiet=quiet), facts)
+    output.print_facts(Console(highlight=False, quiet=not shown), facts)
 
 
 def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:

@@ -155,14 +155,12 @@ def _classify(
     ensemble: Ensemble, vectors: NDArray[np.floating], features: FloatArray | None
 ) -> FloatArray:
     """Compute class distributions of the fitted rows, shape (n, C)."""
-    shares = np.empty((len(vectors), ensemble.n_classes))
 
-    def classify(start: int, stop: int) -> None:
+    def classify(start: int, stop: int) -> FloatArray:
         part = None if features is None else features[start:stop]
-        shares[start:stop] = ensemble.forward(vectors[start:stop], part)
+        return ensemble.forward(vectors[start:stop], part)
 
-    map_chunks(classify, len(vectors), CHUNK_ROWS)
-    return shares
+    return np.concatenate(map_chunks(classify, len(vectors), CHUNK_ROWS))
 
 
 def _model(

@@ -16,7 +16,7 @@ from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.rows import Rows
+from lowrankgcn.estimators.rows import Rows, take
 from lowrankgcn.estimators.settings import graph_or_name
 from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.prior import Prior
@@ -28,7 +28,7 @@ from lowrankgcn.gp.views import GRAPHS, FittedViews
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["FittedGP", "GPSettings", "first_rows", "fit_gp", "take"]
+__all__ = ["FittedGP", "GPSettings", "first_rows", "fit_gp"]
 
 _GRAPHS = {
     "auto": GRAPHS,
@@ -150,11 +150,6 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
         distributions = every
     note("prediction")
     return FittedGP(model, views, sample, sampled, distributions, timings)
-
-
-def take(data: Any, index: NDArray[np.intp]) -> Any:
-    """Return some rows of a table or an array."""
-    return data.iloc[index] if hasattr(data, "iloc") else data[index]
 
 
 def _sample(

@@ -11,9 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
+from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.process import GaussianProcess
@@ -102,15 +103,7 @@ class GPModel:
 
     def distributions(self, X: Any) -> FloatArray:
         """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
-        count = X.shape[0]
-        result = np.empty((count, len(self.process.factors)))
-
-        def classify(start: int, stop: int) -> None:
-            part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-            result[start:stop] = self.process.distributions(self.views(part))
-
-        map_chunks(classify, count, _CHUNK)
-        return result
+        return map_rows(lambda part: self.process.distributions(self.views(part)), X, _CHUNK)
 
     def filters(self) -> dict[str, LearnedFilter]:
         """Return the learned filter of every graph."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -10,11 +11,13 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cells import column_kind
+from lowrankgcn.operators import FloatArray
 
-__all__ = ["Kind", "Rows", "check_rows", "read_rows", "table_rows"]
+__all__ = ["Kind", "Rows", "check_rows", "map_rows", "read_rows", "table_rows", "take"]
 
 _LARGEST = 1e295
 
@@ -151,6 +154,20 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
 def table_rows(X: pd.DataFrame, kind: Kind) -> Any:
     """Return the rows of a typed table as a model uses them, like `check_rows`."""
     return X if kind == "table" else np.ascontiguousarray(_numbers(X), np.float64)
+
+
+def take(data: Any, index: Any) -> Any:
+    """Return some rows of a table or an array, by an index array or a slice."""
+    return data.iloc[index] if hasattr(data, "iloc") else data[index]
+
+
+def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatArray:
+    """Apply a function that is independent for each row to chunks of `size` rows."""
+
+    def apply(start: int, stop: int) -> FloatArray:
+        return function(take(X, slice(start, stop)))
+
+    return np.concatenate(map_chunks(apply, X.shape[0], size))
 
 
 def _numbers(X: Any) -> Any:
