@@ -115,7 +115,7 @@ def classify(
         if save is not None:
             result.save(save)
             files["model"] = str(save)
-    result.print_summary(console, files, watch, as_json=as_json, to_stdout=to_stdout)
+    result.print_summary(console, files, watch, as_json=as_json)
 
 
 def _check_method(method: str, given: list[str]) -> None:

@@ -83,15 +83,9 @@ class FittedTable:
             save_model(self.classifier, path, description=described)
 
     def print_summary(
-        self,
-        console: Console,
-        files: dict[str, str],
-        watch: Stopwatch,
-        *,
-        as_json: bool,
-        to_stdout: bool,
+        self, console: Console, files: dict[str, str], watch: Stopwatch, *, as_json: bool
     ) -> None:
-        """Print a summary of the run; `to_stdout` means that standard output has the rows."""
+        """Print a summary of the run, on standard error if standard output has the rows."""
         data, evidence, predictions = self.data, self.evidence, self.predictions
         columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
         kinds = Counter(_KINDS[kind] for kind in columns.used.values())
@@ -138,7 +132,7 @@ class FittedTable:
                 "column_importance": evidence.importance,
             }
         notes = data.ignored_notes()
-        if to_stdout or "written" in files:
+        if console.stderr or "written" in files:
             notes += predictions.renamed_notes(data.table.frame.columns)
         summary = facts, more, notes, self.warnings, files, watch, scores
-        output.print_summary(console, predictions, *summary, as_json=as_json, err=to_stdout)
+        output.print_summary(console, predictions, *summary, as_json=as_json)

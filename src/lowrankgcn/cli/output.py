@@ -125,7 +125,6 @@ def print_summary(
     scores: Mapping[str, Sequence[float | None]] | None = None,
     *,
     as_json: bool,
-    err: bool,
 ) -> None:
     """Print the summary of ``classify`` or ``predict``: a few lines, or one JSON document.
 
@@ -148,7 +147,7 @@ def print_summary(
             "files": dict(files),
             "seconds": watch.seconds | {"total": watch.total()},
         }
-        print_json(document, err=err)
+        print_json(document, err=console.stderr)
         return
     print_facts(console, facts)
     for text in notes:

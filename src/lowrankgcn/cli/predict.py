@@ -87,8 +87,8 @@ def predict(
         "passed_over": extra,
         "agreement": agreement,
     }
-    summary = facts, more, notes, warned, files
-    output.print_summary(console, predictions, *summary, watch, as_json=as_json, err=to_stdout)
+    summary = facts, more, notes, warned, files, watch
+    output.print_summary(console, predictions, *summary, as_json=as_json)
 
 
 def _unknown_note(name: str, count: int, values: list[str]) -> str:
