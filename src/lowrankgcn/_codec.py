@@ -4,7 +4,8 @@ A class takes part if it is decorated with :func:`saved`; files can name no othe
 annotations of its fields are checked on the way back: a damaged or forged file gives a ValueError
 that names the field. ``Annotated`` states more than a type: the shape of an array, such as "n d",
 with the same length for the same letter in all fields and at least one for capital letters, and
-functions of value and name that check the value. ``__post_init__`` checks the rest.
+functions of value and name that check the value, both unless it is None. ``__post_init__`` checks
+the rest.
 
 >>> from lowrankgcn.spectral.filters import Heat
 >>> arrays, value = encode((Heat(4.0), np.zeros(2)))
@@ -181,7 +182,7 @@ def _instance(kind: str, given: dict[str, Any], name: str, unused: Arrays) -> An
         path = _join(name, field)
         own[field] = _decode(given[field], path, unused)
         _check(own[field], hint, path, finite)
-        for mark in marks:
+        for mark in marks if own[field] is not None else ():
             if isinstance(mark, str):
                 _check_shape(own[field], mark.split(), path, lengths)
             else:

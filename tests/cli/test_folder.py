@@ -89,7 +89,7 @@ def test_bad_input_is_refused(
     monkeypatch.chdir(folder.parent)
     (folder.parent / "there").mkdir()
     calls = [
-        (["--target", "nothing", "--out", "new"], "expected a column 'nothing'"),
+        (["--target", "nothing", "--out", "new"], "target: expected a column of the table"),
         (["--target", "kind"], "name a new folder for the rows"),
         (["--target", "kind", "--out", "there"], "there exists already"),
         (["--target", "kind", "--out", "new", "--report", "r"], "not available for folders"),
@@ -98,7 +98,10 @@ def test_bad_input_is_refused(
         (["--target", "kind", "--out", "none/new"], "is not a folder"),
         (["--target", "kind", "--save", "source/0.parquet"], "which is read"),
         (["--target", "kind", "--out", "new", "--save", "new"], "would overwrite --out"),
-        (["--target", "kind", "--out", "new", "--drop", "c77"], "a column 'c77' to drop"),
+        (
+            ["--target", "kind", "--out", "new", "--drop", "c77"],
+            "drop: expected a column",
+        ),
         (["--target", "c0", "--out", "new", "--filter", "heat"], "only with --method gcn"),
     ]
     for arguments, message in calls:
@@ -152,9 +155,10 @@ def test_labels_of_integers_and_blank_texts_are_those_of_a_file(tmp_path: Path) 
     table, hidden = texts(200, 0)
     given = hidden.copy()
     given[:3] = (hidden[:3] + 1) % 3  # labels that no model would give
-    kind = pa.array([int(h) if i % 5 == 0 or i < 40 else None for i, h in enumerate(given)])
+    some = [int(h) if i % 5 == 0 or i < 40 else None for i, h in enumerate(given)]
+    kind, marked = pa.array(some), pa.array([-1 if h is None else h for h in some])
     name = pa.array([("ant", "bee", "cat")[h] if i % 4 == 0 else " " for i, h in enumerate(hidden)])
-    for target, column in (("kind", kind), ("name", name)):
+    for target, column in (("kind", kind), ("marked", marked), ("name", name)):
         source, out = tmp_path / target, tmp_path / f"{target}-out"
         source.mkdir()
         whole = pa.Table.from_pandas(table, preserve_index=False).append_column(target, column)
@@ -164,16 +168,16 @@ def test_labels_of_integers_and_blank_texts_are_those_of_a_file(tmp_path: Path) 
         assert call("classify", str(source), "--target", target, "--out", str(out), *options) == 0
         found = pa.concat_tables([pq.read_table(file) for file in sorted(out.iterdir())])
         assert found.schema.field("prediction").type == (
-            pa.int64() if target == "kind" else pa.string()
+            pa.string() if target == "name" else pa.int64()
         )
         predicted = found["prediction"].to_pylist()
         known = [
             (a, b)
             for a, b in zip(column.to_pylist(), predicted, strict=True)
-            if a not in (None, " ")
+            if a not in (None, -1, " ")
         ]
         assert len(known) > 40 and all(a == b for a, b in known)
-        assert set(predicted) <= set(column.to_pylist()) - {None, " "}
+        assert set(predicted) <= set(column.to_pylist()) - {None, -1, " "}
 
 
 def test_files_that_are_not_one_table_are_named(

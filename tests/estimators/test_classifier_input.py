@@ -43,7 +43,6 @@ def option(message: str, **options: Any) -> Fit:
 
 
 DATA: dict[str, Fit] = {
-    "NaN": Fit(r"X: expected numbers in all cells .* got NaN", changed(POINTS, (3, 1), np.nan)),
     "infinity": Fit(r"Input X contains infinity", changed(POINTS, (3, 1), np.inf)),
     "infinity in a table": Fit(
         r"column 'weight': expected finite numbers, got inf",
@@ -94,9 +93,6 @@ DATA: dict[str, Fit] = {
         r"all input features to have string names|feature names.* str",
         FRAME.set_axis(["a", 1, "b"], axis=1),
         error=TypeError,
-    ),
-    "all-missing column of points": Fit(
-        r"X: expected numbers in all cells .* got NaN", FRAME.assign(a=np.nan)
     ),
     "table of missing cells": Fit(
         r"X: expected a cell that is not missing, got missing cells only",

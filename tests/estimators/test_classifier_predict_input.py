@@ -44,11 +44,6 @@ def fitted(name: str) -> GCNClassifier:
 
 
 PREDICTIONS: dict[str, tuple[str, Any, str]] = {
-    "NaN": (
-        "points",
-        changed(POINTS, (0, 0), np.nan),
-        r"X: expected numbers in all cells .* got NaN",
-    ),
     "infinity": ("points", changed(POINTS, (0, 0), -np.inf), r"Input X contains infinity"),
     "too few columns": ("points", POINTS[:, :2], r"X has 2 features, but .* expecting 3"),
     "too many columns": ("points", np.ones((2, 4)), r"X has 4 features, but .* expecting 3"),

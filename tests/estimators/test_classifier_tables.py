@@ -52,13 +52,28 @@ def test_identifier_columns_are_not_features() -> None:
     assert_allclose(classifier.label_distributions_[y < 0], 1 / 3)
 
 
-def test_missing_numbers_need_a_hypergraph() -> None:
+@pytest.mark.parametrize("options", [{}, {"graph": "knn"}, {"bandwidth": 2.0}], ids=str)
+def test_missing_numbers_count_as_the_median(options: dict[str, Any]) -> None:
     X, _, y = clusters()
-    X[3, 1] = np.nan
-    for given, where in ((X, "NaN in column 1"), (pd.DataFrame(X), "NaN in column 1")):
-        with pytest.raises(ValueError, match=f"^X: .*graph='hypergraph'.* got {where}"):
-            quick().fit(given, y)
-        assert quick(graph="hypergraph").fit(given, y).predict(given).shape == (90,)
+    holes, masked = X.copy(), np.ma.masked_array(X, np.zeros(X.shape, bool))
+    holes[3, 1], masked[3, 1] = np.nan, np.ma.masked
+    X[3, 1] = np.nanmedian(holes[:, 1])
+    new, filled = np.array([[np.nan, 1.0]]), np.array([[np.median(X[:, 0]), 1.0]])
+    expected = quick(**options).fit(X, y)
+    for given in (holes, pd.DataFrame(holes), masked):
+        classifier = quick(**options).fit(given, y)
+        assert_allclose(classifier.label_distributions_, expected.label_distributions_)
+        assert_allclose(classifier.predict_proba(given), expected.predict_proba(X))
+    for classifier in (expected, quick(**options).fit(holes, y)):
+        assert_allclose(classifier.predict_proba(new), expected.predict_proba(filled))
+
+
+def test_an_empty_column_of_numbers_has_no_effect() -> None:
+    X, _, y = clusters()
+    empty = np.column_stack([X, np.full(len(X), np.nan)])
+    constant = np.column_stack([X, np.zeros(len(X))])
+    expected = quick().fit(constant, y).label_distributions_
+    assert_allclose(quick().fit(empty, y).label_distributions_, expected)
 
 
 def test_sparse_columns_of_a_frame_are_numbers() -> None:

@@ -94,14 +94,12 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         (
-            {"format": "lowrankgcn.GCNClassifier", "format_version": 2},
-            r"format_version: expected 4; fit and save the classifier again, got 2, of an earlier",
+            {"format": "lowrankgcn.GCNClassifier"},
+            "format: expected 'lowrankgcn', got 'lowrankgcn.G",
         ),
-        ({"format_version": 1}, r"fit and save the classifier again, got 1, of an earlier"),
+        ({"format_version": 3}, r"4; fit and save the classifier again, got 3, of an earlier"),
         ({"format_version": 5}, r"install a newer release, got 5, written by lowrankgcn 9\.9"),
-        ({"format_version": "3"}, "format_version: expected an integer"),
-        ({"classifier": "Pipeline"}, "classifier: expected one of 'GCNClassifier', "),
-        ({"classifier": None}, "classifier: expected one of 'GCNClassifier', "),
+        ({"format_version": "4"}, "format_version: expected an integer"),
     ],
 )
 def test_other_versions_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:

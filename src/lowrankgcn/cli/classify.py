@@ -25,7 +25,6 @@ lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-ro
 lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
 """
 
-_FOLDER_OPTIONS = "table target drop out save probabilities scheduler workers as_json quiet".split()
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 
 
@@ -76,17 +75,14 @@ def classify(
         _check_folder(table, context)
         from lowrankgcn.cli.folder import classify_folder
 
-        shared = {name: context.params[name] for name in _FOLDER_OPTIONS}
-        classify_folder(_classifier(method.value, settings), **shared)
+        classify_folder(_classifier(method.value, settings), context.params)
         return
     for option in ("scheduler", "workers"):
         if context.params[option] is not None:
             raise errors.option_error(f"--{option}", "only available for folders of Parquet files")
 
-    outputs = {"--out": out, "--report": report, "--save": save}
-    errors.check_writable(outputs)
-    errors.check_distinct({"--report": report, "--save": save}, {"the table": table})
-    errors.check_distinct(outputs)
+    errors.check_outputs({"--out": out})  # may replace the table
+    errors.check_outputs({"--report": report, "--save": save}, {"the table": table, "--out": out})
     to_stdout = str(out) == "-" or not (out or report or save or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
@@ -119,8 +115,7 @@ def classify(
         if save is not None:
             result.save(save)
             files["model"] = str(save)
-    summary = result.summary(files, watch, writes_rows=out is not None or to_stdout)
-    summary.print(console, as_json=as_json, err=to_stdout)
+    result.print_summary(console, files, watch, as_json=as_json)
 
 
 def _check_method(method: str, given: list[str]) -> None:

@@ -70,8 +70,7 @@ def compare(
             chosen = choose(keys)
         data = _task(table, target, tuple(drop or ()), encoding)
     inputs = {} if table in task.NAMES else {"the table": Path(table)}
-    errors.check_writable({"--csv": csv, "--markdown": markdown})
-    errors.check_distinct({"--csv": csv, "--markdown": markdown}, inputs)
+    errors.check_outputs({"--csv": csv, "--markdown": markdown}, inputs)
     with bar(shown=not quiet) as show, errors.exit_on_user_error():
         watch = show if quiet else _with_estimate(show, splits)
         result = runner.compare(

@@ -51,61 +51,41 @@ def exit_on_write_error(path: str | os.PathLike[str], option: str = "--out") -> 
         raise option_error(option, message) from None
 
 
-def check_writable(files: Mapping[str, Path | None]) -> None:
-    """Check before the work that files can be written.
+def check_outputs(
+    files: Mapping[str, Path | None], taken: Mapping[str, Path | None] | None = None
+) -> None:
+    """Check before the work that files can be written, and overwrite nothing of the command.
 
     Parameters
     ----------
     files : mapping from option to path
-        None is skipped; "-" is allowed for ``--out`` only.
+        Outputs; None is skipped; "-", standard output, is allowed for ``--out`` only.
+    taken : mapping from description to path
+        Other files of the command; None and "-" are skipped.
 
     Raises
     ------
     typer.BadParameter
-        If a path is a folder, or its folder is missing or not writable.
+        If a path is a folder, its folder is missing or not writable, or two of the files are the
+        same.
     """
+    known = {os.path.realpath(path): name for name, path in (taken or {}).items() if path}
     for option, path in files.items():
         if path is None or (option == "--out" and str(path) == "-"):
             continue
         if str(path) == "-":
             raise option_error(option, "expected a file, got '-'")
-        folder = Path(os.path.realpath(path)).parent
+        place, stream = os.path.realpath(path), is_stream(path)
+        if not stream and (other := known.setdefault(place, option)) != option:
+            raise option_error(option, f"{path} would overwrite {other}")
+        folder = os.path.dirname(place)
         with exit_on_write_error(path, option):
             if path.is_dir():
                 raise IsADirectoryError(21, os.strerror(21))
-            if not folder.is_dir():
+            if not os.path.isdir(folder):
                 raise FileNotFoundError(2, f"there is no folder {folder}")
-            stream = is_stream(path)
             if not os.access(path if stream else folder, os.W_OK if stream else os.W_OK | os.X_OK):
                 raise PermissionError(13, os.strerror(13))
-
-
-def check_distinct(
-    files: Mapping[str, Path | None], inputs: Mapping[str, Path] | None = None
-) -> None:
-    """Check before the work that no output overwrites an input or another output.
-
-    Parameters
-    ----------
-    files : mapping from option to path
-        Outputs; None is skipped, "-" is standard output.
-    inputs : mapping from description to path
-
-    Raises
-    ------
-    typer.BadParameter
-        If two of them are the same file.
-    """
-    taken = {
-        os.path.realpath(path): name for name, path in (inputs or {}).items() if str(path) != "-"
-    }
-    for option, path in files.items():
-        if path is None or str(path) == "-" or is_stream(path):
-            continue
-        place = os.path.realpath(path)
-        if place in taken:
-            raise option_error(option, f"{path} would overwrite {taken[place]}")
-        taken[place] = option
 
 
 def prepare_folder(folder: Path, *, inside: str = "") -> None:

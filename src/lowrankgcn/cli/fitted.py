@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
+from rich.console import Console
+
 from lowrankgcn._atomic import write_text
 from lowrankgcn._codec import encode
 from lowrankgcn._format import count, percent, plural
@@ -46,7 +48,6 @@ class FittedTable:
         output.print_warnings(warned, shown=shown)
         shares = classifier.label_distributions_
         predictions = data.predictions(classifier.classes_, shares, data.labels)
-        assert predictions.given is not None
         with progress("importance of the columns", shown=shown), watch.timing("importance"):
             evidence = Evidence.from_classifier(classifier, predictions.given, importance=important)
         return cls(data, classifier, predictions, evidence, warned)
@@ -81,11 +82,11 @@ class FittedTable:
         with errors.exit_on_write_error(path, "--save"), errors.exit_on_user_error("--save"):
             save_model(self.classifier, path, description=described)
 
-    def summary(
-        self, files: dict[str, str], watch: Stopwatch, *, writes_rows: bool
-    ) -> output.RunSummary:
-        """Summarise the run."""
-        data, evidence = self.data, self.evidence
+    def print_summary(
+        self, console: Console, files: dict[str, str], watch: Stopwatch, *, as_json: bool
+    ) -> None:
+        """Print a summary of the run, on standard error if standard output has the rows."""
+        data, evidence, predictions = self.data, self.evidence, self.predictions
         columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
         kinds = Counter(_KINDS[kind] for kind in columns.used.values())
         kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
@@ -109,8 +110,19 @@ class FittedTable:
             "left_out": dict(columns.left_out),
             "graph": graphs,
         }
+        scores = None
         if evidence is not None:
-            facts |= _evidence_facts(evidence)
+            scores = evidence.scores
+            low, high = (percent(share, 0) for share in evidence.interval)
+            rows = plural(len(evidence.codes), "labelled row")
+            facts["accuracy"] = (
+                f"{percent(evidence.accuracy)} of {rows} predicted correctly without their own "
+                f"label; 90 % interval {low} to {high}; largest class "
+                f"{percent(evidence.largest_class)}"
+            )
+            facts["blocks"] = output.shares_text(evidence.kinds)
+            if evidence.importance:
+                facts["columns"] = output.shares_text(evidence.importance)
             more |= {
                 "loo_accuracy": evidence.accuracy,
                 "loo_interval": evidence.interval,
@@ -120,22 +132,7 @@ class FittedTable:
                 "column_importance": evidence.importance,
             }
         notes = data.ignored_notes()
-        if writes_rows:
-            notes += self.predictions.renamed_notes(data.table.frame.columns)
-        scores = {} if evidence is None else evidence.scores
-        return output.RunSummary(
-            facts, self.predictions, notes, files, watch, self.warnings, more, scores
-        )
-
-
-def _evidence_facts(evidence: Evidence) -> dict[str, str]:
-    low, high = (percent(share, 0) for share in evidence.interval)
-    rows = plural(len(evidence.codes), "labelled row")
-    facts = {
-        "accuracy": f"{percent(evidence.accuracy)} of {rows} predicted correctly without their own "
-        f"label; 90 % interval {low} to {high}; largest class {percent(evidence.largest_class)}",
-        "blocks": output.shares_text(evidence.kinds),
-    }
-    if evidence.importance:
-        facts["columns"] = output.shares_text(evidence.importance)
-    return facts
+        if console.stderr or "written" in files:
+            notes += predictions.renamed_notes(data.table.frame.columns)
+        summary = facts, more, notes, self.warnings, files, watch, scores
+        output.print_summary(console, predictions, *summary, as_json=as_json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,38 +19,28 @@ from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names
 from lowrankgcn.estimators.persistence import save as save_model
+from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
+from lowrankgcn.files.columns import check_names
 
 
-def classify_folder(
-    classifier: Any,
-    *,
-    table: Path,
-    target: str,
-    drop: Sequence[str] | None,
-    out: Path | None,
-    save: Path | None,
-    probabilities: bool,
-    scheduler: str | None,
-    workers: int | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Classify the rows of a folder; arguments are those of the command.
+def classify_folder(classifier: Any, given: Mapping[str, Any]) -> None:
+    """Classify the rows of a folder.
 
     Parameters
     ----------
     classifier : SpectralGPClassifier or GCNClassifier
+    given : mapping
+        Parameters of the command ``classify``.
     """
+    table, target, out, save = (given[name] for name in ("table", "target", "out", "save"))
     _check_outputs(table, out, save)
-    shown, watch = not quiet, Stopwatch()
+    shown, watch = not given["quiet"], Stopwatch()
     files: dict[str, str] = {}
-    with _client(scheduler, workers):
+    with _client(given["scheduler"], given["workers"]):
         with errors.exit_on_user_error():
-            frame, features, integers = _read(table, target, drop or ())
-        labels = frame[[target]].map_partitions(
-            _read_labels, target, integers, meta=(target, object)
-        )
+            frame, features = _read(table, target, given["drop"] or ())
+        labels = frame[[target]].map_partitions(_read_labels, target, meta=(target, object))
         with progress("fitting", shown=shown), watch.timing("fitting"):
             with errors.exit_on_user_error(), errors.collect_warnings() as warned:
                 classifier.fit(features, labels)
@@ -59,7 +49,7 @@ def classify_folder(
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
                 with errors.exit_on_write_error(out), errors.collect_warnings():
-                    _write(frame, target, classifier, integers, probabilities, out)
+                    _write(frame, target, classifier, given["probabilities"], out)
                 files["written"] = str(out)
             if save is not None:
                 with errors.exit_on_write_error(save, "--save"):
@@ -73,19 +63,18 @@ def classify_folder(
         "graph": repr(classifier.graph_),
         **files,
     }
-    if as_json:
+    if given["as_json"]:
         seconds = watch.seconds | {"total": watch.total()}
         more = {"seed": classifier.random_state, "seconds": seconds, "warnings": warned}
         output.print_json(facts | more)
         return
     facts["time"] = output.times_text(watch)
-    output.print_facts(Console(highlight=False, quiet=quiet), facts)
+    output.print_facts(Console(highlight=False, quiet=not shown), facts)
 
 
 def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
-    errors.check_writable({"--save": save})
     parts = {f"{file}, which is read": file for file in source.glob("*.parquet")}
-    errors.check_distinct({"--out": out, "--save": save}, parts)
+    errors.check_outputs({"--save": save}, {**parts, "--out": out})
     message = ""
     if out is None:
         message = "" if save is not None else "name a new folder for the rows"
@@ -127,37 +116,34 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         yield
 
 
-def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, bool]:
-    """Return the table, its feature columns, and whether the target has integers."""
+def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any]:
+    """Return the table and its feature columns."""
     from lowrankgcn.distributed.parquet import folder_types, read_folder
 
     frame = read_folder(table)
     columns = list(frame.columns)
-    if target not in columns:
-        raise ValueError(f"{table}: expected a column {target!r}, got {', '.join(columns)}")
     dropped = column_names(drop, columns)
-    unknown = [name for name in dropped if name not in columns]
-    if unknown:
-        raise ValueError(f"{table}: expected a column {unknown[0]!r} to drop, got none")
+    with prefix_errors(table):
+        check_names(columns, target, {"drop": dropped})
     used = frame[[name for name in columns if name not in {*dropped, target}]]
-    return frame, used, pa.types.is_integer(folder_types(table)[target])
+    if pa.types.is_integer(folder_types(table)[target]):
+        frame = frame.astype({target: "Int64"})  # pandas reads integers with gaps as floats
+    return frame, used
 
 
-def _read_labels(block: pd.DataFrame, target: str, integers: bool) -> pd.Series:
-    """Return labels as texts, None for empty cells and blank texts, as in a file."""
-    column = block[[target]]  # pandas reads integers with gaps as floats
-    return read_texts(column.astype("Int64") if integers else column, target)
+def _read_labels(block: pd.DataFrame, target: str) -> pd.Series:
+    """Return labels as texts, None for empty cells and blank texts, and for the integer −1."""
+    integers = block.dtypes[target].kind == "i"
+    return read_texts(block[[target]].replace(-1, pd.NA) if integers else block, target)
 
 
-def _write(
-    frame: Any, target: str, classifier: Any, integers: bool, each_class: bool, out: Path
-) -> None:
+def _write(frame: Any, target: str, classifier: Any, each_class: bool, out: Path) -> None:
     from dask.delayed import delayed
 
     from lowrankgcn.distributed.blocks import Blocks
     from lowrankgcn.distributed.parquet import write_folder
 
-    kind = "int64" if integers else "bool" if frame.dtypes[target].kind == "b" else None
+    kind = {"i": "int64", "b": "bool"}.get(frame.dtypes[target].kind)
     task = delayed(_add_predictions, pure=False)
     shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
     blocks = [
@@ -175,9 +161,5 @@ def _add_predictions(
     kind: str | None,
     each_class: bool,
 ) -> pd.DataFrame:
-    integers = kind == "int64"
-    labels = _read_labels(block, target, integers)
-    predictions = Predictions.from_labels(classes, shares, labels, kind)
-    if integers:  # the same type in all files, with or without missing cells
-        block = block.astype({target: "Int64"})
+    predictions = Predictions.from_labels(classes, shares, _read_labels(block, target), kind)
     return predictions.added_to(block, each_class=each_class)

@@ -16,13 +16,31 @@ PaperTable = StrEnum(
     "PaperTable", ["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters", "all"]
 )
 
+_FORMATS = "CSV, TSV or Parquet file"
+_COLUMNS, _MODEL, _FOLDERS = "Columns", "Model", "Folders of Parquet files"  # panels of the help
+
+
+def _option(
+    names: str, metavar: str | None, help: str, panel: str | None = None, **more: Any
+) -> Any:
+    """Return an option; `names` has one name, or a long and a short one."""
+    return Option(*names.split(), metavar=metavar, help=help, rich_help_panel=panel, **more)
+
+
+def _network(name: str, metavar: str, help: str, default: str = "auto") -> Any:
+    return _option(name, metavar, f"With --method gcn: {help}", _MODEL, show_default=default)
+
+
+def _output(names: str, help: str, metavar: str = "FILE") -> Any:
+    return _option(names, metavar, help, readable=False)
+
+
 # All commands
-Seed = Annotated[int, Option("--seed", min=0, max=2**32 - 1, metavar="N", help="Random seed.")]
-AsJson = Annotated[bool, Option("--json", help="Print one JSON document.")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="Print nothing; write files only.")]
+Seed = Annotated[int, _option("--seed", "N", "Random seed.", min=0, max=2**32 - 1)]
+AsJson = Annotated[bool, _option("--json", None, "Print one JSON document.")]
+Quiet = Annotated[bool, _option("--quiet -q", None, "Print nothing; write files only.")]
 
 # Input
-_FORMATS = "CSV, TSV or Parquet file"
 TableArgument = Annotated[
     Path, Argument(metavar="TABLE", help=f"{_FORMATS}, or - for standard input.")
 ]
@@ -45,146 +63,81 @@ TableOrDataset = Annotated[
 ]
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file written by --save.")]
 Target = Annotated[
-    str, Option("--target", "-t", metavar="COLUMN", help="Column of the classes, empty if unknown.")
+    str, _option("--target -t", "COLUMN", "Column of the classes, empty if unknown.")
 ]
 TargetOfFile = Annotated[
-    str | None,
-    Option("--target", "-t", metavar="COLUMN", help="Column of the classes; required for files."),
+    str | None, _option("--target -t", "COLUMN", "Column of the classes; required for files.")
 ]
 Encoding = Annotated[
-    str | None,
-    Option("--encoding", metavar="NAME", help="Text encoding, such as cp1252 (default UTF-8)."),
+    str | None, _option("--encoding", "NAME", "Text encoding, such as cp1252 (default UTF-8).")
 ]
-
-
-def _column(name: str, help: str) -> Any:
-    return Option(name, metavar="COLUMN", help=help, rich_help_panel="Columns")
-
-
-Drop = Annotated[
-    list[str] | None, _column("--drop", "Column to ignore. Repeat, or separate names by commas.")
+_DROP = "Column to ignore. Repeat, or separate names by commas."
+_CATEGORICAL, _NUMERIC = "Column to use as categories.", "Column to use as numbers."
+Drop = Annotated[list[str] | None, _option("--drop", "COLUMN", _DROP, _COLUMNS)]
+Categorical = Annotated[
+    list[str] | None, _option("--categorical", "COLUMN", _CATEGORICAL, _COLUMNS)
 ]
-Categorical = Annotated[list[str] | None, _column("--categorical", "Column to use as categories.")]
-Numeric = Annotated[list[str] | None, _column("--numeric", "Column to use as numbers.")]
-
+Numeric = Annotated[list[str] | None, _option("--numeric", "COLUMN", _NUMERIC, _COLUMNS)]
 
 # Model
-def _model(name: str, metavar: str, help: str, **more: Any) -> Any:
-    return Option(name, metavar=metavar, help=help, rich_help_panel="Model", **more)
-
-
-Graph = Annotated[
-    GraphName, _model("--graph", "NAME", "Graph of the rows: gaussian, hypergraph, knn or auto.")
-]
-Method = Annotated[
-    MethodName,
-    _model("--method", "NAME", "gp: Gaussian process; gcn: the networks of the paper, with torch."),
-]
-Rank = Annotated[
-    int | None, _model("--rank", "N", "Number of eigenpairs.", min=1, show_default="auto")
-]
-
-
-def _network(name: str, metavar: str, help: str, default: str = "auto") -> Any:
-    return _model(name, metavar, f"With --method gcn: {help}", show_default=default)
-
-
-Architecture = Annotated[
-    ArchitectureName | None,
-    _network("--architecture", "NAME", "full, low-rank or reduced.", "low-rank"),
-]
-FilterName = Annotated[
-    str | None,
-    _network(
-        "--filter",
-        "NAME",
-        "linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, high-pass or "
-        "zero-impulse.",
-    ),
-]
-Bandwidth = Annotated[
-    float | None,
-    _network("--bandwidth", "X", "bandwidth of the Gaussian graph, in the units of the table."),
-]
-
+_GRAPH = "Graph of the rows: gaussian, hypergraph, knn or auto."
+_METHOD = "gp: Gaussian process; gcn: the networks of the paper, with torch."
+_RANK = "Number of eigenpairs."
+_FILTER = (
+    "linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, high-pass or "
+    "zero-impulse."
+)
+_BANDWIDTH = "bandwidth of the Gaussian graph, in the units of the table."
+_ARCHITECTURE = _network("--architecture", "NAME", "full, low-rank or reduced.", "low-rank")
+Graph = Annotated[GraphName, _option("--graph", "NAME", _GRAPH, _MODEL)]
+Method = Annotated[MethodName, _option("--method", "NAME", _METHOD, _MODEL)]
+Rank = Annotated[int | None, _option("--rank", "N", _RANK, _MODEL, min=1, show_default="auto")]
+Architecture = Annotated[ArchitectureName | None, _ARCHITECTURE]
+FilterName = Annotated[str | None, _network("--filter", "NAME", _FILTER)]
+Bandwidth = Annotated[float | None, _network("--bandwidth", "X", _BANDWIDTH)]
 
 # Large tables
-def _folders(name: str, metavar: str, help: str, **more: Any) -> Any:
-    return Option(
-        name, metavar=metavar, help=help, rich_help_panel="Folders of Parquet files", **more
-    )
-
-
-Scheduler = Annotated[
-    str | None,
-    _folders("--scheduler", "ADDRESS", "Address of a Dask scheduler, such as tcp://host:8786."),
-]
-Workers = Annotated[int | None, _folders("--workers", "N", "Number of local Dask workers.", min=1)]
+_SCHEDULER = "Address of a Dask scheduler, such as tcp://host:8786."
+_WORKERS = "Number of local Dask workers."
+Scheduler = Annotated[str | None, _option("--scheduler", "ADDRESS", _SCHEDULER, _FOLDERS)]
+Workers = Annotated[int | None, _option("--workers", "N", _WORKERS, _FOLDERS, min=1)]
 
 # Explanations, suggestions, comparison, reproduction
-RowNumbers = Annotated[
-    list[int],
-    Option(
-        "--row",
-        "-r",
-        min=1,
-        metavar="N",
-        help="Row to explain, counted from 1 without the header. Repeat for more rows.",
-    ),
-]
-By = Annotated[
-    ExplainBy,
-    Option("--by", help="Explain by the columns of the row, by labelled rows or by blocks."),
-]
-Top = Annotated[int, Option("--top", min=1, metavar="N", help="Number of contributions to show.")]
-Count = Annotated[int, Option("--count", "-k", min=1, metavar="N", help="Number of rows.")]
+_ROW = "Row to explain, counted from 1 without the header. Repeat for more rows."
+_BY = "Explain by the columns of the row, by labelled rows or by blocks."
+_METHODS = (
+    "Some of gp, gcn, gcn-reduced, gcn-paper, logistic, forest, svc, boosting, catboost, "
+    "spreading-knn, spreading-rbf, hypergraph-conv, poisson. Default: all that are installed."
+)
+_IN_ORDER = "Keep the order of the rows instead of shuffling them."
+RowNumbers = Annotated[list[int], _option("--row -r", "N", _ROW, min=1)]
+By = Annotated[ExplainBy, _option("--by", None, _BY)]
+Top = Annotated[int, _option("--top", "N", "Number of contributions to show.", min=1)]
+Count = Annotated[int, _option("--count -k", "N", "Number of rows.", min=1)]
 LabelsPerClass = Annotated[
-    str, Option("--labels-per-class", "-l", metavar="N,N,…", help="Labelled rows of each class.")
+    str, _option("--labels-per-class -l", "N,N,…", "Labelled rows of each class.")
 ]
-Splits = Annotated[
-    int, Option("--splits", min=1, max=100_000, metavar="N", help="Number of random splits.")
-]
-Methods = Annotated[
-    str | None,
-    Option(
-        "--methods",
-        metavar="NAME,NAME,…",
-        help="Some of gp, gcn, gcn-reduced, gcn-paper, logistic, forest, svc, boosting, catboost, "
-        "spreading-knn, spreading-rbf, hypergraph-conv, poisson. Default: all that are "
-        "installed.",
-    ),
-]
-InOrder = Annotated[
-    bool, Option("--in-order", help="Keep the order of the rows instead of shuffling them.")
-]
+Splits = Annotated[int, _option("--splits", "N", "Number of random splits.", min=1, max=100_000)]
+Methods = Annotated[str | None, _option("--methods", "NAME,NAME,…", _METHODS)]
+InOrder = Annotated[bool, _option("--in-order", None, _IN_ORDER)]
 What = Annotated[PaperTable, Argument(metavar="NAME", help="Table or figure of the paper.")]
-Runs = Annotated[int, Option("--runs", min=1, metavar="N", help="Training runs per row.")]
-
+Runs = Annotated[int, _option("--runs", "N", "Training runs per row.", min=1)]
 
 # Output
-def _file(name: str, help: str) -> Any:
-    names = ("--out", "-o") if name == "--out" else (name,)
-    return Option(*names, metavar="FILE", help=help, readable=False)
-
-
 _OUT = "Write the table with predictions, in the format of the input; - for standard output."
-Out = Annotated[Path | None, _file("--out", _OUT)]
-OutOrFolder = Annotated[Path | None, _file("--out", f"{_OUT} For a folder, name a new folder.")]
-OutRows = Annotated[
-    Path | None, _file("--out", "Write these rows with their numbers, in the format of the table.")
+_OUT_ROWS = "Write these rows with their numbers, in the format of the table."
+_PROBABILITIES = "Add a column with the probability of each class."
+Out = Annotated[Path | None, _output("--out -o", _OUT)]
+OutOrFolder = Annotated[
+    Path | None, _output("--out -o", f"{_OUT} For a folder, name a new folder.")
 ]
-Report = Annotated[Path | None, _file("--report", "Write an HTML report with figures.")]
-Save = Annotated[Path | None, _file("--save", "Save the model for `lowrankgcn predict`.")]
-Probabilities = Annotated[
-    bool, Option("--probabilities", help="Add a column with the probability of each class.")
+OutRows = Annotated[Path | None, _output("--out -o", _OUT_ROWS)]
+Report = Annotated[Path | None, _output("--report", "Write an HTML report with figures.")]
+Save = Annotated[Path | None, _output("--save", "Save the model for `lowrankgcn predict`.")]
+Probabilities = Annotated[bool, _option("--probabilities", None, _PROBABILITIES)]
+Csv = Annotated[Path | None, _output("--csv", "Write one row per fit, as CSV.")]
+Markdown = Annotated[Path | None, _output("--markdown", "Write the tables, in Markdown.")]
+ReportFolder = Annotated[Path, _output("--out -o", "Folder for the reports.", "DIR")]
+ReproductionFolder = Annotated[
+    Path, _output("--out -o", "Folder for the page and the saved state.", "DIR")
 ]
-Csv = Annotated[Path | None, _file("--csv", "Write one row per fit, as CSV.")]
-Markdown = Annotated[Path | None, _file("--markdown", "Write the tables, in Markdown.")]
-
-
-def _folder(help: str) -> Any:
-    return Option("--out", "-o", metavar="DIR", help=help, readable=False)
-
-
-ReportFolder = Annotated[Path, _folder("Folder for the reports.")]
-ReproductionFolder = Annotated[Path, _folder("Folder for the page and the saved state.")]

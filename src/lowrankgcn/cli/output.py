@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
@@ -114,59 +113,54 @@ def command_line(context: typer.Context, *, without: Sequence[str] = ()) -> str:
     return shlex.join(words)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class RunSummary:
-    """Summary of ``classify`` and ``predict``: a few lines, or one JSON document."""
+def print_summary(
+    console: Console,
+    predictions: Predictions,
+    facts: Mapping[str, str],
+    more: Mapping[str, Any],
+    notes: Sequence[str],
+    warnings: Sequence[str],
+    files: Mapping[str, str],
+    watch: Stopwatch,
+    scores: Mapping[str, Sequence[float | None]] | None = None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the summary of ``classify`` or ``predict``: a few lines, or one JSON document.
 
-    facts: Mapping[str, str]
-    predictions: Predictions
-    notes: Sequence[str]
-    files: Mapping[str, str]
-    watch: Stopwatch
-    warnings: Sequence[str] = ()
-    more: Mapping[str, Any] = field(default_factory=dict)  # in JSON only
-    scores: Mapping[str, Sequence[float | None]] = field(default_factory=dict)  # of each class
-
-    def print(self, console: Console, *, as_json: bool, err: bool) -> None:
-        """Print the summary to the console, or as JSON."""
-        if as_json:
-            document = {
-                **self.more,
-                "classes": self._counts(),
-                "without_prediction": self.predictions.n_missing,
-                "notes": list(self.notes),
-                "warnings": list(self.warnings),
-                "files": dict(self.files),
-                "seconds": self.watch.seconds | {"total": self.watch.total()},
-            }
-            print_json(document, err=err)
-            return
-        print_facts(console, self.facts)
-        for text in self.notes:
-            print_facts(console, {"note": text})
-        console.print()
-        console.print(self._class_table())
-        console.print()
-        print_facts(console, {**self.files, "time": times_text(self.watch)})
-
-    def _counts(self) -> dict[str, dict[str, Any]]:
-        counts = self.predictions.counts()
-        for place, own in enumerate(counts.values()):
-            own |= {name: values[place] for name, values in self.scores.items()}
-        return counts
-
-    def _class_table(self) -> Table:
-        header = ["class", "given", "predicted", "mean probability", *self.scores]
-        rows = []
-        for name, counts in self._counts().items():
-            shares = [share_text(counts[key]) for key in ("mean_probability", *self.scores)]
-            rows.append([name, str(counts["given"]), str(counts["predicted"]), *shares])
-        if self.predictions.n_missing:
-            rows.append(
-                ["none", "–", str(self.predictions.n_missing), "–", *("–" for _ in self.scores)]
-            )
-        if self.predictions.given is None:
-            for row in (header, *rows):
-                del row[1]
-        return text_table(header, rows, range(1, 6), pad_edge=False, show_edge=False)
+    Parameters
+    ----------
+    facts, more : mappings
+        Lines of the text, and entries of the JSON document.
+    scores : mapping from name to one number for each class, optional
+    """
+    counts, missing, scores = predictions.counts(), predictions.n_missing, scores or {}
+    for place, own in enumerate(counts.values()):
+        own |= {name: values[place] for name, values in scores.items()}
+    if as_json:
+        document = {
+            **more,
+            "classes": counts,
+            "without_prediction": missing,
+            "notes": list(notes),
+            "warnings": list(warnings),
+            "files": dict(files),
+            "seconds": watch.seconds | {"total": watch.total()},
+        }
+        print_json(document, err=console.stderr)
+        return
+    print_facts(console, facts)
+    for text in notes:
+        print_facts(console, {"note": text})
+    numbers = ["given", "predicted"] if (predictions.given >= 0).any() else ["predicted"]
+    shares = ["mean_probability", *scores]
+    rows = [
+        [name, *(str(own[key]) for key in numbers), *(share_text(own[key]) for key in shares)]
+        for name, own in counts.items()
+    ]
+    if missing:
+        rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * len(shares)])
+    header = ["class", *numbers, "mean probability", *scores]
+    table = text_table(header, rows, range(1, 6), pad_edge=False, show_edge=False)
+    console.print("\n", table, "\n", sep="")
+    print_facts(console, {**files, "time": times_text(watch)})

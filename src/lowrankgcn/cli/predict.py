@@ -34,8 +34,7 @@ def predict(
     not trained on are counted. The output has two more columns, **prediction** and
     **probability**; it is printed unless **--out** or **--json** is given.
     """
-    errors.check_writable({"--out": out})
-    errors.check_distinct({"--out": out}, {"the model": model})
+    errors.check_outputs({"--out": out}, {"the model": model})
     to_stdout = str(out) == "-" or not (out or as_json or quiet)
     console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
     shown, watch = not quiet, Stopwatch()
@@ -57,7 +56,7 @@ def predict(
             shares = classifier.distributions(features)
     kind = classifier.description.get("type")
     kind = kind if isinstance(kind, str) else None
-    predictions = Predictions.from_labels(classifier.classes, shares, None, kind)
+    predictions = Predictions.from_labels(classifier.classes, shares, type=kind)
     files: dict[str, str] = {}
     if out is not None or to_stdout:
         with progress("writing", shown=shown), watch.timing("writing"):
@@ -88,8 +87,8 @@ def predict(
         "passed_over": extra,
         "agreement": agreement,
     }
-    summary = output.RunSummary(facts, predictions, notes, files, watch, warned, more)
-    summary.print(console, as_json=as_json, err=to_stdout)
+    summary = facts, more, notes, warned, files, watch
+    output.print_summary(console, predictions, *summary, as_json=as_json)
 
 
 def _unknown_note(name: str, count: int, values: list[str]) -> str:

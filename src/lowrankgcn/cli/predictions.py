@@ -1,7 +1,7 @@
 """Predictions as columns of the table.
 
 >>> import numpy as np, pandas as pd
->>> found = Predictions(np.array(["a", "b"]), np.array([[0.25, 0.75], [0.9, 0.1]]))
+>>> found = Predictions.from_labels(np.array(["a", "b"]), np.array([[0.25, 0.75], [0.9, 0.1]]))
 >>> found.added_to(pd.DataFrame({"size": ["1", "2"]})).to_dict("list")
 {'size': ['1', '2'], 'prediction': ['b', 'a'], 'probability': [0.75, 0.9]}
 """
@@ -31,7 +31,7 @@ class Predictions:
     shares : (n, C) array
         Class distributions. A row of equal shares has no prediction: no path connects it to a
         labelled row.
-    given : (n,) int array or None
+    given : (n,) int array
         Labels as positions in `classes`, −1 for none; labelled rows keep their label.
     type : str or None
         Arrow type of the predictions, that of the target column in Parquet; None for text.
@@ -39,25 +39,27 @@ class Predictions:
 
     classes: NDArray[Any]
     shares: NDArray[np.float64]
-    given: NDArray[np.intp] | None = None
+    given: NDArray[np.intp]
     type: str | None = None
 
     @classmethod
     def from_labels(
-        cls, classes: NDArray[Any], shares: Any, labels: pd.Series | None, type: str | None
+        cls,
+        classes: NDArray[Any],
+        shares: Any,
+        labels: pd.Series | None = None,
+        type: str | None = None,
     ) -> Predictions:
         """Make predictions with given labels, texts that are missing in unlabelled rows."""
         texts = np.array([str(name) for name in classes.tolist()], dtype=object)
-        given = None
-        if labels is not None:
-            given = pd.Index(texts).get_indexer(pd.Index(labels, dtype=object))
-        return cls(texts, shares, given, type)
+        known = [None] * len(shares) if labels is None else labels
+        return cls(texts, shares, pd.Index(texts).get_indexer(pd.Index(known, dtype=object)), type)
 
     @cached_property
     def codes(self) -> NDArray[np.intp]:
         """Class of each row, −1 for none, shape (n,)."""
         found = np.where(np.ptp(self.shares, axis=1) > 0, self.shares.argmax(axis=1), -1)
-        return found if self.given is None else np.where(self.given >= 0, self.given, found)
+        return np.where(self.given >= 0, self.given, found)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
@@ -68,8 +70,6 @@ class Predictions:
     @property
     def unlabelled(self) -> NDArray[np.bool_]:
         """Mask of the rows without a given label, shape (n,)."""
-        if self.given is None:
-            return np.ones(len(self.shares), bool)
         return self.given < 0
 
     def at(self, row: int) -> tuple[str | None, float | None]:

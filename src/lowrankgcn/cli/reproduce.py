@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +50,14 @@ def reproduce(
     """
     if not torch_installed():
         raise errors.option_error(None, TORCH_MISSING)
-    _prepare(out, markdown)
+    written = [out / name for name in ("", _STATE, _PAGE, _ROWS)]
+    taken = {f"{path}, which --out writes": path for path in written}
+    if out.exists() or markdown is None or markdown.absolute().parent != out.absolute():
+        errors.check_outputs({"--markdown": markdown}, taken)
+    errors.prepare_folder(out, inside=_STATE)
+    for name in (_PAGE, _ROWS):
+        errors.check_outputs({"--out": out / name})
+    errors.check_outputs({"--markdown": markdown}, taken)  # may be in the new folder
     import pandas as pd
 
     from lowrankgcn.experiments.reproduction import page, results
@@ -101,20 +107,6 @@ def reproduce(
 
 def _warn(message: str) -> None:
     typer.echo(f"warning: {message}", err=True)
-
-
-def _prepare(out: Path, markdown: Path | None) -> None:
-    """Check before the work that everything can be written."""
-    if markdown is not None and not out.is_file():
-        written = [out / name for name in ("", _STATE, _PAGE, _ROWS)]
-        taken = {f"{path}, which --out writes": path for path in written}
-        errors.check_distinct({"--markdown": markdown}, taken)
-        inside = os.path.realpath(markdown.absolute().parent) == os.path.realpath(out)
-        if out.exists() or not inside or str(markdown) == "-":  # else the folder is made below
-            errors.check_writable({"--markdown": markdown})
-    errors.prepare_folder(out, inside=_STATE)
-    for name in (_PAGE, _ROWS):
-        errors.check_writable({"--out": out / name})
 
 
 def _show(console: Console, results: Results, file: Path) -> None:

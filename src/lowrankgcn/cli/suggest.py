@@ -44,8 +44,7 @@ def suggest(
     table and are not outliers. The table may have no labels yet. Rows are counted from 1, without
     the header.
     """
-    errors.check_writable({"--out": out})
-    errors.check_distinct({"--out": out}, {"the table": table})
+    errors.check_outputs({"--out": out}, {"the table": table})
     shown, to_stdout = not quiet, str(out) == "-"
     with progress("reading", shown=shown), errors.exit_on_user_error():
         from lowrankgcn.cli.tables import read_labelled_table, write_table

@@ -5,7 +5,6 @@
 ``base``                                          ``predict``, ``score`` and tags of all classifiers
 ``explanation``                                   values that explain a prediction
 ``persistence``                                   saves and loads classifiers
-``dask_dispatch``                                 sends Dask collections to ``distributed``
 ``gp_fitting``, ``gp_model``, ``spectral_gp``     run all steps behind :class:`SpectralGPClassifier`
 ``settings``                                      validates the parameters of networks
 ``inputs``                                        turns rows into features and graph coordinates

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,11 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.dask_dispatch import distributed_module
 from lowrankgcn.estimators.labels import known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
 
-__all__ = ["SemiSupervisedClassifier", "draw_seed", "unchanged_on_failure"]
+__all__ = ["SemiSupervisedClassifier", "distributed_module", "draw_seed", "unchanged_on_failure"]
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -119,6 +119,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.categorical = True
         graph = self.graph if isinstance(self.graph, str) else ""
         tags.input_tags.pairwise = graph == "precomputed"
+        tags.input_tags.allow_nan = graph != "precomputed"
         tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags
 
@@ -137,6 +138,18 @@ def unchanged_on_failure(fit: Fit) -> Fit:
             raise
 
     return fit_or_restore  # type: ignore[return-value]  # the same signature
+
+
+def distributed_module(*values: Any) -> Any:
+    """Return :mod:`lowrankgcn.distributed` if an argument is a Dask collection, else None.
+
+    Dask is an optional dependency, and `lowrankgcn.distributed` imports this package.
+    """
+    for value in values:
+        # Dask's own mark for its collections.
+        if hasattr(type(value), "__dask_graph__") and value.__dask_graph__() is not None:
+            return import_module("lowrankgcn.distributed")
+    return None
 
 
 def draw_seed(random_state: Any) -> int:

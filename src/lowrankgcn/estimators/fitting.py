@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
-from typing import final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,38 +32,26 @@ from lowrankgcn.estimators.networks import (
 from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
-from lowrankgcn.nn import Network
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
-from lowrankgcn.training import TrainingRecord, limit_threads
+from lowrankgcn.training import limit_threads
 
-__all__ = ["Fitted", "fit"]
+__all__ = ["fit"]
 
 _WORK_OF_A_ROW = 1000
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """Result of a fit; `model` is None if the graph cannot be extended to new rows."""
-
-    laplacian: Laplacian
-    pairs: Eigenpairs | None
-    networks: list[Network]
-    record: TrainingRecord
-    distributions: FloatArray  # (n, C)
-    unplaced: NDArray[np.bool_]  # (n,)
-    model: Model | None
-    timings: dict[str, float]
-
-
 def fit(
-    rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray | None, seed: int
-) -> Fitted:
-    """Fit the network to the labelled rows; small problems use one thread, which is faster."""
+    rows: Rows, labels: Labels, settings: Settings, sample_weight: FloatArray, seed: int
+) -> dict[str, Any]:
+    """Fit the network to the labelled rows, and return the attributes of the classifier.
+
+    ``_model`` is None if the graph cannot be extended to new rows. Small problems use one thread,
+    which is faster.
+    """
     check_device(settings.device)
     with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         times = [time.perf_counter()]
@@ -100,8 +87,18 @@ def fit(
             model = _model(inputs, laplacian, ensemble, sources, ~unplaced)
         times.append(time.perf_counter())
     steps = ("set-up", "training", "prediction")
-    timings = dict(zip(steps, np.diff(times).tolist(), strict=True))
-    return Fitted(laplacian, pairs, networks, record, shares, unplaced, model, timings)
+    return {
+        "label_distributions_": shares,
+        "laplacian_": laplacian,
+        "graph_": graph,
+        "eigenpairs_": pairs,
+        "networks_": networks,
+        "loss_curve_": record.loss_curve,
+        "n_iter_": int(record.n_iter.max()),
+        "timings_": dict(zip(steps, np.diff(times).tolist(), strict=True)),
+        "unplaced_": unplaced,
+        "_model": model,
+    }
 
 
 def _read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph | None, Graph]:
@@ -119,7 +116,7 @@ def _read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Gra
         table = Hypergraph.from_table(data)
         encoded = TableInputs.fit(data, table, raw_features=raw)
         return encoded, table, table if given is None else given
-    named = settings.bandwidth != "auto"  # a given bandwidth is in the units of the columns
+    named = settings.bandwidth is not None  # a given bandwidth is in the units of the columns
     inputs = PointInputs.fit(data, raw_features=raw, raw_points=given is not None or named or raw)
     if given is not None:
         return inputs, None, given
@@ -158,14 +155,12 @@ def _classify(
     ensemble: Ensemble, vectors: NDArray[np.floating], features: FloatArray | None
 ) -> FloatArray:
     """Compute class distributions of the fitted rows, shape (n, C)."""
-    shares = np.empty((len(vectors), ensemble.n_classes))
 
-    def classify(start: int, stop: int) -> None:
+    def classify(start: int, stop: int) -> FloatArray:
         part = None if features is None else features[start:stop]
-        shares[start:stop] = ensemble.forward(vectors[start:stop], part)
+        return ensemble.forward(vectors[start:stop], part)
 
-    map_chunks(classify, len(vectors), CHUNK_ROWS)
-    return shares
+    return np.concatenate(map_chunks(classify, len(vectors), CHUNK_ROWS))
 
 
 def _model(

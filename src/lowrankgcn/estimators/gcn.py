@@ -14,8 +14,12 @@ from __future__ import annotations
 from typing import Any, Self
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed, unchanged_on_failure
-from lowrankgcn.estimators.dask_dispatch import distributed_module
+from lowrankgcn.estimators.base import (
+    SemiSupervisedClassifier,
+    distributed_module,
+    draw_seed,
+    unchanged_on_failure,
+)
 from lowrankgcn.estimators.labels import read_labels, read_weights
 from lowrankgcn.estimators.model import SavedNetwork
 from lowrankgcn.estimators.rows import read_rows
@@ -122,6 +126,9 @@ class GCNClassifier(SemiSupervisedClassifier):
     Memory is O(n (r + N)), O(n r) for an R-GCN: the indicators of a table's categories are not
     stored, except at full rank.
 
+    Missing numbers count as the median of their column; in a hypergraph, missing cells lie in no
+    hyperedge.
+
     The Nyström formula extends the eigenvectors to new rows through the cross-kernel (points), the
     hyperedges (tables) or the given weights, independently for each row.
 
@@ -227,24 +234,15 @@ class GCNClassifier(SemiSupervisedClassifier):
         from lowrankgcn.estimators.fitting import fit
 
         settings = read_settings(self.get_params(deep=False))
-        rows = read_rows(self, X, settings.graph)
+        rows = read_rows(self, X, settings.graph, numbers="points")
         labels = read_labels(y, rows.n_rows)
-        weights = None
-        if sample_weight is not None:
-            weights = read_weights(sample_weight, rows.n_rows)
-            if not weights[labels.index].any():
-                raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
-        fitted = fit(rows, labels, settings, weights, draw_seed(self.random_state))
-        self.classes_ = labels.classes
-        self.label_distributions_ = fitted.distributions
-        self.transduction_ = labels.classes[fitted.distributions.argmax(axis=1)]
-        self.laplacian_, self.graph_ = fitted.laplacian, fitted.laplacian.graph
-        self.eigenpairs_, self.networks_ = fitted.pairs, fitted.networks
-        self.loss_curve_ = fitted.record.loss_curve
-        self.n_iter_ = int(fitted.record.n_iter.max())
-        self.timings_, self.unplaced_ = fitted.timings, fitted.unplaced
-        self._kind, self._model = rows.later, fitted.model
-        if lost := int(fitted.unplaced.sum()):
+        weights = read_weights(sample_weight, rows.n_rows)
+        if not weights[labels.index].any():
+            raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
+        self.__dict__.update(fit(rows, labels, settings, weights, draw_seed(self.random_state)))
+        self.classes_, self._kind = labels.classes, rows.later
+        self.transduction_ = labels.classes[self.label_distributions_.argmax(axis=1)]
+        if lost := int(self.unplaced_.sum()):
             warn_caller(
                 f"{lost} of {labels.n_rows} rows belong to parts of the graph without any label; "
                 "their class distribution is uniform. Label a row of each part.",

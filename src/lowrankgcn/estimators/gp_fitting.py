@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from functools import partial
+from typing import Annotated, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.rows import Rows
+from lowrankgcn.estimators.rows import Rows, take
+from lowrankgcn.estimators.settings import graph_or_name
 from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import GaussianProcess, fit_process
@@ -26,7 +28,7 @@ from lowrankgcn.gp.views import GRAPHS, FittedViews
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["FittedGP", "GPSettings", "first_rows", "fit_gp", "take"]
+__all__ = ["FittedGP", "GPSettings", "first_rows", "fit_gp"]
 
 _GRAPHS = {
     "auto": GRAPHS,
@@ -38,55 +40,40 @@ _GRAPHS = {
 _SAMPLE = 1000  # rows whose mean distance is the unit of radial blocks, without labels
 
 
+def _block_names(blocks: Any, name: str) -> tuple[str, ...]:
+    if isinstance(blocks, str) and blocks == "auto":
+        return BLOCK_NAMES
+    if isinstance(blocks, str) or not isinstance(blocks, Sequence) or not blocks:
+        raise invalid(name, "'auto' or a list of names", repr(blocks))
+    return tuple(choice(block, name, BLOCK_NAMES) for block in blocks)
+
+
+def _class_shares(shares: Any, name: str) -> Any:
+    if isinstance(shares, Mapping):
+        return {
+            label: positive_float(share, f"{name}[{label!r}]") for label, share in shares.items()
+        }
+    if not isinstance(shares, str) or shares not in ("auto", "labels"):
+        raise invalid(name, "'auto', 'labels' or a mapping from classes", repr(shares))
+    return shares
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class GPSettings:
     """Validated parameters of :class:`SpectralGPClassifier`."""
 
-    graphs: tuple[str, ...]
-    graph: Graph | None
-    blocks: tuple[str, ...]
-    rank: int
-    class_shares: Any
-    fit_rows: int
-    tol: float
+    graph: Annotated[str | Graph, partial(graph_or_name, options=_GRAPHS)]
+    blocks: Annotated[tuple[str, ...], _block_names]
+    rank: Annotated[int, positive_int]
+    class_shares: Annotated[Any, _class_shares]
+    fit_rows: Annotated[int, partial(positive_int, minimum=2)]
+    tol: Annotated[float, partial(positive_float, maximum=0.1)]
 
-    @classmethod
-    def read(cls, given: Mapping[str, Any]) -> GPSettings:
-        """Validate the parameters."""
-        graph = given["graph"]
-        if not isinstance(graph, (str, Graph)):
-            names = ", ".join(_GRAPHS)
-            raise invalid("graph", f"a graph or one of {names}", type(graph).__name__)
-        named = choice(graph, "graph", _GRAPHS) if isinstance(graph, str) else "precomputed"
-        return cls(
-            graphs=_GRAPHS[named],
-            graph=graph if isinstance(graph, Graph) else None,
-            blocks=_block_names(given["blocks"]),
-            rank=positive_int(given["rank"], "rank"),
-            class_shares=_class_shares(given["class_shares"]),
-            fit_rows=positive_int(given["fit_rows"], "fit_rows", minimum=2),
-            tol=positive_float(given["tol"], "tol", maximum=0.1),
-        )
-
-
-def _block_names(blocks: Any) -> tuple[str, ...]:
-    if isinstance(blocks, str) and blocks == "auto":
-        return BLOCK_NAMES
-    if isinstance(blocks, str) or not isinstance(blocks, Sequence) or not blocks:
-        raise invalid("blocks", "'auto' or a list of names", repr(blocks))
-    return tuple(choice(name, "blocks", BLOCK_NAMES) for name in blocks)
-
-
-def _class_shares(shares: Any) -> Any:
-    if isinstance(shares, Mapping):
-        return {
-            label: positive_float(share, f"class_shares[{label!r}]")
-            for label, share in shares.items()
-        }
-    if not isinstance(shares, str) or shares not in ("auto", "labels"):
-        raise invalid("class_shares", "'auto', 'labels' or a mapping from classes", repr(shares))
-    return shares
+    @property
+    def given(self) -> Graph | None:
+        """The graph, if it is an object."""
+        return None if isinstance(self.graph, str) else self.graph
 
 
 @final
@@ -165,17 +152,12 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
     return FittedGP(model, views, sample, sampled, distributions, timings)
 
 
-def take(data: Any, index: NDArray[np.intp]) -> Any:
-    """Return some rows of a table or an array."""
-    return data.iloc[index] if hasattr(data, "iloc") else data[index]
-
-
 def _sample(
     rows: Rows, labelled: NDArray[np.intp], settings: GPSettings, seed: int
 ) -> NDArray[np.intp]:
     """Return the rows to fit graphs and features to, ascending."""
     every = np.arange(rows.n_rows)
-    if rows.kind != "table" or settings.graph is not None or rows.n_rows <= settings.fit_rows:
+    if rows.kind != "table" or settings.given is not None or rows.n_rows <= settings.fit_rows:
         return every
     rest = np.setdiff1d(every, labelled)
     count = min(len(rest), max(0, settings.fit_rows - len(labelled)))
@@ -189,10 +171,11 @@ def _fit_views(kind: str, data: Any, settings: GPSettings, seed: int) -> tuple[F
     if kind != "table":
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(kind, lambda g: g)
         return FittedViews.fit(None, given=make(data), **options), True
-    graph = settings.graph
+    graph = settings.given
     if graph is not None and graph.n_nodes != len(data):
         raise invalid("graph", f"{len(data)} nodes, as many as rows", graph.n_nodes)
-    views = FittedViews.fit(data, graphs=settings.graphs, given=graph, **options)
+    names = _GRAPHS[settings.graph] if isinstance(settings.graph, str) else ()
+    views = FittedViews.fit(data, graphs=names, given=graph, **options)
     return views, graph is None or _is_built_from(graph, data)
 
 

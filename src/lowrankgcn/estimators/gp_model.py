@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from itertools import repeat
+from typing import Annotated, Any, final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
+from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.views import RowViews
-from lowrankgcn.graphs.cells import read_table
+from lowrankgcn.graphs.cells import match_table
 from lowrankgcn.operators import FloatArray
 
 __all__ = ["GPModel", "LearnedFilter"]
@@ -27,7 +29,6 @@ _CELLS = 200_000  # of permuted tables that are read together
 _PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 
 
-@saved
 @final
 @dataclass(frozen=True, eq=False)
 class LearnedFilter:
@@ -44,9 +45,6 @@ class LearnedFilter:
     graph: str
     eigenvalues: FloatArray
     response: FloatArray
-
-    def __post_init__(self) -> None:
-        expect_shape(self.response, "response", len(self.eigenvalues))
 
 
 @saved
@@ -73,16 +71,14 @@ class GPModel:
 
     maps: RowViews
     process: GaussianProcess
-    labelled: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    held_out: FloatArray
+    labelled: Annotated[NDArray[np.int64], "m"]
+    codes: Annotated[NDArray[np.int64], "m"]
+    held_out: Annotated[FloatArray, "m c"]
     block_shares: dict[str, float]
     extends: bool
 
     def __post_init__(self) -> None:
         m, n_classes = len(self.labelled), len(self.process.factors)
-        expect_shape(self.labelled, "labelled", None)
-        expect_shape(self.codes, "codes", m)
         expect_shape(self.held_out, "held_out", m, n_classes)
         if m and not (self.codes.min() >= 0 and self.codes.max() < n_classes):
             raise invalid("codes", f"classes in 0..{n_classes - 1}", "others")
@@ -107,15 +103,7 @@ class GPModel:
 
     def distributions(self, X: Any) -> FloatArray:
         """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
-        count = X.shape[0]
-        result = np.empty((count, len(self.process.factors)))
-
-        def classify(start: int, stop: int) -> None:
-            part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
-            result[start:stop] = self.process.distributions(self.views(part))
-
-        map_chunks(classify, count, _CHUNK)
-        return result
+        return map_rows(lambda part: self.process.distributions(self.views(part)), X, _CHUNK)
 
     def filters(self) -> dict[str, LearnedFilter]:
         """Return the learned filter of every graph."""
@@ -134,8 +122,8 @@ class GPModel:
         assert self.maps.features is not None
         columns = self.maps.features.columns
         generator = np.random.default_rng(random_state)
-        count = min(max(_FEWEST_PERMUTED, _PERMUTED_CELLS // max(1, len(columns))), len(X))
-        count = min(count, _MOST_PERMUTED)
+        wanted = np.clip(_PERMUTED_CELLS // max(1, len(columns)), _FEWEST_PERMUTED, _MOST_PERMUTED)
+        count = min(int(wanted), len(X))
         table = pd.DataFrame(X)
         table = table.iloc[np.sort(generator.choice(len(X), count, replace=False))]
         table = table.set_axis(list(self.maps.features.all_names), axis=1)
@@ -158,59 +146,39 @@ class GPModel:
         """Split the log-odds of the two most probable classes of every row."""
         views = self.views(X)
         shares = self.process.distributions(views)
-        rows = np.arange(len(shares))
-        order = np.argsort(-shares, axis=1, kind="stable")
-        pair = order[:, 0], order[:, 1]
-        parts: list[list[Contribution]]
+        pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
+        blocks = [("block", block.name, None) for block in self.process.blocks]
+        names: Any = repeat(blocks)  # of the parts of each row
         if by == "rows":
             baseline, amounts = by_rows(self.process, views, pair)
-            named = [
-                ("row", int(self.labelled[i]), classes[self.codes[i]]) for i in self.process.index
-            ]
-            parts = [_sorted(named, own) for own in amounts]
+            names = repeat(
+                [("row", int(self.labelled[i]), classes[self.codes[i]]) for i in self.process.index]
+            )
         elif by == "blocks":
             baseline, amounts = by_blocks(self.process, views, pair)
-            blocks = [("block", block.name, None) for block in self.process.blocks]
-            parts = [_sorted(blocks, own) for own in amounts]
         else:
             baseline, amounts, rest = by_columns(self.process, self.maps, X, pair)
-            blocks = [("block", block.name, None) for block in self.process.blocks]
-            cells = self._cells(X)
-            both = np.hstack([amounts, rest])
-            parts = [_sorted([*cells[i], *blocks], both[i]) for i in rows]
-        odds = np.log(shares[rows, pair[0]]) - np.log(shares[rows, pair[1]])
-        return Explanation(
-            tuple(
-                ExplainedRow(
-                    int(i),
-                    classes[pair[0][i]],
-                    float(shares[i, pair[0][i]]),
-                    classes[pair[1][i]],
-                    float(shares[i, pair[1][i]]),
-                    float(odds[i]),
-                    float(baseline[i]),
-                    tuple(parts[i]),
-                )
-                for i in rows
-            ),
-            by,
-        )
+            amounts = np.hstack([amounts, rest])
+            names = ([*cells, *blocks] for cells in self._cells(X))
+        explained = []
+        for i, (first, second, own) in enumerate(zip(*pair, names, strict=False)):
+            high, low = float(shares[i, first]), float(shares[i, second])
+            odds, parts = float(np.log(high) - np.log(low)), tuple(_sorted(own, amounts[i]))
+            told = classes[first], high, classes[second], low, odds, float(baseline[i]), parts
+            explained.append(ExplainedRow(i, *told))
+        return Explanation(tuple(explained), by)
 
     def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
         """Return kind, name and text of the cells of every row."""
         assert self.maps.features is not None
-        table = read_table(X)
-        given = table.columns
-        if not table.named:
-            given = dict(zip(self.maps.features.all_names, given.values(), strict=True))
+        names = [column.name for column in self.maps.features.columns]
+        table = match_table(X, self.maps.features.all_names, names, "X")
         columns = [
-            (column.name, pd.Series(given[column.name]).to_numpy(object, na_value="missing"))
-            for column in self.maps.features.columns
+            (name, pd.Series(table.columns[name]).to_numpy(object, na_value="missing"))
+            for name in names
         ]
-        return [
-            [("column", name, _text(cells[i])) for name, cells in columns]
-            for i in range(table.n_rows)
-        ]
+        rows = range(table.n_rows)
+        return [[("column", name, _text(cells[i])) for name, cells in columns] for i in rows]
 
 
 def _text(cell: Any) -> str:

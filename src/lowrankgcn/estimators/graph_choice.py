@@ -2,16 +2,15 @@
 
 >>> import numpy as np
 >>> points = np.random.default_rng(0).normal(size=(300, 2))
->>> point_graph("auto", points, "auto", random_state=0)
+>>> point_graph("auto", points, None, random_state=0)
 GaussianGraph(300 points in 2 dimensions, bandwidth=0.751734)
->>> point_graph("auto", np.random.default_rng(0).normal(size=(300, 20)), "auto", random_state=0)
+>>> point_graph("auto", np.random.default_rng(0).normal(size=(300, 20)), None, random_state=0)
 AdjacencyGraph(300 nodes, sparse)
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,22 +34,21 @@ _ACCURACY = 1e-2
 
 
 def point_graph(
-    kind: str, points: NDArray[np.float64], bandwidth: Any, *, random_state: int
+    kind: str, points: NDArray[np.float64], bandwidth: float | None, *, random_state: int
 ) -> Graph:
-    """Build the graph of points: "gaussian", "knn" or "auto".
+    """Build the graph of points: "gaussian", "knn" or "auto"; None chooses the bandwidth.
 
     "auto" chooses the Gaussian graph if fast sums are cheap: with FINUFFT in up to three
     dimensions, and with few landmarks for more than 20 000 points in more dimensions. Otherwise it
     chooses ten nearest neighbours with self-tuning weights, which separate classes better in many
     dimensions.
     """
-    if kind == "knn":
-        return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
-    width = _local_bandwidth(points, random_state) if bandwidth == "auto" else bandwidth
-    if kind == "auto" and bandwidth == "auto":
-        if not _fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
-            return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
-    return GaussianGraph(points, width, random_state=random_state)
+    if kind != "knn":
+        given = kind == "gaussian" or bandwidth is not None
+        width = bandwidth or _local_bandwidth(points, random_state)
+        if given or _fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
+            return GaussianGraph(points, width, random_state=random_state)
+    return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
 
 
 def _local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:

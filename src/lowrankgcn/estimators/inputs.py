@@ -16,9 +16,10 @@ depends on the units of the columns.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
@@ -42,6 +43,12 @@ _QUARTILE_RANGES = 10.0
 _CHUNK_ROWS = 65536  # sums over rows are fast in large chunks
 
 
+def _check_scales(scale: FloatArray, name: str) -> None:
+    """Refuse scales that are not positive; those of constant columns are infinite."""
+    if not (scale > 0).all():
+        raise invalid(name, "numbers > 0", "other values")
+
+
 @saved
 @final
 @dataclass(frozen=True, eq=False)
@@ -50,26 +57,19 @@ class PointInputs:
 
     Attributes
     ----------
+    median : (d,) array
+        Replaces missing numbers; origin of the scaled points.
     centre, scale : (d,) arrays
         Mean and standard deviation; infinite for constant columns, whose feature is then zero; 0
         and 1 without scaling.
-    origin, unit : (d,) arrays or None
-        Median and range (at most ten interquartile ranges) for the graph; None without scaling.
+    unit : (d,) array or None
+        Range (at most ten interquartile ranges) for the graph; None without scaling.
     """
 
-    centre: FloatArray
-    scale: FloatArray = field(metadata=MAY_BE_INFINITE)
-    origin: FloatArray | None
-    unit: FloatArray | None = field(metadata=MAY_BE_INFINITE)
-
-    def __post_init__(self) -> None:
-        expect_shape(self.centre, "centre", None)
-        _check_scales(self.scale, "scale", self.width)
-        if (self.origin is None) != (self.unit is None):
-            raise invalid("origin and unit", "both or neither", "one of them")
-        if self.origin is not None and self.unit is not None:
-            expect_shape(self.origin, "origin", self.width)
-            _check_scales(self.unit, "unit", self.width)
+    median: Annotated[FloatArray, "d"]
+    centre: Annotated[FloatArray, "d"]
+    scale: Annotated[FloatArray, "d", _check_scales] = field(metadata=MAY_BE_INFINITE)
+    unit: Annotated[FloatArray | None, "d", _check_scales] = field(metadata=MAY_BE_INFINITE)
 
     @property
     def width(self) -> int:
@@ -81,20 +81,22 @@ class PointInputs:
         cls, X: FloatArray, *, raw_features: bool = False, raw_points: bool = False
     ) -> PointInputs:
         """Fit to the columns of X, shape (n, d)."""
+        median = pd.DataFrame(X).median().fillna(0.0).to_numpy()
+        X = _filled(X, median)
         centre, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
         if not raw_features:
             centre, scale = _standard_units(X)
         if raw_points:
-            return cls(centre, scale, None, None)
-        low, median, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+            return cls(median, centre, scale, None)
+        low, high = np.quantile(X, [0.25, 0.75], axis=0)
         spread, robust = np.ptp(X, axis=0), _QUARTILE_RANGES * (high - low)
         unit = np.where((robust > 0) & (robust < spread), robust, spread)
         unit[unit <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
-        return cls(centre, scale, median, unit)
+        return cls(median, centre, scale, unit)
 
     def features(self, X: Any) -> FloatArray:
         """Standardise the columns, shape (q, N₀)."""
-        scaled: FloatArray = (X - self.centre) / self.scale
+        scaled: FloatArray = (_filled(X, self.median) - self.centre) / self.scale
         return scaled
 
     def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
@@ -117,9 +119,8 @@ class PointInputs:
 
     def rows(self, X: Any) -> Any:
         """Scale the points to the ranges of the columns, on a fine grid."""
-        if self.origin is None or self.unit is None:
-            return X
-        return np.round((X - self.origin) / self.unit * _GRID) / _GRID
+        X = _filled(X, self.median)
+        return X if self.unit is None else np.round((X - self.median) / self.unit * _GRID) / _GRID
 
 
 @saved
@@ -136,36 +137,32 @@ class TableInputs:
         Hyperedges with an indicator column: categories (not bins) of more than one row.
     means : (N,) array
         Means of the indicators, subtracted; zero without scaling.
-    numbers : tuple of column names
+    names : tuple of column names
         Numeric columns.
-    centre, scale : arrays
-        Means and standard deviations of the numeric columns.
+    numbers : PointInputs
+        Their medians, means and standard deviations.
     """
 
     encoder: TableEncoder
-    shown: NDArray[np.intp]
-    means: FloatArray
-    numbers: tuple[Name, ...]
-    centre: FloatArray
-    scale: FloatArray = field(metadata=MAY_BE_INFINITE)
+    shown: Annotated[NDArray[np.intp], "s"]
+    means: Annotated[FloatArray, "s"]
+    names: tuple[Name, ...]
+    numbers: PointInputs
 
     def __post_init__(self) -> None:
         binned = [c.name for c in self.encoder.columns if isinstance(c, BinnedColumn)]
-        if any(name not in binned for name in self.numbers):
-            raise invalid("numbers", f"columns among {binned}", repr(self.numbers)[:100])
-        expect_shape(self.shown, "shown", None)
+        if any(name not in binned for name in self.names):
+            raise invalid("names", f"columns among {binned}", repr(self.names)[:100])
+        expect_shape(self.numbers.centre, "centre", len(self.names))
         total = self.encoder.n_hyperedges
         bounded = np.concatenate([[-1], self.shown, [total]])
         if (bounded[1:] <= bounded[:-1]).any():
             raise invalid("shown", f"ascending integers in 0..{total - 1}", "other values")
-        expect_shape(self.means, "means", len(self.shown))
-        expect_shape(self.centre, "centre", len(self.numbers))
-        _check_scales(self.scale, "scale", len(self.numbers))
 
     @property
     def width(self) -> int:
         """Number N₀ of features: indicators and numeric columns."""
-        return len(self.shown) + len(self.numbers)
+        return len(self.shown) + len(self.names)
 
     @classmethod
     def fit(cls, X: Any, graph: Hypergraph, *, raw_features: bool = False) -> TableInputs:
@@ -176,19 +173,20 @@ class TableInputs:
             raise invalid("X", "a cell that is not missing", "missing cells only")
         every = np.arange(encoder.n_hyperedges)
         if raw_features:  # the incidence matrix itself, as in the paper
-            return cls(encoder, every, np.zeros(len(every)), (), np.zeros(0), np.zeros(0))
-        numbers = tuple(c.name for c in encoder.columns if isinstance(c, BinnedColumn))
-        binned = [column.name in numbers for column in encoder.columns]
+            nothing = PointInputs.fit(np.zeros((1, 0)), raw_points=True)
+            return cls(encoder, every, np.zeros(len(every)), (), nothing)
+        names = tuple(c.name for c in encoder.columns if isinstance(c, BinnedColumn))
+        binned = [column.name in names for column in encoder.columns]
         shown = every[~np.repeat(binned, np.diff(encoder.offsets))]
         sizes = graph.incidence.transpose_product(np.ones(graph.n_nodes))
         # Values of a single row do not generalise, and an identifier would give n columns.
         shared = shown[sizes[shown] > 1]
-        shown = shared if len(shared) or numbers else shown[:1]
-        centre, scale = _standard_units(_numeric_columns(X, numbers, encoder))
-        return cls(encoder, shown, sizes[shown] / graph.n_nodes, numbers, centre, scale)
+        shown = shared if len(shared) or names else shown[:1]
+        numbers = PointInputs.fit(_numeric_columns(X, names, encoder), raw_points=True)
+        return cls(encoder, shown, sizes[shown] / graph.n_nodes, names, numbers)
 
     def features(self, X: Any) -> FloatArray:
-        """Compute centred indicators, then standardised numbers; missing cells are zero."""
+        """Compute centred indicators, then standardised numbers."""
         codes, count = self.encoder.transform(X), len(self.shown)
         place = np.full(self.encoder.n_hyperedges + 1, -1)
         place[self.shown] = np.arange(count)
@@ -197,7 +195,8 @@ class TableInputs:
         result = np.zeros((len(codes), self.width))
         result[rows, found[rows, columns]] = 1.0
         result[:, :count] -= self.means
-        result[:, count:] = self.standardised(X)
+        numbers = _numeric_columns(X, self.names, self.encoder)
+        result[:, count:] = self.numbers.features(numbers)
         return result
 
     def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
@@ -207,27 +206,18 @@ class TableInputs:
         number of categories.
         """
         assert isinstance(graph, Hypergraph) and isinstance(graph.incidence, CodeFactor)
-        incidence, numbers = graph.incidence, self.standardised(X)
-
-        def term(start: int, stop: int) -> FloatArray:
-            part = U[start:stop].astype(np.float64, copy=False)
-            return np.column_stack([part.sum(axis=0), part.T @ numbers[start:stop]])
-
-        rest: FloatArray = np.sum(map_chunks(term, len(U), _CHUNK_ROWS), axis=0)
-        sums = incidence.transpose_product(U)[self.shown] - np.outer(self.means, rest[:, 0])
+        incidence, means = graph.incidence, self.means
+        numbers = _numeric_columns(X, self.names, self.encoder)
+        inner, squares = self.numbers.project(numbers, U, None)
+        sums = incidence.transpose_product(U)[self.shown]
+        sums = sums - np.outer(means, U.sum(axis=0, dtype=np.float64))
         counts = incidence.counts()[self.shown]
-        squares = (counts * (1 - 2 * self.means) + len(U) * self.means**2).sum()
-        return np.column_stack([sums.T, rest[:, 1:]]), float(squares + np.vdot(numbers, numbers))
+        squares += float((counts * (1 - 2 * means) + len(U) * means**2).sum())
+        return np.column_stack([sums.T, inner]), squares
 
     def rows(self, X: Any) -> Any:
         """Return the rows as the graph uses them: not changed."""
         return X
-
-    def standardised(self, X: Any) -> FloatArray:
-        """Standardise the numeric columns, with zero for missing cells, shape (q, k)."""
-        numbers = _numeric_columns(X, self.numbers, self.encoder)
-        numbers = (numbers - self.centre) / self.scale
-        return np.where(np.isnan(numbers), 0.0, numbers)
 
 
 #: Fitted conversion of rows; both kinds have the same methods.
@@ -249,25 +239,21 @@ def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -
     return result
 
 
-def _check_scales(scale: FloatArray, name: str, count: int) -> None:
-    """Refuse scales that are not positive; those of constant columns are infinite."""
-    expect_shape(scale, name, count)
-    if not (scale > 0).all():
-        raise invalid(name, "numbers > 0", "other values")
+def _filled(X: FloatArray, median: FloatArray) -> FloatArray:
+    """Replace missing numbers."""
+    missing = np.isnan(X)
+    return np.where(missing, median, X) if missing.any() else X
 
 
 def _standard_units(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation of each column, ignoring NaN; infinite if constant."""
-    present = ~np.isnan(X)
-    count = np.maximum(present.sum(axis=0), 1)
-    filled = np.where(present, X, 0.0)
-    centre = filled.sum(axis=0) / count
+    """Return mean and standard deviation of each column; infinite if constant."""
+    centre = X.sum(axis=0) / len(X)
     # A second pass corrects the rounding error of a mean far from zero.
-    centre = centre + np.where(present, X - centre, 0.0).sum(axis=0) / count
-    offsets = np.where(present, X - centre, 0.0)
+    centre = centre + (X - centre).sum(axis=0) / len(X)
+    offsets = X - centre
     # A power of two is factored out, so that squares neither overflow nor vanish.
     exponent = np.frexp(np.abs(offsets).max(axis=0))[1]
-    mean_square = np.square(np.ldexp(offsets, -exponent)).sum(axis=0) / count
+    mean_square = np.square(np.ldexp(offsets, -exponent)).sum(axis=0) / len(X)
     scale = np.ldexp(np.sqrt(mean_square), exponent)
-    scale[scale <= _CONSTANT * np.abs(filled).max(axis=0)] = np.inf
+    scale[scale <= _CONSTANT * np.abs(X).max(axis=0)] = np.inf
     return centre, scale

@@ -47,7 +47,7 @@ def choose_kernels(
     laplacian: Laplacian, settings: Settings, n_classes: int, seed: int
 ) -> tuple[Kernel, ...]:
     """Build the kernels of the filters, of low rank with common eigenpairs, or of full rank."""
-    filters, tol = settings.filters, settings.tol
+    filters, tol = settings.filter, settings.tol
     if settings.architecture == "full":
         return kernel(laplacian, [Linear("auto")] if filters is None else list(filters), tol=tol)
     rank = _rank(laplacian, settings)

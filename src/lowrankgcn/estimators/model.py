@@ -19,15 +19,16 @@ array([[0.375, 0.625]])
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from functools import partial
+from typing import Annotated, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
-from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import expect_shape, invalid, positive_int
 from lowrankgcn.estimators.inputs import Inputs
+from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
@@ -184,26 +185,24 @@ class Model:
 
         Rows are independent of each other and processed in chunks: memory is O(q C) beside X.
         """
-        count = len(X) if not hasattr(X, "shape") else X.shape[0]
-        shares = np.empty((count, self.ensemble.n_classes))
-        lost = np.empty(count, np.bool_)
 
-        def classify(start: int, stop: int) -> None:
-            part = X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+        def classify(part: Any) -> FloatArray:
             rows, features = part, None
             if self.inputs is not None:
                 rows = self.inputs.rows(part)
                 features = self.inputs.features(part) if self.ensemble.n_features else None
             extended = self.cross.product(rows, self.basis)
-            shares[start:stop] = self.ensemble.forward(extended[:, 1:], features)
-            lost[start:stop] = extended[:, 0] == 0
+            shares = self.ensemble.forward(extended[:, 1:], features)
+            shares[extended[:, 0] == 0] = np.nan
+            return shares
 
         wide = max(1, self.ensemble.n_features)
-        map_chunks(classify, count, max(1, min(CHUNK_ROWS, _ENTRIES // wide)))
+        shares = map_rows(classify, X, max(1, min(CHUNK_ROWS, _ENTRIES // wide)))
+        lost = np.isnan(shares[:, 0])
         if lost.any():
             shares[lost] = 1.0 / self.ensemble.n_classes
             warn_caller(
-                f"{int(lost.sum())} of {count} rows have no affinity to any labelled part of "
+                f"{int(lost.sum())} of {len(lost)} rows have no affinity to any labelled part of "
                 "the graph; their class distribution is uniform",
                 UnlabelledComponentWarning,
             )
@@ -217,13 +216,9 @@ class SavedNetwork:
     """What a file keeps of a fitted :class:`GCNClassifier` besides what all classifiers have."""
 
     model: Model | None
-    loss_curve: NDArray[Any] = field(metadata=MAY_BE_INFINITE)
-    n_iter: int
-    unplaced: NDArray[np.bool_] | None
-
-    def __post_init__(self) -> None:
-        expect_shape(self.loss_curve, "loss_curve", None, None)
-        positive_int(self.n_iter, "n_iter", minimum=0)
+    loss_curve: Annotated[NDArray[Any], "t s"] = field(metadata=MAY_BE_INFINITE)
+    n_iter: Annotated[int, partial(positive_int, minimum=0)]
+    unplaced: Annotated[NDArray[np.bool_] | None, "n"]
 
     @property
     def n_classes(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -51,7 +51,7 @@ def train_restarts(
     scale: float,
     labels: Labels,
     settings: Settings,
-    sample_weight: FloatArray | None,
+    sample_weight: FloatArray,
     seed: int,
 ) -> tuple[list[Network], TrainingRecord]:
     """Train the network with the given kernels from several random initialisations.
@@ -65,7 +65,7 @@ def train_restarts(
         Factor of the features in training. The results are for features without it.
     labels : Labels
     settings : Settings
-    sample_weight : (n,) array, optional
+    sample_weight : (n,) array
     seed : int
 
     Returns
@@ -93,9 +93,7 @@ def train_restarts(
     if penalty is None:
         penalty = PENALTIES[settings.architecture] / len(labels.index)
         penalty *= math.sqrt(labels.n_rows) if settings.architecture == "low-rank" else 1.0
-    weights = compute_sample_weight(_class_weight(settings.class_weight, labels), labels.codes)
-    if sample_weight is not None:
-        weights = weights * sample_weight[labels.index]
+    weights = _class_weights(settings.class_weight, labels) * sample_weight[labels.index]
     record = train(
         network,
         ProjectedFeatures(kernels[0].n, given) if low_rank else given,
@@ -197,15 +195,13 @@ def _side_by_side(blocks: NDArray[Any]) -> NDArray[Any]:
     return blocks.transpose(1, 0, 2).reshape(blocks.shape[1], -1)
 
 
-def _class_weight(given: Any, labels: Labels) -> Any:
-    """Replace the classes of a mapping by their numbers."""
-    if given is None or isinstance(given, str):
-        return given
+def _class_weights(given: Any, labels: Labels) -> Any:
+    """Return the weights of the labelled rows by their classes."""
     classes = labels.classes.tolist()
-    unknown = [name for name in given if name not in classes]
-    if unknown:
-        raise invalid("class_weight", f"weights of the classes {classes}", repr(unknown[0]))
-    return {classes.index(name): weight for name, weight in given.items()}
+    for name in given if isinstance(given, Mapping) else ():
+        if name not in classes:
+            raise invalid("class_weight", f"weights of the classes {classes}", repr(name))
+    return compute_sample_weight(given, labels.classes[labels.codes])
 
 
 def _warn_if_not_converged(record: TrainingRecord) -> None:

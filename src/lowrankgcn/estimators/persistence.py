@@ -21,7 +21,6 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -30,10 +29,10 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from lowrankgcn import __version__
+from lowrankgcn import __version__, estimators
 from lowrankgcn._atomic import write_bytes
 from lowrankgcn._codec import Arrays, decode, encode, saved
-from lowrankgcn._validation import choice, expect_shape, invalid, positive_float, positive_int
+from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import read_labels
 from lowrankgcn.estimators.model import SavedNetwork
@@ -47,14 +46,9 @@ __all__ = ["NotSaved", "SavedClassifier", "load", "read_model", "save"]
 FORMAT = "lowrankgcn"
 FORMAT_VERSION = 4
 
-# Modules of the classifiers, and what a file keeps of them. The modules are imported on demand: a
-# model that only predicts does not wait for scikit-learn.
-_MODULES = {
-    "GCNClassifier": "lowrankgcn.estimators.gcn",
-    "SpectralGPClassifier": "lowrankgcn.estimators.spectral_gp",
-}
+# Classifiers by what a file keeps of them. Their modules are imported on demand: a model that only
+# predicts does not wait for scikit-learn.
 _STATES = {SavedNetwork: "GCNClassifier", GPModel: "SpectralGPClassifier"}
-_EARLIER_FORMAT = "lowrankgcn.GCNClassifier"
 _KEY = "lowrankgcn"  # key of the JSON document in the safetensors metadata
 _DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
@@ -93,7 +87,13 @@ class SavedClassifier:
     state: GPModel | SavedNetwork
 
     def __post_init__(self) -> None:
-        _check_classes(self.classes)
+        expect_shape(self.classes, "classes", None)
+        try:
+            distinct = read_labels(self.classes).n_classes
+        except ValueError as error:
+            raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
+        if distinct < len(self.classes):
+            raise invalid("classes_", "distinct classes", repr(self.classes.tolist())[:100])
         count, names = positive_int(self.n_features_in, "n_features_in"), self.feature_names_in
         if names is not None and len(names) != count:
             raise invalid("feature_names_in", f"{count} texts", repr(names)[:100])
@@ -119,11 +119,10 @@ class SavedClassifier:
     def restored(self) -> Any:
         """Make the classifier."""
         name = _STATES[type(self.state)]
-        kind = getattr(import_module(_MODULES[name]), name)
-        unknown = set(self.parameters) - set(kind().get_params(deep=False))
-        if unknown:
-            raise invalid("parameters", f"those of {name}", repr(min(unknown)))
-        classifier = kind(**self.parameters)
+        try:
+            classifier = getattr(estimators, name)(**self.parameters)
+        except TypeError as error:
+            raise invalid("parameters", f"those of {name}", error) from None
         classifier.classes_, classifier.n_features_in_ = self.classes, self.n_features_in
         if self.feature_names_in is not None:
             classifier.feature_names_in_ = np.array(self.feature_names_in, dtype=object)
@@ -186,8 +185,9 @@ def save(
     sklearn.exceptions.NotFittedError: This GCNClassifier instance is not fitted yet...
     """
     kind = type(classifier)
-    if _MODULES.get(kind.__name__) != kind.__module__:
-        raise invalid("classifier", f"a fitted {' or '.join(_MODULES)}", kind.__name__)
+    if kind not in (getattr(estimators, name) for name in _STATES.values()):
+        expected = f"a fitted {' or '.join(_STATES.values())}"
+        raise invalid("classifier", expected, kind.__name__)
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(classifier, "classes_")
@@ -198,7 +198,6 @@ def save(
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
         "library_version": __version__,
-        "classifier": kind.__name__,
         "sha256": _digest(arrays, contents),
         "contents": contents,
     }
@@ -255,10 +254,7 @@ def read_model(path: str | os.PathLike[str]) -> SavedClassifier:
     with _loading(path):
         arrays, document = _read(path)
         contents = _contents(arrays, document)
-        name = choice(document.get("classifier"), "classifier", _MODULES)
         found: SavedClassifier = decode(arrays, contents, SavedClassifier)
-        if _STATES[type(found.state)] != name:
-            raise invalid("state", f"that of {name}", type(found.state).__name__)
         return found
 
 
@@ -291,11 +287,11 @@ def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:
 
 def _contents(arrays: Arrays, document: Any) -> Any:
     """Return the document's contents after checking format, version and checksum."""
-    if not isinstance(document, dict) or document.get("format") not in (FORMAT, _EARLIER_FORMAT):
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         got = document.get("format") if isinstance(document, dict) else document
         raise invalid("format", repr(FORMAT), repr(got)[:100])
     version = positive_int(document.get("format_version"), "format_version")
-    if version < FORMAT_VERSION or document["format"] == _EARLIER_FORMAT:
+    if version < FORMAT_VERSION:
         expected = f"{FORMAT_VERSION}; fit and save the classifier again"
         raise invalid("format_version", expected, f"{version}, of an earlier release")
     if version > FORMAT_VERSION:
@@ -355,13 +351,3 @@ def _savable(value: Any) -> Any:
         # Addresses differ each time.
         return NotSaved(re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))[:_LONGEST_TEXT])
     return value
-
-
-def _check_classes(classes: NDArray[Any]) -> None:
-    expect_shape(classes, "classes", None)
-    try:
-        distinct = read_labels(classes).n_classes
-    except ValueError as error:
-        raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
-    if distinct < len(classes):
-        raise invalid("classes_", "distinct classes", repr(classes.tolist())[:100])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -10,13 +11,14 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cells import column_kind
+from lowrankgcn.operators import FloatArray
 
-__all__ = ["Kind", "Rows", "check_rows", "check_size", "first_category", "read_rows", "table_rows"]
+__all__ = ["Kind", "Rows", "check_rows", "map_rows", "read_rows", "table_rows", "take"]
 
-# Sums and differences within a column must not overflow.
 _LARGEST = 1e295
 
 Kind = Literal["points", "table", "incidence", "affinities", "graph"]
@@ -30,8 +32,8 @@ class Rows:
     Attributes
     ----------
     kind : {"points", "table", "incidence", "affinities", "graph"}
-        Numbers; a table with categories; incidence rows; weights to the fitted rows; a graph
-        without features.
+        Numbers, NaN where missing; a table with categories; incidence rows; weights to the fitted
+        rows; a graph without features.
     data : array, DataFrame, sparse array or Graph
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
@@ -44,24 +46,37 @@ class Rows:
     later: Kind
 
 
-def read_rows(estimator: Any, X: Any, graph: str | Graph) -> Rows:
-    """Validate X, determine its kind, and set the column attributes of the estimator."""
+def read_rows(
+    estimator: Any, X: Any, graph: str | Graph, *, numbers: Literal["points", "table"]
+) -> Rows:
+    """Validate X, determine its kind, and set the column attributes of the estimator.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : array, DataFrame, sparse array or Graph
+    graph : str or Graph
+    numbers : {"points", "table"}
+        Kind of tables without categories.
+    """
     if X is None:
         raise invalid("X", "rows", "None")
     if isinstance(X, Graph):
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, because graph is given", repr(X))
         return Rows("graph", X, X.n_nodes, _rows_of_graph(estimator, X))
-    kind = _kind(X, graph)
+    kind = _kind(X, graph, numbers)
     data = check_rows(estimator, X, kind, reset=True)
     return Rows(kind, data, data.shape[0], kind)
 
 
-def _kind(X: Any, graph: str | Graph) -> Kind:
+def _kind(X: Any, graph: str | Graph, numbers: str) -> Kind:
     if graph == "precomputed":
         return "affinities"
-    if graph == "hypergraph":
-        return "incidence" if sp.issparse(X) else "table"
+    if sp.issparse(X) and (graph == "hypergraph" or (graph == "auto" and numbers == "table")):
+        return "incidence"
+    if graph == "hypergraph" or numbers == "table":
+        return "table"
     may_be_table = isinstance(graph, Graph) or graph == "auto"
     return "table" if may_be_table and first_category(X) is not None else "points"
 
@@ -101,40 +116,39 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
     if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
         name = X.columns[X.columns.duplicated()][0]
         raise invalid("X", "columns of different names", f"several named {name!r}")
-    if kind != "table":
-        X = _numbers(X) if kind == "points" else X
-        # C order, so that sums do not depend on the memory order of a frame.
-        checked: NDArray[np.float64] | sp.csr_array
-        try:
-            checked = validate_data(
-                estimator,
-                X,
-                reset=reset,
-                dtype=np.float64,
-                order="C",
-                accept_sparse=False if kind == "points" else "csr",
-                ensure_min_samples=fewest,
-            )
-        except (OverflowError, RuntimeError) as error:  # huge integers; tensors with gradients
-            raise invalid("X", "an array of finite numbers", error) from None
-        if reset and kind == "points":
-            check_size(checked)
-        if reset and kind == "affinities" and checked.shape[0] != checked.shape[1]:
-            raise invalid("X", "a square matrix with graph='precomputed'", f"{checked.shape}")
-        return checked
-    table = _as_table(X)
-    if len(table) < fewest:
-        expected = f"at least {fewest} rows" if reset else "at least one row"
-        raise invalid("X", expected, f"{len(table)} sample(s)")
-    validate_data(estimator, table, reset=reset, skip_check_array=True)
-    return table
-
-
-def check_size(points: NDArray[np.float64]) -> None:
-    """Raise if differences of the numbers might overflow."""
-    largest = float(np.abs(points).max())
-    if largest > _LARGEST:
-        raise invalid("X", f"numbers up to {_LARGEST:g}", f"{largest:g}")
+    if np.ma.isMaskedArray(X):
+        X = np.ma.filled(X.astype(object), np.nan)
+    if kind == "table":
+        table = _as_table(X)
+        if len(table) < fewest:
+            expected = f"at least {fewest} rows" if reset else "at least one row"
+            raise invalid("X", expected, f"{len(table)} sample(s)")
+        validate_data(estimator, table, reset=reset, skip_check_array=True)
+        return table
+    X = _numbers(X) if kind == "points" else X
+    # C order, so that sums do not depend on the memory order of a frame.
+    checked: NDArray[np.float64] | sp.csr_array
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=np.float64,
+            order="C",
+            accept_sparse=False if kind == "points" else "csr",
+            ensure_all_finite="allow-nan" if kind == "points" else True,
+            ensure_min_samples=fewest,
+        )
+    except (OverflowError, RuntimeError) as error:  # huge integers; tensors with gradients
+        raise invalid("X", "an array of finite numbers", error) from None
+    if reset and kind == "points":
+        # Differences of the numbers must not overflow.
+        largest = float(np.fmax.reduce(np.abs(checked), axis=None))
+        if largest > _LARGEST:
+            raise invalid("X", f"numbers up to {_LARGEST:g}", f"{largest:g}")
+    if reset and kind == "affinities" and checked.shape[0] != checked.shape[1]:
+        raise invalid("X", "a square matrix with graph='precomputed'", f"{checked.shape}")
+    return checked
 
 
 def table_rows(X: pd.DataFrame, kind: Kind) -> Any:
@@ -142,27 +156,34 @@ def table_rows(X: pd.DataFrame, kind: Kind) -> Any:
     return X if kind == "table" else np.ascontiguousarray(_numbers(X), np.float64)
 
 
+def take(data: Any, index: Any) -> Any:
+    """Return some rows of a table or an array, by an index array or a slice."""
+    return data.iloc[index] if hasattr(data, "iloc") else data[index]
+
+
+def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatArray:
+    """Apply a function that is independent for each row to chunks of `size` rows."""
+
+    def apply(start: int, stop: int) -> FloatArray:
+        return function(take(X, slice(start, stop)))
+
+    return np.concatenate(map_chunks(apply, X.shape[0], size))
+
+
 def _numbers(X: Any) -> Any:
-    """Return points without sparse columns; raise for texts and missing numbers."""
+    """Return points without sparse columns; raise for texts."""
     if (category := first_category(X)) is not None:
         raise invalid("X", "numbers only (graph='hypergraph' supports categories)", category)
-    frame = X
     if isinstance(X, pd.DataFrame):
         sparse = {n: t.subtype for n, t in X.dtypes.items() if isinstance(t, pd.SparseDtype)}
-        frame = X = X.astype(sparse) if sparse else X
-    elif isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2:
-        frame = pd.DataFrame(X)
-    if isinstance(frame, pd.DataFrame) and (missing := frame.isna().any()).any():
-        expected = "numbers in all cells (graph='hypergraph' supports missing cells)"
-        raise invalid("X", expected, f"NaN in column {missing.idxmax()!r}")
+        return X.astype(sparse) if sparse else X
     return X
 
 
 def _as_table(X: Any) -> Any:
     if sp.issparse(X):
-        raise invalid("X", "a dense table", f"a sparse {X.format} matrix")
-    if np.ma.isMaskedArray(X):
-        X = np.ma.filled(X.astype(object), np.nan)
+        expected = "a dense table (graph='hypergraph' supports incidence)"
+        raise invalid("X", expected, f"a sparse {X.format} matrix")
     array = X if isinstance(X, pd.DataFrame) else np.asarray(X)
     if array.ndim != 2:
         raise invalid("X", "a table with rows and columns. Reshape your data", f"{array.ndim}-D")

@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Annotated, Any, TypeVar, final, get_type_hints
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_flo
 from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.filters import Filter, as_filters
 
-__all__ = ["PENALTIES", "PRESETS", "Settings", "read_settings"]
+__all__ = ["PENALTIES", "PRESETS", "Settings", "checked", "graph_or_name", "read_settings"]
+
+Class = TypeVar("Class")
 
 #: Values of "auto"; parameters that are not listed stay "auto". The settings of the paper are those
 #: of its appendix A4.3.
@@ -55,112 +58,53 @@ _STEPS = {"gd": 0.2, "adam": 0.02, "lbfgs": None}
 PENALTIES = {"low-rank": 0.2, "reduced": 0.4, "full": 0.4}
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """Validated parameters of the estimator, with "auto" replaced by the values of the preset."""
+def checked(kind: type[Class], given: Mapping[str, Any]) -> Class:
+    """Make an instance of a dataclass of parameters.
 
-    graph: str | Graph
-    architecture: str
-    filters: tuple[Filter, ...] | None  # None: chosen for the spectrum
-    rank: int | None  # None: DEFAULT_RANK, or less
-    bandwidth: float | Literal["auto"]
-    smoother: Any
-    hidden_widths: tuple[int, ...]
-    n_restarts: int
-    optimizer: str
-    learning_rate: float | None
-    max_iter: int
-    l2_penalty: float | None  # None: see PENALTIES
-    bias: bool
-    dropout: float
-    early_stopping: bool
-    class_weight: Any
-    scaling: bool
-    tol: float
-    dtype: str
-    device: Any
-    verbose: bool
-
-
-def read_settings(given: Mapping[str, Any]) -> Settings:
-    """Validate all parameters of the estimator.
+    Its fields may be annotated with a function of a value and its name, which returns the valid
+    value.
 
     Raises
     ------
     ValueError
         If a parameter is invalid.
     """
-    preset = choice(given["preset"], "preset", PRESETS)
+    values = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        values[name] = given[name]
+        for check in getattr(hint, "__metadata__", ()):
+            values[name] = check(given[name], name)
+    return kind(**values)
 
-    def get(name: str) -> Any:
-        value = given[name]
-        return PRESETS[preset].get(name, "auto") if _is_auto(value) else value
 
-    optimizer = choice(get("optimizer"), "optimizer", _STEPS)
-    rank, filter_spec, penalty = get("rank"), get("filter"), get("l2_penalty")
-    return Settings(
-        graph=_graph(given["graph"]),
-        architecture=choice(given["architecture"], "architecture", PENALTIES),
-        filters=None if _is_auto(filter_spec) else as_filters(filter_spec),
-        rank=None if _is_auto(rank) else positive_int(rank, "rank"),
-        bandwidth=_bandwidth(given["bandwidth"], given["graph"]),
-        smoother=given["smoother"],
-        hidden_widths=_widths(get("hidden_widths")),
-        n_restarts=positive_int(get("n_restarts"), "n_restarts"),
-        optimizer=optimizer,
-        learning_rate=_learning_rate(get("learning_rate"), optimizer),
-        max_iter=positive_int(get("max_iter"), "max_iter"),
-        l2_penalty=None
-        if _is_auto(penalty)
-        else positive_float(penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION),
-        bias=_flag(get("bias"), "bias"),
-        dropout=positive_float(given["dropout"], "dropout", zero=True, below=1.0),
-        early_stopping=_flag(given["early_stopping"], "early_stopping"),
-        class_weight=_class_weight(given["class_weight"]),
-        scaling=bool(PRESETS[preset]["scaling"]),
-        tol=positive_float(given["tol"], "tol", maximum=0.1),
-        dtype=choice(given["dtype"], "dtype", ("float32", "float64")),
-        device=given["device"],
-        verbose=_flag(given["verbose"], "verbose"),
-    )
+def graph_or_name(graph: Any, name: str, options: Iterable[str]) -> str | Graph:
+    """Return `graph` if it is a graph or one of the names in `options`."""
+    if isinstance(graph, Graph):
+        return graph
+    if not isinstance(graph, str):
+        raise invalid(name, f"a graph or one of {', '.join(options)}", type(graph).__name__)
+    return choice(graph, name, options)
 
 
 def _is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == "auto"
 
 
-def _graph(graph: Any) -> str | Graph:
-    if isinstance(graph, Graph):
-        return graph
-    if not isinstance(graph, str):
-        raise invalid("graph", f"a graph or one of {', '.join(_GRAPHS)}", type(graph).__name__)
-    return choice(graph, "graph", _GRAPHS)
+def _unless_auto(check: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    """Return a function that replaces "auto" by None and passes other values to `check`."""
+    return lambda value, name: None if _is_auto(value) else check(value, name)
 
 
-def _bandwidth(bandwidth: Any, graph: Any) -> float | Literal["auto"]:
-    if _is_auto(bandwidth):
-        return "auto"
-    if graph not in ("auto", "gaussian"):
-        named = f"graph={graph!r}" if isinstance(graph, str) else "a graph object"
-        raise invalid("bandwidth", f"'auto' with {named}", repr(bandwidth))
-    return positive_float(bandwidth, "bandwidth")
+def _filters(spec: Any, name: str) -> tuple[Filter, ...]:
+    return as_filters(spec)
 
 
-def _learning_rate(step: Any, optimizer: str) -> float | None:
-    if _is_auto(step):
-        return _STEPS[optimizer]
-    if optimizer == "lbfgs":
-        raise invalid("learning_rate", "'auto' with optimizer='lbfgs'", repr(step))
-    return positive_float(step, "learning_rate", maximum=LARGEST_OPTION)
-
-
-def _widths(widths: Any) -> tuple[int, ...]:
+def _widths(widths: Any, name: str) -> tuple[int, ...]:
     if isinstance(widths, numbers.Integral) and not isinstance(widths, bool):
         widths = (widths,)
     if isinstance(widths, (str, bytes)) or not isinstance(widths, (Sequence, np.ndarray)):
-        raise invalid("hidden_widths", "a sequence of integers >= 1", repr(widths))
-    return tuple(positive_int(width, "hidden_widths") for width in widths)
+        raise invalid(name, "a sequence of integers >= 1", repr(widths))
+    return tuple(positive_int(width, name) for width in widths)
 
 
 def _flag(value: Any, name: str) -> bool:
@@ -171,12 +115,68 @@ def _flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def _class_weight(class_weight: Any) -> Any:
-    if isinstance(class_weight, Mapping):
+def _class_weight(weight: Any, name: str) -> Any:
+    if isinstance(weight, Mapping):
         return {
-            label: positive_float(weight, f"class_weight[{label!r}]", zero=True)
-            for label, weight in class_weight.items()
+            label: positive_float(one, f"{name}[{label!r}]", zero=True)
+            for label, one in weight.items()
         }
-    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
-        return class_weight
-    raise invalid("class_weight", "None, 'balanced' or a mapping", repr(class_weight))
+    if weight is None or (isinstance(weight, str) and weight == "balanced"):
+        return weight
+    raise invalid(name, "None, 'balanced' or a mapping", repr(weight))
+
+
+_step = partial(positive_float, maximum=LARGEST_OPTION)
+_penalty = partial(positive_float, zero=True, maximum=LARGEST_OPTION)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Validated parameters of the estimator, with "auto" replaced by the values of the preset.
+
+    None stands for values that are chosen later: a filter for the spectrum, rank 30 or less, the
+    bandwidth of the points, a penalty by :data:`PENALTIES`.
+    """
+
+    graph: Annotated[str | Graph, partial(graph_or_name, options=_GRAPHS)]
+    architecture: Annotated[str, partial(choice, options=PENALTIES)]
+    filter: Annotated[tuple[Filter, ...] | None, _unless_auto(_filters)]
+    rank: Annotated[int | None, _unless_auto(positive_int)]
+    bandwidth: Annotated[float | None, _unless_auto(positive_float)]
+    smoother: Any
+    hidden_widths: Annotated[tuple[int, ...], _widths]
+    n_restarts: Annotated[int, positive_int]
+    optimizer: Annotated[str, partial(choice, options=_STEPS)]
+    learning_rate: Annotated[float | None, _unless_auto(_step)]
+    max_iter: Annotated[int, positive_int]
+    l2_penalty: Annotated[float | None, _unless_auto(_penalty)]
+    bias: Annotated[bool, _flag]
+    dropout: Annotated[float, partial(positive_float, zero=True, below=1.0)]
+    early_stopping: Annotated[bool, _flag]
+    class_weight: Annotated[Any, _class_weight]
+    scaling: bool
+    tol: Annotated[float, partial(positive_float, maximum=0.1)]
+    dtype: Annotated[str, partial(choice, options=("float32", "float64"))]
+    device: Any
+    verbose: Annotated[bool, _flag]
+
+
+def read_settings(given: Mapping[str, Any]) -> Settings:
+    """Validate all parameters of the estimator.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is invalid.
+    """
+    preset = PRESETS[choice(given["preset"], "preset", PRESETS)]
+    found = {name: preset.get(name, "auto") for name, value in given.items() if _is_auto(value)}
+    settings = checked(Settings, {**given, **found, "scaling": preset["scaling"]})
+    graph, step = settings.graph, settings.learning_rate
+    if settings.bandwidth is not None and graph not in ("auto", "gaussian"):
+        named = f"graph={graph!r}" if isinstance(graph, str) else "a graph object"
+        raise invalid("bandwidth", f"'auto' with {named}", repr(given["bandwidth"]))
+    if step is not None and settings.optimizer == "lbfgs":
+        raise invalid("learning_rate", "'auto' with optimizer='lbfgs'", repr(step))
+    return replace(settings, learning_rate=step or _STEPS[settings.optimizer])

@@ -15,7 +15,6 @@ import sys
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 from sklearn.utils.validation import check_is_fitted
@@ -23,17 +22,21 @@ from sklearn.utils.validation import check_is_fitted
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._progress import listener, listening
 from lowrankgcn._validation import invalid, node_index, positive_float, positive_int
-from lowrankgcn.estimators.base import SemiSupervisedClassifier, draw_seed, unchanged_on_failure
-from lowrankgcn.estimators.dask_dispatch import distributed_module
+from lowrankgcn.estimators.base import (
+    SemiSupervisedClassifier,
+    distributed_module,
+    draw_seed,
+    unchanged_on_failure,
+)
 from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import GPSettings, fit_gp
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import read_labels
-from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
+from lowrankgcn.estimators.rows import check_rows, read_rows
+from lowrankgcn.estimators.settings import checked
 from lowrankgcn.gp.conformal import prediction_sets
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
-from lowrankgcn.graphs import Graph
 
 __all__ = ["SpectralGPClassifier"]
 
@@ -181,8 +184,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         if (lazy := distributed_module(X, y)) is not None:
             lazy.fit(self, X, y)
             return self
-        settings = GPSettings.read(self.get_params(deep=False))
-        rows = self._read(X)
+        settings = checked(GPSettings, self.get_params(deep=False))
+        rows = read_rows(self, X, settings.graph, numbers="table")
         labels = read_labels(y, rows.n_rows)
         seed = draw_seed(self.random_state)
         show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
@@ -197,16 +200,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         self._kind, self._seed, self._fitted = rows.later, seed, fitted
         self._restore(fitted.model)
         return self
-
-    def _read(self, X: Any) -> Rows:
-        """Validate X; tables of numbers may have missing cells."""
-        if X is None or isinstance(X, Graph) or self.graph == "precomputed":
-            return read_rows(self, X, self.graph)
-        kind: Any = "incidence" if sp.issparse(X) else "table"
-        if kind == "incidence" and self.graph not in ("auto", "hypergraph"):
-            raise invalid("X", "a dense table (graph='hypergraph' supports incidence)", "sparse X")
-        data = check_rows(self, X, kind, reset=True)
-        return Rows(kind, data, data.shape[0], kind)
 
     def _restore(self, model: GPModel) -> None:
         """Set the attributes that a saved model determines."""
@@ -385,7 +378,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
-        tags.input_tags.allow_nan = not tags.input_tags.pairwise
         tags.input_tags.sparse |= isinstance(self.graph, str) and self.graph == "auto"
         return tags
 

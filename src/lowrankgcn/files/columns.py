@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -35,7 +35,7 @@ from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.cells import Cells
 from lowrankgcn.graphs.cells import ColumnKind
 
-__all__ = ["Columns", "Reason", "choose_columns", "read_texts"]
+__all__ = ["Columns", "Reason", "check_names", "choose_columns", "read_texts"]
 
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 
@@ -174,7 +174,7 @@ def choose_columns(
     ValueError: target: expected a column of the table, got 'clas'; did you mean 'class'?
     """
     named = {"drop": tuple(drop), "categorical": tuple(categorical), "numeric": tuple(numeric)}
-    _check_names(frame, target, named)
+    check_names(frame.columns, target, named)
     used: dict[str, ColumnKind] = {}
     left_out: dict[str, Reason] = {}
     for name in frame.columns:
@@ -223,14 +223,17 @@ def _reason(cells: Cells) -> Reason | None:
     return "identifier" if counts and cells.n_distinct == total else None
 
 
-def _check_names(frame: pd.DataFrame, target: str, named: Mapping[str, tuple[str, ...]]) -> None:
-    if target not in frame.columns:
-        raise _unknown("target", target, frame.columns)
+def check_names(
+    columns: Collection[str], target: str, named: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Raise ValueError unless the target and the columns named in options exist and differ."""
+    if target not in columns:
+        raise _unknown("target", target, columns)
     taken = {target: "target"}
     for option, names in named.items():
         for name in names:
-            if name not in frame.columns:
-                raise _unknown(option, name, frame.columns)
+            if name not in columns:
+                raise _unknown(option, name, columns)
             if taken.get(name, option) != option:
                 raise invalid(option, f"columns not named in {taken[name]}", repr(name))
             taken[name] = option
