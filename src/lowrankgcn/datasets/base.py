@@ -15,8 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["Dataset", "assemble"]
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,8 +13,6 @@ import numpy as np
 from lowrankgcn._validation import choice
 from lowrankgcn.datasets.base import Dataset, assemble
 
-__all__ = ["load_cars"]
-
 _CAR_VALUES = {
     "buying": ("vhigh", "high", "med", "low"),
     "maint": ("vhigh", "high", "med", "low"),

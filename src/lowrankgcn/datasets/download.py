@@ -23,8 +23,6 @@ from urllib.request import urlopen
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import DataUnavailableError
 
-__all__ = ["RemoteFile", "data_directory", "download"]
-
 _SILENCE = 15.0  # seconds without a byte after which a download is given up
 _PATIENCE = 120.0  # seconds for the whole file
 

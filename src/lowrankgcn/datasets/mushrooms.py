@@ -15,8 +15,6 @@ from lowrankgcn.datasets.base import Dataset, assemble
 from lowrankgcn.datasets.download import RemoteFile, data_directory, download
 from lowrankgcn.exceptions import DataUnavailableError
 
-__all__ = ["MUSHROOMS", "letter", "load_mushrooms", "mushrooms_from_debian"]
-
 MUSHROOMS = RemoteFile(
     name="agaricus-lepiota.data",
     address="https://archive.ics.uci.edu/ml/machine-learning-databases/mushroom/"

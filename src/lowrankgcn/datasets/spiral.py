@@ -17,8 +17,6 @@ from lowrankgcn.datasets.base import Dataset, assemble
 from lowrankgcn.datasets.download import data_directory
 from lowrankgcn.exceptions import DataUnavailableError
 
-__all__ = ["load_spiral"]
-
 _Sample = tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]
 
 

@@ -12,8 +12,6 @@ from lowrankgcn.distributed.blocks import Blocks
 from lowrankgcn.distributed.prediction import lazy_distributions, most_probable
 from lowrankgcn.distributed.sample import draw_sample, known_categories
 
-__all__ = ["fit"]
-
 _FIT_ROWS = 100_000
 _ONE_PER_ROW = ("unplaced_",)  # attributes that a fit in memory sets for the sampled rows only
 

@@ -30,8 +30,6 @@ from lowrankgcn._atomic import new_folder, replacing
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import compute
 
-__all__ = ["folder_types", "read_folder", "write_folder"]
-
 
 def read_folder(folder: str | os.PathLike[str]) -> Any:
     """Read the Parquet files of a folder, sorted by name, as a Dask DataFrame.

@@ -22,8 +22,6 @@ from lowrankgcn.estimators.labels import read_weights
 from lowrankgcn.estimators.persistence import load, save
 from lowrankgcn.exceptions import prefix_errors
 
-__all__ = ["lazy_distributions", "most_probable", "predict_proba", "score"]
-
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation
 
 

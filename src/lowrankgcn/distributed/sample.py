@@ -28,8 +28,6 @@ from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.distributed.blocks import Blocks, compute, conformed, is_collection, joined_rows
 from lowrankgcn.estimators.labels import labelled_cells
 
-__all__ = ["Sample", "aligned_labels", "aligned_weights", "draw_sample"]
-
 _FAN_IN = 8  # samples that one task joins
 _MARKS = {"i": -1, "f": np.nan, "U": ""}  # marks of unlabelled rows, by the kind of dtype
 

@@ -18,8 +18,6 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
 
-__all__ = ["SemiSupervisedClassifier", "distributed_module", "draw_seed", "unchanged_on_failure"]
-
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 

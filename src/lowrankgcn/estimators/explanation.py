@@ -18,8 +18,6 @@ from typing import Any, Literal, final
 
 import pandas as pd
 
-__all__ = ["Contribution", "ExplainedRow", "Explanation"]
-
 By = Literal["columns", "rows", "blocks"]
 
 _SHOWN = 10

@@ -39,8 +39,6 @@ from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import limit_threads
 
-__all__ = ["fit"]
-
 _WORK_OF_A_ROW = 1000
 
 

@@ -26,8 +26,6 @@ from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.settings import read_settings
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 
-__all__ = ["GCNClassifier"]
-
 
 class GCNClassifier(SemiSupervisedClassifier):
     r"""Graph convolutional network on a graph of all rows, trained on the labelled ones.

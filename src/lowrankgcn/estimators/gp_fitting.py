@@ -28,8 +28,6 @@ from lowrankgcn.gp.views import GRAPHS, FittedViews
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["FittedGP", "GPSettings", "first_rows", "fit_gp"]
-
 _GRAPHS = {
     "auto": GRAPHS,
     "knn": ("neighbours",),

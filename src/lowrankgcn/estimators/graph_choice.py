@@ -21,8 +21,6 @@ from lowrankgcn.operators.gaussian import PointCloud
 from lowrankgcn.operators.landmarks import greedy_landmarks
 from lowrankgcn.operators.modes import fourier_modes
 
-__all__ = ["point_graph"]
-
 _NEIGHBOURS = 10
 _SAMPLE = 2000
 _BANDWIDTHS = 2.0

@@ -31,8 +31,6 @@ from lowrankgcn.graphs.columns import BinnedColumn
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
 
-__all__ = ["Inputs", "PointInputs", "TableInputs"]
-
 # Relative spread up to which a column is constant.
 _CONSTANT = 1e-12
 # Coordinates are rounded to this grid, coarser than rounding errors and finer than the data, so

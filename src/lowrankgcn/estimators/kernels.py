@@ -34,8 +34,6 @@ from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs, flip_signs
 
-__all__ = ["choose_kernels", "full_scale", "orient", "scale_kernels", "without_rounding"]
-
 _RANK = 30
 _STORED_SINGLE = 200_000  # rows from which eigenvectors are stored in single precision
 _POSITIVE = 1e-9  # eigenvalues up to here are zero

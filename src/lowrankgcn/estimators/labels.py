@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import finite_array, invalid
 
-__all__ = ["Labels", "known_labels", "labelled_cells", "read_labels", "read_weights"]
-
 # Dtypes of labels given as objects, by the kind that pandas infers.
 _DTYPES: dict[str, Any] = {
     "string": object,

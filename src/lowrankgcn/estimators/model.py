@@ -33,8 +33,6 @@ from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["CHUNK_ROWS", "Ensemble", "Layer", "Model", "SavedNetwork"]
-
 Weights = NDArray[np.floating[Any]]
 
 #: Rows that a thread classifies at a time.

@@ -25,8 +25,6 @@ from lowrankgcn.spectral.extension import divided_difference
 from lowrankgcn.spectral.kernel import Kernel, kernel
 from lowrankgcn.training import ProjectedFeatures, TrainingRecord, train
 
-__all__ = ["check_device", "full_rank_ensemble", "low_rank_ensemble", "train_restarts"]
-
 # Relative to the initial loss. On a dozen data sets the default settings reduce the loss by at most
 # 1.5 % in the last tenth of the iterations, and to less than a half in total.
 _STILL_FALLING = 0.02

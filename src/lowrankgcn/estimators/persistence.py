@@ -41,7 +41,6 @@ from lowrankgcn.estimators.rows import Kind, table_rows
 if TYPE_CHECKING:
     from lowrankgcn.estimators.base import SemiSupervisedClassifier
 
-__all__ = ["NotSaved", "SavedClassifier", "load", "read_model", "save"]
 
 FORMAT = "lowrankgcn"
 FORMAT_VERSION = 4

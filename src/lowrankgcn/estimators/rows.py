@@ -17,8 +17,6 @@ from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cells import column_kind
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["Kind", "Rows", "check_rows", "map_rows", "read_rows", "table_rows", "take"]
-
 _LARGEST = 1e295
 
 Kind = Literal["points", "table", "incidence", "affinities", "graph"]

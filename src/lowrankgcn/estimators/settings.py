@@ -20,8 +20,6 @@ from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_flo
 from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.filters import Filter, as_filters
 
-__all__ = ["PENALTIES", "PRESETS", "Settings", "checked", "graph_or_name", "read_settings"]
-
 Class = TypeVar("Class")
 
 #: Values of "auto"; parameters that are not listed stay "auto". The settings of the paper are those

@@ -38,8 +38,6 @@ from lowrankgcn.gp.conformal import prediction_sets
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
 
-__all__ = ["SpectralGPClassifier"]
-
 _INTERVAL = 0.9
 # Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5. Measured
 # over 24 tables, the intervals then cover 92, 93 and 92 % with 5, 10 and 20 labels per class.

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn.graphs.cells import ColumnKind, column_kind
 
-__all__ = ["MISSING_NUMBERS", "Cells"]
-
 #: Texts that mean a missing number in a column whose other cells are numbers.
 MISSING_NUMBERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 

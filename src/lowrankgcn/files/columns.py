@@ -35,8 +35,6 @@ from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.cells import Cells
 from lowrankgcn.graphs.cells import ColumnKind
 
-__all__ = ["Columns", "Reason", "check_names", "choose_columns", "read_texts"]
-
 Reason = Literal["identifier", "constant", "empty", "dropped"]
 
 _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values is an identifier

@@ -16,8 +16,6 @@ from pyarrow import csv as arrow_csv
 
 from lowrankgcn._format import shorten
 
-__all__ = ["DELIMITERS", "parse_delimited"]
-
 DELIMITERS = (",", ";", "\t", "|")
 
 _BLOCK = 2**24  # Arrow requires a row to fit into one block

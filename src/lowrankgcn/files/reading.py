@@ -29,8 +29,6 @@ from lowrankgcn._validation import choice
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.delimited import parse_delimited
 
-__all__ = ["Format", "TableFile", "read_file"]
-
 Format = Literal["csv", "tsv", "parquet"]
 
 _SUFFIXES: dict[str, Format] = {

@@ -23,8 +23,6 @@ from lowrankgcn._atomic import replacing
 from lowrankgcn._validation import choice
 from lowrankgcn.files.reading import Format
 
-__all__ = ["write_file"]
-
 
 def write_file(
     frame: pd.DataFrame,

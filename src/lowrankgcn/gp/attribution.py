@@ -23,8 +23,6 @@ from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["by_blocks", "by_columns", "by_rows"]
-
 Pair = tuple[NDArray[np.intp], NDArray[np.intp]]  # classes p and r of every row
 
 

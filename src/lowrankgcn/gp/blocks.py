@@ -26,8 +26,6 @@ from lowrankgcn._codec import saved
 from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["Block", "LinearBlock", "RadialBlock", "Views"]
-
 Views = Mapping[str, FloatArray]
 
 _SAMPLE = 1000  # labelled rows whose mean distance is the unit of a radial block

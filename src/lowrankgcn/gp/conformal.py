@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["prediction_sets"]
-
 
 def prediction_sets(
     distributions: FloatArray, held_out: FloatArray, classes: NDArray[np.intp], level: float

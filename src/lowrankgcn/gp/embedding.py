@@ -37,8 +37,6 @@ from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["Embedding"]
-
 _LEAST_DEGREE = 0.1  # relative to the mean
 _MOST_ISOLATED = 500  # isolated nodes whose null vectors are computed and left out
 

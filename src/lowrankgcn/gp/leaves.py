@@ -29,8 +29,6 @@ from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["LeafBlock"]
-
 _CHUNK = 512  # rows that pass through all trees at a time
 
 

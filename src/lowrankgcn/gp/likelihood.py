@@ -24,8 +24,6 @@ from scipy.optimize import minimize
 
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["CONSTANT", "Adaptation", "adapt", "leave_one_out", "softmax", "targets"]
-
 #: Prior variance c of the constant.
 CONSTANT = 10.0
 # Prior standard deviations: of all log-amplitudes together, of each, and of the log-temperature.

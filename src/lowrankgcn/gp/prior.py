@@ -18,8 +18,6 @@ import numpy as np
 
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["Prior", "size_terms"]
-
 
 @final
 @dataclass(frozen=True)

@@ -27,8 +27,6 @@ from lowrankgcn.gp.recipe import SUPERVISED
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["GaussianProcess", "fit_process"]
-
 ADAPTED_ROWS = 600  # labelled rows that the amplitudes are adapted to, O(m³) a step
 EXACT_ROWS, INDUCING_ROWS = 5000, 2000  # beyond the first, a random subset carries the solution
 # Share of out-of-bag trees in leave-one-out scores. On 24 tables, 1 makes leave-one-out accuracy

@@ -22,8 +22,6 @@ from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import RegularizedInverse
 
-__all__ = ["BLOCK_NAMES", "SUPERVISED", "column_weights", "row_blocks", "supervised_blocks"]
-
 _RANKS: dict[str, tuple[int, ...]] = {
     "neighbours": (6, 20, 60),
     "gaussian": (6,),

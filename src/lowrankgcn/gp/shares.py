@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["apply_factors", "share_factors"]
-
 _STEPS = 30
 # Weight of the label shares: small if labels were drawn class by class, else they are a sample.
 _BALANCED, _SAMPLED = 0.3, 1.0

@@ -19,8 +19,6 @@ from lowrankgcn.gp.blocks import Views
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["choose_rows", "entropy"]
-
 Index = NDArray[np.intp]
 
 _POOL = 600  # rows to choose from, and rows whose variance counts

@@ -38,8 +38,6 @@ from lowrankgcn.graphs.cells import (
 )
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["TableFeatures", "TableRows"]
-
 _FARTHEST = 5.0  # standard scores are clipped here
 _LARGEST = 1e100  # new numbers, in units of the largest fitted one, are clipped here
 _TINY = 1e-290  # fitted numbers below are zero: slopes between their ranks would overflow

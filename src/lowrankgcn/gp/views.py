@@ -39,8 +39,6 @@ from lowrankgcn.graphs.cross.sparse import TableCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["GRAPHS", "FittedViews", "RowViews"]
-
 #: Graphs that are built from the features.
 GRAPHS = ("neighbours", "gaussian", "hypergraph")
 

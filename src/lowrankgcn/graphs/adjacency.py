@@ -45,8 +45,6 @@ from lowrankgcn.graphs.neighbours import (
 from lowrankgcn.operators import FloatArray, MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 
-__all__ = ["AdjacencyGraph"]
-
 # Entries W_ij and W_ji may differ by this much of the largest weight.
 _SYMMETRY_TOL = 1e-10
 

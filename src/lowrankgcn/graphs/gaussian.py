@@ -34,8 +34,6 @@ from lowrankgcn.operators.fourier import GaussianFourier
 from lowrankgcn.operators.gaussian import EDGE_RADIUS, PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor
 
-__all__ = ["GaussianGraph"]
-
 _KEPT_POINTS = 50_000  # up to this number of points, new rows get exact weights to all of them
 _BANDWIDTH_SAMPLE = 1000  # points whose distances choose the bandwidth
 

@@ -26,8 +26,6 @@ from lowrankgcn.graphs.base import magnitude, read_only
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["WEIGHTS", "NearestNeighbours", "NeighbourWeights"]
-
 NeighbourWeights = Literal["self-tuning", "binary"]
 WEIGHTS: tuple[str, ...] = ("self-tuning", "binary")
 

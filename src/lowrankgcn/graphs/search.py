@@ -25,8 +25,6 @@ from scipy.spatial import cKDTree
 from lowrankgcn._parallel import map_chunks, worthwhile_threads
 from lowrankgcn.operators import FloatArray
 
-__all__ = ["NeighbourSearch"]
-
 Index = NDArray[np.intp]
 
 # Measured: up to three dimensions the tree is 3 to 14 times faster than inverted lists.

@@ -55,8 +55,6 @@ from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks
 from lowrankgcn.operators.modes import fourier_modes
 from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator
 
-__all__ = ["DENSE_LIMIT", "METHODS", "gaussian_sum"]
-
 METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "split", "blocks")
 
 DENSE_LIMIT = 2048  # points up to which an n×n array is cheapest (32 MB)

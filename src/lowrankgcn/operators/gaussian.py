@@ -24,16 +24,6 @@ from scipy.spatial.distance import cdist
 from lowrankgcn._parallel import chunks, map_chunks, worthwhile_threads
 from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 
-__all__ = [
-    "EDGE_RADIUS",
-    "GEMM_RADIUS_SQUARED",
-    "SINGLE_PRECISION_TOL",
-    "ExactRows",
-    "GaussianBlocks",
-    "PointCloud",
-    "gaussian_kernel",
-]
-
 # exp(-x) is zero in double precision beyond x = 745.14: no edge at a greater scaled distance.
 EDGE_RADIUS = float(np.sqrt(745.13))
 

@@ -39,8 +39,6 @@ from lowrankgcn.operators.gaussian import (
     gaussian_kernel,
 )
 
-__all__ = ["LandmarkFactor", "greedy_landmarks"]
-
 Result = TypeVar("Result")
 
 _SUBSAMPLE = 1000  # points among which greedy pivots are sought

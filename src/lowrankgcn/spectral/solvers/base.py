@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.laplacian import Laplacian
 
-__all__ = ["EXTRA", "SMALLEST", "Built", "Request", "Solution", "residual_norms", "stored_solution"]
-
 Built = tuple[NDArray[Any], FloatArray]
 
 EXTRA = 5  # additional vectors in iterations, for faster convergence

@@ -18,8 +18,6 @@ from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Request, Solution, stored_solution
 from lowrankgcn.spectral.solvers.direct import eigh, sum_rows
 
-__all__ = ["solve_block"]
-
 Block = NDArray[Any]  # (n, w) in single or double precision
 
 _CHEAP = DiagonalPlusLowRank, MatrixOperator  # others sum over all pairs of points

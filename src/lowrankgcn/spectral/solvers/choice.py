@@ -18,8 +18,6 @@ from lowrankgcn.spectral.solvers.block import solve_block
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_nearly_svd, solve_svd
 from lowrankgcn.spectral.solvers.modes import modes_are_few, solve_modes
 
-__all__ = ["direct_solution", "largest_eigenvalue", "solve"]
-
 _LAPACK_LIMIT = 512  # nodes up to which a full dense decomposition is fastest
 _GRAM_LIMIT = 4096  # columns of Z up to which its Gram matrix is decomposed
 

@@ -24,8 +24,6 @@ from lowrankgcn.spectral.solvers.base import (
     stored_solution,
 )
 
-__all__ = ["eigh", "solve_dense", "solve_nearly_svd", "solve_svd", "sum_rows"]
-
 _SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
 
 

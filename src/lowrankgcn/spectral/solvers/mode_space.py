@@ -34,8 +34,6 @@ from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.modes import ModeGram
 from lowrankgcn.spectral.solvers.base import EXTRA
 
-__all__ = ["ModePairs", "interpolation_error", "mode_pairs"]
-
 _ROUNDS = 100
 _SMALLEST_VALUE = 1e-10  # smaller eigenvalues of H are rounding errors
 

@@ -18,8 +18,6 @@ from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
 from lowrankgcn.spectral.solvers.base import SMALLEST, Request, Solution, stored_solution
 from lowrankgcn.spectral.solvers.mode_space import ModePairs, interpolation_error, mode_pairs
 
-__all__ = ["modes_are_few", "solve_modes"]
-
 _POINTS_PER_MODE = 4  # fewer, and products over the points are the cheaper ones
 _MOST_COMPONENTS = 64
 _MOST_NODES = 8
