@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn._validation import finite_array, invalid, positive_int, random_generator
+from lowrankgcn.estimators.labels import labelled_cells
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, legend_mark, new_or_given
 
 __all__ = ["plot_embedding"]
@@ -82,8 +82,7 @@ def plot_embedding(
         x, y = points[member].T
         marker = _look(codes[member][0])[1]
         ax.scatter(x, y, c=colours, marker=marker, edgecolors="white", **style)
-    ax.set_xlabel(f"eigenvector {pair[0] + 1}")
-    ax.set_ylabel(f"eigenvector {pair[1] + 1}")
+    ax.set(xlabel=f"eigenvector {pair[0] + 1}", ylabel=f"eigenvector {pair[1] + 1}")
     if labels is not None:
         add_legend(ax, _class_handles(names, unlabelled=bool((codes < 0).any())))
     return ax
@@ -93,17 +92,12 @@ def _classes(labels: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], list[s
     """Return class codes (n,), -1 for unlabelled, and the names of the classes."""
     if labels is None:
         return np.zeros(n, dtype=np.intp), []
-    given = np.asarray(labels, dtype=object)
-    if given.shape != (n,):
-        raise invalid("labels", f"shape ({n},)", f"shape {given.shape}")
-    known = pd.notna(given)
-    known[known] = [label not in ("", -1) for label in given[known]]
+    index, known, count = labelled_cells(labels)
+    if count != n:
+        raise invalid("labels", f"shape ({n},)", f"shape ({count},)")
     codes = np.full(n, -1, dtype=np.intp)
-    names: list[str] = []
-    if known.any():
-        classes, codes[known] = np.unique(np.asarray(given[known].tolist()), return_inverse=True)
-        names = [str(name) for name in classes]
-    return codes, names
+    classes, codes[index] = np.unique(np.asarray(known.tolist()), return_inverse=True)
+    return codes, [str(name) for name in classes]
 
 
 def _look(code: int) -> tuple[str, str]:

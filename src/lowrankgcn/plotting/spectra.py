@@ -22,6 +22,7 @@ __all__ = ["plot_filter", "plot_spectrum"]
 _FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
 _SMALLEST_RESIDUAL = 1e-17
 _DASHES = ("-", "--", "-.", ":")
+_ZERO = 1e-12  # smaller shares of the largest eigenvalue are zeros with rounding errors
 
 # A peak at most this many grid points wide at half height is a pole, as λ₂/λ has at 0; it is cut at
 # this multiple of the height that a tenth of the curve exceeds.
@@ -84,7 +85,7 @@ def plot_filter(
         ax = _style.new_or_given(ax)
         return _finish(ax, "learned response φ(λ) / max φ", _draw_learned(filters, ax))
     functions = as_filters(filters)
-    spectrum = None if eigenvalues is None else np.sort(_style.clean_spectrum(eigenvalues))
+    spectrum = None if eigenvalues is None else np.sort(_cleaned(eigenvalues))
     if rank is not None:
         if spectrum is None:
             raise invalid("eigenvalues", "a spectrum to apply the rank to", "None")
@@ -123,8 +124,7 @@ def plot_filter(
 
 
 def _finish(ax: Axes, label: str, handles: list[Line2D]) -> Axes:
-    ax.set_xlabel("eigenvalue λ")
-    ax.set_ylabel(label)
+    ax.set(xlabel="eigenvalue λ", ylabel=label)
     _style.add_legend(ax, handles)
     return ax
 
@@ -198,6 +198,14 @@ def _curve(phi: Filter, grid: FloatArray, response: FloatArray | None = None) ->
     return np.where(size <= limit, curve, np.nan)
 
 
+def _cleaned(eigenvalues: ArrayLike) -> FloatArray:
+    """Return the eigenvalues, with rounding errors of zeros removed."""
+    values = finite_array(eigenvalues, "eigenvalues", ndim=1)
+    if not values.size:
+        raise invalid("eigenvalues", "at least one", "none")
+    return np.where(np.abs(values) <= _ZERO * np.abs(values).max(), 0.0, values)
+
+
 def plot_spectrum(
     eigenvalues: ArrayLike, *, residuals: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -224,7 +232,7 @@ def plot_spectrum(
     >>> ax.get_ylabel()
     'eigenvalue'
     """
-    spectrum = _style.clean_spectrum(eigenvalues)
+    spectrum = _cleaned(eigenvalues)
     errors = None
     if residuals is not None:
         errors = finite_array(residuals, "residuals", ndim=1)
@@ -244,10 +252,8 @@ def plot_spectrum(
             ax.plot(index[mask], spectrum[mask], linestyle="none", markersize=size, **style)
             handles.append(_style.legend_mark(label, **style))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_xlabel("index")
-    ax.set_ylabel("eigenvalue")
     margin = max(0.5, 0.03 * spectrum.size)
-    ax.set_xlim(1 - margin, spectrum.size + margin)
+    ax.set(xlabel="index", ylabel="eigenvalue", xlim=(1 - margin, spectrum.size + margin))
     if spectrum.min() >= 0:
         top = spectrum.max() or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero

@@ -92,13 +92,11 @@ def render_classification(classification: Classification) -> str:
 def _classification_figures(result: Classification, marks: Any) -> dict[str, Markup]:
     drawings = {}
     if result.n_predicted:
-        drawings["certainty"] = figures.draw_counts(*result.histogram, "certainty")
-    if (drawn := result.embedding) is not None:
-        drawings["map"] = figures.draw_points(
-            drawn.coordinates, drawn.codes, drawn.given, marks, drawn.axes, "map", "Rows by class"
-        )
+        drawings["certainty"] = figures.draw_counts(*result.histogram)
+    if result.embedding is not None:
+        drawings["map"] = figures.draw_map(result.embedding, marks)
     if result.filters:
-        drawings["filters"] = figures.draw_filter(result.filters, result.eigenvalues, "filters")
+        drawings["filters"] = figures.draw_filter(result.filters, result.eigenvalues)
     if result.loss_curve is not None:
-        drawings["loss"] = figures.draw_loss(result.loss_curve, "loss")
+        drawings["loss"] = figures.draw_loss(result.loss_curve)
     return drawings
