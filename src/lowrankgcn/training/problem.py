@@ -1,4 +1,4 @@
-r"""The data that training needs of a network, its input and its labels, computed once.
+r"""The arguments of training, and what it needs of a network, its input and its labels.
 
 Only labelled rows enter the loss and the input never changes, so the n nodes reduce to
 
@@ -23,14 +23,111 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
+import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["Coordinates", "Product", "Readout", "TrainingProblem"]
+from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.nn import Network
+from lowrankgcn.nn.linear_map import as_index, check_block
+
+__all__ = ["Coordinates", "Features", "Product", "ProjectedFeatures", "Readout", "TrainingProblem"]
+__all__ += ["as_features", "as_labels"]
 
 Product = Callable[[Tensor], Tensor]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ProjectedFeatures:
+    r"""Features X of a network whose kernels have common eigenvectors U.
+
+    A network with kernels :math:`U \varphi_k(\Lambda) U^T` needs only :math:`U^T X` of its input
+    X. The n×N₀ matrix of a table with many categories is then never stored.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows of X.
+    projection : (r, N_0) Tensor
+        UᵀX, in the dtype and on the device of the network.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, torch
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network = lg.nn.GCN(lg.kernel(L, "heat", rank=2), (2, 4, 2))
+    >>> X = L.graph.incidence.to_dense()
+    >>> U = network.kernels[0].eigenpairs.eigenvectors
+    >>> projected = ProjectedFeatures(5, torch.tensor(U.T @ X, dtype=torch.float32))
+    >>> one, other = (
+    ...     lg.training.train(network, given, [0, 4], [0, 1], max_iter=10)
+    ...     for given in (X, projected))
+    >>> bool(abs(one.loss_curve - other.loss_curve).max() < 1e-5)
+    True
+    """
+
+    n: int
+    projection: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N₀)."""
+        return self.n, self.projection.shape[1]
+
+
+Features = Tensor | ProjectedFeatures
+
+
+def as_features(X: Any, network: Network) -> Features:
+    """Return X (n, N_0) in the dtype and on the device of the network."""
+    shape = (network.n_nodes, network.widths[0])
+    if isinstance(X, ProjectedFeatures):
+        if X.shape != shape:
+            raise invalid("X", f"shape {shape}", f"shape {X.shape}")
+        return X
+    checked = not isinstance(X, Tensor)
+    if checked:
+        X = torch.from_numpy(np.ascontiguousarray(finite_array(X, "X", ndim=2)))
+    check_block(X, *shape, X.dtype)
+    if not (checked or bool(torch.isfinite(X).all())):
+        raise invalid("X", "finite entries", "NaN or infinity")
+    tensor: Tensor = X.detach().to(network.convs[0].weight)
+    return tensor
+
+
+def as_labels(
+    network: Network, index: Any, targets: Any, sample_weight: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return labelled rows (p,), their distributions (p, C), and their weights (p,) of sum one."""
+    rows = as_index(index, network.n_nodes, network.convs[0].weight.device, "index")
+    p, n_classes = len(rows), network.widths[-1]
+    if not p:
+        raise invalid("index", "at least one labelled row", "none")
+    labels = targets.detach().cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
+    if labels.ndim == 1:
+        if len(labels) != p:
+            raise invalid("targets", f"{p} of them, one for each labelled row", len(labels))
+        integers = labels.dtype.kind in "iu"
+        if not integers or labels.min() < 0 or labels.max() >= n_classes:
+            got = f"{labels.min()}..{labels.max()}" if integers else f"{labels.dtype}"
+            raise invalid("targets", f"class numbers in 0..{n_classes - 1}", got)
+        labels = np.eye(n_classes)[labels]
+    labels = finite_array(labels, "targets", ndim=2)
+    if labels.shape != (p, n_classes):
+        raise invalid("targets", f"shape {(p, n_classes)}", f"shape {labels.shape}")
+    if labels.min() < 0 or not np.allclose(labels.sum(axis=1), 1.0, atol=1e-6):
+        raise invalid("targets", "distributions, rows >= 0 of sum 1", f"minimum {labels.min():g}")
+    given = np.ones(p) if sample_weight is None else sample_weight
+    weights = finite_array(given, "sample_weight", ndim=1)
+    if weights.shape != (p,) or weights.min() < 0:
+        got = f"shape {weights.shape}, minimum {weights.min(initial=0):g}"
+        raise invalid("sample_weight", f"{p} numbers >= 0", got)
+    if not weights.sum() > 0:
+        raise invalid("sample_weight", "weights of positive sum", f"sum {weights.sum():g}")
+    return rows, torch.as_tensor(labels), torch.as_tensor(weights / weights.sum())
 
 
 @final

@@ -12,8 +12,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,9 +24,9 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN
 from lowrankgcn.nn.propagation import DenseMatrix, LowRankPropagation, NumpyMatrix
-from lowrankgcn.training.arguments import Features
 from lowrankgcn.training.gradients import ACTIVATIONS
-from lowrankgcn.training.problem import Readout, TrainingProblem
+from lowrankgcn.training.problem import Features, Readout, TrainingProblem, as_features, as_labels
+from lowrankgcn.training.threads import limit_threads
 
 __all__ = ["Eigenvectors", "as_matrix", "common_eigenvectors", "project", "training_problem"]
 
@@ -48,7 +50,7 @@ Eigenvectors = tuple[Tensor, list[Tensor]]  # U (n, r) and φ_k (r,) for each ke
 
 @torch.no_grad()
 def training_problem(
-    network: Network, X: Features, index: Tensor, targets: Tensor, sample_weight: Tensor
+    network: Network, X: Any, index: Any, targets: Any, sample_weight: Any = None
 ) -> TrainingProblem:
     """Set up the training of a network.
 
@@ -56,12 +58,8 @@ def training_problem(
     ----------
     network : GCN or ReducedOrderGCN
         Its activation must have a name.
-    X : (n, N_0) Tensor or ProjectedFeatures
-    index : (p,) Tensor
-        Labelled rows.
-    targets : (p, C) Tensor
-    sample_weight : (p,) Tensor
-        Weights with sum one.
+    X, index, targets, sample_weight
+        See :func:`lowrankgcn.training.train`.
 
     Returns
     -------
@@ -70,8 +68,8 @@ def training_problem(
     Raises
     ------
     ValueError
-        If the activation of the network has no name, or if its kernels have no common eigenvectors
-        and X is projected.
+        If an argument has the wrong type, shape or value, if the activation of the network has no
+        name, or if its kernels have no common eigenvectors and X is projected.
 
     Notes
     -----
@@ -80,13 +78,11 @@ def training_problem(
 
     Examples
     --------
-    >>> import lowrankgcn as lg, torch
+    >>> import lowrankgcn as lg
     >>> cars = lg.datasets.load_cars(as_frame=True)
     >>> graph = lg.Hypergraph.from_table(cars.data)
     >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=15), (21, 8, 4))
-    >>> X = torch.tensor(graph.incidence.to_dense(), dtype=torch.float32)
-    >>> problem = training_problem(
-    ...     network, X, torch.arange(4), torch.eye(4), torch.full((4,), 0.25))
+    >>> problem = training_problem(network, graph.incidence.to_dense(), range(4), range(4))
     >>> problem.features.shape, problem.readout.tall.shape
     (torch.Size([1728, 15]), torch.Size([1728, 4]))
     """
@@ -94,24 +90,29 @@ def training_problem(
     if name not in ACTIVATIONS:
         expected = "an activation given by its name; train other networks with autograd"
         raise invalid("network", expected, repr(network.activation))
-    features, basis = _input_features(network, X, index if network.depth == 1 else None)
-    orthonormal = True
-    if basis is None:
-        features, basis = row_space(features)
-    elif features.numel() <= _COPIED_ENTRIES:
-        Q, triangle = torch.linalg.qr(basis.double())
-        features, basis = features @ triangle.T.to(features.dtype), Q.to(features.dtype)
-    else:
-        orthonormal = False
-    readout = _readout(network, index, features)
-    if readout.tall is not None and network.depth == 2 and not network.dropout.p:
-        features, tall = merge_equal_rows(features, readout.tall)
-        readout = replace(readout, tall=tall)
+    given = as_features(X, network)
+    rows, labels, weights = as_labels(network, index, targets, sample_weight)
+    # Set-up is a few large products, which use all threads unless the input is small.
+    with limit_threads(math.prod(given.shape) * len(network.propagations)):
+        features, basis = _input_features(network, given, rows if network.depth == 1 else None)
+        orthonormal = True
+        if basis is None:
+            features, basis = row_space(features)
+        elif features.numel() <= _COPIED_ENTRIES:
+            Q, triangle = torch.linalg.qr(basis.double())
+            features, basis = features @ triangle.T.to(features.dtype), Q.to(features.dtype)
+        else:
+            orthonormal = False
+        readout = _readout(network, rows, features)
+        if readout.tall is not None and network.depth == 2 and not network.dropout.p:
+            features, tall = merge_equal_rows(features, readout.tall)
+            readout = replace(readout, tall=tall)
+        features = column_major(features)
     return TrainingProblem(
         widths=network.widths,
-        features=column_major(features),
-        targets=targets.to(features),
-        sample_weight=sample_weight.to(features),
+        features=features,
+        targets=labels.to(features),
+        sample_weight=weights.to(features),
         readout=readout,
         basis=basis,
         orthonormal=orthonormal and basis is not None,
