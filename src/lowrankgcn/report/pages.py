@@ -66,7 +66,7 @@ def render_classification(classification: Classification) -> str:
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
     >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
-    >>> page = render_classification(Classification.from_classifier(classifier, None, y))
+    >>> page = render_classification(Classification(classifier, None, y))
     >>> "<h1><bdi>table: classes of 30 rows</bdi></h1>" in page
     True
     """
