@@ -27,7 +27,7 @@ from lowrankgcn.experiments.comparison.summary import (
     summarise,
     verdict,
 )
-from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task, make_task
+from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
 from lowrankgcn.experiments.statistics import interval
 
 
@@ -39,7 +39,7 @@ def blobs(n: int = 60, *, categorical: bool = False) -> ComparisonTask:
     frame = pd.DataFrame(points, columns=list("wxyz"))
     if categorical:
         frame = (frame > 1.5).astype(str)
-    return make_task("blobs", frame, classes)
+    return ComparisonTask("blobs", frame, classes)
 
 
 def method_from(classify: Callable[..., Any], **changes: Any) -> Method:
@@ -100,7 +100,7 @@ class TestMethods:
         keys = ("gp", "gcn", "logistic", "boosting", "catboost", "spreading-knn")
         methods = [method for method in METHODS if method.key in keys]
         for rows in (frame, frame.assign(colour=["red", None, "blue"] * 20)):
-            incomplete = make_task("t", rows, task.classes)
+            incomplete = ComparisonTask("t", rows, task.classes)
             result = compare(incomplete, methods, counts=(5,), splits=1)
             assert result.failures == []
             assert result.fits["accuracy"].min() > 0.4  # chance: 0.33

@@ -140,9 +140,9 @@ class TestHostileTable:
         assert (layout.overflowing, layout.overlapping) == ([], [])
 
 
-def changed(given: Any, **changes: Any) -> Any:
+def changed(original: Any, **changes: Any) -> Any:
     """Return a copy with other attributes."""
-    other = copy(given)
+    other = copy(original)
     vars(other).update(changes)
     return other
 

@@ -106,15 +106,14 @@ def plot_filter(
         )
     handles = []
     for number, phi in enumerate(functions):
-        style: dict[str, Any] = {"color": _style.COLOURS[number % len(_style.COLOURS)]}
+        style = _marked(number, markersize=6)
         if spectrum is None:
-            style |= {"linestyle": _DASHES[number % len(_DASHES)], "linewidth": 1.6}
+            dashes = _DASHES[number % len(_DASHES)]
+            style = {"color": style["color"], "linestyle": dashes, "linewidth": 1.6}
             ax.plot(grid, _curve(phi, grid), **style)
             if _jumps_at_zero(phi):
                 ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=style["color"])
         else:
-            marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
-            style |= {"marker": marker, "markersize": 6, "markerfacecolor": "none"}
             _draw_marks(ax, phi, grid, spectrum, rank, style)
         handles.append(Line2D([], [], label=str(phi), **style))
     margin = 0.02 * (end - start)
@@ -129,18 +128,19 @@ def _finish(ax: Axes, label: str, handles: list[Line2D]) -> Axes:
     return ax
 
 
+def _marked(number: int, **more: Any) -> dict[str, Any]:
+    """Return the colour and the hollow marker of a filter."""
+    colour = _style.COLOURS[number % len(_style.COLOURS)]
+    marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
+    return {"color": colour, "marker": marker, "markerfacecolor": "none", **more}
+
+
 def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> list[Line2D]:
     handles = []
     for number, (name, learned) in enumerate(filters.items()):
         if not isinstance(learned, LearnedFilter):
             raise invalid(f"filters[{name!r}]", "a LearnedFilter", type(learned).__name__)
-        style: dict[str, Any] = {
-            "color": _style.COLOURS[number % len(_style.COLOURS)],
-            "marker": _FILTER_MARKERS[number % len(_FILTER_MARKERS)],
-            "markersize": 4,
-            "markerfacecolor": "none",
-            "linewidth": 1,
-        }
+        style = _marked(number, markersize=4, linewidth=1)
         heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
         ax.plot(learned.eigenvalues, heights, **style)
         handles.append(Line2D([], [], label=name.replace("-", " "), **style))
@@ -262,9 +262,8 @@ def plot_spectrum(
         style = {"marker": "x", "color": orange}
         errors = np.maximum(errors, _SMALLEST_RESIDUAL)
         right.plot(index, errors, linestyle="none", markersize=size, **style)
-        right.set_yscale("log")
-        decades = np.log10(errors)
-        right.set_ylim(10 ** (np.floor(decades.min()) - 0.2), 10 ** (np.ceil(decades.max()) + 0.2))
+        low, high = np.floor(np.log10(errors.min())), np.ceil(np.log10(errors.max()))
+        right.set(yscale="log", ylim=(10 ** (low - 0.2), 10 ** (high + 0.2)))
         right.yaxis.set_minor_formatter(NullFormatter())
         right.set_ylabel("residual norm", color=orange)
         right.tick_params(axis="y", labelcolor=orange)

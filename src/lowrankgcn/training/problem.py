@@ -1,27 +1,7 @@
-r"""The arguments of training, and what it needs of a network, its input and its labels.
-
-Only labelled rows enter the loss and the input never changes, so the n nodes reduce to
-
-* features F (m×q) and a basis B with
-  :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]`,
-* a readout: the labelled rows of the kernels,
-* for networks with more than one hidden layer, the kernels themselves.
-
-The m rows are the n nodes for a GCN and the r eigenvectors for a reduced-order GCN.
-
->>> import torch
->>> F = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
->>> R = torch.tensor([[1.0], [1.0]])  # one labelled row of a kernel on two nodes
->>> problem = TrainingProblem(
-...     widths=(2, 3, 2), features=F, readout=Readout(tall=R),
-...     targets=torch.tensor([[0.0, 1.0]]), sample_weight=torch.ones(1))
->>> problem.depth, problem.n_kernels
-(2, 1)
-"""
+"""The arguments of training, and the parts of a training problem."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -33,10 +13,7 @@ from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.nn import Network
 from lowrankgcn.nn.linear_map import as_index, check_block
 
-__all__ = ["Coordinates", "Features", "Product", "ProjectedFeatures", "Readout", "TrainingProblem"]
-__all__ += ["as_features", "as_labels"]
-
-Product = Callable[[Tensor], Tensor]
+__all__ = ["Coordinates", "Features", "ProjectedFeatures", "Readout", "as_features", "as_labels"]
 
 
 @final
@@ -164,74 +141,6 @@ class Readout:
     responses: Tensor | None = None
     project: Tensor | None = None
     index: Tensor | None = None
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class TrainingProblem:
-    """A network, its input and its labels in the form that training uses.
-
-    Attributes
-    ----------
-    widths : tuple of int
-        (N_0, …, N_L).
-    features : (m, q) Tensor
-        F; m is the number of labelled rows for a single layer.
-    targets : (p, C) Tensor
-        Class indicators or distributions of the p labelled rows.
-    sample_weight : (p,) Tensor
-        Weights of the mean cross-entropy, with sum one.
-    readout : Readout
-        Labelled rows of the kernels; not used for a single layer.
-    basis : (K·N_0, q) Tensor, optional
-        B; the identity when omitted.
-    orthonormal : bool
-        Whether the columns of the basis are orthonormal.
-    propagations : sequence of callable
-        H ↦ 𝒦_k H on m nodes, between hidden layers.
-    n_kernels : int
-        K.
-    activation : str
-        A name of :data:`lowrankgcn.nn.ACTIVATIONS`.
-    dropout : float
-
-    Examples
-    --------
-    Logistic regression is a network with one layer:
-
-    >>> import torch
-    >>> problem = TrainingProblem(
-    ...     widths=(3, 2), features=torch.ones(4, 3),
-    ...     targets=torch.eye(2)[[0, 1, 1, 0]], sample_weight=torch.full((4,), 0.25))
-    >>> problem.work
-    48
-    """
-
-    widths: tuple[int, ...]
-    features: Tensor
-    targets: Tensor
-    sample_weight: Tensor
-    readout: Readout = Readout()
-    basis: Tensor | None = None
-    orthonormal: bool = False
-    propagations: Sequence[Product] = ()
-    n_kernels: int = 1
-    activation: str = "relu"
-    dropout: float = 0.0
-
-    @property
-    def depth(self) -> int:
-        """Number of layers L."""
-        return len(self.widths) - 1
-
-    @property
-    def work(self) -> int:
-        """Multiplications of one iteration for one restart, without those of middle kernels."""
-        m, q = self.features.shape
-        if self.depth == 1:
-            return 2 * m * q * self.widths[-1]
-        columns = 0 if self.readout.tall is None else self.readout.tall.shape[1]
-        return 2 * m * (q + columns) * sum(self.widths[1:-1])
 
 
 @final

@@ -38,9 +38,9 @@ from lowrankgcn._validation import (
 from lowrankgcn.nn import Network
 from lowrankgcn.training.gradients import ExplicitGradients, Objective, split_parameters
 from lowrankgcn.training.optimizers import LBFGS, Optimizer, OptimizerName, State, as_optimizer
-from lowrankgcn.training.problem import Coordinates, TrainingProblem
+from lowrankgcn.training.problem import Coordinates
 from lowrankgcn.training.record import TrainingRecord
-from lowrankgcn.training.reduction import training_problem
+from lowrankgcn.training.reduction import TrainingProblem
 from lowrankgcn.training.threads import limit_threads
 
 __all__ = ["train"]
@@ -126,7 +126,7 @@ def train(
 
     Notes
     -----
-    After the set-up (:func:`lowrankgcn.training.training_problem`), an iteration with one hidden
+    After the set-up (:class:`lowrankgcn.training.TrainingProblem`), an iteration with one hidden
     layer costs O(n s N_1 (r + min(r, p))) for an L-GCN and O(s r N_1 r) for an R-GCN, independent
     of n. Small problems use one thread. The same call on the same machine gives the same result.
 
@@ -158,7 +158,7 @@ def train(
     if network.dropout.p and isinstance(chosen, LBFGS):
         raise invalid("optimizer", "'gd' or 'adam' with dropout, whose loss is random", "L-BFGS")
     drawn = _seeds(seeds, n_restarts, random_state)
-    problem = training_problem(network, X, index, targets, sample_weight)
+    problem = TrainingProblem(network, X, index, targets, sample_weight)
     parameters, generators = _initial_parameters(network, drawn)
     size = _batch_size(problem)
     # Several batches run in threads of their own.

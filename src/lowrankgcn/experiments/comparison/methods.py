@@ -133,9 +133,9 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
     categories, otherwise one for every row and its ten nearest rows.
 
     >>> import pandas as pd
-    >>> from lowrankgcn.experiments.comparison.task import make_task
+    >>> from lowrankgcn.experiments.comparison.task import ComparisonTask
     >>> frame = pd.DataFrame({"colour": ["red", "blue", "red", "blue"]})
-    >>> hyperedges(make_task("things", frame, [0, 1, 0, 1]))
+    >>> hyperedges(ComparisonTask("things", frame, [0, 1, 0, 1]))
     array([[0, 1, 2, 3],
            [1, 0, 1, 0]])
     """
