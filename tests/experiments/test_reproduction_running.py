@@ -9,7 +9,6 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +92,7 @@ def test_exact_algebra_is_the_naive_computation(data: str, filter: str) -> None:
 
 def test_other_bases_span_the_same_spaces() -> None:
     setting = load_setting("cars")
-    first, second = (setting.network(replace(CASE, basis=k))[0] for k in (0, 1))
+    first, second = (setting.network(CASE._replace(basis=k))[0] for k in (0, 1))
     assert isinstance(first, ReducedOrderGCN)
     assert isinstance(second, ReducedOrderGCN)
     assert first.rank == second.rank == 15

@@ -17,9 +17,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pandas as pd
@@ -42,9 +42,7 @@ _SHOWN_COLUMNS = 5
 _BINS = 20
 
 
-@final
-@dataclass(frozen=True)
-class TableRow:
+class TableRow(NamedTuple):
     """A row of the table with its prediction.
 
     Attributes

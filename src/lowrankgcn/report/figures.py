@@ -12,9 +12,8 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
@@ -88,9 +87,7 @@ def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
     return Markup(opening + text[text.index(">") + 1 :].strip())
 
 
-@final
-@dataclass(frozen=True)
-class ClassMark:
+class ClassMark(NamedTuple):
     """Colour and Matplotlib marker of a class; shapes differ for readers who cannot see colours."""
 
     name: str

@@ -104,7 +104,7 @@ class ExplicitGradients:
 
     Examples
     --------
-    Both classes have probability one half at Θ = 0:
+    Both classes have probability one half at Θ = 0; each node gets the feature of the other:
 
     >>> import lowrankgcn as lg
     >>> graph = lg.AdjacencyGraph([[0.0, 1.0], [1.0, 0.0]])
@@ -113,7 +113,7 @@ class ExplicitGradients:
     >>> explicit = ExplicitGradients(problem, torch.zeros(1, 2), [(2, 1)])
     >>> logits = explicit.evaluate()
     >>> explicit.gradients
-    tensor([[ 0.2500, -0.2500]])
+    tensor([[-0.2500,  0.2500]])
     """
 
     def __init__(

@@ -144,7 +144,6 @@ class Readout:
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class Coordinates:
     r"""First-layer weights in an orthonormal basis Q of the features' row space.
 
@@ -153,39 +152,38 @@ class Coordinates:
     gradient descent and L-BFGS have the same iterates in q + 1 numbers per column as in K·N_0.
     Adam is not invariant under rotations and uses the weights themselves.
 
-    Attributes
+    Parameters
     ----------
+    weight : (s, N_1, K·N_0) Tensor
+        Initial weights, transposed.
     basis : (K·N_0, q) Tensor
         Q.
-    directions : (s, N_1, K·N_0) Tensor
-        Unit vectors orthogonal to the basis, or zero.
+
+    Attributes
+    ----------
+    initial : (s, N_1, q + 1) Tensor
+        Coordinates of the initial weights.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Q = torch.tensor([[1.0], [0.0], [0.0]])
+    >>> system = Coordinates(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
+    >>> system.initial
+    tensor([[[2., 5.]]])
+    >>> system.to_weights(system.initial)
+    tensor([[[2., 3., 4.]]])
     """
 
-    basis: Tensor
-    directions: Tensor
-
-    @staticmethod
-    def from_weights(weight: Tensor, basis: Tensor) -> tuple[Coordinates, Tensor]:
-        """Return the system of transposed weights (s, N_1, K·N_0), and their coordinates.
-
-        Examples
-        --------
-        >>> import torch
-        >>> Q = torch.tensor([[1.0], [0.0], [0.0]])
-        >>> system, inside = Coordinates.from_weights(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
-        >>> inside
-        tensor([[[2., 5.]]])
-        >>> system.to_weights(inside)
-        tensor([[[2., 3., 4.]]])
-        """
+    def __init__(self, weight: Tensor, basis: Tensor) -> None:
         precise, Q = weight.double(), basis.double()
         inside = precise @ Q
         rest = precise - inside @ Q.T
         length = torch.linalg.vector_norm(rest, dim=2, keepdim=True)
         directions = torch.where(length > 0, rest / length.clamp_min(1e-300), 0.0)
-        coordinates = torch.cat([inside, length], dim=2).to(weight.dtype)
-        return Coordinates(basis, directions.to(weight.dtype)), coordinates
+        self._basis, self._directions = basis, directions.to(weight.dtype)
+        self.initial = torch.cat([inside, length], dim=2).to(weight.dtype)
 
     def to_weights(self, coordinates: Tensor) -> Tensor:
         """Return transposed weights (s, N_1, K·N_0) from coordinates (s, N_1, q + 1)."""
-        return coordinates[..., :-1] @ self.basis.T + coordinates[..., -1:] * self.directions
+        return coordinates[..., :-1] @ self._basis.T + coordinates[..., -1:] * self._directions

@@ -231,7 +231,8 @@ def _train_batch(
     tensors, coordinates = list(parameters), None
     rotated = problem.orthonormal and optimizer.rotation_invariant
     if rotated and problem.basis is not None:
-        coordinates, tensors[0] = Coordinates.from_weights(tensors[0], problem.basis)
+        coordinates = Coordinates(tensors[0], problem.basis)
+        tensors[0] = coordinates.initial
     shapes = [tensor.shape[1:] for tensor in tensors]
     n_penalised = sum(map(math.prod, shapes[: problem.depth if decay == "all" else 1]))
     trained = torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)

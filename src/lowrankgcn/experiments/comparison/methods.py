@@ -14,10 +14,9 @@ ValueError: method: expected one of 'gp', 'gcn', ..., 'poisson', got 'gnc'
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +44,7 @@ _HIDDEN, _DROPOUT, _EPOCHS = 16, 0.5, 200
 Labels = NDArray[np.intp]
 
 
-@final
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """A method that classifies all rows of a table from few labels.
 
     Attributes

@@ -12,8 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,9 +32,7 @@ _LEAST = 1e-6  # smaller probabilities of the true class count as this one
 _IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(NamedTuple):
     """Results of a comparison.
 
     Attributes

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import time
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +52,7 @@ SETTINGS = ("network", "filter", "rank", "smoother")
 Row = dict[str, Any]
 
 
-@final
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """One network on one dataset, to be trained from many random starts.
 
     Attributes
@@ -140,7 +138,7 @@ def _row(table: dict[str, Any], line: dict[str, Any]) -> Row:
 def other_bases(case: Case) -> list[Case]:
     """Return a reduced-order case with other eigenvectors; they do not change other networks."""
     count = _BASES if case.network == "R-GCN" else 0
-    return [replace(case, basis=k) for k in range(1, count + 1)]
+    return [case._replace(basis=k) for k in range(1, count + 1)]
 
 
 def demonstrations(table: str) -> dict[str, list[Case]]:

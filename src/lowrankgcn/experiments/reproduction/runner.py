@@ -20,7 +20,6 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -99,7 +98,7 @@ class Store(NamedTuple):
 
         case, runs = piece.case, [piece.runs.start, piece.runs.stop]
         name = re.sub(r"[^a-z0-9]+", "-", str(case).lower()).strip("-")
-        settings = [_FORMAT, __version__, self.seed, self.iterations, source, asdict(case), runs]
+        settings = [_FORMAT, __version__, self.seed, self.iterations, source, case._asdict(), runs]
         return self.folder / f"{name}-{_digest(settings)[:12]}.json"
 
     def load(self, piece: Piece, source: str) -> Entry | None:
