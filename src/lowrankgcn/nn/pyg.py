@@ -18,8 +18,7 @@ The library is not imported: attributes of the data objects are read by name.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,9 +32,7 @@ __all__ = ["PygTask", "from_pyg"]
 _MASKS = ("train_mask", "val_mask", "test_mask")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class PygTask:
+class PygTask(NamedTuple):
     """The graph of a data object and its node arrays, None if missing.
 
     Attributes

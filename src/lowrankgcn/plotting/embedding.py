@@ -75,12 +75,12 @@ def plot_embedding(
     group = np.where(codes < 0, -1, codes // len(COLOURS))
     for number in np.unique(group):
         member = group == number
-        colours = [_look(code)[0] for code in codes[member]]
+        colours = [_look(code)["color"] for code in codes[member]]
         style: dict[str, Any] = {"s": size, "linewidths": 0.0, "alpha": 0.8}
         if number >= 0 and -1 in group:  # few labels stand out by size and a white rim
             style = {"s": max(4 * size, 40.0), "linewidths": 0.6, "alpha": 1.0}
         x, y = points[member].T
-        marker = _look(codes[member][0])[1]
+        marker = _look(codes[member][0])["marker"]
         ax.scatter(x, y, c=colours, marker=marker, edgecolors="white", **style)
     ax.set(xlabel=f"eigenvector {pair[0] + 1}", ylabel=f"eigenvector {pair[1] + 1}")
     if labels is not None:
@@ -100,20 +100,19 @@ def _classes(labels: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], list[s
     return codes, [str(name) for name in classes]
 
 
-def _look(code: int) -> tuple[str, str]:
+def _look(code: int) -> dict[str, str]:
     """Return colour and marker of a class, −1 for unlabelled nodes."""
     if code < 0:
-        return GREY, MARKERS[0]
-    return COLOURS[code % len(COLOURS)], MARKERS[code // len(COLOURS) % len(MARKERS)]
+        return {"color": GREY, "marker": MARKERS[0]}
+    marker = MARKERS[code // len(COLOURS) % len(MARKERS)]
+    return {"color": COLOURS[code % len(COLOURS)], "marker": marker}
 
 
 def _class_handles(names: list[str], *, unlabelled: bool) -> list[Line2D]:
-    handles = []
-    for code, name in enumerate(names[:_MAX_LEGEND]):
-        colour, marker = _look(code)
-        handles.append(legend_mark(name, color=colour, marker=marker))
+    shown = enumerate(names[:_MAX_LEGEND])
+    handles = [legend_mark(name, **_look(code)) for code, name in shown]
     if len(names) > _MAX_LEGEND:
         handles.append(legend_mark(f"and {len(names) - _MAX_LEGEND} more"))
     if unlabelled:
-        handles.append(legend_mark("unlabelled", color=GREY, marker=MARKERS[0]))
+        handles.append(legend_mark("unlabelled", **_look(-1)))
     return handles

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import torch
@@ -16,9 +16,7 @@ from lowrankgcn.nn.linear_map import as_index, check_block
 __all__ = ["Coordinates", "Features", "ProjectedFeatures", "Readout", "as_features", "as_labels"]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class ProjectedFeatures:
+class ProjectedFeatures(NamedTuple):
     r"""Features X of a network whose kernels have common eigenvectors U.
 
     A network with kernels :math:`U \varphi_k(\Lambda) U^T` needs only :math:`U^T X` of its input

@@ -160,7 +160,9 @@ def train(
     drawn = _seeds(seeds, n_restarts, random_state)
     problem = TrainingProblem(network, X, index, targets, sample_weight)
     parameters, generators = _initial_parameters(network, drawn)
-    size = _batch_size(problem)
+    # Restarts per batch, independent of the number of threads.
+    width = max(network.widths[1:])
+    size = max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
     # Several batches run in threads of their own.
     work = problem.work * len(drawn) if len(drawn) <= size else 0
     prepared = time.perf_counter()
@@ -270,12 +272,6 @@ def _train_batch(
     for given, result in zip(parameters, results, strict=True):
         given.copy_(result)
     return loss_curve, converged
-
-
-def _batch_size(problem: TrainingProblem) -> int:
-    """Return the restarts per batch, independent of the number of threads."""
-    width = max(problem.widths[1:])
-    return max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
 
 
 def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
