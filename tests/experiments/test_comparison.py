@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from lowrankgcn.experiments.comparison.summary import (
     summarise,
     verdict,
 )
-from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task, make_task
+from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
 from lowrankgcn.experiments.statistics import interval
 
 
@@ -39,11 +39,17 @@ def blobs(n: int = 60, *, categorical: bool = False) -> ComparisonTask:
     frame = pd.DataFrame(points, columns=list("wxyz"))
     if categorical:
         frame = (frame > 1.5).astype(str)
-    return make_task("blobs", frame, classes)
+    return ComparisonTask("blobs", frame, classes)
 
 
 def method_from(classify: Callable[..., Any], **changes: Any) -> Method:
     return Method("new", "New", "a test", classify, **changes)
+
+
+def with_classes(task: ComparisonTask, classes: np.ndarray) -> ComparisonTask:
+    other = copy(task)
+    other.classes = classes
+    return other
 
 
 def broken(task: ComparisonTask, labels: np.ndarray, seed: int) -> np.ndarray:
@@ -100,7 +106,7 @@ class TestMethods:
         keys = ("gp", "gcn", "logistic", "boosting", "catboost", "spreading-knn")
         methods = [method for method in METHODS if method.key in keys]
         for rows in (frame, frame.assign(colour=["red", None, "blue"] * 20)):
-            incomplete = make_task("t", rows, task.classes)
+            incomplete = ComparisonTask("t", rows, task.classes)
             result = compare(incomplete, methods, counts=(5,), splits=1)
             assert result.failures == []
             assert result.fits["accuracy"].min() > 0.4  # chance: 0.33
@@ -113,8 +119,8 @@ class TestMethods:
             choose(["gcn", "svm"])
 
     def test_missing_packages_and_large_tables(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        absent = replace(METHODS[0], key="absent", packages=("no_such",))
-        small = replace(choose(["svc"])[0], limit=10)
+        absent = METHODS[0]._replace(key="absent", packages=("no_such",))
+        small = choose(["svc"])[0]._replace(limit=10)
         monkeypatch.setattr(registry, "METHODS", (*METHODS, absent))
         with pytest.raises(ValueError, match="'absent': no-such is not installed"):
             choose(["absent"])
@@ -182,7 +188,7 @@ class TestSplits:
     def test_rows_of_unknown_class_are_not_tested(self) -> None:
         task = blobs()
         unknown = np.arange(60) >= 40
-        hidden = replace(task, classes=np.where(unknown, -1, task.classes))
+        hidden = with_classes(task, np.where(unknown, -1, task.classes))
         seen: list[np.ndarray] = []
 
         def right_where_known(task: ComparisonTask, labels: np.ndarray, seed: int) -> np.ndarray:
@@ -246,13 +252,13 @@ def with_accuracies(table: dict[str, list[float]], *, counts: tuple[int, ...] = 
     result = compare(blobs(), choose(list(table)), counts=counts, splits=splits)
     accuracy = np.array([table[method.key] for method in result.methods]).T.ravel()
     failure = pd.Series(np.where(np.isnan(accuracy), "no", None), dtype=object)
-    return replace(result, fits=result.fits.assign(accuracy=accuracy, failure=failure))
+    return result._replace(fits=result.fits.assign(accuracy=accuracy, failure=failure))
 
 
 class TestSummary:
     def test_differences_are_paired(self) -> None:
         svc, logistic = choose(["svc", "logistic"])[::-1]
-        reference = replace(METHODS[0], classify=svc.classify, packages=())
+        reference = METHODS[0]._replace(classify=svc.classify, packages=())
         result = compare(blobs(), [reference, logistic], counts=(3,), splits=4)
         first, second = result.fits["accuracy"].to_numpy().reshape(4, 2).T
         ours, other = summarise(result)[3]
@@ -270,7 +276,7 @@ class TestSummary:
         assert result.fits["balanced_accuracy"][0] == 0
         unsure = method_from(lambda task, *_: np.where(task.classes == 0, 0, 1))
         task = blobs()
-        task = replace(task, classes=np.where(np.arange(60) < 30, task.classes, 0))
+        task = with_classes(task, np.where(np.arange(60) < 30, task.classes, 0))
         result = compare(task, [unsure], counts=(3,), splits=1)
         assert result.fits["balanced_accuracy"][0] == pytest.approx(2 / 3)
         assert result.fits["accuracy"][0] > 0.8
@@ -280,7 +286,7 @@ class TestSummary:
     def test_small_classes_are_named(self) -> None:
         task = blobs()
         left_out = (np.arange(60) >= 50) & (task.classes == 1)
-        few = replace(task, classes=np.where(left_out, -1, task.classes))
+        few = with_classes(task, np.where(left_out, -1, task.classes))
         result = compare(few, choose(["svc"]), counts=(10,), splits=1)
         assert result.short_classes(10) == {"1": 8}
         assert "(half of the rows of small classes: 1 8)" in as_markdown(result)

@@ -10,7 +10,7 @@ import pytest
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lowrankgcn.experiments.comparison.methods import hyperedges
-from lowrankgcn.experiments.comparison.task import file_task, load_task, make_task
+from lowrankgcn.experiments.comparison.task import ComparisonTask, file_task, load_task
 from lowrankgcn.files import read_file
 
 
@@ -27,7 +27,7 @@ def table() -> pd.DataFrame:
 class TestTask:
     def test_numbers_are_scikit_learns(self) -> None:
         frame = table()
-        task = make_task("t", frame, ["a", "b", "a", "b"])
+        task = ComparisonTask("t", frame, ["a", "b", "a", "b"])
         expected = np.hstack(
             [
                 StandardScaler().fit_transform(frame[["length"]]),
@@ -39,23 +39,23 @@ class TestTask:
 
     def test_missing_values_and_dates(self) -> None:
         colours = pd.DataFrame({"colour": ["red", None, "blue", None]})
-        assert make_task("t", colours, [0, 1, 0, 1]).numbers.sum(axis=0).tolist() == [2, 1, 1]
+        assert ComparisonTask("t", colours, [0, 1, 0, 1]).numbers.sum(axis=0).tolist() == [2, 1, 1]
         frame = pd.DataFrame({"x": [1.0, None, 3.0, 2.0], "constant": 5.0})
-        task = make_task("t", frame, [0, 1, 0, 1])
+        task = ComparisonTask("t", frame, [0, 1, 0, 1])
         assert task.rows["x"].isna().sum() == 1
         assert task.complete_rows()["x"].tolist() == [1, 2, 3, 2]
         assert (task.numbers[:, 1] == 0).all()
         assert task.notes == ("missing numbers, replaced by means where a method needs them: 1",)
-        mixed = make_task("t", frame.assign(colour=list("abab")), [0, 1, 0, 1])
+        mixed = ComparisonTask("t", frame.assign(colour=list("abab")), [0, 1, 0, 1])
         assert mixed.complete_rows()["x"].isna().sum() == 1
         assert mixed.notes == task.notes
         assert np.isfinite(mixed.numbers).all()
         days = pd.DataFrame({"day": pd.to_datetime(["2020-01-01", "2020-01-03", None, None])})
-        assert make_task("t", days, [0, 1, 0, 1]).numbers.ravel().tolist() == [-1, 1, 0, 0]
+        assert ComparisonTask("t", days, [0, 1, 0, 1]).numbers.ravel().tolist() == [-1, 1, 0, 0]
 
     def test_classes(self) -> None:
         target = ["b", "a", None, "", "a", "b", "once", np.nan]
-        task = make_task("t", pd.DataFrame({"x": range(8)}), target)
+        task = ComparisonTask("t", pd.DataFrame({"x": range(8)}), target)
         assert task.classes.tolist() == [1, 0, -1, -1, 0, 1, -1, -1]
         assert task.class_names == ("a", "b")
         assert task.class_sizes == {"a": 2, "b": 2}
@@ -63,9 +63,9 @@ class TestTask:
             "classes of a single row are treated as unknown: once",
             "rows of unknown class, used unlabelled and not tested: 4",
         )
-        numbers = make_task("t", pd.DataFrame({"x": range(4)}), [10, 9, 10, 9])
+        numbers = ComparisonTask("t", pd.DataFrame({"x": range(4)}), [10, 9, 10, 9])
         assert numbers.class_names == ("10", "9")  # sorted as texts
-        mixed = make_task("t", pd.DataFrame({"x": range(4)}), ["b", 9, "b", 9])
+        mixed = ComparisonTask("t", pd.DataFrame({"x": range(4)}), ["b", 9, "b", 9])
         assert mixed.class_names == ("9", "b")
 
     def test_malformed_tables(self) -> None:
@@ -79,24 +79,25 @@ class TestTask:
             (huge, two, r"column 'x': expected numbers up to 1e\+150"),
         ):
             with pytest.raises(ValueError, match=message):
-                make_task("t", frame, target)
+                ComparisonTask("t", frame, target)
 
     def test_reordering_moves_rows_numbers_and_classes_together(self) -> None:
-        task = make_task("t", table(), ["a", "b", "a", "b"])
+        task = ComparisonTask("t", table(), ["a", "b", "a", "b"])
         order = np.array([3, 1, 0, 2])
         other = task.reordered(order)
-        again = make_task("t", table().iloc[order].reset_index(drop=True), ["b", "b", "a", "a"])
+        rows = table().iloc[order].reset_index(drop=True)
+        again = ComparisonTask("t", rows, ["b", "b", "a", "a"])
         pd.testing.assert_frame_equal(other.rows, again.rows)
         assert (other.classes == again.classes).all()
         assert other.numbers == pytest.approx(again.numbers)
 
     def test_hyperedges(self) -> None:
-        task = make_task("t", table()[["colour", "old"]], ["a", "b", "a", "b"])
+        task = ComparisonTask("t", table()[["colour", "old"]], ["a", "b", "a", "b"])
         rows, edges = hyperedges(task)
         sets = {frozenset(rows[edges == e].tolist()) for e in range(5)}
         assert sets == {frozenset(s) for s in ({1, 2}, {3}, {0}, {1, 2, 3})}
         points = np.random.default_rng(0).normal(size=(30, 3))
-        task = make_task("t", pd.DataFrame(points), [0, 1] * 15)
+        task = ComparisonTask("t", pd.DataFrame(points), [0, 1] * 15)
         rows, edges = hyperedges(task)
         distances = np.linalg.norm(task.numbers[:, None] - task.numbers, axis=2)
         for edge in range(30):

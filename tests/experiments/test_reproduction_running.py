@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,9 @@ from torch.nn import functional
 
 from lowrankgcn.datasets import load_spiral
 from lowrankgcn.experiments.reproduction import runner
-from lowrankgcn.experiments.reproduction.grid import Case
+from lowrankgcn.experiments.reproduction.grid import Case, Setting, load_setting, other_basis
 from lowrankgcn.experiments.reproduction.results import reproduce
 from lowrankgcn.experiments.reproduction.runner import Entry, Piece, Store, compute, plan
-from lowrankgcn.experiments.reproduction.setting import (
-    Setting,
-    load_setting,
-    other_basis,
-)
 from lowrankgcn.graphs import GaussianGraph
 from lowrankgcn.nn import GCN, ReducedOrderGCN
 from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
@@ -97,7 +92,7 @@ def test_exact_algebra_is_the_naive_computation(data: str, filter: str) -> None:
 
 def test_other_bases_span_the_same_spaces() -> None:
     setting = load_setting("cars")
-    first, second = (setting.network(replace(CASE, basis=k))[0] for k in (0, 1))
+    first, second = (setting.network(CASE._replace(basis=k))[0] for k in (0, 1))
     assert isinstance(first, ReducedOrderGCN)
     assert isinstance(second, ReducedOrderGCN)
     assert first.rank == second.rank == 15
@@ -173,8 +168,7 @@ class TestStore:
         assert len(list(tmp_path.iterdir())) == 2
 
     def test_damaged_files_are_reported_and_replaced(self, tmp_path: Path) -> None:
-        complaints: list[str] = []
-        store = Store(tmp_path, complain=complaints.append)
+        store = Store(tmp_path)
         piece, entry = Piece(CASE, range(2)), Entry([0.5, 0.75], 0.1, 1.0, 1.0)
         for source in ("cars", "other data"):
             store.save(piece, source, entry)
@@ -197,11 +191,11 @@ class TestStore:
         ]
         for content in damaged:
             path.write_bytes(content)
-            assert store.load(piece, "cars") is None, content[:200]
-            message = complaints.pop()
+            with pytest.warns(UserWarning) as warned:
+                assert store.load(piece, "cars") is None, content[:200]
+            (message,) = (str(one.message) for one in warned)
             assert message.startswith(f"{path} is damaged (")
             assert "\n" not in message
-        assert complaints == []
         store.save(piece, "cars", entry)
         assert store.load(piece, "cars") == entry
 
@@ -225,9 +219,8 @@ def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.Mon
     assert 9 <= finished < len(pieces)
 
     computed = watch_measurements(monkeypatch)
-    complaints: list[str] = []
-    results = reproduce(("cars",), state, runs=2, iterations=5, complain=complaints.append)
-    assert complaints == []
+    with warnings.catch_warnings(action="error"):
+        results = reproduce(("cars",), state, runs=2, iterations=5)
     assert len(computed) == len(pieces) - finished
     assert len(computed) == len(set(computed))
     alone = reproduce(("cars",), tmp_path / "other", runs=2, iterations=5)

@@ -32,7 +32,7 @@ def classified(
         warnings.simplefilter("always")
         classifier.fit(X, y)
     texts = [str(item.message) for item in caught]
-    return Classification.from_classifier(classifier, frame, y, warnings=texts, seed=0, **options)
+    return Classification(classifier, frame, y, warnings=texts, seed=0, **options)
 
 
 def blobs(n: int = 120, n_blobs: int = 3, dimensions: int = 2) -> tuple[Any, Any]:

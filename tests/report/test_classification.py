@@ -21,7 +21,7 @@ from tests.report.classified import blobs, classified, of_kind, process
 def test_least_certain_rows_and_histogram() -> None:
     points, labels = blobs()
     classifier = process().fit(points, labels)
-    result = Classification.from_classifier(classifier, None, labels)
+    result = Classification(classifier, None, labels)
     own = classifier.label_distributions_.max(axis=1)
     asked = np.flatnonzero(labels < 0)
     least = [row.number - 1 for row in result.least_certain]
@@ -104,7 +104,7 @@ def test_wrong_number_of_rows() -> None:
     for argument, labels, frame in calls:
         message = f"{argument}: expected 120 rows, as many as were fitted"
         with pytest.raises(ValueError, match=message):
-            Classification.from_classifier(classifier, frame, labels)
+            Classification(classifier, frame, labels)
 
 
 class TestEmbedding:
@@ -118,10 +118,7 @@ class TestEmbedding:
         generator = np.random.default_rng(0)
         pairs = self.pairs(generator.normal(size=(n, 4)).astype("float32"), [0.0, 0.1, 0.2, 0.3])
         codes, given = np.arange(n) % 3, np.arange(n) < 900
-        drawn = [
-            Embedding.from_eigenpairs(pairs, codes, given, np.ones(n), seed=seed)
-            for seed in (3, 3, 4)
-        ]
+        drawn = [Embedding(pairs, codes, given, np.ones(n), seed=seed) for seed in (3, 3, 4)]
         assert drawn[0].coordinates.shape == (4000, 2)
         assert drawn[0].given.sum() == 400
         assert np.array_equal(drawn[0].coordinates, drawn[1].coordinates)
@@ -131,7 +128,7 @@ class TestEmbedding:
         codes = np.repeat([0, 1], 50)
         halves = np.eye(2)[codes] / np.sqrt(50)
         pairs = self.pairs(halves, [0.0, 0.0])
-        drawn = Embedding.from_eigenpairs(pairs, codes, np.arange(100) % 25 == 0, np.ones(100))
+        drawn = Embedding(pairs, codes, np.arange(100) % 25 == 0, np.ones(100))
         means = [drawn.coordinates[codes == code].mean(axis=0) for code in (0, 1)]
         assert np.linalg.norm(means[0] - means[1]) > 3
 
@@ -141,14 +138,14 @@ class TestEmbedding:
         pairs = self.pairs(points / np.sqrt(500), [0.0, 0.1, 0.1])
         codes = (points[:, 1] > 0).astype(int)
         given = np.arange(500) % 9 == 3  # not the one far away
-        drawn = Embedding.from_eigenpairs(pairs, codes, given, np.ones(500))
+        drawn = Embedding(pairs, codes, given, np.ones(500))
         assert drawn.n_outside == 1
         assert np.abs(drawn.coordinates).max() < 20
 
     def test_one_eigenvector_is_drawn_against_the_probability(self) -> None:
         vectors = np.linspace(-1, 1, 10)[:, None]
         certainty = np.linspace(0.5, 1, 10)
-        drawn = Embedding.from_eigenpairs(
+        drawn = Embedding(
             self.pairs(vectors, [0.4]), np.arange(10) % 2, np.arange(10) < 4, certainty
         )
         assert np.array_equal(drawn.coordinates[:, 1], certainty)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -139,6 +140,13 @@ class TestHostileTable:
         assert (layout.overflowing, layout.overlapping) == ([], [])
 
 
+def changed(original: Any, **changes: Any) -> Any:
+    """Return a copy with other attributes."""
+    other = copy(original)
+    vars(other).update(changes)
+    return other
+
+
 @pytest.fixture(scope="module")
 def result() -> Classification:
     return of_kind("table")
@@ -147,7 +155,7 @@ def result() -> Classification:
 @pytest.mark.usefixtures("no_drawings")
 class TestWords:
     def page(self, result: Classification, **changes: Any) -> Page:
-        return Page(render_classification(replace(result, **changes)))
+        return Page(render_classification(changed(result, **changes)))
 
     def test_results(self, result: Classification) -> None:
         columns = replace(result.columns, target="kind")
@@ -169,7 +177,7 @@ class TestWords:
             ((0.7, 0.97), 0.8, "correct for 80 %, which lies within this interval"),
             ((0.2, 0.4), 0.5, "correct for 50 %, which lies above this interval"),
         ]:
-            changed = replace(
+            evidence = changed(
                 result.evidence,
                 accuracy=0.9,
                 interval=interval,
@@ -177,13 +185,13 @@ class TestWords:
                 codes=codes,
                 distributions=shares,
             )
-            words = self.page(result, evidence=changed, classes=("p", "q", "r")).words
+            words = self.page(result, evidence=evidence, classes=("p", "q", "r")).words
             assert "90 % of 30 rows are correct" in words
             assert text in words
             for line in ("p 9 1 –", "q – 10 –", "r 2 – 8"):
                 assert line in words
             given = {"given": (10, 10, 10), "predicted": (1, 2, 3)}
-            words = self.page(result, evidence=changed, classes=("p", "q", "r"), **given).words
+            words = self.page(result, evidence=evidence, classes=("p", "q", "r"), **given).words
             for line in ("p 1 17 % 10 90 % 82 %", "r 3 50 % 10 80 % 100 %"):
                 assert line in words
 

@@ -105,7 +105,7 @@ def test_rows_too_many_to_store(monkeypatch: pytest.MonkeyPatch, widths: tuple[i
     kernels = [cases.kernel("dense"), cases.kernel("polynomial, landmarks")]
     network = GCN(kernels, widths, bias=True, dtype=DOUBLE)
     check(network)
-    made = reduction.training_problem(
+    made = reduction.TrainingProblem(
         network,
         cases.features(9, 3),
         torch.tensor([1]),
@@ -129,7 +129,7 @@ def test_dependent_columns_are_left_out() -> None:
     network = GCN(lg.kernel(lg.Laplacian(lg.Hypergraph(incidence)), "quadratic"), (6, 4, 2))
     labels, mean = torch.eye(2), torch.full((2,), 0.5)
     X = torch.tensor(incidence, dtype=torch.float32)
-    problem = reduction.training_problem(network, X, torch.tensor([0, 1]), labels, mean)
+    problem = reduction.TrainingProblem(network, X, torch.tensor([0, 1]), labels, mean)
     assert problem.features.shape == (30, 4)
     assert problem.basis is not None and problem.orthonormal
     assert_allclose(problem.features @ problem.basis.T, network.propagations[0](X), atol=1e-6)
@@ -151,9 +151,7 @@ def test_equal_nodes_are_merged(monkeypatch: pytest.MonkeyPatch, filters: Any, f
     X = np.vstack([incidence, incidence[:9], incidence[:4]])
     index = np.array([0, 1, 13, 20])
     labels, mean = torch.eye(2, dtype=DOUBLE)[index % 2], torch.full((4,), 0.25, dtype=DOUBLE)
-    problem = reduction.training_problem(
-        network, torch.tensor(X), torch.tensor(index), labels, mean
-    )
+    problem = reduction.TrainingProblem(network, torch.tensor(X), torch.tensor(index), labels, mean)
     assert len(problem.features) < 25
     record = train(network, X, index, index % 2, seeds=[1], max_iter=STEPS, l2_penalty=0.01)
     losses = by_autograd(network, X, index, index % 2, seed=1, steps=STEPS)
@@ -167,7 +165,7 @@ def test_reduced_order_problem_does_not_grow_with_n() -> None:
         L, incidence, _ = table(n)
         network = ReducedOrderGCN(lg.kernel(L, "pseudoinverse", rank=3), (5, 6, 2))
         X, labels = torch.tensor(incidence, dtype=torch.float32), torch.eye(2)
-        problem = reduction.training_problem(
+        problem = reduction.TrainingProblem(
             network, X, torch.tensor([0, 1]), labels, torch.full((2,), 0.5)
         )
         assert problem.readout.tall is None and problem.features.shape == (3, 3)
@@ -192,27 +190,3 @@ def test_single_precision(kind: Any) -> None:
     )
     assert record.weights[0].dtype == torch.float32
     assert_allclose(record.loss_curve[:, 0], losses, rtol=1e-4)
-
-
-def test_gradient_of_a_problem_given_by_matrices() -> None:
-    # F, R and targets are sufficient; there is no network.
-    rng = np.random.default_rng(0)
-    F, R = (torch.tensor(rng.normal(size=shape)) for shape in ((6, 3), (6, 2)))
-    T, w = torch.eye(2, dtype=DOUBLE), torch.tensor([0.3, 0.7], dtype=DOUBLE)
-    problem = lg.training.TrainingProblem(
-        (3, 4, 2),
-        F,
-        readout=lg.training.Readout(R),
-        targets=T,
-        sample_weight=w,
-        activation="tanh",
-    )
-    first, second = (torch.tensor(rng.normal(size=s), requires_grad=True) for s in ((3, 4), (4, 2)))
-    logits = R.T @ torch.tanh(F @ first) @ second
-    value = -(w * (T * torch.log_softmax(logits, 1)).sum(1)).sum()
-    value.backward()
-    weights = [weight.detach().T.flatten() for weight in (first, second)]
-    explicit = lg.training.ExplicitGradients(problem, torch.cat(weights)[None], [(4, 3), (2, 4)])
-    assert_allclose(explicit.evaluate()[0], logits.detach().T, rtol=1e-12)
-    expected = torch.cat([weight.grad.T.flatten() for weight in (first, second)])
-    assert_allclose(explicit.gradients[0], expected, rtol=1e-12)

@@ -57,7 +57,7 @@ class FittedTable:
         report_progress("drawing the report")
         from lowrankgcn.report.pages import render_classification  # loads Matplotlib
 
-        classification = Classification.from_classifier(
+        classification = Classification(
             self.classifier,
             self.data.table.frame,
             self.data.labels,

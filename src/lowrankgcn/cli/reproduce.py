@@ -68,8 +68,10 @@ def reproduce(
         bar(shown=not quiet) as show,
         errors.exit_on_user_error(),
         errors.exit_on_write_error(state),
+        errors.collect_warnings() as warned,
     ):
-        found = results.reproduce(names, state, runs=runs, seed=seed, watch=show, complain=_warn)
+        found = results.reproduce(names, state, runs=runs, seed=seed, watch=show)
+    output.print_warnings(warned, shown=True)
     if what.value in found.missing:
         raise typer.BadParameter(found.missing[what.value])
     command = f"lowrankgcn reproduce {what.value} --runs {runs}"
@@ -89,24 +91,10 @@ def reproduce(
         tables = ", ".join(name for name, reason in found.missing.items() if reason == message)
         typer.echo(f"left out ({tables}): {message}", err=True)
     if as_json:
-        document = {
-            "seed": seed,
-            "runs": runs,
-            "machine": page.machine(),
-            "sources": found.sources,
-            "summary": page.summary(found),
-            "rows": found.rows,
-            "errata": found.errata,
-            "missing": found.missing,
-            "page": str(out / _PAGE),
-        }
-        output.print_json(document)
+        said = {"machine": page.machine(), "summary": page.summary(found), "page": str(out / _PAGE)}
+        output.print_json(found._asdict() | said)
     elif not quiet:
         _show(Console(highlight=False), found, out / _PAGE)
-
-
-def _warn(message: str) -> None:
-    typer.echo(f"warning: {message}", err=True)
 
 
 def _show(console: Console, results: Results, file: Path) -> None:

@@ -19,8 +19,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-__all__ = ["CONFIDENCE", "interval", "markdown_table", "plus_minus", "prediction_interval"]
-
 CONFIDENCE = 0.95
 
 

@@ -17,12 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from lowrankgcn._validation import choice, invalid, positive_int
-from lowrankgcn.nn.linear_map import as_index, check_block, check_dtype
+from lowrankgcn.nn.linear_map import as_index, check_block
 from lowrankgcn.nn.propagation import Propagation
 from lowrankgcn.nn.to_torch import as_propagations
 from lowrankgcn.operators import SymmetricOperator
-
-__all__ = ["ACTIVATIONS", "Activation", "SpectralConv", "as_activation", "convolve"]
 
 Activation = str | nn.Module | Callable[[Tensor], Tensor]
 
@@ -103,7 +101,6 @@ class SpectralConv(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        check_dtype(dtype)
         self.in_width = positive_int(in_width, "in_width")
         self.out_width = positive_int(out_width, "out_width")
         if not isinstance(bias, bool):

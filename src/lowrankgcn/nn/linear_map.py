@@ -24,16 +24,6 @@ from torch import Tensor
 
 from lowrankgcn._validation import invalid, node_index
 
-__all__ = [
-    "Shared",
-    "as_index",
-    "as_tensor",
-    "check_block",
-    "check_dtype",
-    "linear_map",
-    "through_numpy",
-]
-
 Product = Callable[[Tensor], Tensor]
 
 

@@ -29,8 +29,6 @@ from lowrankgcn.nn.to_torch import as_operators, as_propagations
 from lowrankgcn.operators import SymmetricOperator
 from lowrankgcn.spectral.kernel import Kernel
 
-__all__ = ["GCN", "Network", "ReducedOrderGCN"]
-
 
 class Network(nn.Module, ABC):
     """Base class of both networks.

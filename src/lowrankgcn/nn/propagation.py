@@ -26,16 +26,6 @@ from torch import Tensor, nn
 from lowrankgcn.nn.linear_map import Shared, as_tensor, linear_map, through_numpy
 from lowrankgcn.operators import Factor, SymmetricOperator
 
-__all__ = [
-    "DenseMatrix",
-    "LowRankPropagation",
-    "NumpyMatrix",
-    "PolynomialPropagation",
-    "Propagation",
-    "SparseMatrix",
-    "SpectralPropagation",
-]
-
 
 class Propagation(nn.Module, ABC):
     """A fixed matrix A as a module: a symmetric kernel, or a factor of one.

@@ -18,22 +18,19 @@ The library is not imported: attributes of the data objects are read by name.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn._validation import invalid, pair_index
+from lowrankgcn._validation import expect_shape, invalid, pair_index
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
 
-__all__ = ["PygTask", "from_pyg"]
+_MASKS = ("train_mask", "val_mask", "test_mask")
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class PygTask:
+class PygTask(NamedTuple):
     """The graph of a data object and its node arrays, None if missing.
 
     Attributes
@@ -153,21 +150,15 @@ def _adjacency_graph(data: Any, n: int | None) -> AdjacencyGraph:
 
 
 def _with_arrays(graph: AdjacencyGraph | Hypergraph, data: Any) -> PygTask:
-    n = graph.n_nodes
-    features = _get(data, "x")
-    if features is not None and (features.ndim != 2 or len(features) != n):
-        raise invalid("x", f"shape ({n}, k)", f"shape {features.shape}")
-    labels = _get(data, "y")
-    if labels is not None:
-        labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
-        if labels.shape != (n,):
-            raise invalid("y", f"one label per node, shape ({n},)", f"shape {labels.shape}")
-    masks = {name: _get(data, name) for name in ("train_mask", "val_mask", "test_mask")}
-    for name, mask in masks.items():
-        if mask is not None and (mask.dtype != np.bool_ or mask.shape != (n,)):
-            got = f"{mask.dtype} of shape {mask.shape}"
-            raise invalid(name, f"a mask of shape ({n},)", got)
-    return PygTask(graph, features, labels, **masks)
+    arrays = {name: _get(data, name) for name in ("x", "y", *_MASKS)}
+    if (labels := arrays["y"]) is not None and labels.shape[1:] == (1,):
+        arrays["y"] = labels[:, 0]
+    for name, array in arrays.items():
+        if array is not None:
+            expect_shape(array, name, graph.n_nodes, *([None] if name == "x" else []))
+            if name in _MASKS and array.dtype != np.bool_:
+                raise invalid(name, "a mask of booleans", f"{array.dtype}")
+    return PygTask(graph, *arrays.values())
 
 
 def _get(data: Any, name: str) -> NDArray[Any] | None:
@@ -181,7 +172,7 @@ def _get(data: Any, name: str) -> NDArray[Any] | None:
 def _count_nodes(data: Any) -> int | None:
     """Return the number of nodes, None if only the edges determine it."""
     # Arrays first: hypergraph data objects may infer the number of hyperedges instead.
-    for name in ("x", "pos", "train_mask", "val_mask", "test_mask"):
+    for name in ("x", "pos", *_MASKS):
         array = _get(data, name)
         if array is not None and array.ndim:
             return len(array)

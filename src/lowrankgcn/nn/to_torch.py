@@ -51,8 +51,6 @@ from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
 
-__all__ = ["as_matrix", "as_operators", "as_propagation", "as_propagations"]
-
 # Entries up to which a factor that NumPy could evaluate is stored: 128 MB in single precision.
 _STORED_ENTRIES = 2**25
 
@@ -112,19 +110,16 @@ def as_propagations(kernels: Any, *, dtype: torch.dtype = torch.float32) -> nn.M
 def as_operators(kernels: Any) -> tuple[Any, ...]:
     """Return a kernel or a sequence of kernels of one graph, or modules of these, as a tuple."""
     kinds = (SymmetricOperator, Propagation)
-    given: Any = (kernels,) if isinstance(kernels, kinds) else kernels
-    if not isinstance(given, (list, tuple, nn.ModuleList)):
-        raise invalid("kernels", "a Kernel or a sequence of them", type(kernels).__name__)
+    given: Any = kernels if isinstance(kernels, (list, tuple, nn.ModuleList)) else [kernels]
     if not len(given):
         raise invalid("kernels", "at least one kernel", "none")
     for operator in given:
         if not isinstance(operator, kinds):
             raise invalid("kernels", "a Kernel or a sequence of them", type(operator).__name__)
-    modules: tuple[Any, ...] = tuple(given)
-    sizes = sorted({kernel.n for kernel in modules})
+    sizes = sorted({kernel.n for kernel in given})
     if len(sizes) > 1:
         raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
-    return modules
+    return tuple(given)
 
 
 def _convert(operator: Any, dtype: torch.dtype, converted: _Converted) -> Propagation:

@@ -9,20 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
-
-from lowrankgcn._validation import finite_array, invalid
-
-__all__ = [
-    "COLOURS",
-    "GREY",
-    "MARKERS",
-    "FloatArray",
-    "add_legend",
-    "clean_spectrum",
-    "legend_mark",
-    "new_or_given",
-]
+from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
@@ -30,9 +17,6 @@ FloatArray = NDArray[np.float64]
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 GREY = "#B0B0B0"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
-# Eigenvalues below this share of the largest are zeros with rounding errors.
-_ZERO = 1e-12
 
 
 def new_or_given(ax: Axes | None) -> Axes:
@@ -65,11 +49,3 @@ def add_legend(ax: Axes, handles: Sequence[Line2D]) -> None:
         borderaxespad=0.0,
         fontsize="small",
     )
-
-
-def clean_spectrum(eigenvalues: ArrayLike) -> FloatArray:
-    """Return the eigenvalues, with rounding errors of zeros removed."""
-    values = finite_array(eigenvalues, "eigenvalues", ndim=1)
-    if not values.size:
-        raise invalid("eigenvalues", "at least one", "none")
-    return np.where(np.abs(values) <= _ZERO * np.abs(values).max(), 0.0, values)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn._validation import finite_array, invalid, positive_int, random_generator
+from lowrankgcn.estimators.labels import labelled_cells
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, legend_mark, new_or_given
-
-__all__ = ["plot_embedding"]
 
 _MAX_LEGEND = 20
 
@@ -75,15 +73,14 @@ def plot_embedding(
     group = np.where(codes < 0, -1, codes // len(COLOURS))
     for number in np.unique(group):
         member = group == number
-        colours = [_look(code)[0] for code in codes[member]]
+        colours = [_look(code)["color"] for code in codes[member]]
         style: dict[str, Any] = {"s": size, "linewidths": 0.0, "alpha": 0.8}
         if number >= 0 and -1 in group:  # few labels stand out by size and a white rim
             style = {"s": max(4 * size, 40.0), "linewidths": 0.6, "alpha": 1.0}
         x, y = points[member].T
-        marker = _look(codes[member][0])[1]
+        marker = _look(codes[member][0])["marker"]
         ax.scatter(x, y, c=colours, marker=marker, edgecolors="white", **style)
-    ax.set_xlabel(f"eigenvector {pair[0] + 1}")
-    ax.set_ylabel(f"eigenvector {pair[1] + 1}")
+    ax.set(xlabel=f"eigenvector {pair[0] + 1}", ylabel=f"eigenvector {pair[1] + 1}")
     if labels is not None:
         add_legend(ax, _class_handles(names, unlabelled=bool((codes < 0).any())))
     return ax
@@ -93,33 +90,27 @@ def _classes(labels: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], list[s
     """Return class codes (n,), -1 for unlabelled, and the names of the classes."""
     if labels is None:
         return np.zeros(n, dtype=np.intp), []
-    given = np.asarray(labels, dtype=object)
-    if given.shape != (n,):
-        raise invalid("labels", f"shape ({n},)", f"shape {given.shape}")
-    known = pd.notna(given)
-    known[known] = [label not in ("", -1) for label in given[known]]
+    index, known, count = labelled_cells(labels)
+    if count != n:
+        raise invalid("labels", f"shape ({n},)", f"shape ({count},)")
     codes = np.full(n, -1, dtype=np.intp)
-    names: list[str] = []
-    if known.any():
-        classes, codes[known] = np.unique(np.asarray(given[known].tolist()), return_inverse=True)
-        names = [str(name) for name in classes]
-    return codes, names
+    classes, codes[index] = np.unique(np.asarray(known.tolist()), return_inverse=True)
+    return codes, [str(name) for name in classes]
 
 
-def _look(code: int) -> tuple[str, str]:
+def _look(code: int) -> dict[str, str]:
     """Return colour and marker of a class, −1 for unlabelled nodes."""
     if code < 0:
-        return GREY, MARKERS[0]
-    return COLOURS[code % len(COLOURS)], MARKERS[code // len(COLOURS) % len(MARKERS)]
+        return {"color": GREY, "marker": MARKERS[0]}
+    marker = MARKERS[code // len(COLOURS) % len(MARKERS)]
+    return {"color": COLOURS[code % len(COLOURS)], "marker": marker}
 
 
 def _class_handles(names: list[str], *, unlabelled: bool) -> list[Line2D]:
-    handles = []
-    for code, name in enumerate(names[:_MAX_LEGEND]):
-        colour, marker = _look(code)
-        handles.append(legend_mark(name, color=colour, marker=marker))
+    shown = enumerate(names[:_MAX_LEGEND])
+    handles = [legend_mark(name, **_look(code)) for code, name in shown]
     if len(names) > _MAX_LEGEND:
         handles.append(legend_mark(f"and {len(names) - _MAX_LEGEND} more"))
     if unlabelled:
-        handles.append(legend_mark("unlabelled", color=GREY, marker=MARKERS[0]))
+        handles.append(legend_mark("unlabelled", **_look(-1)))
     return handles

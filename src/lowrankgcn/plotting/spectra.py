@@ -17,11 +17,10 @@ from lowrankgcn.plotting import _style
 from lowrankgcn.plotting._style import FloatArray
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 
-__all__ = ["plot_filter", "plot_spectrum"]
-
 _FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
 _SMALLEST_RESIDUAL = 1e-17
 _DASHES = ("-", "--", "-.", ":")
+_ZERO = 1e-12  # smaller shares of the largest eigenvalue are zeros with rounding errors
 
 # A peak at most this many grid points wide at half height is a pole, as λ₂/λ has at 0; it is cut at
 # this multiple of the height that a tenth of the curve exceeds.
@@ -84,7 +83,7 @@ def plot_filter(
         ax = _style.new_or_given(ax)
         return _finish(ax, "learned response φ(λ) / max φ", _draw_learned(filters, ax))
     functions = as_filters(filters)
-    spectrum = None if eigenvalues is None else np.sort(_style.clean_spectrum(eigenvalues))
+    spectrum = None if eigenvalues is None else np.sort(_cleaned(eigenvalues))
     if rank is not None:
         if spectrum is None:
             raise invalid("eigenvalues", "a spectrum to apply the rank to", "None")
@@ -105,15 +104,14 @@ def plot_filter(
         )
     handles = []
     for number, phi in enumerate(functions):
-        style: dict[str, Any] = {"color": _style.COLOURS[number % len(_style.COLOURS)]}
+        style = _marked(number, markersize=6)
         if spectrum is None:
-            style |= {"linestyle": _DASHES[number % len(_DASHES)], "linewidth": 1.6}
+            dashes = _DASHES[number % len(_DASHES)]
+            style = {"color": style["color"], "linestyle": dashes, "linewidth": 1.6}
             ax.plot(grid, _curve(phi, grid), **style)
             if _jumps_at_zero(phi):
                 ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=style["color"])
         else:
-            marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
-            style |= {"marker": marker, "markersize": 6, "markerfacecolor": "none"}
             _draw_marks(ax, phi, grid, spectrum, rank, style)
         handles.append(Line2D([], [], label=str(phi), **style))
     margin = 0.02 * (end - start)
@@ -123,10 +121,16 @@ def plot_filter(
 
 
 def _finish(ax: Axes, label: str, handles: list[Line2D]) -> Axes:
-    ax.set_xlabel("eigenvalue λ")
-    ax.set_ylabel(label)
+    ax.set(xlabel="eigenvalue λ", ylabel=label)
     _style.add_legend(ax, handles)
     return ax
+
+
+def _marked(number: int, **more: Any) -> dict[str, Any]:
+    """Return the colour and the hollow marker of a filter."""
+    colour = _style.COLOURS[number % len(_style.COLOURS)]
+    marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
+    return {"color": colour, "marker": marker, "markerfacecolor": "none", **more}
 
 
 def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> list[Line2D]:
@@ -134,13 +138,7 @@ def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> list[Line2D
     for number, (name, learned) in enumerate(filters.items()):
         if not isinstance(learned, LearnedFilter):
             raise invalid(f"filters[{name!r}]", "a LearnedFilter", type(learned).__name__)
-        style: dict[str, Any] = {
-            "color": _style.COLOURS[number % len(_style.COLOURS)],
-            "marker": _FILTER_MARKERS[number % len(_FILTER_MARKERS)],
-            "markersize": 4,
-            "markerfacecolor": "none",
-            "linewidth": 1,
-        }
+        style = _marked(number, markersize=4, linewidth=1)
         heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
         ax.plot(learned.eigenvalues, heights, **style)
         handles.append(Line2D([], [], label=name.replace("-", " "), **style))
@@ -198,6 +196,14 @@ def _curve(phi: Filter, grid: FloatArray, response: FloatArray | None = None) ->
     return np.where(size <= limit, curve, np.nan)
 
 
+def _cleaned(eigenvalues: ArrayLike) -> FloatArray:
+    """Return the eigenvalues, with rounding errors of zeros removed."""
+    values = finite_array(eigenvalues, "eigenvalues", ndim=1)
+    if not values.size:
+        raise invalid("eigenvalues", "at least one", "none")
+    return np.where(np.abs(values) <= _ZERO * np.abs(values).max(), 0.0, values)
+
+
 def plot_spectrum(
     eigenvalues: ArrayLike, *, residuals: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
@@ -224,7 +230,7 @@ def plot_spectrum(
     >>> ax.get_ylabel()
     'eigenvalue'
     """
-    spectrum = _style.clean_spectrum(eigenvalues)
+    spectrum = _cleaned(eigenvalues)
     errors = None
     if residuals is not None:
         errors = finite_array(residuals, "residuals", ndim=1)
@@ -244,10 +250,8 @@ def plot_spectrum(
             ax.plot(index[mask], spectrum[mask], linestyle="none", markersize=size, **style)
             handles.append(_style.legend_mark(label, **style))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    ax.set_xlabel("index")
-    ax.set_ylabel("eigenvalue")
     margin = max(0.5, 0.03 * spectrum.size)
-    ax.set_xlim(1 - margin, spectrum.size + margin)
+    ax.set(xlabel="index", ylabel="eigenvalue", xlim=(1 - margin, spectrum.size + margin))
     if spectrum.min() >= 0:
         top = spectrum.max() or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
@@ -256,9 +260,8 @@ def plot_spectrum(
         style = {"marker": "x", "color": orange}
         errors = np.maximum(errors, _SMALLEST_RESIDUAL)
         right.plot(index, errors, linestyle="none", markersize=size, **style)
-        right.set_yscale("log")
-        decades = np.log10(errors)
-        right.set_ylim(10 ** (np.floor(decades.min()) - 0.2), 10 ** (np.ceil(decades.max()) + 0.2))
+        low, high = np.floor(np.log10(errors.min())), np.ceil(np.log10(errors.max()))
+        right.set(yscale="log", ylim=(10 ** (low - 0.2), 10 ** (high + 0.2)))
         right.yaxis.set_minor_formatter(NullFormatter())
         right.set_ylabel("residual norm", color=orange)
         right.tick_params(axis="y", labelcolor=orange)

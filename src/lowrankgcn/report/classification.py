@@ -7,7 +7,7 @@ out.
 >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
 >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
 >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
->>> result = Classification.from_classifier(classifier, None, y, source="two clouds")
+>>> result = Classification(classifier, None, y, source="two clouds")
 >>> result.classes, result.given, result.predicted
 (('0.0', '1.0'), (5, 5), (15, 15))
 """
@@ -17,13 +17,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 import lowrankgcn
 from lowrankgcn._format import shorten
@@ -36,16 +35,12 @@ from lowrankgcn.spectral.filters.base import Scaled
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
-__all__ = ["Classification", "TableRow", "describe_graphs", "versions", "without_nan"]
-
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
 _BINS = 20
 
 
-@final
-@dataclass(frozen=True)
-class TableRow:
+class TableRow(NamedTuple):
     """A row of the table with its prediction.
 
     Attributes
@@ -64,9 +59,29 @@ class TableRow:
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class Classification:
-    """A table, its predicted classes, and the evidence for them.
+    """A table, its classes predicted by a fitted classifier, and the evidence for them.
+
+    Parameters
+    ----------
+    classifier : SpectralGPClassifier or GCNClassifier
+        Fitted to all rows.
+    frame : DataFrame or None
+        The table with all of its columns, as it was read.
+    labels : (n,) array
+        The y of the fit.
+    columns : Columns, optional
+        Columns used by the classifier; by default all of the frame.
+    evidence : Evidence, optional
+        By default that of the classifier, without the importance of columns.
+    source : str
+        Name of the table.
+    seconds : mapping from step to float, optional
+        By default the timings of the classifier.
+    warnings : iterable of str
+    command : str
+    seed : int, optional
+        Also chooses the rows to draw if there are many.
 
     Attributes
     ----------
@@ -106,34 +121,19 @@ class Classification:
     command : str
         Command line that reproduces the run; empty if there is none.
     seed : int or None
+
+    Raises
+    ------
+    ValueError
+        If labels or frame do not have as many rows as the classifier was fitted to.
+
+    Notes
+    -----
+    Cost: O(n C) to count, O(r) for each of a few thousand rows that are drawn.
     """
 
-    source: str
-    columns: Columns
-    n_rows: int
-    classes: tuple[str, ...]
-    given: tuple[int, ...]
-    predicted: tuple[int, ...]
-    median: float
-    histogram: tuple[NDArray[Any], NDArray[np.float64]]
-    evidence: Evidence | None
-    graphs: Mapping[str, GraphDescription]
-    filters: Any
-    eigenvalues: NDArray[np.float64] | None
-    loss_curve: NDArray[Any] | None
-    embedding: Embedding | None
-    shown_columns: tuple[str, ...]
-    suspicious: tuple[TableRow, ...]
-    least_certain: tuple[TableRow, ...]
-    n_unplaced: int
-    seconds: Mapping[str, float]
-    warnings: tuple[str, ...]
-    command: str
-    seed: int | None
-
-    @classmethod
-    def from_classifier(
-        cls,
+    def __init__(
+        self,
         classifier: Any,
         frame: pd.DataFrame | None,
         labels: Any,
@@ -145,39 +145,7 @@ class Classification:
         warnings: Iterable[str] = (),
         command: str = "",
         seed: int | None = None,
-    ) -> Classification:
-        """Gather the results of a fitted classifier.
-
-        Parameters
-        ----------
-        classifier : SpectralGPClassifier or GCNClassifier
-            Fitted to all rows.
-        frame : DataFrame or None
-            The table with all of its columns, as it was read.
-        labels : (n,) array
-            The y of the fit.
-        columns : Columns, optional
-            Columns used by the classifier; by default all of the frame.
-        evidence : Evidence, optional
-            By default that of the classifier, without the importance of columns.
-        source : str
-            Name of the table.
-        seconds : mapping from step to float, optional
-            By default the timings of the classifier.
-        warnings : iterable of str
-        command : str
-        seed : int, optional
-            Also chooses the rows to draw if there are many.
-
-        Raises
-        ------
-        ValueError
-            If labels or frame do not have as many rows as the classifier was fitted to.
-
-        Notes
-        -----
-        Cost: O(n C) to count, O(r) for each of a few thousand rows that are drawn.
-        """
+    ) -> None:
         shares = classifier.label_distributions_
         n, n_classes = shares.shape
         classes = tuple(map(str, classifier.classes_.tolist()))
@@ -218,35 +186,26 @@ class Classification:
         pairs, drawn = _eigenpairs(classifier)
         if pairs is not None:
             own = codes[drawn], given[drawn], certainty[drawn]
-            embedding = Embedding.from_eigenpairs(pairs, *own, hidden=lost[drawn], seed=seed or 0)
+            embedding = Embedding(pairs, *own, hidden=lost[drawn], seed=seed or 0)
         networks = evidence is None
-        return cls(
-            source=source,
-            columns=columns,
-            n_rows=n,
-            classes=classes,
-            given=tuple(np.bincount(codes[given], minlength=n_classes).tolist()),
-            predicted=tuple(np.bincount(codes[predicted], minlength=n_classes).tolist()),
-            median=float(ranked.median()),
-            histogram=np.histogram(ranked, edges),
-            evidence=evidence,
-            graphs=describe_graphs(classifier),
-            filters=_filters(classifier) if networks else classifier.filter_,
-            eigenvalues=pairs.eigenvalues if networks and pairs is not None else None,
-            loss_curve=classifier.loss_curve_ if networks else None,
-            embedding=embedding,
-            shown_columns=shown,
-            suspicious=tuple(suspicious),
-            least_certain=tuple(
-                table_row(row, np.argsort(-shares[row], kind="stable")[:2].tolist(), shares[row])
-                for row in ranked.nsmallest(_SHOWN_ROWS).index
-            ),
-            n_unplaced=int(lost.sum()),
-            seconds=dict(classifier.timings_ if seconds is None else seconds),
-            warnings=tuple(warnings),
-            command=command,
-            seed=seed,
+        self.source, self.command, self.seed = source, command, seed
+        self.columns, self.n_rows, self.classes, self.shown_columns = columns, n, classes, shown
+        self.given = tuple(np.bincount(codes[given], minlength=n_classes).tolist())
+        self.predicted = tuple(np.bincount(codes[predicted], minlength=n_classes).tolist())
+        self.median, self.histogram = float(ranked.median()), np.histogram(ranked, edges)
+        self.evidence, self.embedding = evidence, embedding
+        self.graphs = describe_graphs(classifier)
+        self.filters = _filters(classifier) if networks else classifier.filter_
+        self.eigenvalues = pairs.eigenvalues if networks and pairs is not None else None
+        self.loss_curve = classifier.loss_curve_ if networks else None
+        self.suspicious = tuple(suspicious)
+        self.least_certain = tuple(
+            table_row(row, np.argsort(-shares[row], kind="stable")[:2].tolist(), shares[row])
+            for row in ranked.nsmallest(_SHOWN_ROWS).index
         )
+        self.n_unplaced = int(lost.sum())
+        self.seconds = dict(classifier.timings_ if seconds is None else seconds)
+        self.warnings = tuple(warnings)
 
     @property
     def n_given(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -10,14 +9,11 @@ from numpy.typing import NDArray
 
 from lowrankgcn.spectral.spectrum import Eigenpairs, fix_signs
 
-__all__ = ["Embedding", "class_plane", "spectral_embedding"]
-
 FloatArray = NDArray[np.float64]
 
 _POINTS = 4000
 _LABELLED = 400
 _APART = 3.0  # distance of components, in units of the root mean square of an eigenvector
-_PLANE = ("direction 1", "direction 2")
 _SAME = 1e-9  # class means closer than this share of the largest distance coincide
 
 
@@ -70,32 +66,40 @@ def class_plane(
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class Embedding:
-    """Some or all rows of a table as points in a plane.
+    """Up to 4000 rows of a table as points in a plane, up to 400 of them labelled.
+
+    Parameters
+    ----------
+    pairs : Eigenpairs
+    codes : (n,) int array
+        Classes, given or predicted.
+    given : (n,) bool array
+        True for labelled rows.
+    certainty : (n,) array
+        Probabilities of the classes; the second coordinate if there is only one eigenvector.
+    hidden : (n,) bool array, optional
+        Unlabelled rows that are not drawn.
+    seed : int
+        Seed of the sample, if there are more rows.
 
     Attributes
     ----------
     coordinates : (m, 2) array
     codes : (m,) int array
-        Classes, given or predicted.
     given : (m,) bool array
-        True for labelled rows.
     axes : pair of str
         Labels of the axes.
     n_outside : int
         Number of distant points, drawn at the edge.
+
+    Notes
+    -----
+    Cost: O(n) for the sample, O(m r) for the coordinates.
     """
 
-    coordinates: FloatArray
-    codes: NDArray[np.intp]
-    given: NDArray[np.bool_]
-    axes: tuple[str, str]
-    n_outside: int
-
-    @classmethod
-    def from_eigenpairs(
-        cls,
+    def __init__(
+        self,
         pairs: Eigenpairs,
         codes: NDArray[np.intp],
         given: NDArray[np.bool_],
@@ -103,41 +107,23 @@ class Embedding:
         *,
         hidden: NDArray[np.bool_] | None = None,
         seed: int = 0,
-    ) -> Embedding:
-        """Place up to 4000 rows, of which up to 400 are labelled; sample if there are more.
-
-        Parameters
-        ----------
-        pairs : Eigenpairs
-        codes : (n,) int array
-        given : (n,) bool array
-        certainty : (n,) array
-            Probabilities of the classes; the second coordinate if there is only one eigenvector.
-        hidden : (n,) bool array, optional
-            Unlabelled rows that are not drawn.
-        seed : int
-            Seed of the sample.
-
-        Notes
-        -----
-        Cost: O(n) for the sample, O(m r) for the coordinates.
-        """
+    ) -> None:
         generator = np.random.default_rng(seed)
         labelled = _some(np.flatnonzero(given), _LABELLED, generator)
         free = ~given if hidden is None else ~(given | hidden)
         others = _some(np.flatnonzero(free), _POINTS - len(labelled), generator)
         rows = np.sort(np.concatenate([labelled, others]))
         points = spectral_embedding(pairs, rows)
-        axes = _PLANE
+        self.axes = ("direction 1", "direction 2")
         if points.shape[1] == 1:
             points = np.column_stack([points[:, 0], certainty[rows]])
-            axes = ("entry in the only eigenvector", "probability of the class")
+            self.axes = ("entry in the only eigenvector", "probability of the class")
         else:
             points = class_plane(points, codes[rows], np.flatnonzero(given[rows]))
         low, high = _frame(points)
         outside = ((points < low) | (points > high)).any(axis=1)
-        points = np.clip(points, low, high)
-        return cls(points, codes[rows], given[rows], axes, int(outside.sum()))
+        self.coordinates, self.n_outside = np.clip(points, low, high), int(outside.sum())
+        self.codes, self.given = codes[rows], given[rows]
 
 
 def _some(rows: NDArray[np.intp], most: int, generator: np.random.Generator) -> NDArray[np.intp]:

@@ -12,22 +12,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Evidence"]
-
 _DOUBTFUL = 0.75  # leave-one-out probability of another class
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class Evidence:
     """Leave-one-out results of the labelled rows, and what the predictions depend on.
+
+    Parameters
+    ----------
+    classifier : SpectralGPClassifier
+    codes : (n,) int array
+        Labels as positions in ``classes_``, −1 for unlabelled rows.
+    importance : bool
+        Whether to compute the importance of the columns, which takes a prediction for each.
 
     Attributes
     ----------
@@ -45,43 +48,23 @@ class Evidence:
         The largest first; empty if it was not computed.
     """
 
-    accuracy: float
-    log_loss: float
-    interval: tuple[float, float]
-    largest_class: float
-    codes: NDArray[np.intp]
-    distributions: NDArray[np.float64]
-    block_shares: Mapping[str, float]
-    importance: Mapping[str, float]
+    def __init__(self, classifier: Any, codes: NDArray[Any], *, importance: bool = False) -> None:
+        self.accuracy, self.log_loss = classifier.loo_accuracy_, classifier.loo_log_loss_
+        self.interval, self.distributions = classifier.loo_interval_, classifier.loo_distributions_
+        self.codes = codes[codes >= 0]
+        self.largest_class = float(np.bincount(self.codes).max() / len(self.codes))
+        self.block_shares = dict(classifier.block_shares_)
+        columns = classifier.column_importance() if importance else {}
+        self.importance = {str(name): share for name, share in columns.items()}
 
     @classmethod
     def from_classifier(
         cls, classifier: Any, codes: NDArray[Any], *, importance: bool = False
     ) -> Evidence | None:
-        """Gather the results of a fitted classifier; return None for networks.
-
-        Parameters
-        ----------
-        classifier : SpectralGPClassifier or GCNClassifier
-        codes : (n,) int array
-            Labels as positions in ``classes_``, −1 for unlabelled rows.
-        importance : bool
-            Whether to compute the importance of the columns, which takes a prediction for each.
-        """
+        """Gather the results of a fitted classifier; return None for networks."""
         if not hasattr(classifier, "loo_distributions_"):
             return None
-        known = codes[codes >= 0]
-        columns = classifier.column_importance() if importance else {}
-        return cls(
-            accuracy=classifier.loo_accuracy_,
-            log_loss=classifier.loo_log_loss_,
-            interval=classifier.loo_interval_,
-            largest_class=float(np.bincount(known).max() / len(known)),
-            codes=known,
-            distributions=classifier.loo_distributions_,
-            block_shares=dict(classifier.block_shares_),
-            importance={str(name): share for name, share in columns.items()},
-        )
+        return cls(classifier, codes, importance=importance)
 
     @property
     def confusion(self) -> NDArray[np.int64]:

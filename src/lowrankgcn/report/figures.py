@@ -12,9 +12,8 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from html import escape
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
@@ -26,9 +25,8 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn.plotting import plot_filter
-from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS
-
-__all__ = ["INK", "class_marks", "draw_counts", "draw_filter", "draw_loss", "draw_points", "svg"]
+from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, FloatArray
+from lowrankgcn.report.embedding import Embedding
 
 # Stands for the text colour of the page, light or dark, until the SVG is written.
 INK = "#102132"
@@ -40,7 +38,6 @@ _STYLE: Any = {
     "axes.spines.right": False,
     **dict.fromkeys([*_INKED, "legend.labelcolor"], INK),
 }
-FloatArray = NDArray[np.float64]
 
 MOST_MARKS = 12
 _PALETTE = COLOURS[:6]  # the seventh is black, which a dark page would hide
@@ -88,9 +85,7 @@ def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
     return Markup(opening + text[text.index(">") + 1 :].strip())
 
 
-@final
-@dataclass(frozen=True)
-class ClassMark:
+class ClassMark(NamedTuple):
     """Colour and Matplotlib marker of a class; shapes differ for readers who cannot see colours."""
 
     name: str
@@ -127,81 +122,54 @@ def class_marks(names: Sequence[str], counts: ArrayLike) -> tuple[ClassMark, ...
     return tuple(marks)
 
 
-def draw_filter(filters: Any, eigenvalues: FloatArray | None, name: str) -> Markup:
+def draw_filter(filters: Any, eigenvalues: FloatArray | None) -> Markup:
     """Draw learned filters, or filters over the known part of the spectrum."""
     title = "Filter responses over the eigenvalues"
-    return svg(lambda ax: plot_filter(filters, eigenvalues, ax=ax), name, title)
+    return svg(lambda ax: plot_filter(filters, eigenvalues, ax=ax), "filters", title)
 
 
-def draw_loss(curve: NDArray[Any], name: str) -> Markup:
+def draw_loss(curve: NDArray[Any]) -> Markup:
     """Draw the losses (T, s) of s restarts over T iterations."""
 
     def draw(ax: Axes) -> None:
         ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[0], linewidth=1.2, alpha=0.8)
-        ax.set_yscale("log")
-        ax.set_xlabel("iteration")
-        ax.set_ylabel("loss")
+        ax.set(yscale="log", xlabel="iteration", ylabel="loss")
 
-    return svg(draw, name, "Loss of every restart by iteration")
+    return svg(draw, "loss", "Loss of every restart by iteration")
 
 
-def draw_points(
-    points: FloatArray,
-    codes: NDArray[np.intp],
-    given: NDArray[np.bool_],
-    marks: Sequence[ClassMark],
-    axes: tuple[str, str],
-    name: str,
-    title: str,
-) -> Markup:
-    """Draw points by class, labelled ones larger and ringed.
-
-    Parameters
-    ----------
-    points : (m, 2) array
-    codes : (m,) int array
-        Class of every point, an index into `marks`.
-    given : (m,) bool array
-        True for labelled points.
-    marks : sequence of ClassMark
-    axes : pair of str
-        Labels of the axes.
-    name, title : str
-        See :func:`~lowrankgcn.report.figures.svg`.
-    """
-    order = np.random.default_rng(0).permutation(np.flatnonzero(~given))
-    labelled = np.flatnonzero(given)
-    size = float(np.clip(24_000 / max(len(order), 1), 5, 34))
+def draw_map(drawn: Embedding, marks: Sequence[ClassMark]) -> Markup:
+    """Draw rows as points with the mark of their class, labelled ones larger and ringed."""
+    others = np.random.default_rng(0).permutation(np.flatnonzero(~drawn.given))
+    labelled = np.flatnonzero(drawn.given)
+    size = float(np.clip(24_000 / max(len(others), 1), 5, 34))
     ringed = float(np.clip(4_000 / max(len(labelled), 1), 14, 46))
-    looks = [(mark.shape, mark.colour) for mark in marks]
-
-    def scatter(ax: Axes, chosen: NDArray[np.intp], **style: Any) -> None:
-        for shape, colour in dict.fromkeys(looks):
-            alike = np.array([look == (shape, colour) for look in looks])
-            x, y = points[chosen[alike[codes[chosen]]]].T
-            if len(x):
-                ax.scatter(x, y, c=colour, marker=shape, **style)
+    colours = np.array([mark.colour for mark in marks])[drawn.codes]
+    shapes = np.array([mark.shape for mark in marks])[drawn.codes]
 
     def draw(ax: Axes) -> None:
-        for layer in np.array_split(order, min(_LAYERS, max(1, len(order) // 50))):
-            scatter(ax, layer, s=size, alpha=0.75, linewidths=0, rasterized=True)
-        scatter(ax, labelled, s=ringed, edgecolors=INK, linewidths=1.2, zorder=3)
+        style: Any = {"s": size, "alpha": 0.75, "linewidths": 0, "rasterized": True}
+        layers = np.array_split(others, min(_LAYERS, max(1, len(others) // 50)))
+        for layer in [*layers, labelled]:
+            if layer is labelled:
+                style = {"s": ringed, "edgecolors": INK, "linewidths": 1.2, "zorder": 3}
+            for shape in np.unique(shapes[layer]):
+                alike = layer[shapes[layer] == shape]
+                x, y = drawn.coordinates[alike].T
+                ax.scatter(x, y, c=colours[alike], marker=shape, **style)
         ax.locator_params(nbins=5)  # tick labels may be long
-        ax.set_xlabel(axes[0])
-        ax.set_ylabel(axes[1])
+        ax.set(xlabel=drawn.axes[0], ylabel=drawn.axes[1])
 
-    return svg(draw, name, title)
+    return svg(draw, "map", "Rows by class")
 
 
-def draw_counts(counts: NDArray[Any], edges: FloatArray, name: str) -> Markup:
+def draw_counts(counts: NDArray[Any], edges: FloatArray) -> Markup:
     """Draw numbers of rows by probability."""
 
     def draw(ax: Axes) -> None:
         ax.bar(edges[:-1], counts, 0.92 * np.diff(edges), align="edge", color=COLOURS[0])
-        ax.set_xlim(edges[0], edges[-1])
+        ax.set(xlim=edges[[0, -1]], xlabel="probability of the predicted class", ylabel="rows")
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-        ax.set_xlabel("probability of the predicted class")
-        ax.set_ylabel("rows")
         ax.locator_params(axis="y", integer=True)
 
-    return svg(draw, name, "Number of rows by the probability of their predicted class")
+    return svg(draw, "certainty", "Number of rows by the probability of their predicted class")

@@ -20,8 +20,6 @@ from lowrankgcn._format import plural, shorten
 from lowrankgcn.report import figures
 from lowrankgcn.report.classification import Classification, versions
 
-__all__ = ["class_name", "render_classification", "render_page"]
-
 
 def class_name(text: str) -> Markup:
     """Return a name or cell from the data, shortened; its writing direction stays inside."""
@@ -66,7 +64,7 @@ def render_classification(classification: Classification) -> str:
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
     >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
-    >>> page = render_classification(Classification.from_classifier(classifier, None, y))
+    >>> page = render_classification(Classification(classifier, None, y))
     >>> "<h1><bdi>table: classes of 30 rows</bdi></h1>" in page
     True
     """
@@ -92,13 +90,11 @@ def render_classification(classification: Classification) -> str:
 def _classification_figures(result: Classification, marks: Any) -> dict[str, Markup]:
     drawings = {}
     if result.n_predicted:
-        drawings["certainty"] = figures.draw_counts(*result.histogram, "certainty")
-    if (drawn := result.embedding) is not None:
-        drawings["map"] = figures.draw_points(
-            drawn.coordinates, drawn.codes, drawn.given, marks, drawn.axes, "map", "Rows by class"
-        )
+        drawings["certainty"] = figures.draw_counts(*result.histogram)
+    if result.embedding is not None:
+        drawings["map"] = figures.draw_map(result.embedding, marks)
     if result.filters:
-        drawings["filters"] = figures.draw_filter(result.filters, result.eigenvalues, "filters")
+        drawings["filters"] = figures.draw_filter(result.filters, result.eigenvalues)
     if result.loss_curve is not None:
-        drawings["loss"] = figures.draw_loss(result.loss_curve, "loss")
+        drawings["loss"] = figures.draw_loss(result.loss_curve)
     return drawings

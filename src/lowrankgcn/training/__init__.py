@@ -1,8 +1,7 @@
 """Training of networks by explicit gradients, all restarts in one batch.
 
-Modules in the order of the data flow: ``arguments`` (checks) → ``reduction`` (exact savings) →
-``problem`` → ``gradients`` → ``optimizers`` → ``batch`` (restarts) → ``train`` →
-``record``.
+Modules in the order of the data flow: ``problem`` (arguments) → ``reduction`` (exact savings) →
+``gradients`` → ``optimizers`` → ``train`` → ``record``.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
@@ -13,12 +12,11 @@ tensor([0, 0, 1, 1])
 """
 
 import lowrankgcn.nn  # noqa: F401  # raises a clear error without torch
-from lowrankgcn.training.arguments import ProjectedFeatures
 from lowrankgcn.training.gradients import ExplicitGradients
 from lowrankgcn.training.optimizers import LBFGS, Adam, GradientDescent, Optimizer
-from lowrankgcn.training.problem import Readout, TrainingProblem
+from lowrankgcn.training.problem import ProjectedFeatures
 from lowrankgcn.training.record import TrainingRecord
-from lowrankgcn.training.reduction import training_problem
+from lowrankgcn.training.reduction import TrainingProblem
 from lowrankgcn.training.threads import limit_threads
 from lowrankgcn.training.train import train
 
@@ -29,10 +27,8 @@ __all__ = [
     "GradientDescent",
     "Optimizer",
     "ProjectedFeatures",
-    "Readout",
     "TrainingProblem",
     "TrainingRecord",
     "limit_threads",
     "train",
-    "training_problem",
 ]

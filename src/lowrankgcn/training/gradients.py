@@ -24,9 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn.training.problem import TrainingProblem
-
-__all__ = ["ACTIVATIONS", "ExplicitGradients", "Objective", "split_parameters"]
+from lowrankgcn.training.reduction import TrainingProblem
 
 # Logits of which losses are computed at once. In float64 these fit the cache: 100 restarts take a
 # fifth of the time of all iterations together.
@@ -104,15 +102,16 @@ class ExplicitGradients:
 
     Examples
     --------
-    Logistic regression at Θ = 0, where both classes have probability one half:
+    Both classes have probability one half at Θ = 0; each node gets the feature of the other:
 
-    >>> problem = TrainingProblem(
-    ...     widths=(1, 2), features=torch.tensor([[1.0], [2.0]]),
-    ...     targets=torch.eye(2), sample_weight=torch.full((2,), 0.5))
+    >>> import lowrankgcn as lg
+    >>> graph = lg.AdjacencyGraph([[0.0, 1.0], [1.0, 0.0]])
+    >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "linear"), (1, 2))
+    >>> problem = TrainingProblem(network, [[1.0], [2.0]], [0, 1], [0, 1])
     >>> explicit = ExplicitGradients(problem, torch.zeros(1, 2), [(2, 1)])
     >>> logits = explicit.evaluate()
     >>> explicit.gradients
-    tensor([[ 0.2500, -0.2500]])
+    tensor([[-0.2500,  0.2500]])
     """
 
     def __init__(

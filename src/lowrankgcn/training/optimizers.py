@@ -12,15 +12,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, cast, final
 
 import torch
 from torch import Tensor
 
 from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float, positive_int
 from lowrankgcn.training.gradients import Objective
-
-__all__ = ["LBFGS", "Adam", "GradientDescent", "Optimizer", "OptimizerName", "as_optimizer"]
 
 OptimizerName = Literal["gd", "adam", "lbfgs"]
 
@@ -215,17 +213,16 @@ def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimize
     >>> as_optimizer("adam", 0.02).learning_rate
     0.02
     """
-    if isinstance(optimizer, Optimizer):
-        if learning_rate is not None:
-            raise invalid("learning_rate", "None, because the optimizer has its own", learning_rate)
-        return optimizer
-    name = choice(optimizer, "optimizer", ("gd", "adam", "lbfgs"))
-    if name == "lbfgs":
-        if learning_rate is not None:
-            raise invalid("learning_rate", "None, because L-BFGS uses a line search", learning_rate)
-        return LBFGS()
-    kind = GradientDescent if name == "gd" else Adam
-    return kind() if learning_rate is None else kind(learning_rate)
+    if not isinstance(optimizer, Optimizer):
+        kinds: dict[str, Any] = {"gd": GradientDescent, "adam": Adam, "lbfgs": LBFGS}
+        kind = kinds[choice(optimizer, "optimizer", kinds)]
+        if learning_rate is not None and kind is not LBFGS:
+            return cast(Optimizer, kind(learning_rate))
+        optimizer = kind()
+    if learning_rate is not None:
+        expected = f"None, because {optimizer} chooses its own steps"
+        raise invalid("learning_rate", expected, learning_rate)
+    return cast(Optimizer, optimizer)
 
 
 def _evaluate(objective: Objective, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,36 +1,106 @@
-r"""The data that training needs of a network, its input and its labels, computed once.
-
-Only labelled rows enter the loss and the input never changes, so the n nodes reduce to
-
-* features F (m×q) and a basis B with
-  :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]`,
-* a readout: the labelled rows of the kernels,
-* for networks with more than one hidden layer, the kernels themselves.
-
-The m rows are the n nodes for a GCN and the r eigenvectors for a reduced-order GCN.
-
->>> import torch
->>> F = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
->>> R = torch.tensor([[1.0], [1.0]])  # one labelled row of a kernel on two nodes
->>> problem = TrainingProblem(
-...     widths=(2, 3, 2), features=F, readout=Readout(tall=R),
-...     targets=torch.tensor([[0.0, 1.0]]), sample_weight=torch.ones(1))
->>> problem.depth, problem.n_kernels
-(2, 1)
-"""
+"""The arguments of training, and the parts of a training problem."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, NamedTuple, final
 
+import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["Coordinates", "Product", "Readout", "TrainingProblem"]
+from lowrankgcn._validation import finite_array, invalid
+from lowrankgcn.nn import Network
+from lowrankgcn.nn.linear_map import as_index, check_block
 
-Product = Callable[[Tensor], Tensor]
+
+class ProjectedFeatures(NamedTuple):
+    r"""Features X of a network whose kernels have common eigenvectors U.
+
+    A network with kernels :math:`U \varphi_k(\Lambda) U^T` needs only :math:`U^T X` of its input
+    X. The n×N₀ matrix of a table with many categories is then never stored.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows of X.
+    projection : (r, N_0) Tensor
+        UᵀX, in the dtype and on the device of the network.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, torch
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network = lg.nn.GCN(lg.kernel(L, "heat", rank=2), (2, 4, 2))
+    >>> X = L.graph.incidence.to_dense()
+    >>> U = network.kernels[0].eigenpairs.eigenvectors
+    >>> projected = ProjectedFeatures(5, torch.tensor(U.T @ X, dtype=torch.float32))
+    >>> one, other = (
+    ...     lg.training.train(network, given, [0, 4], [0, 1], max_iter=10)
+    ...     for given in (X, projected))
+    >>> bool(abs(one.loss_curve - other.loss_curve).max() < 1e-5)
+    True
+    """
+
+    n: int
+    projection: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N₀)."""
+        return self.n, self.projection.shape[1]
+
+
+Features = Tensor | ProjectedFeatures
+
+
+def as_features(X: Any, network: Network) -> Features:
+    """Return X (n, N_0) in the dtype and on the device of the network."""
+    shape = (network.n_nodes, network.widths[0])
+    if isinstance(X, ProjectedFeatures):
+        if X.shape != shape:
+            raise invalid("X", f"shape {shape}", f"shape {X.shape}")
+        return X
+    checked = not isinstance(X, Tensor)
+    if checked:
+        X = torch.from_numpy(np.ascontiguousarray(finite_array(X, "X", ndim=2)))
+    check_block(X, *shape, X.dtype)
+    if not (checked or bool(torch.isfinite(X).all())):
+        raise invalid("X", "finite entries", "NaN or infinity")
+    tensor: Tensor = X.detach().to(network.convs[0].weight)
+    return tensor
+
+
+def as_labels(
+    network: Network, index: Any, targets: Any, sample_weight: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return labelled rows (p,), their distributions (p, C), and their weights (p,) of sum one."""
+    rows = as_index(index, network.n_nodes, network.convs[0].weight.device, "index")
+    p, n_classes = len(rows), network.widths[-1]
+    if not p:
+        raise invalid("index", "at least one labelled row", "none")
+    labels = targets.detach().cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
+    if labels.ndim == 1:
+        if len(labels) != p:
+            raise invalid("targets", f"{p} of them, one for each labelled row", len(labels))
+        integers = labels.dtype.kind in "iu"
+        if not integers or labels.min() < 0 or labels.max() >= n_classes:
+            got = f"{labels.min()}..{labels.max()}" if integers else f"{labels.dtype}"
+            raise invalid("targets", f"class numbers in 0..{n_classes - 1}", got)
+        labels = np.eye(n_classes)[labels]
+    labels = finite_array(labels, "targets", ndim=2)
+    if labels.shape != (p, n_classes):
+        raise invalid("targets", f"shape {(p, n_classes)}", f"shape {labels.shape}")
+    if labels.min() < 0 or not np.allclose(labels.sum(axis=1), 1.0, atol=1e-6):
+        raise invalid("targets", "distributions, rows >= 0 of sum 1", f"minimum {labels.min():g}")
+    given = np.ones(p) if sample_weight is None else sample_weight
+    weights = finite_array(given, "sample_weight", ndim=1)
+    if weights.shape != (p,) or weights.min() < 0:
+        got = f"shape {weights.shape}, minimum {weights.min(initial=0):g}"
+        raise invalid("sample_weight", f"{p} numbers >= 0", got)
+    if not weights.sum() > 0:
+        raise invalid("sample_weight", "weights of positive sum", f"sum {weights.sum():g}")
+    return rows, torch.as_tensor(labels), torch.as_tensor(weights / weights.sum())
 
 
 @final
@@ -70,75 +140,6 @@ class Readout:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class TrainingProblem:
-    """A network, its input and its labels in the form that training uses.
-
-    Attributes
-    ----------
-    widths : tuple of int
-        (N_0, …, N_L).
-    features : (m, q) Tensor
-        F; m is the number of labelled rows for a single layer.
-    targets : (p, C) Tensor
-        Class indicators or distributions of the p labelled rows.
-    sample_weight : (p,) Tensor
-        Weights of the mean cross-entropy, with sum one.
-    readout : Readout
-        Labelled rows of the kernels; not used for a single layer.
-    basis : (K·N_0, q) Tensor, optional
-        B; the identity when omitted.
-    orthonormal : bool
-        Whether the columns of the basis are orthonormal.
-    propagations : sequence of callable
-        H ↦ 𝒦_k H on m nodes, between hidden layers.
-    n_kernels : int
-        K.
-    activation : str
-        A name of :data:`lowrankgcn.nn.ACTIVATIONS`.
-    dropout : float
-
-    Examples
-    --------
-    Logistic regression is a network with one layer:
-
-    >>> import torch
-    >>> problem = TrainingProblem(
-    ...     widths=(3, 2), features=torch.ones(4, 3),
-    ...     targets=torch.eye(2)[[0, 1, 1, 0]], sample_weight=torch.full((4,), 0.25))
-    >>> problem.work
-    48
-    """
-
-    widths: tuple[int, ...]
-    features: Tensor
-    targets: Tensor
-    sample_weight: Tensor
-    readout: Readout = Readout()
-    basis: Tensor | None = None
-    orthonormal: bool = False
-    propagations: Sequence[Product] = ()
-    n_kernels: int = 1
-    activation: str = "relu"
-    dropout: float = 0.0
-
-    @property
-    def depth(self) -> int:
-        """Number of layers L."""
-        return len(self.widths) - 1
-
-    @property
-    def work(self) -> int:
-        """Multiplications of one iteration for one restart, without those of middle kernels."""
-        m, q = self.features.shape
-        if self.depth == 1:
-            return 2 * m * q * self.widths[-1]
-        columns = 0 if self.readout.tall is None else self.readout.tall.shape[1]
-        return 2 * m * (q + columns) * sum(self.widths[1:-1])
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class Coordinates:
     r"""First-layer weights in an orthonormal basis Q of the features' row space.
 
@@ -147,39 +148,38 @@ class Coordinates:
     gradient descent and L-BFGS have the same iterates in q + 1 numbers per column as in K·N_0.
     Adam is not invariant under rotations and uses the weights themselves.
 
-    Attributes
+    Parameters
     ----------
+    weight : (s, N_1, K·N_0) Tensor
+        Initial weights, transposed.
     basis : (K·N_0, q) Tensor
         Q.
-    directions : (s, N_1, K·N_0) Tensor
-        Unit vectors orthogonal to the basis, or zero.
+
+    Attributes
+    ----------
+    initial : (s, N_1, q + 1) Tensor
+        Coordinates of the initial weights.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Q = torch.tensor([[1.0], [0.0], [0.0]])
+    >>> system = Coordinates(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
+    >>> system.initial
+    tensor([[[2., 5.]]])
+    >>> system.to_weights(system.initial)
+    tensor([[[2., 3., 4.]]])
     """
 
-    basis: Tensor
-    directions: Tensor
-
-    @staticmethod
-    def from_weights(weight: Tensor, basis: Tensor) -> tuple[Coordinates, Tensor]:
-        """Return the system of transposed weights (s, N_1, K·N_0), and their coordinates.
-
-        Examples
-        --------
-        >>> import torch
-        >>> Q = torch.tensor([[1.0], [0.0], [0.0]])
-        >>> system, inside = Coordinates.from_weights(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
-        >>> inside
-        tensor([[[2., 5.]]])
-        >>> system.to_weights(inside)
-        tensor([[[2., 3., 4.]]])
-        """
+    def __init__(self, weight: Tensor, basis: Tensor) -> None:
         precise, Q = weight.double(), basis.double()
         inside = precise @ Q
         rest = precise - inside @ Q.T
         length = torch.linalg.vector_norm(rest, dim=2, keepdim=True)
         directions = torch.where(length > 0, rest / length.clamp_min(1e-300), 0.0)
-        coordinates = torch.cat([inside, length], dim=2).to(weight.dtype)
-        return Coordinates(basis, directions.to(weight.dtype)), coordinates
+        self._basis, self._directions = basis, directions.to(weight.dtype)
+        self.initial = torch.cat([inside, length], dim=2).to(weight.dtype)
 
     def to_weights(self, coordinates: Tensor) -> Tensor:
         """Return transposed weights (s, N_1, K·N_0) from coordinates (s, N_1, q + 1)."""
-        return coordinates[..., :-1] @ self.basis.T + coordinates[..., -1:] * self.directions
+        return coordinates[..., :-1] @ self._basis.T + coordinates[..., -1:] * self._directions

@@ -15,11 +15,9 @@ from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn import Network, ReducedOrderGCN
 from lowrankgcn.nn.layers import convolve
 from lowrankgcn.nn.linear_map import as_index
-from lowrankgcn.training.arguments import as_features
+from lowrankgcn.training.problem import as_features
 from lowrankgcn.training.reduction import as_matrix, common_eigenvectors, project
 from lowrankgcn.training.threads import limit_threads
-
-__all__ = ["TrainingRecord"]
 
 
 @final

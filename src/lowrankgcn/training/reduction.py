@@ -12,8 +12,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, final
 
 import torch
 from torch import Tensor
@@ -22,11 +24,8 @@ from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.nn import Network, Propagation, ReducedOrderGCN
 from lowrankgcn.nn.propagation import DenseMatrix, LowRankPropagation, NumpyMatrix
-from lowrankgcn.training.arguments import Features
-from lowrankgcn.training.gradients import ACTIVATIONS
-from lowrankgcn.training.problem import Readout, TrainingProblem
-
-__all__ = ["Eigenvectors", "as_matrix", "common_eigenvectors", "project", "training_problem"]
+from lowrankgcn.training.problem import Features, Readout, as_features, as_labels
+from lowrankgcn.training.threads import limit_threads
 
 # Entries of kernel rows that may be stored: 1 GB in single precision.
 _STORED_ENTRIES = 2**28
@@ -46,32 +45,53 @@ _MERGED_NODES = 1024
 Eigenvectors = tuple[Tensor, list[Tensor]]  # U (n, r) and φ_k (r,) for each kernel
 
 
-@torch.no_grad()
-def training_problem(
-    network: Network, X: Features, index: Tensor, targets: Tensor, sample_weight: Tensor
-) -> TrainingProblem:
-    """Set up the training of a network.
+@final
+class TrainingProblem:
+    r"""A network, its input and its labels in the form that training uses.
+
+    Only labelled rows enter the loss and the input never changes, so the n nodes reduce to
+
+    * features F (m×q) and a basis B with
+      :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]`,
+    * a readout: the labelled rows of the kernels,
+    * for networks with more than one hidden layer, the kernels themselves.
+
+    The m rows are the n nodes for a GCN and the r eigenvectors for a reduced-order GCN.
 
     Parameters
     ----------
     network : GCN or ReducedOrderGCN
         Its activation must have a name.
-    X : (n, N_0) Tensor or ProjectedFeatures
-    index : (p,) Tensor
-        Labelled rows.
-    targets : (p, C) Tensor
-    sample_weight : (p,) Tensor
-        Weights with sum one.
+    X, index, targets, sample_weight
+        See :func:`lowrankgcn.training.train`.
 
-    Returns
-    -------
-    TrainingProblem
+    Attributes
+    ----------
+    widths : tuple of int
+        (N_0, …, N_L).
+    features : (m, q) Tensor
+        F.
+    targets : (p, C) Tensor
+        Distributions of the labelled rows.
+    sample_weight : (p,) Tensor
+        Their weights, with sum one.
+    readout : Readout
+        The last layer's kernels; the identity for a network with one layer.
+    basis : (K·N_0, q) Tensor or None
+        B; None for the identity.
+    orthonormal : bool
+        Whether the columns of the basis are orthonormal.
+    propagations : sequence of Propagation
+        H ↦ 𝒦_k H on m nodes, between hidden layers.
+    activation : str
+        A name of :data:`lowrankgcn.nn.ACTIVATIONS`.
+    dropout : float
 
     Raises
     ------
     ValueError
-        If the activation of the network has no name, or if its kernels have no common eigenvectors
-        and X is projected.
+        If an argument has the wrong type, shape or value, if the activation of the network has no
+        name, or if its kernels have no common eigenvectors and X is projected.
 
     Notes
     -----
@@ -80,46 +100,60 @@ def training_problem(
 
     Examples
     --------
-    >>> import lowrankgcn as lg, torch
+    >>> import lowrankgcn as lg
     >>> cars = lg.datasets.load_cars(as_frame=True)
     >>> graph = lg.Hypergraph.from_table(cars.data)
     >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=15), (21, 8, 4))
-    >>> X = torch.tensor(graph.incidence.to_dense(), dtype=torch.float32)
-    >>> problem = training_problem(
-    ...     network, X, torch.arange(4), torch.eye(4), torch.full((4,), 0.25))
+    >>> problem = TrainingProblem(network, graph.incidence.to_dense(), range(4), range(4))
     >>> problem.features.shape, problem.readout.tall.shape
     (torch.Size([1728, 15]), torch.Size([1728, 4]))
     """
-    name = network.activation_name
-    if name not in ACTIVATIONS:
-        expected = "an activation given by its name; train other networks with autograd"
-        raise invalid("network", expected, repr(network.activation))
-    features, basis = _input_features(network, X, index if network.depth == 1 else None)
-    orthonormal = True
-    if basis is None:
-        features, basis = row_space(features)
-    elif features.numel() <= _COPIED_ENTRIES:
-        Q, triangle = torch.linalg.qr(basis.double())
-        features, basis = features @ triangle.T.to(features.dtype), Q.to(features.dtype)
-    else:
-        orthonormal = False
-    readout = _readout(network, index, features)
-    if readout.tall is not None and network.depth == 2 and not network.dropout.p:
-        features, tall = merge_equal_rows(features, readout.tall)
-        readout = replace(readout, tall=tall)
-    return TrainingProblem(
-        widths=network.widths,
-        features=column_major(features),
-        targets=targets.to(features),
-        sample_weight=sample_weight.to(features),
-        readout=readout,
-        basis=basis,
-        orthonormal=orthonormal and basis is not None,
-        propagations=network.propagations,
-        n_kernels=len(network.propagations),
-        activation=str(name),
-        dropout=network.dropout.p,
-    )
+
+    @torch.no_grad()
+    def __init__(
+        self, network: Network, X: Any, index: Any, targets: Any, sample_weight: Any = None
+    ) -> None:
+        if network.activation_name is None:
+            expected = "an activation given by its name; train other networks with autograd"
+            raise invalid("network", expected, repr(network.activation))
+        given = as_features(X, network)
+        rows, labels, weights = as_labels(network, index, targets, sample_weight)
+        # Set-up is a few large products, which use all threads unless the input is small.
+        with limit_threads(math.prod(given.shape) * len(network.propagations)):
+            features, basis = _input_features(network, given, rows if network.depth == 1 else None)
+            self.orthonormal = basis is None or features.numel() <= _COPIED_ENTRIES
+            if basis is None:
+                features, basis = row_space(features)
+            elif self.orthonormal:
+                Q, triangle = torch.linalg.qr(basis.double())
+                features, basis = features @ triangle.T.to(features.dtype), Q.to(features.dtype)
+            readout = _readout(network, rows, features)
+            if readout.tall is not None and network.depth == 2 and not network.dropout.p:
+                features, tall = merge_equal_rows(features, readout.tall)
+                readout = replace(readout, tall=tall)
+            self.features, self.basis, self.readout = column_major(features), basis, readout
+        self.targets, self.sample_weight = labels.to(features), weights.to(features)
+        self.widths, self.propagations = network.widths, network.propagations
+        self.activation, self.dropout = network.activation_name, network.dropout.p
+
+    @property
+    def depth(self) -> int:
+        """Number of layers L."""
+        return len(self.widths) - 1
+
+    @property
+    def n_kernels(self) -> int:
+        """Number of kernels K."""
+        return len(self.propagations)
+
+    @property
+    def work(self) -> int:
+        """Multiplications of one iteration for one restart, without those of middle kernels."""
+        m, q = self.features.shape
+        if self.depth == 1:
+            return 2 * m * q * self.widths[-1]
+        columns = 0 if self.readout.tall is None else self.readout.tall.shape[1]
+        return 2 * m * (q + columns) * sum(self.widths[1:-1])
 
 
 def common_eigenvectors(network: Network) -> Eigenvectors | None:

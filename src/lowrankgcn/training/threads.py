@@ -10,8 +10,6 @@ import torch
 
 from lowrankgcn._parallel import single_threaded_blas
 
-__all__ = ["limit_threads"]
-
 # Measured: multiplications at a time from which several threads are faster than one.
 _SMALL_WORK = 3 * 10**7
 _lock = threading.Lock()

@@ -36,20 +36,20 @@ from lowrankgcn._validation import (
     random_generator,
 )
 from lowrankgcn.nn import Network
-from lowrankgcn.training.arguments import as_features, as_index, as_targets, as_weights
-from lowrankgcn.training.batch import train_batch
-from lowrankgcn.training.optimizers import LBFGS, Optimizer, OptimizerName, as_optimizer
-from lowrankgcn.training.problem import TrainingProblem
+from lowrankgcn.training.gradients import ExplicitGradients, Objective, split_parameters
+from lowrankgcn.training.optimizers import LBFGS, Optimizer, OptimizerName, State, as_optimizer
+from lowrankgcn.training.problem import Coordinates
 from lowrankgcn.training.record import TrainingRecord
-from lowrankgcn.training.reduction import training_problem
+from lowrankgcn.training.reduction import TrainingProblem
 from lowrankgcn.training.threads import limit_threads
-
-__all__ = ["train"]
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
 _BATCH_ENTRIES = 2**17
 _BATCH_COLUMNS = 128
+# Iterations whose losses are computed at once without early stopping: per iteration this takes a
+# microsecond, one by one half the time of a small network.
+_BLOCK = 100
 
 
 def train(
@@ -124,7 +124,7 @@ def train(
 
     Notes
     -----
-    After the set-up (:func:`lowrankgcn.training.training_problem`), an iteration with one hidden
+    After the set-up (:class:`lowrankgcn.training.TrainingProblem`), an iteration with one hidden
     layer costs O(n s N_1 (r + min(r, p))) for an L-GCN and O(s r N_1 r) for an R-GCN, independent
     of n. Small problems use one thread. The same call on the same machine gives the same result.
 
@@ -156,15 +156,11 @@ def train(
     if network.dropout.p and isinstance(chosen, LBFGS):
         raise invalid("optimizer", "'gd' or 'adam' with dropout, whose loss is random", "L-BFGS")
     drawn = _seeds(seeds, n_restarts, random_state)
-    features, rows = as_features(X, network), as_index(index, network)
-    classes = as_targets(targets, len(rows), network.widths[-1])
-    labels = torch.as_tensor(classes)
-    mean = torch.as_tensor(as_weights(sample_weight, len(rows)))
-    # Set-up is a few large products, which use all threads unless the input is small.
-    with limit_threads(math.prod(features.shape) * len(network.propagations)):
-        problem = training_problem(network, features, rows, labels, mean)
+    problem = TrainingProblem(network, X, index, targets, sample_weight)
     parameters, generators = _initial_parameters(network, drawn)
-    size = _batch_size(problem)
+    # Restarts per batch, independent of the number of threads.
+    width = max(network.widths[1:])
+    size = max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
     # Several batches run in threads of their own.
     work = problem.work * len(drawn) if len(drawn) <= size else 0
     prepared = time.perf_counter()
@@ -174,7 +170,7 @@ def train(
             part = [tensor[start:stop] for tensor in parameters]
             with limit_threads(work):
                 some = generators[start:stop]
-                return train_batch(problem, part, some, chosen, advance, **options)
+                return _train_batch(problem, part, some, chosen, advance, **options)
 
         outcomes = map_chunks(train_some, len(drawn), size)
     curve = np.concatenate([losses for losses, _ in outcomes], axis=1)
@@ -194,10 +190,86 @@ def train(
     )
 
 
-def _batch_size(problem: TrainingProblem) -> int:
-    """Return the restarts per batch, independent of the number of threads."""
-    width = max(problem.widths[1:])
-    return max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
+@torch.inference_mode()
+def _train_batch(
+    problem: TrainingProblem,
+    parameters: Sequence[Tensor],
+    generators: Sequence[torch.Generator],
+    optimizer: Optimizer,
+    advance: Callable[[int], None],
+    *,
+    max_iter: int,
+    l2_penalty: float,
+    decay: str,
+    patience: int | None,
+    tol: float,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Train s restarts; overwrite their parameters.
+
+    Parameters
+    ----------
+    problem : TrainingProblem
+    parameters : sequence of Tensor
+        Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
+    generators : sequence of torch.Generator
+        One for each restart, for dropout.
+    optimizer : Optimizer
+    advance : callable
+        Called with the number of restart iterations done since the last call.
+    max_iter, l2_penalty, decay, tol
+        See :func:`lowrankgcn.training.train`.
+    patience : int or None
+        Iterations in which the loss must fall by more than `tol`; None: no early stopping.
+
+    Returns
+    -------
+    loss_curve : (max_iter, s) array
+        Loss before each update, NaN after a restart has stopped.
+    converged : (s,) array of bool
+        Whether early stopping ended the restart.
+    """
+    tensors, coordinates = list(parameters), None
+    rotated = problem.orthonormal and optimizer.rotation_invariant
+    if rotated and problem.basis is not None:
+        coordinates = Coordinates(tensors[0], problem.basis)
+        tensors[0] = coordinates.initial
+    shapes = [tensor.shape[1:] for tensor in tensors]
+    n_penalised = sum(map(math.prod, shapes[: problem.depth if decay == "all" else 1]))
+    trained = torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)
+    s = len(trained)
+    loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
+    active, lowest, done = np.arange(s), np.full(s, np.inf), 0
+    x, state = trained.clone(), State()
+    while done < max_iter and len(active):
+        sources = [generators[i] for i in active.tolist()]
+        explicit = ExplicitGradients(problem, x, shapes, rotated, sources)
+        objective = Objective(explicit, l2_penalty, n_penalised)
+        finished = np.zeros(len(active), np.bool_)
+        while done < max_iter and not finished.any():
+            iterations = range(done, min(done + (patience or _BLOCK), max_iter))
+            losses, state = optimizer.iterate(objective, state, iterations)
+            done = iterations.stop
+            # Losses count up to the first one that is not finite.
+            curve = losses.cpu().numpy()
+            finite = np.logical_and.accumulate(np.isfinite(curve))
+            loss_curve[iterations.start : done, active] = np.where(finite, curve, np.nan)
+            finished = ~finite[-1]
+            if patience is not None:
+                minimum = np.where(finite, curve, np.inf).min(axis=0)
+                converged[active] = ~finished & ~(minimum < lowest - tol)
+                finished, lowest = finished | converged[active], np.minimum(lowest, minimum)
+            advance(len(iterations) * len(active) + int(finished.sum()) * (max_iter - done))
+        trained[torch.as_tensor(active)] = x
+        # The others continue in a smaller batch.
+        keep = torch.as_tensor(np.flatnonzero(~finished))
+        x, state = x[keep], tuple(tensor[keep] for tensor in state)
+        active, lowest = active[~finished], lowest[~finished]
+    results = split_parameters(trained, shapes)
+    if coordinates is not None:
+        results[0] = coordinates.to_weights(results[0])
+    for given, result in zip(parameters, results, strict=True):
+        given.copy_(result)
+    return loss_curve, converged
 
 
 def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:

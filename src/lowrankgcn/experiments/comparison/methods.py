@@ -14,10 +14,9 @@ ValueError: method: expected one of 'gp', 'gcn', ..., 'poisson', got 'gnc'
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +33,6 @@ from lowrankgcn._validation import choice, invalid
 from lowrankgcn.experiments.comparison.task import ComparisonTask
 from lowrankgcn.graphs.table import TableEncoder
 
-__all__ = ["METHODS", "REFERENCE", "Method", "choose", "hyperedges"]
-
 _NEIGHBOURS = 10
 _SAMPLE = 2000
 # HypergraphConv is trained as in the examples of its project; without validation rows the last
@@ -45,9 +42,7 @@ _HIDDEN, _DROPOUT, _EPOCHS = 16, 0.5, 200
 Labels = NDArray[np.intp]
 
 
-@final
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """A method that classifies all rows of a table from few labels.
 
     Attributes
@@ -133,9 +128,9 @@ def hyperedges(task: ComparisonTask) -> NDArray[np.int64]:
     categories, otherwise one for every row and its ten nearest rows.
 
     >>> import pandas as pd
-    >>> from lowrankgcn.experiments.comparison.task import make_task
+    >>> from lowrankgcn.experiments.comparison.task import ComparisonTask
     >>> frame = pd.DataFrame({"colour": ["red", "blue", "red", "blue"]})
-    >>> hyperedges(make_task("things", frame, [0, 1, 0, 1]))
+    >>> hyperedges(ComparisonTask("things", frame, [0, 1, 0, 1]))
     array([[0, 1, 2, 3],
            [1, 0, 1, 0]])
     """

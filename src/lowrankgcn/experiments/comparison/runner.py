@@ -12,8 +12,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,8 +23,6 @@ from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.experiments.comparison.methods import METHODS, Method
 from lowrankgcn.experiments.comparison.task import ComparisonTask
 
-__all__ = ["SCORES", "Comparison", "compare", "draw_labels"]
-
 SCORES = ("accuracy", "balanced_accuracy", "log_loss")
 _LEAST = 1e-6  # smaller probabilities of the true class count as this one
 
@@ -33,9 +30,7 @@ _LEAST = 1e-6  # smaller probabilities of the true class count as this one
 _IGNORED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(NamedTuple):
     """Results of a comparison.
 
     Attributes

@@ -13,9 +13,6 @@ from lowrankgcn.experiments.comparison.runner import SCORES, Comparison
 from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
 from lowrankgcn.report.classification import without_nan
 
-__all__ = ["HEADER", "NUMERIC", "as_document", "as_markdown", "cells", "heading", "remarks"]
-__all__ += ["subtitle", "summarise", "verdict", "winner"]
-
 HEADER = ("method", "accuracy %", "difference", "balanced %", "log-loss", "time")
 NUMERIC = range(1, 6)
 _FORMS = {"accuracy": (100, ".1f"), "difference": (100, "+.1f")}

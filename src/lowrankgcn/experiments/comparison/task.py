@@ -1,7 +1,7 @@
 """Tables to compare methods on: the original rows, a numeric version of them, and their classes.
 
 >>> frame = pd.DataFrame({"size": [1, 3, None, 1, 3], "colour": ["red", "blue", *3 * ["red"]]})
->>> task = make_task("things", frame, ["yes", "no", None, "no", "yes"])
+>>> task = ComparisonTask("things", frame, ["yes", "no", None, "no", "yes"])
 >>> task.classes, task.class_names
 (array([ 1,  0, -1,  0,  1]), ('no', 'yes'))
 >>> task.numbers  # the missing size becomes the mean of the others
@@ -19,7 +19,7 @@ ValueError: dataset: expected one of 'iris', ..., 'spiral' or a file, got 'cats'
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from copy import copy
 from functools import partial
 from typing import Any, final
 
@@ -33,15 +33,23 @@ from lowrankgcn import datasets
 from lowrankgcn._validation import invalid
 from lowrankgcn.files import TableFile, choose_columns
 
-__all__ = ["NAMES", "ComparisonTask", "file_task", "load_task", "make_task"]
-
 _LARGEST = 1e150  # squares, which variances need, stay finite
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class ComparisonTask:
-    """A table with known classes.
+    """A table with known classes, prepared for all methods.
+
+    Parameters
+    ----------
+    name : str
+    rows : DataFrame, (n, p)
+        Numeric columns are numbers; all others but dates are categories. Methods that need
+        complete numbers get the means of their columns for missing ones.
+    target : (n,) array
+        Classes, sorted by name. Missing and empty ones are unknown, and so is a class of a single
+        row, which cannot be both learned and tested.
+    notes : tuple of str
 
     Attributes
     ----------
@@ -58,15 +66,28 @@ class ComparisonTask:
     class_names : tuple of str
     notes : tuple of str
         Changes made to the table.
+
+    Raises
+    ------
+    ValueError
+        If there are no columns, numbers whose squares are infinite, or fewer than two classes of
+        two rows.
     """
 
-    name: str
-    rows: pd.DataFrame
-    numbers: NDArray[np.float64]
-    categorical: bool
-    classes: NDArray[np.intp]
-    class_names: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    def __init__(
+        self, name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, ...] = ()
+    ) -> None:
+        if rows.shape[1] == 0:
+            raise invalid("columns", "at least one feature column", "none")
+        self.name, self.rows = name, rows
+        self.classes, self.class_names, class_notes = _read_classes(target)
+        self.notes = notes + class_notes
+        numeric = [column for column in rows if _is_number(rows[column].dtype)]
+        self.categorical = len(numeric) < rows.shape[1]
+        if missing := int(rows[numeric].isna().sum().sum()):
+            note = f"missing numbers, replaced by means where a method needs them: {missing}"
+            self.notes += (note,)
+        self.numbers = np.hstack([_as_numbers(rows[column]) for column in rows])
 
     @property
     def n_rows(self) -> int:
@@ -87,46 +108,10 @@ class ComparisonTask:
 
     def reordered(self, order: NDArray[np.intp]) -> ComparisonTask:
         """Return the table with its rows in another order."""
-        return replace(
-            self,
-            rows=self.rows.iloc[order].reset_index(drop=True),
-            numbers=self.numbers[order],
-            classes=self.classes[order],
-        )
-
-
-def make_task(
-    name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, ...] = ()
-) -> ComparisonTask:
-    """Prepare rows and their classes for all methods.
-
-    Parameters
-    ----------
-    name : str
-    rows : DataFrame, (n, p)
-        Numeric columns are numbers; all others but dates are categories. Methods that need
-        complete numbers get the means of their columns for missing ones.
-    target : (n,) array
-        Classes, sorted by name. Missing and empty ones are unknown, and so is a class of a single
-        row, which cannot be both learned and tested.
-    notes : tuple of str
-
-    Raises
-    ------
-    ValueError
-        If there are no columns, numbers whose squares are infinite, or fewer than two classes of
-        two rows.
-    """
-    if rows.shape[1] == 0:
-        raise invalid("columns", "at least one feature column", "none")
-    classes, names, class_notes = _read_classes(target)
-    notes += class_notes
-    categorical = not all(map(_is_number, rows.dtypes))
-    missing = sum(int(rows[name].isna().sum()) for name in rows if _is_number(rows[name].dtype))
-    if missing:
-        notes += (f"missing numbers, replaced by means where a method needs them: {missing}",)
-    numbers = np.hstack([_as_numbers(rows[column]) for column in rows])
-    return ComparisonTask(name, rows, numbers, categorical, classes, names, notes)
+        other = copy(self)
+        other.rows = self.rows.iloc[order].reset_index(drop=True)
+        other.numbers, other.classes = self.numbers[order], self.classes[order]
+        return other
 
 
 def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple[str, ...]]:
@@ -192,7 +177,7 @@ def load_task(name: str) -> ComparisonTask:
     if name not in _LOADERS:
         raise invalid("dataset", f"one of {', '.join(map(repr, NAMES))} or a file", repr(name))
     data = _LOADERS[name](as_frame=True)
-    return make_task(name, data.data, np.asarray(data.target_names).astype(str)[data.target])
+    return ComparisonTask(name, data.data, np.asarray(data.target_names).astype(str)[data.target])
 
 
 def file_task(table: TableFile, target: str, *, drop: Iterable[str] = ()) -> ComparisonTask:
@@ -214,4 +199,4 @@ def file_task(table: TableFile, target: str, *, drop: Iterable[str] = ()) -> Com
     columns = choose_columns(table.frame, target, drop, decimal=table.decimal)
     rows = columns.features(table.frame, decimal=table.decimal)
     notes = tuple(f"column {name} left out: {why}" for name, why in columns.left_out.items())
-    return make_task(table.name, rows, columns.labels(table.frame), notes=notes)
+    return ComparisonTask(table.name, rows, columns.labels(table.frame), notes=notes)

@@ -20,8 +20,6 @@ from lowrankgcn.plotting._style import COLOURS, GREY, add_legend
 from lowrankgcn.report.figures import INK, svg
 from lowrankgcn.spectral.filters import Filter, Linear, Pseudoinverse, Quadratic
 
-__all__ = ["EXAMPLE_RANK", "draw_filters", "draw_ranks", "draw_spiral"]
-
 EXAMPLE_RANK: int = PAPER["filters"]["rank"]
 
 

@@ -25,9 +25,6 @@ from lowrankgcn.experiments.statistics import markdown_table, plus_minus
 from lowrankgcn.report.classification import versions
 from lowrankgcn.report.pages import render_page
 
-__all__ = ["HEADER", "HOW", "SHORT_HEADER", "as_html", "as_markdown", "cells", "machine"]
-__all__ += ["seconds_text", "short_cells", "summary"]
-
 HEADER: list[str] = PAPER["page"]["header"]
 SHORT_HEADER: list[str] = PAPER["page"]["short_header"]
 NUMERIC = range(1, 7)

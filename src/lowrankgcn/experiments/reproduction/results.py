@@ -15,7 +15,9 @@ numbers of that run do.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,10 +28,7 @@ from scipy import stats
 from lowrankgcn.experiments.reproduction import grid
 from lowrankgcn.experiments.reproduction.grid import ERRATA, PAPER, TABLES, Row
 from lowrankgcn.experiments.reproduction.runner import Found, Store, Watch, compute, plan
-from lowrankgcn.experiments.reproduction.setting import load_setting
 from lowrankgcn.experiments.statistics import CONFIDENCE, interval, plus_minus, prediction_interval
-
-__all__ = ["NAMES", "TOLERANCE", "Results", "collect", "judge", "reproduce"]
 
 _ROWS = 58  # in all tables of the paper: at 95 % each, three would differ by chance
 # Points. The choice of training nodes, the same for all of the paper's figures, changes an accuracy
@@ -45,8 +44,8 @@ class Results(NamedTuple):
 
     Attributes
     ----------
-    tables : dict
-        Rows by table; a row maps the columns of ``rows.csv`` to plain values.
+    rows : list of dict
+        Rows of all tables; a row maps the columns of ``rows.csv`` to plain values.
     errata : list of dict
         "number", "title" and "text" of all errata, and "shown": what the runs demonstrate.
     missing, sources : dict
@@ -54,7 +53,7 @@ class Results(NamedTuple):
     runs, seed : int
     """
 
-    tables: dict[str, list[dict[str, Any]]]
+    rows: list[dict[str, Any]]
     errata: list[dict[str, Any]]
     missing: dict[str, str]
     sources: dict[str, str]
@@ -62,9 +61,9 @@ class Results(NamedTuple):
     seed: int
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
-        """Rows of all tables."""
-        return [row for rows in self.tables.values() for row in rows]
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Rows by table."""
+        return {name: list(rows) for name, rows in groupby(self.rows, itemgetter("table"))}
 
 
 def reproduce(
@@ -75,7 +74,6 @@ def reproduce(
     seed: int = 0,
     iterations: int = 1000,
     watch: Watch = lambda text, done, total: None,
-    complain: Callable[[str], None] = print,
 ) -> Results:
     """Reproduce some of the paper's tables.
 
@@ -91,8 +89,8 @@ def reproduce(
         Seed of all random numbers.
     iterations : int
         Iterations of every training; 1000 in the paper.
-    watch, complain : callable
-        Called for every piece of work (see :func:`compute`), and for damaged files in `folder`.
+    watch : callable
+        Called for every piece of work, see :func:`compute`.
 
     Returns
     -------
@@ -103,27 +101,28 @@ def reproduce(
     OSError
         If results cannot be written.
     """
-    found = compute(plan(names, runs), Store(folder, seed, iterations, complain), watch)
+    found = compute(plan(names, runs), Store(folder, seed, iterations), watch)
     return collect(names, found, runs=runs, seed=seed)
 
 
 def collect(names: Sequence[str], found: Found, *, runs: int, seed: int) -> Results:
     """Judge the rows of some tables."""
-    tables, missing, shown = {}, {}, {name: list[str]() for name in ERRATA}
+    rows, missing, shown = [], {}, {name: list[str]() for name in ERRATA}
     for name in (name for name in TABLES if name in names):
         data = TABLES[name]["data"]
         if data in found.missing:
             missing[name] = found.missing[data]
             continue
-        tables[name] = [_judge_row(row, found) for row in grid.paper_rows(name)]
-        for erratum, text in _demonstrate(name, tables[name], found).items():
+        table = [_judge_row(row, found) for row in grid.paper_rows(name)]
+        rows += table
+        for erratum, text in _demonstrate(name, table, found).items():
             shown[erratum].append(text)
     errata = [
         {key: erratum[key] for key in ("number", "title", "text")}
         | {"shown": shown[name] if erratum["tables"] else [erratum["shown"]]}
         for name, erratum in ERRATA.items()
     ]
-    return Results(tables, errata, missing, found.sources, runs, seed)
+    return Results(rows, errata, missing, found.sources, runs, seed)
 
 
 def _judge_row(row: Row, found: Found) -> dict[str, Any]:
@@ -245,7 +244,7 @@ def _demonstrate(table: str, rows: Sequence[dict[str, Any]], found: Found) -> di
             values["other"] = plus_minus(*interval(accuracies[0]))
             values["means"] = pd.Series(accuracies.mean(axis=1)).describe()
         if name == "rank":
-            X = load_setting(table).X
+            X = grid.load_setting(table).X
             values["rank"] = np.linalg.matrix_rank(X.T @ X, hermitian=True)
             values["hyperedges"] = X.shape[1]
         shown[name] = erratum["shown"].format(**values)

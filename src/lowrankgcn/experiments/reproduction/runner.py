@@ -20,7 +20,6 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
@@ -30,12 +29,10 @@ import numpy as np
 from lowrankgcn._atomic import write_text
 from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, RankWarning
-from lowrankgcn.experiments.reproduction.grid import Case, demonstrations, other_bases, paper_rows
-from lowrankgcn.experiments.reproduction.setting import Setting, load_setting
+from lowrankgcn.experiments.reproduction import grid
+from lowrankgcn.experiments.reproduction.grid import Case, Setting, load_setting
 from lowrankgcn.training import train
 from lowrankgcn.training.threads import limit_threads
-
-__all__ = ["Entry", "Found", "Piece", "Store", "Watch", "compute", "plan"]
 
 _FORMAT = 4  # version of the file format
 _BASIS_RUNS = 20  # runs of every other choice of signs
@@ -87,15 +84,11 @@ class Entry(NamedTuple):
 
 
 class Store(NamedTuple):
-    """Folder of results for one seed and number of iterations.
-
-    `complain` is called with a message about every damaged file.
-    """
+    """Folder of results for one seed and number of iterations."""
 
     folder: Path
     seed: int = 0
     iterations: int = 1000
-    complain: Callable[[str], None] = print
 
     def path(self, piece: Piece, source: str) -> Path:
         """Return the file of a piece; `source` names the data."""
@@ -103,11 +96,11 @@ class Store(NamedTuple):
 
         case, runs = piece.case, [piece.runs.start, piece.runs.stop]
         name = re.sub(r"[^a-z0-9]+", "-", str(case).lower()).strip("-")
-        settings = [_FORMAT, __version__, self.seed, self.iterations, source, asdict(case), runs]
+        settings = [_FORMAT, __version__, self.seed, self.iterations, source, case._asdict(), runs]
         return self.folder / f"{name}-{_digest(settings)[:12]}.json"
 
     def load(self, piece: Piece, source: str) -> Entry | None:
-        """Return the stored results, None if the file is missing or damaged."""
+        """Return the stored results, None if the file is missing or damaged (with a warning)."""
         path = self.path(piece, source)
         try:
             document = json.loads(path.read_text("utf-8"))
@@ -118,7 +111,7 @@ class Store(NamedTuple):
             return None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             reason = " ".join(str(error).split())
-            self.complain(f"{path} is damaged ({reason}) and is computed again")
+            warnings.warn(f"{path} is damaged ({reason}) and is computed again", stacklevel=2)
             return None
 
     def save(self, piece: Piece, source: str, entry: Entry) -> None:
@@ -150,12 +143,13 @@ def plan(names: Sequence[str], runs: int) -> list[Piece]:
     >>> [len(piece.runs) for piece in pieces if str(piece.case) == "cars: GCN linear"]
     [1, 16, 3]
     """
-    rows = paper_rows(*names)
+    rows = grid.paper_rows(*names)
     counts = {row["case"]: runs for row in rows}  # rows may share a case
     timed = set(counts)
-    counts |= {case: min(runs, _BASIS_RUNS) for row in rows for case in other_bases(row["case"])}
+    bases = [case for row in rows for case in grid.other_bases(row["case"])]
+    counts |= dict.fromkeys(bases, min(runs, _BASIS_RUNS))
     for name in names:
-        for cases in demonstrations(name).values():
+        for cases in grid.demonstrations(name).values():
             counts |= {case: min(runs, _SPLIT_RUNS) if case.split else runs for case in cases}
     pieces = []
     for case, count in counts.items():
