@@ -162,5 +162,6 @@ def print_summary(
         rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * len(shares)])
     header = ["class", *numbers, "mean probability", *scores]
     table = text_table(header, rows, range(1, 6), pad_edge=False, show_edge=False)
-    console.print("\n", table, "\n", sep="")
+    for part in ("", table, ""):
+        console.print(part)
     print_facts(console, {**files, "time": times_text(watch)})
