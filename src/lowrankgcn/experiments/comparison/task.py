@@ -100,12 +100,6 @@ class ComparisonTask:
         sizes = np.bincount(self.classes[self.classes >= 0]).tolist()
         return dict(zip(self.class_names, sizes, strict=True))
 
-    def complete_rows(self) -> pd.DataFrame:
-        """Return the rows, with means for missing cells if all columns are numbers."""
-        if self.categorical:
-            return self.rows
-        return self.rows.astype(np.float64).fillna(self.rows.mean())
-
     def reordered(self, order: NDArray[np.intp]) -> ComparisonTask:
         """Return the table with its rows in another order."""
         other = copy(self)
