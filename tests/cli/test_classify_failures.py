@@ -140,7 +140,7 @@ class TestStopped:
         pd.read_csv(table).to_parquet(parquet, index=False)
         out = tmp_path / "out"
         out.mkdir()
-        path = out / "old"
+        path = out / "old.csv"
         path.write_text("old")
         for rows in (table, parquet):
             with small_disk():

@@ -83,7 +83,7 @@ class TestPredict:
         path = tmp_path / "new.csv"
         new.to_csv(path, index=False)
         assert call("predict", str(model), str(path), "--out", str(tmp_path / "out.csv")) == 0
-        text = capsys.readouterr().out
+        text = " ".join(capsys.readouterr().out.split())
         assert "columns that the model does not use: 'more'" in text
         assert "column 'colour': 3 cells with values unknown to the model ('grey', 'pink')" in text
         assert "of 20 labelled rows" in text

@@ -102,18 +102,7 @@ class Columns:
         if self.target not in frame.columns:
             raise _unknown("target", self.target, frame.columns)
         labels = read_texts(frame, self.target)
-        counts = labels.value_counts()
-        with prefix_errors(f"column {self.target!r}"):
-            if len(counts) < 2:
-                got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
-                raise ValueError(f"expected labels of at least two classes, got {got}")
-            cells = Cells.from_column(frame[self.target])
-            fractions = cells.kind == "number" and not cells.whole
-            most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
-            if len(counts) > max(most, counts.sum() / 2):
-                what = "numbers" if fractions else "values"
-                got = f"{len(counts)} different {what} in {counts.sum()} rows"
-                raise ValueError(f"expected classes, got {got}")
+        check_classes(labels)
         return labels
 
 
@@ -206,6 +195,22 @@ def read_texts(frame: pd.DataFrame, column: str) -> Any:
     texts = [text if text and text.strip() else None for text in cells.texts]
     values = np.array([*texts, None], dtype=object)[cells.codes]
     return pd.Series(values, index=frame.index, name=column, dtype=object)
+
+
+def check_classes(labels: pd.Series) -> None:
+    """Raise ValueError unless texts, None in unlabelled rows, are two or more classes."""
+    counts = labels.value_counts()
+    with prefix_errors(f"column {labels.name!r}"):
+        if len(counts) < 2:
+            got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
+            raise ValueError(f"expected labels of at least two classes, got {got}")
+        cells = Cells.from_column(labels)
+        fractions = cells.kind == "number" and not cells.whole
+        most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
+        if len(counts) > max(most, counts.sum() / 2):
+            what = "numbers" if fractions else "values"
+            got = f"{len(counts)} different {what} in {counts.sum()} rows"
+            raise ValueError(f"expected classes, got {got}")
 
 
 def _reason(cells: Cells) -> Reason | None:
