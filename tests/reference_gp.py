@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -263,3 +264,19 @@ def numeric_gradient(function: Callable[[Array], float], x: Array, step: float =
         move = delta.reshape(x.shape)
         gradient[j] = (function(x + move) - function(x - move)) / (2 * step)
     return gradient.reshape(x.shape)
+
+
+# --- contributions of columns -------------------------------------------------------------------
+
+
+def shapley(value: Callable[[frozenset[int]], float], n_columns: int) -> Array:
+    """Return Σ_S |S|! (p − |S| − 1)!/p! (v(S ∪ {i}) − v(S)) over the sets S without column i."""
+    result = np.zeros(n_columns)
+    for i in range(n_columns):
+        others = [j for j in range(n_columns) if j != i]
+        for size in range(n_columns):
+            weight = 1 / (n_columns * math.comb(n_columns - 1, size))
+            for chosen in combinations(others, size):
+                S = frozenset(chosen)
+                result[i] += weight * (value(S | {i}) - value(S))
+    return result

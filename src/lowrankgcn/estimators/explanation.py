@@ -1,12 +1,14 @@
 """Explanations of predictions, as text and as tables.
 
 >>> colour = Contribution("column", "colour", "red", 1.5)
->>> reasons = (colour, Contribution("block", "radial", None, -0.2))
->>> row = ExplainedRow(0, "apple", 0.8, "pear", 0.2, 1.4, 0.1, reasons)
+>>> size = Contribution("column", "size", "9", -0.5)
+>>> weight = Contribution("column", "weight", "80", 0.3)
+>>> row = ExplainedRow(0, "apple", 0.8, "pear", 0.2, 1.4, 0.1, (colour, size, weight))
 >>> print(Explanation((row,), "columns"))
 row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
   +1.50  colour = red
-  -0.20  radial
+  +0.30  weight = 80
+  -0.50  size = 9
   +0.10  average row
 """
 
@@ -65,7 +67,8 @@ class ExplainedRow:
         Logarithm of the ratio of the two probabilities, at least zero. It equals the baseline plus
         the sum of the contributions.
     baseline : float
-        The part that does not depend on the values of the row, or on labelled rows.
+        By columns, the mean log-odds of background rows; otherwise the part that does not depend on
+        the values of the row, or on labelled rows.
     contributions : tuple of Contribution
         Sorted by absolute amount, largest first.
     """
@@ -80,13 +83,16 @@ class ExplainedRow:
     contributions: tuple[Contribution, ...]
 
     def lines(self, by: By, top: int | None = _SHOWN, first: int = 0) -> list[str]:
-        """Return the prediction and the `top` contributions as text, counting rows from `first`."""
+        """Return the prediction and the `top` contributions as text, counting rows from `first`.
+
+        Contributions that support the class come first, then those against it.
+        """
         lines = [
             f"row {self.row + first}: {self.predicted} ({100 * self.probability:.1f} %) rather "
             f"than {self.runner_up} ({100 * self.runner_up_probability:.1f} %), "
             f"log-odds {self.log_odds:+.2f}"
         ]
-        shown = self.contributions[:top]
+        shown = sorted(self.contributions[:top], key=lambda one: one.amount < 0)
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
         rest = self.contributions[len(shown) :]
         if rest:

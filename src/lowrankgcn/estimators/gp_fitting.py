@@ -35,6 +35,7 @@ _GRAPHS = {
     "hypergraph": ("hypergraph",),
     "precomputed": (),
 }
+_BACKGROUND = 32  # rows that explanations start from
 _SAMPLE = 1000  # rows whose mean distance is the unit of radial blocks, without labels
 
 
@@ -130,6 +131,7 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
     sizes /= sizes.sum() or 1.0
     factors = _factors(settings.class_shares, plain, labelled, labels)
     process = replace(process, factors=factors)
+    distributions = apply_factors(plain, factors)
     model = GPModel(
         views.maps,
         process,
@@ -138,8 +140,8 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
         softmax(process.temperature * fitted.held_out),
         {block.name: float(size) for block, size in zip(blocks, sizes, strict=True)},
         extends,
+        _background(views, sampled, distributions) if extends else {},
     )
-    distributions = apply_factors(plain, factors)
     if len(sample) < rows.n_rows:
         rest = np.setdiff1d(np.arange(rows.n_rows), sample)
         every = np.empty((rows.n_rows, labels.n_classes))
@@ -205,6 +207,17 @@ def _blocks(
     if not blocks:
         raise invalid("blocks", "a block that these rows have", repr(settings.blocks))
     return blocks, loss
+
+
+def _background(
+    views: FittedViews, rows: Any, distributions: FloatArray
+) -> dict[str, FloatArray]:
+    """Return rows that represent the table, sorted by predicted class and probability."""
+    if views.maps.features is None:
+        return {}
+    order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
+    places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
+    return views.maps.parts(take(rows, order[np.unique(places.astype(np.intp))]))
 
 
 def _factors(

@@ -257,9 +257,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         X : array or DataFrame
             Rows to explain, as for :meth:`predict`.
         by : {"auto", "columns", "rows", "blocks"}
-            "columns": blocks that are linear in the columns or in the hyperedges are split over
-            columns, relative to an average row; the others are named. "rows": one contribution per
-            labelled row. "blocks": one per block. "auto": columns for tables, otherwise rows.
+            "columns": Shapley values of the columns, relative to the mean over 32 rows that
+            represent the fitted ones (:mod:`lowrankgcn.gp.shapley`); a graph object counts as one
+            more column. "rows": one contribution per labelled row. "blocks": one per block.
+            "auto": columns for tables, otherwise rows.
 
         Returns
         -------
