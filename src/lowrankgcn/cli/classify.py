@@ -81,13 +81,12 @@ def classify(
     """
     names = {"architecture": architecture and architecture.value}
     networks = names | {"filter": filter, "bandwidth": bandwidth}
-    process = {"class_shares": "equal" if class_weight else None}
-    settings: dict[str, Any] = {"graph": graph.value, "rank": rank, **networks, **process}
+    settings: dict[str, Any] = {"graph": graph.value, "rank": rank, **networks}
     settings = {name: value for name, value in settings.items() if value is not None}
-    _check_method(method.value, [name for name in networks if name in settings])
-    if method.value == "gcn" and (class_weight or level):
-        option = "--class-weight" if class_weight else "--level"
-        raise errors.option_error(option, "only with --method gp")
+    _check_method(method.value, [name for name in networks if name in settings], level)
+    if class_weight is not None:
+        of_method = {"gp": {"class_shares": "equal"}, "gcn": {"class_weight": "balanced"}}
+        settings |= of_method[method.value]
     settings["random_state"] = seed
     if scheduler is not None and workers is not None:
         raise errors.option_error("--scheduler", "cannot be combined with --workers")
@@ -141,10 +140,12 @@ def classify(
     result.print_summary(console, files, watch, as_json=as_json)
 
 
-def _check_method(method: str, given: list[str]) -> None:
-    """Check that options of networks have a network, and that torch is installed for it."""
+def _check_method(method: str, given: list[str], level: float | None) -> None:
+    """Check that the options belong to the method, and that torch is installed for networks."""
     if method == "gp" and given:
         raise errors.option_error(f"--{given[0]}", "only with --method gcn")
+    if method == "gcn" and level is not None:
+        raise errors.option_error("--level", "only with --method gp")
     if method == "gcn" and not torch_installed():
         raise errors.option_error("--method", TORCH_MISSING)
 
