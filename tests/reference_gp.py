@@ -64,6 +64,12 @@ def inducing_coefficients(K: Array, Y: Array, chosen: Sequence[int], rows: Seque
     return np.linalg.solve(K[np.ix_(Z, Z)] + products @ products.T, products @ Y[X])
 
 
+def novelty(variance: float, k: Array, G: Array) -> float:
+    """Return the variance of a row given others with covariances k, over k(x, x) − c + 1."""
+    left = variance - k @ np.linalg.inv(G) @ k
+    return float(left / (variance - CONSTANT + 1))
+
+
 def held_out_loss(G: Array, classes: Sequence[int], n_classes: int, temperature: float) -> float:
     """Return the cross-entropy of the predictions by fits without the row, summed."""
     scores = held_out_scores(G, targets(classes, n_classes))

@@ -270,11 +270,12 @@ def test_saved_classifiers_predict_the_same(
     loaded = load(tmp_path / "blobs.model")
     np.testing.assert_allclose(loaded.predict_proba(X), fitted.predict_proba(X), rtol=1e-12)
     np.testing.assert_array_equal(loaded.prediction_sets(X), fitted.prediction_sets(X))
+    np.testing.assert_array_equal(loaded.unsure(X), fitted.unsure(X))
     for by in ("columns", "rows", "blocks"):
         assert str(loaded.explain(X[:3], by=by)) == str(fitted.explain(X[:3], by=by))
     assert loaded.loo_interval_ == pytest.approx(fitted.loo_interval_)
     assert loaded.block_shares_ == pytest.approx(fitted.block_shares_)
-    for method in (loaded.suggest, loaded.column_importance):
+    for method in (loaded.suggest, loaded.column_importance, loaded.unsure):
         with pytest.raises(ValueError, match=r"^classifier: expected a classifier fitted in this"):
             method()
 
@@ -284,7 +285,7 @@ def test_unfitted(blobs: Blobs) -> None:
     for method in ("predict", "predict_proba", "decision_function", "explain", "prediction_sets"):
         with pytest.raises(NotFittedError):
             getattr(SpectralGPClassifier(), method)(X)
-    for method in ("suggest", "column_importance"):
+    for method in ("suggest", "column_importance", "unsure"):
         with pytest.raises(NotFittedError):
             getattr(SpectralGPClassifier(), method)()
 

@@ -52,8 +52,8 @@ def _class_shares(shares: Any, name: str) -> Any:
         return {
             label: positive_float(share, f"{name}[{label!r}]") for label, share in shares.items()
         }
-    if not isinstance(shares, str) or shares not in ("auto", "labels"):
-        raise invalid(name, "'auto', 'labels' or a mapping from classes", repr(shares))
+    if not isinstance(shares, str) or shares not in ("auto", "labels", "equal"):
+        raise invalid(name, "'auto', 'labels', 'equal' or a mapping from classes", repr(shares))
     return shares
 
 
@@ -90,6 +90,9 @@ class FittedGP:
     rows : DataFrame, array, sparse array or Graph
         The sampled rows.
     distributions : (n, C) array
+    novelty : (n,) array
+        Measures of novelty of the rows that are not sampled, NaN for the sampled ones, which are
+        computed from their views on demand.
     timings : dict
     """
 
@@ -98,7 +101,14 @@ class FittedGP:
     sample: NDArray[np.intp]
     rows: Any
     distributions: FloatArray
+    novelty: FloatArray
     timings: dict[str, float]
+
+    def measures(self) -> FloatArray:
+        """Return the measures of novelty of all rows, shape (n,)."""
+        measures = self.novelty.copy()
+        measures[self.sample] = self.model.novelty.measures(self.views.views)
+        return measures
 
 
 def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> FittedGP:
@@ -142,14 +152,15 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
         extends,
         _background(views, sampled, distributions) if extends else {},
     )
+    novelty = np.full(rows.n_rows, np.nan)
     if len(sample) < rows.n_rows:
         rest = np.setdiff1d(np.arange(rows.n_rows), sample)
         every = np.empty((rows.n_rows, labels.n_classes))
         every[sample] = distributions
-        every[rest] = model.distributions(take(rows.data, rest))
+        every[rest], novelty[rest] = model.classify(take(rows.data, rest))
         distributions = every
     note("prediction")
-    return FittedGP(model, views, sample, sampled, distributions, timings)
+    return FittedGP(model, views, sample, sampled, distributions, novelty, timings)
 
 
 def _sample(
@@ -209,9 +220,7 @@ def _blocks(
     return blocks, loss
 
 
-def _background(
-    views: FittedViews, rows: Any, distributions: FloatArray
-) -> dict[str, FloatArray]:
+def _background(views: FittedViews, rows: Any, distributions: FloatArray) -> dict[str, FloatArray]:
     """Return rows that represent the table, sorted by predicted class and probability."""
     if views.maps.features is None:
         return {}
@@ -224,8 +233,10 @@ def _factors(
     class_shares: Any, distributions: FloatArray, labelled: NDArray[np.intp], labels: Labels
 ) -> FloatArray:
     """Return the factors of the class shares."""
+    classes = labels.classes.tolist()
+    if class_shares == "equal":
+        class_shares = dict.fromkeys(classes, 1.0)
     if isinstance(class_shares, Mapping):
-        classes = labels.classes.tolist()
         if set(class_shares) != set(classes):
             expected = f"a share of each of the classes {classes}"
             raise invalid("class_shares", expected, repr(list(class_shares)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat
 from typing import Annotated, Any, final
 
@@ -12,12 +13,15 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import expect_shape, invalid
+from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.conformal import prediction_sets
+from lowrankgcn.gp.novelty import Novelty
 from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.graphs.cells import match_table
 from lowrankgcn.operators import FloatArray
@@ -122,6 +126,32 @@ class GPModel:
         """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
         return map_rows(lambda part: self.process.distributions(self.views(part)), X, _CHUNK)
 
+    @cached_property
+    def novelty(self) -> Novelty:
+        """How far rows are from the labelled ones."""
+        return Novelty.fit(self.process)
+
+    def classify(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Return class distributions (q, C) and measures of novelty (q,), reading rows once."""
+        novelty = self.novelty
+
+        def both(part: Any) -> FloatArray:
+            views = self.views(part)
+            return np.column_stack([self.process.distributions(views), novelty.measures(views)])
+
+        found = map_rows(both, X, _CHUNK)
+        return found[:, :-1], found[:, -1]
+
+    def unsure(self, measures: FloatArray, level: float) -> NDArray[np.bool_]:
+        """Return whether rows with these measures of novelty fit no class, shape (q,)."""
+        marked: NDArray[np.bool_] = measures > self.novelty.limit(_level(level))
+        return marked
+
+    def prediction_sets(self, distributions: FloatArray, level: float) -> NDArray[np.bool_]:
+        """Return the sets of classes of rows with these distributions, shape (q, C)."""
+        plain = apply_factors(distributions, 1.0 / self.process.factors)
+        return prediction_sets(plain, self.held_out, self.codes, _level(level))
+
     def filters(self) -> dict[str, LearnedFilter]:
         """Return the learned filter of every graph."""
         found = {}
@@ -197,6 +227,10 @@ class GPModel:
         ]
         rows = range(table.n_rows)
         return [[("column", name, _text(cells[i])) for name, cells in columns] for i in rows]
+
+
+def _level(level: float) -> float:
+    return positive_float(level, "level", below=1.0)
 
 
 def _text(cell: Any) -> str:
