@@ -2,16 +2,8 @@
 
 All texts are escaped. Colours are those of the page, so light and dark notebooks show them alike.
 
->>> print(card("Path(<3 nodes>)", {"rows": 3}))
-<div><p><strong>Path(&lt;3 nodes&gt;)</strong></p>
-<table border="0" class="dataframe">
-  <tbody>
-    <tr>
-      <th>rows</th>
-      <td>3</td>
-    </tr>
-  </tbody>
-</table></div>
+>>> card("Path(<3 nodes>)", {"rows": 3}).splitlines()[0]
+'<div><p><strong>Path(&lt;3 nodes&gt;)</strong></p>'
 """
 
 from __future__ import annotations
