@@ -15,10 +15,13 @@ row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any, Literal, final
 
 import pandas as pd
+
+from lowrankgcn._format import plural
 
 By = Literal["columns", "rows", "blocks"]
 
@@ -80,7 +83,7 @@ class ExplainedRow:
     runner_up_probability: float
     log_odds: float
     baseline: float
-    contributions: tuple[Contribution, ...]
+    contributions: tuple[Contribution, ...] = field(repr=False)
 
     def lines(self, by: By, top: int | None = _SHOWN, first: int = 0) -> list[str]:
         """Return the prediction and the `top` contributions as text, counting rows from `first`.
@@ -147,6 +150,13 @@ class Explanation(Sequence[ExplainedRow]):
             lines, columns=[*names, "kind", "name", "value", "amount"], dtype=object
         )
         return frame.astype(dict.fromkeys(("probability", "log_odds", "amount"), float))
+
+    def __repr__(self) -> str:
+        return f"Explanation({plural(len(self), 'row')}, by={self.by!r})"
+
+    def _repr_html_(self) -> str:
+        """Show the text in a notebook."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         """Show the ten largest contributions of each row."""

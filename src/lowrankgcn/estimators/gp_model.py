@@ -12,6 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
+from lowrankgcn._format import plural
+from lowrankgcn._html import card, curve
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
@@ -47,6 +49,15 @@ class LearnedFilter:
     graph: str
     eigenvalues: FloatArray
     response: FloatArray
+
+    def __repr__(self) -> str:
+        """Show the graph and the number of eigenvalues."""
+        return f"LearnedFilter({self.graph!r}, {plural(len(self.eigenvalues), 'eigenvalue')})"
+
+    def _repr_html_(self) -> str:
+        """Show the response in a notebook as a curve."""
+        chart = curve(self.eigenvalues, self.response, "λ", "φ(λ)")
+        return card(repr(self), {}, figure=chart)
 
 
 @saved
