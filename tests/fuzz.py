@@ -64,32 +64,27 @@ def tables() -> dict[str, bytes]:
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """Change, cut, repeat, move or insert bytes, once to three times."""
-    for _ in range(chance.randint(1, 3)):
-        a, b = sorted(chance.randrange(len(data) + 1) for _ in range(2))
-        b = min(b, a + chance.choice([1, 4, 50, 10**6]))
-        how = chance.randrange(7)
-        if how == 0:
-            data = (
-                data[:a] + bytes(chance.randrange(256) for _ in data[a : min(b, a + 50)]) + data[b:]
-            )
-        elif how == 1:
-            data = data[:a] + data[b:]
-        elif how == 2:
-            data = data[:a]
-        elif how == 3:
-            data = data[:b] + data[a:b] + data[b:]
-        elif how == 4:
-            data = data[:a] + chance.choice(TOKENS) + data[a:]
-        elif how == 5:
-            lines = data.split(b"\n")
-            chance.shuffle(lines)
-            data = b"\n".join(lines)
-        elif how == 6 and data:
-            place = chance.randrange(len(data))
-            data = (
-                data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
-            )
+    """Change one byte, or change, cut, repeat, move or insert some, once to three times."""
+    for _ in range(chance.choice([1, 1, 2, 3])):
+        a = chance.randrange(len(data))
+        b = min(len(data), a + chance.choice([1, 3, 10, 300]))
+        other = bytes(chance.randrange(256) for _ in range(b - a))
+        lines = data.split(b"\n")
+        chance.shuffle(lines)
+        bit = bytes([data[a] ^ 1 << chance.randrange(8)])
+        letter = bytes([chance.randrange(32, 127)])
+        data = chance.choice(
+            [
+                data[:a] + bit + data[a + 1 :],
+                data[:a] + letter + data[a + 1 :],
+                data[:a] + chance.choice(TOKENS) + data[a:],
+                data[:a] + other + data[b:],
+                data[:a] + data[b:],
+                data[:b] + data[a:b] + data[b:],
+                data[:a],
+                b"\n".join(lines),
+            ]
+        )
         data = data or b" "
     return data
 
