@@ -173,7 +173,7 @@ class TestStopped:
         code = (
             "import os, time, pandas as pd; from lowrankgcn.files import write_file\n"
             "os.fsync = lambda *_: time.sleep(120)  # complete, but not yet renamed\n"
-            f"write_file(pd.DataFrame({{'x': [1, 2]}}), {str(path)!r}, 'csv')"
+            f"write_file(pd.DataFrame({{'x': [1, 2]}}), {str(path)!r})"
         )
         with subprocess.Popen([sys.executable, "-c", code]) as process:
             deadline = time.monotonic() + 60
@@ -220,7 +220,7 @@ class TestStopped:
             "from lowrankgcn.files import write_file\n"
             "try:\n"
             "    with exit_on_write_error('-'):\n"
-            "        write_file(pd.DataFrame({'x': range(100_000)}), '-', 'csv')\n"
+            "        write_file(pd.DataFrame({'x': range(100_000)}), '-')\n"
             "except typer.Exit as ended:\n"
             "    raise SystemExit(ended.exit_code)\n"
         )

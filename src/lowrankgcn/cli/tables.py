@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from lowrankgcn._progress import report_progress
-from lowrankgcn.cli.errors import exit_on_write_error
+from lowrankgcn.cli.errors import exit_on_user_error, exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
@@ -118,9 +118,8 @@ def column_names(given: Iterable[str], columns: Iterable[str]) -> tuple[str, ...
 
 
 def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
-    """Write a table in the format of its source; None prints it as text. Return the new file."""
+    """Write a table in the format of its name; None prints it as text. Return the new file."""
     path = out or Path("-")
-    format = "csv" if out is None and source.format == "parquet" else source.format
-    with exit_on_write_error(path):
-        write_file(frame, path, format, delimiter=source.delimiter)
+    with exit_on_user_error("--out"), exit_on_write_error(path):
+        write_file(frame, path, source)
     return {} if str(path) == "-" else {"written": str(path)}
