@@ -140,14 +140,16 @@ class TestStopped:
         pd.read_csv(table).to_parquet(parquet, index=False)
         out = tmp_path / "out"
         out.mkdir()
-        path = out / "old"
-        path.write_text("old")
         for rows in (table, parquet):
-            with small_disk():
-                message = refused(capsys, "predict", str(model), str(rows), "--out", str(path))
-            assert f"cannot write to {path}" in message
-            assert path.read_text() == "old"
-            assert list(out.iterdir()) == [path]
+            for ending in ("csv", "csv.gz", "csv.zst", "jsonl", "parquet", "feather"):
+                path = out / f"old.{ending}"
+                path.write_text("old")
+                with small_disk():
+                    message = refused(capsys, "predict", str(model), str(rows), "--out", str(path))
+                assert f"cannot write to {path}" in message
+                assert path.read_text() == "old"
+                assert list(out.iterdir()) == [path]
+                path.unlink()
 
     def test_full_disk_for_report_and_model(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -161,7 +161,9 @@ def write_excel(table: Any, sink: Any) -> None:
 
     for row in zip(*columns, strict=True):
         sheet.append([cell_of(value) for value in row])
-    book.save(sink)
+    buffer = io.BytesIO()  # a full disk would leave an archive that cannot be closed
+    book.save(buffer)
+    sink.write(buffer.getvalue())
 
 
 def _excel_values(column: Any) -> list[Any]:
