@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lowrankgcn.files.compression import largest_result
-from lowrankgcn.files.records import as_column, as_text
+from lowrankgcn.files.records import as_column, as_text, python_values
 
 MISSING = "Excel workbooks need openpyxl: pip install 'lowrankgcn[excel]'"
 
@@ -168,13 +168,16 @@ def write_excel(table: Any, sink: Any) -> None:
 
 def _excel_values(column: Any) -> list[Any]:
     """Return values that Excel keeps: what it does not is text."""
-    kind, values = column.type, column.to_pylist()
-    present = [value for value in values if value is not None]
-    exact = not pa.types.is_integer(kind) or all(abs(value) < _EXACT for value in present)
-    if pa.types.is_timestamp(kind):
-        exact = kind.tz is None and all(value >= _FIRST_DAY for value in present)
-    elif pa.types.is_date(kind):
-        exact = all(value >= _FIRST_DAY.date() for value in present)
+    kind = column.type
     if pa.types.is_floating(kind):
-        return [None if value is None or value != value else value for value in values]
-    return values if exact else [None if v is None else as_text(v) for v in values]
+        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, kind))
+    values = python_values(column)
+    return [value if value is None or _keeps(value) else as_text(value) for value in values]
+
+
+def _keeps(value: Any) -> bool:
+    if isinstance(value, datetime.datetime):
+        return value.tzinfo is None and value >= _FIRST_DAY
+    if isinstance(value, datetime.date):
+        return value >= _FIRST_DAY.date()
+    return not isinstance(value, bytes) and not (isinstance(value, int) and abs(value) >= _EXACT)

@@ -281,7 +281,7 @@ def _parse_binary(data: bytes, format: Format) -> _Contents:
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0].removeprefix(_ARROW)
         raise ValueError(f"not a valid {_BINARY[format]} file: {reason}") from None
-    return _Contents(table, format)
+    return _Contents(table.replace_schema_metadata(None), format)  # pandas would parse it
 
 
 def _joined(tables: list[Any], paths: list[str]) -> Any:
@@ -294,7 +294,7 @@ def _joined(tables: list[Any], paths: list[str]) -> Any:
         if missing or extra:
             got = f"no column {missing[0]!r}" if missing else f"a column {extra[0]!r}"
             raise ValueError(f"{path}: expected the columns of {paths[0]}, got {got}")
-        ordered.append(table.select(names).replace_schema_metadata(None))
+        ordered.append(table.select(names))
         for field in ordered[-1].schema:
             first = schema.field(field.name)
             try:

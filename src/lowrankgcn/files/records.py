@@ -122,6 +122,15 @@ def as_text(value: Any) -> str:
     return str(value).encode("utf-8", "replace").decode()  # half a surrogate pair is not a text
 
 
+def python_values(column: Any) -> list[Any]:
+    """Return Arrow values as Python's; times outside of the years 1 to 9999 as texts."""
+    try:
+        values: list[Any] = column.to_pylist()
+    except OverflowError:
+        values = column.cast(pa.string()).to_pylist()
+    return values
+
+
 def write_json(columns: dict[str, list[Any]], sink: Any, *, lines: bool) -> None:
     """Write columns to a binary file, one record per line, or as an array with one per line."""
     encode = json.JSONEncoder(ensure_ascii=False, default=as_text).encode

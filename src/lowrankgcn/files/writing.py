@@ -27,7 +27,7 @@ from lowrankgcn.files.cells import Cells
 from lowrankgcn.files.compression import COMPRESSIONS, compression_of, open_packed
 from lowrankgcn.files.excel import write_excel
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
-from lowrankgcn.files.records import write_json
+from lowrankgcn.files.records import python_values, write_json
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
 _LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
@@ -162,5 +162,4 @@ def _plain(column: Any) -> list[Any]:
     """Return values for JSON, which has no NaN and no infinity."""
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
-    values: list[Any] = column.to_pylist()
-    return values
+    return python_values(column)
