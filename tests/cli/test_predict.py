@@ -72,8 +72,8 @@ class TestPredict:
         columns = ["prediction", "probability", "probability_007", "probability_1"]
         for table in tables:
             assert table["prediction"].tolist() == tables[0]["prediction"].tolist()
-            numbers = table[columns[1:]].astype(float)
-            assert (numbers == tables[0][columns[1:]].astype(float)).all(axis=None)
+            texts = table[columns[1:]].astype(str).replace(",", ".", regex=True)
+            assert (texts.astype(float) == tables[0][columns[1:]].astype(float)).all(axis=None)
 
     def test_summary_and_notes(
         self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

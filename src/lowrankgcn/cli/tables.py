@@ -216,6 +216,6 @@ def check_ending(out: Path | None) -> None:
 def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
     """Write a table in the format of its name; None prints it as text. Return the new file."""
     path = out or Path("-")
-    with exit_on_write_error(path):
+    with exit_on_user_error("--out"), exit_on_write_error(path):
         write_file(frame, path, source)
     return {} if str(path) == "-" else {"written": str(path)}
