@@ -277,8 +277,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         -----
         A row is marked if the labels leave more of its variance (:mod:`lowrankgcn.gp.novelty`) than
         of all but a share 1 − `level` of the labelled rows, each without its own label. Of rows
-        that are drawn like the labelled ones, at most this share is marked on average. With fewer
-        than level / (1 − level) labels, 19 by default, no row is marked. Rows of a class
+        that are drawn like the labelled ones, about this share at most is marked on average. With
+        fewer than level / (1 − level) labels, 19 by default, no row is marked. Rows of a class
         without labels are marked only if they lie apart from the labelled rows: about a third of
         them with ten labels per class (see the page on accuracy). The cost for a row is O(m²) for
         at most 300 labelled rows, beside that of a prediction.
