@@ -31,9 +31,9 @@ _FRAME = """<!DOCTYPE html><html><head><meta charset="utf-8">
 <body><iframe srcdoc="@PAGE@" width="@WIDTH@" height="@HEIGHT@"></iframe>
 <script>
 const frame = document.querySelector("iframe");
-frame.onload = async () => {
-  const use = async (page, window) => { @SCRIPT@ };
-  const result = await use(frame.contentDocument, frame.contentWindow);
+frame.onload = () => {
+  const use = (page, window) => { @SCRIPT@ };
+  const result = use(frame.contentDocument, frame.contentWindow);
   const found = document.createElement("pre");
   found.id = "found";
   found.textContent = JSON.stringify(result ?? null);
@@ -140,8 +140,7 @@ def evaluate(
     page : str
         HTML.
     script : str
-        Body of an asynchronous function of the page (a Document) and its window. It has to return
-        a value.
+        Body of a function of the page (a Document) and its window. It has to return a value.
     width : int
         Of the window, in pixels.
     dark : bool

@@ -3,12 +3,8 @@
 (() => {
   const figure = document.getElementById("map-figure");
   if (!figure) return;
-  const [columns, svg, tip] = [
-    JSON.parse(document.getElementById("map-rows").textContent),
-    figure.querySelector(".chart"),
-    figure.querySelector(".tip"),
-  ];
-  const here = svg.querySelector(".here");
+  const columns = JSON.parse(document.getElementById("map-rows").textContent);
+  const [svg, here, tip] = [".chart", ".here", ".tip"].map((name) => figure.querySelector(name));
   const points = [...svg.querySelectorAll("use")].map((use) => ({
     x: use.x.baseVal.value,
     y: use.y.baseVal.value,
@@ -36,21 +32,18 @@
       list.append(left, right);
     });
     tip.replaceChildren(list);
-    tip.hidden = false;
-    here.setAttribute("cx", points[k].x);
-    here.setAttribute("cy", points[k].y);
-    here.setAttribute("visibility", "visible");
+    tip.hidden = here.hidden = false;
     // Beside the point, inside of the figure.
     const [box, frame] = [svg.getBoundingClientRect(), figure.getBoundingClientRect()];
     const scale = box.width / svg.viewBox.baseVal.width;
     const [x, y] = [points[k].x * scale + box.left - frame.left, points[k].y * scale + box.top - frame.top];
+    here.style.translate = `${x}px ${y}px`;
     const left = x + 14 + tip.offsetWidth <= frame.width ? x + 14 : x - 14 - tip.offsetWidth;
     tip.style.left = Math.max(0, Math.min(left, frame.width - tip.offsetWidth)) + "px";
     tip.style.top = (left < 0 ? y + 16 : Math.max(0, y - tip.offsetHeight / 2)) + "px";
   }
   function hide() {
-    tip.hidden = true;
-    here.setAttribute("visibility", "hidden");
+    tip.hidden = here.hidden = true;
   }
   function nearest(event, reach) {
     const box = svg.getBoundingClientRect();
