@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("suggest {folder}/table.csv -t kind -q", [*NUMERIC, "sklearn"]),
         (
             "classify {folder}/table.csv -t kind -q --report {folder}/page.html",
-            [*NUMERIC, "sklearn", "jinja2", "matplotlib"],
+            [*NUMERIC, "sklearn", "jinja2"],
         ),
         (
             "classify {folder}/table.csv -t kind -q --method gcn --rank 3",

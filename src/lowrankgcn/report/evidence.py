@@ -102,6 +102,15 @@ class Evidence:
         return counts
 
     @property
+    def mistakes(self) -> list[tuple[int, int, int]]:
+        """Label, another class and how many rows were taken for it; the most frequent first."""
+        wrong = self.confusion
+        np.fill_diagonal(wrong, 0)
+        pairs = np.argwhere(wrong)
+        order = np.argsort(-wrong[tuple(pairs.T)], kind="stable")
+        return [(int(own), int(other), int(wrong[own, other])) for own, other in pairs[order]]
+
+    @property
     def doubtful(self) -> list[tuple[int, int]]:
         """Labelled rows that clearly look like another class, and that class; clearest first."""
         other = self.distributions.argmax(axis=1)
@@ -134,7 +143,7 @@ class Evidence:
     @property
     def overconfidence(self) -> float:
         """Mean probability of the predicted classes minus the accuracy."""
-        return float(self.distributions.max(axis=1).mean()) - self.accuracy
+        return float(self.distributions.max(axis=1).mean() - self.accuracy)
 
     @property
     def calibration(self) -> str:
