@@ -144,7 +144,7 @@ def merged_labels(
         new = read_texts(more.frame, target)
         told = new.notna().to_numpy()
         if "removed" in more.frame.columns:  # a journal, in which labels may be taken back
-            told |= (read_texts(more.frame, "removed") == "true").to_numpy()
+            told = told | (read_texts(more.frame, "removed") == "true").to_numpy()
         given, new = more.frame[told], new[told]
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")

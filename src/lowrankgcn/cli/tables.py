@@ -82,7 +82,6 @@ class LabelledTable:
 def read_table(paths: list[Path], given: Mapping[str, Any]) -> TableFile:
     """Read one table from one or several files; `given` has the options of a command."""
     how = {name: given[name] for name in ("encoding", "delimiter", "decimal")}
-    how["delimiter"] = {"tab": "\t"}.get(how["delimiter"], how["delimiter"])
     return read_file(paths[0] if len(paths) == 1 else paths, **how)
 
 
@@ -121,6 +120,7 @@ def read_labelled_table(
         columns = choose_columns(frame, target, **named, decimal=table.decimal)
         markers = None if given["unlabelled"] is None else given["unlabelled"].split(",")
         labels, found = labelling.without_markers(read_texts(frame, target), markers)
+        notes += columns.notes
         notes += [
             f"column {name!r} is left out: {_REASONS[reason]}"
             for name, reason in columns.left_out.items()
@@ -128,7 +128,7 @@ def read_labelled_table(
         ]
         notes += found
     for path in given["labels"] or ():
-        more = read_table([path], given)
+        more = read_file(path)
         labels, found = labelling.merged_labels(labels, frame, more, given["key"])
         notes += found
     with prefix_errors(table.name):
