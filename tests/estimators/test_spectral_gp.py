@@ -306,3 +306,27 @@ def test_a_forged_forest_is_rejected() -> None:
     forged[place] = forged[place] * 0 + 10**6
     with pytest.raises(ValueError, match="random-forest: expected nodes"):
         replace(model, labelled=tuple(forged))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda parts: {}, r"background: expected the parts \['cells', 'ranks', 'standard'\]"),
+        (lambda parts: parts | {"ranks": parts["ranks"][:, :1]}, r"background\.ranks: expected"),
+        (lambda parts: parts | {"ranks": parts["ranks"][1:]}, r"background\.ranks: expected"),
+        (lambda parts: parts | {"ranks": parts["ranks"] * np.nan}, r"background\.ranks: expected"),
+        (lambda parts: {k: part[:0] for k, part in parts.items()}, r"background\.\w+: expected"),
+    ],
+)
+def test_a_forged_background_is_rejected(
+    fitted: SpectralGPClassifier, change: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(fitted._model, background=change(fitted._model.background))
+
+
+def test_dask_collections_are_refused(fitted: SpectralGPClassifier) -> None:
+    rows = pytest.importorskip("dask.array").zeros((4, 4))
+    for method in (fitted.unsure, fitted.explain):
+        with pytest.raises(ValueError, match=r"^X: expected rows in memory"):
+            method(rows)
