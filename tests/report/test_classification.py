@@ -182,17 +182,23 @@ class TestReliability:
     @given(
         st.lists(st.tuples(st.floats(0.51, 1.0), st.booleans()), min_size=1, max_size=300),
     )
-    def test_bins_have_equal_sizes_and_cover_all_rows(self, rows: Any) -> None:
+    def test_bins_are_apart_and_cover_all_rows(self, rows: Any) -> None:
         top, correct = zip(*rows, strict=True)
         found = self.evidence(top, correct)
         bins = found.reliability
         sizes = [part.rows for part in bins]
-        assert sum(sizes) == len(rows) and max(sizes) - min(sizes) <= 1
-        assert len(bins) == min(max(len(rows) // 10, 1), 10)
-        means = [part.probability for part in bins]
-        assert means == sorted(means)
+        assert sum(sizes) == len(rows) and min(sizes) >= min(10, len(rows))
+        assert len(bins) <= min(max(len(rows) // 10, 1), 10)
+        assert np.diff([part.probability for part in bins]).min(initial=1.0) > 0.009
         weighted = [part.rows * (part.probability - part.correct) for part in bins]
         assert found.overconfidence == pytest.approx(sum(weighted) / len(rows), abs=1e-9)
+
+    def test_bins_have_equal_sizes_if_probabilities_differ(self) -> None:
+        bins = self.evidence(np.linspace(0.55, 0.95, 45), np.arange(45) % 3 > 0).reliability
+        assert [part.rows for part in bins] == [12, 11, 11, 11]
+        assert bins[0].correct == pytest.approx(8 / 12)
+        bins = self.evidence([*np.linspace(0.55, 0.8, 10), *[0.999] * 40], np.ones(50)).reliability
+        assert [part.rows for part in bins] == [10, 40]
 
     @pytest.mark.parametrize(
         ("probability", "n_correct", "n", "text"),
