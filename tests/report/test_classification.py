@@ -77,25 +77,31 @@ def test_overview_of_cells_importance_and_texts() -> None:
             "review": ["so good", "bad", "bad", "fine", "good", None],
             "lists": [[1], [2], [1], None, [3], [3]],
             "day": pd.to_datetime(["2020-01-01"] * 5 + [None]),
+            "review: stars": [1, 2, 3, 4, 5, 5],
+            "new": [1, 2, 3, 4, 5, 6],
         }
     )
     used: Any = {"size": "number", "kind": "category", "review": "text", "day": "date"}
+    used |= {"review: stars": "number", "new": "number"}
     columns = Columns("class", used, {"lists": "dropped"})
     points, _ = blobs(6, 2)
     classifier = process().fit(points, [0, 1, 0, 1, -1, -1])
     evidence = Evidence(classifier, np.array([0, 1, 0, 1, -1, -1]))
-    shares = {"review: good": 0.3, "size": 0.4, "review: bad": 0.2, "day": 0.1, "kind": 0.0}
+    shares = {"review: good": 0.3, "size": 0.4, "review: bad": 0.2, "day": 0.06, "kind": 0.0}
+    shares["review: stars"] = 0.04
     evidence.importance = shares
     given = [0, 1, 0, 1, -1, -1]
     result = Classification(classifier, frame, given, columns=columns, evidence=evidence)
     assert [tuple(column) for column in result.overview] == [
         ("review", "text", "", 1, 4, pytest.approx(0.5)),
         ("size", "number", "", 3, 2, 0.4),
-        ("day", "date", "", 1, 1, 0.1),
+        ("day", "date", "", 1, 1, 0.06),
+        ("review: stars", "number", "", 0, 5, 0.04),
         ("kind", "category", "", 1, 3, 0.0),
+        ("new", "number", "", 0, 6, None),
         ("lists", "", "dropped", 1, 3, None),
     ]
-    assert result.shown_columns == ("review", "size", "day", "kind")
+    assert result.shown_columns == ("review", "size", "day", "review: stars", "kind")
     without = Classification(classifier, None, given, columns=columns, evidence=evidence)
     assert without.overview[1] == ("size", "number", "", None, None, 0.4)
 
