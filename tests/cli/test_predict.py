@@ -92,8 +92,8 @@ class TestPredict:
         path = tmp_path / "new.csv"
         cars(20, 3).head(1).to_csv(path, index=False)
         assert call("predict", str(model), str(path), "--out", str(tmp_path / "out.csv")) == 0
-        text = capsys.readouterr().out
-        assert "new.csv: 1 row\n" in text and "of 1 labelled row" in text
+        text = " ".join(capsys.readouterr().out.split())
+        assert "new.csv: 1 row agreement" in text and "of 1 labelled row" in text
 
     def test_json(self, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         new = cars(20, 3).drop(columns="kind")

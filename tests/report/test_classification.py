@@ -77,25 +77,31 @@ def test_overview_of_cells_importance_and_texts() -> None:
             "review": ["so good", "bad", "bad", "fine", "good", None],
             "lists": [[1], [2], [1], None, [3], [3]],
             "day": pd.to_datetime(["2020-01-01"] * 5 + [None]),
+            "review: stars": [1, 2, 3, 4, 5, 5],
+            "new": [1, 2, 3, 4, 5, 6],
         }
     )
     used: Any = {"size": "number", "kind": "category", "review": "text", "day": "date"}
-    columns = Columns("class", used, {"lists": "dropped"})
+    used |= {"review: stars": "number", "new": "number"}
+    columns = Columns("class", used, {"lists": "dropped"}, {"review": ("good", "bad")})
     points, _ = blobs(6, 2)
     classifier = process().fit(points, [0, 1, 0, 1, -1, -1])
     evidence = Evidence(classifier, np.array([0, 1, 0, 1, -1, -1]))
-    shares = {"review: good": 0.3, "size": 0.4, "review: bad": 0.2, "day": 0.1, "kind": 0.0}
+    shares = {"review: good": 0.3, "size": 0.4, "review: bad": 0.2, "day": 0.06, "kind": 0.0}
+    shares["review: stars"] = 0.04
     evidence.importance = shares
     given = [0, 1, 0, 1, -1, -1]
     result = Classification(classifier, frame, given, columns=columns, evidence=evidence)
     assert [tuple(column) for column in result.overview] == [
         ("review", "text", "", 1, 4, pytest.approx(0.5)),
         ("size", "number", "", 3, 2, 0.4),
-        ("day", "date", "", 1, 1, 0.1),
+        ("day", "date", "", 1, 1, 0.06),
+        ("review: stars", "number", "", 0, 5, 0.04),
         ("kind", "category", "", 1, 3, 0.0),
+        ("new", "number", "", 0, 6, None),
         ("lists", "", "dropped", 1, 3, None),
     ]
-    assert result.shown_columns == ("review", "size", "day", "kind")
+    assert result.shown_columns == ("review", "size", "day", "review: stars", "kind")
     without = Classification(classifier, None, given, columns=columns, evidence=evidence)
     assert without.overview[1] == ("size", "number", "", None, None, 0.4)
 
@@ -182,17 +188,23 @@ class TestReliability:
     @given(
         st.lists(st.tuples(st.floats(0.51, 1.0), st.booleans()), min_size=1, max_size=300),
     )
-    def test_bins_have_equal_sizes_and_cover_all_rows(self, rows: Any) -> None:
+    def test_bins_are_apart_and_cover_all_rows(self, rows: Any) -> None:
         top, correct = zip(*rows, strict=True)
         found = self.evidence(top, correct)
         bins = found.reliability
         sizes = [part.rows for part in bins]
-        assert sum(sizes) == len(rows) and max(sizes) - min(sizes) <= 1
-        assert len(bins) == min(max(len(rows) // 10, 1), 10)
-        means = [part.probability for part in bins]
-        assert means == sorted(means)
+        assert sum(sizes) == len(rows) and min(sizes) >= min(10, len(rows))
+        assert len(bins) <= min(max(len(rows) // 10, 1), 10)
+        assert np.diff([part.probability for part in bins]).min(initial=1.0) > 0.009
         weighted = [part.rows * (part.probability - part.correct) for part in bins]
         assert found.overconfidence == pytest.approx(sum(weighted) / len(rows), abs=1e-9)
+
+    def test_bins_have_equal_sizes_if_probabilities_differ(self) -> None:
+        bins = self.evidence(np.linspace(0.55, 0.95, 45), np.arange(45) % 3 > 0).reliability
+        assert [part.rows for part in bins] == [12, 11, 11, 11]
+        assert bins[0].correct == pytest.approx(8 / 12)
+        bins = self.evidence([*np.linspace(0.55, 0.8, 10), *[0.999] * 40], np.ones(50)).reliability
+        assert [part.rows for part in bins] == [10, 40]
 
     @pytest.mark.parametrize(
         ("probability", "n_correct", "n", "text"),

@@ -127,13 +127,14 @@ def read_labelled_table(
             if reason != "dropped"
         ]
         notes += found
+    before = labels
     for path in given["labels"] or ():
         more = read_file(path)
         labels, found = labelling.merged_labels(labels, frame, more, given["key"])
         notes += found
     with prefix_errors(table.name):
         if given["labels"]:
-            frame = _with_labels(frame, target, labels)
+            frame = _with_labels(frame, target, labels, before)
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
         features = columns.features(frame, decimal=table.decimal)
@@ -150,8 +151,10 @@ def _with_target(frame: pd.DataFrame, target: str, new: bool) -> tuple[pd.DataFr
     return frame.assign(**{target: empty}), [f"the table has no column {target!r}; it is added"]
 
 
-def _with_labels(frame: pd.DataFrame, target: str, labels: pd.Series) -> pd.DataFrame:
-    """Write labels into the target column, in its type if they have it."""
+def _with_labels(
+    frame: pd.DataFrame, target: str, labels: pd.Series, before: pd.Series
+) -> pd.DataFrame:
+    """Write labels into the target column, in its type if they have it; clear removed ones."""
     known = labels.notna()
     texts = pa.array(labels[known].tolist(), pa.string())
     column = frame[target].astype(object)
@@ -161,6 +164,7 @@ def _with_labels(frame: pd.DataFrame, target: str, labels: pd.Series) -> pd.Data
     except pa.ArrowException:  # new classes
         column, kind = read_texts(frame, target), pa.string()
         column[known] = texts.to_pylist()
+    column[before.notna() & labels.isna()] = None
     column = column.where(column.notna(), None)
     return frame.assign(**{target: pd.array(column.tolist(), dtype=pd.ArrowDtype(kind))})
 

@@ -198,6 +198,7 @@ class Classification:
         evidence = evidence or Evidence.from_classifier(classifier, given_codes)
         if frame is not None:
             frame = frame.set_axis(frame.columns.map(str), axis=1)
+            frame = frame.loc[:, ~frame.columns.duplicated()]
         overview = _overview(frame, columns, {} if evidence is None else evidence.importance)
         shown: tuple[str, ...] = ()
         if frame is not None:
@@ -297,9 +298,9 @@ def _overview(
     """Describe used columns by importance, then those that are left out."""
     found = []
     for name, kind in columns.used.items():
-        share = importance.get(name) if importance else None
-        if importance and share is None:  # words of a text column are features
-            share = sum(part for word, part in importance.items() if word.startswith(f"{name}: "))
+        words = [word for word in importance if word.startswith(f"{name}: ")]  # of a text column
+        own = [name] if name in importance else [word for word in words if word not in columns.used]
+        share = sum(importance[feature] for feature in own) if own else None
         found.append(ColumnSummary(name, kind, "", *_cells_of(frame, name, kind), share))
     found.sort(key=lambda column: -(column.importance or 0.0))
     for name, reason in columns.left_out.items():

@@ -24,6 +24,7 @@ from lowrankgcn._format import plural
 _DOUBTFUL = 0.75  # leave-one-out probability of another class
 _MOST_BINS = 10
 _ROWS_OF_A_BIN = 10  # fewer rows show chance more than calibration
+_SAME_PROBABILITY = 0.01
 _NORMAL_QUANTILE = 1.645  # 90 % of a normal distribution lie within this many deviations
 
 
@@ -160,16 +161,24 @@ class Evidence:
 
     @property
     def reliability(self) -> list[ReliabilityBin]:
-        """Labelled rows in bins of equal size, by the probability of their predicted class."""
+        """Labelled rows by the probability of their predicted class, in ascending order.
+
+        Bins have equal numbers of rows, but neighbours with nearly the same probability are one.
+        """
         top = self.distributions.max(axis=1)
         correct = self.distributions.argmax(axis=1) == self.codes
-        order = np.argsort(top, kind="stable")
-        n_bins = min(max(len(order) // _ROWS_OF_A_BIN, 1), _MOST_BINS)
+        n_bins = min(max(len(top) // _ROWS_OF_A_BIN, 1), _MOST_BINS)
+        groups: list[NDArray[np.intp]] = []
+        for rows in np.array_split(np.argsort(top, kind="stable"), n_bins):
+            if groups and top[rows].mean() - top[groups[-1]].mean() < _SAME_PROBABILITY:
+                groups[-1] = np.concatenate([groups[-1], rows])
+            else:
+                groups.append(rows)
         return [
             ReliabilityBin(
                 float(top[rows].mean()), float(correct[rows].mean()), len(rows), _chance(top[rows])
             )
-            for rows in np.array_split(order, n_bins)
+            for rows in groups
         ]
 
     @property
