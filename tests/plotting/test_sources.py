@@ -120,6 +120,10 @@ def test_embedding_of_a_sample_of_the_rows(blobs: Any) -> None:
         classifier = lg.SpectralGPClassifier(graph=graph, fit_rows=90, random_state=0)
         classifier.fit(*blobs)
         assert len(offsets(plot_embedding(classifier))) == 90
+        ax = plot_embedding(classifier, blobs[1])  # all labelled rows belong to the sample
+        assert sum(len(c.get_offsets()) for c in ax.collections[1:]) == 30
+        with pytest.raises(ValueError, match=r"^labels: expected an array of shape \(180\)"):
+            plot_embedding(classifier, blobs[1][:90])
 
 
 def test_filters_of_classifiers(process: Any, network: Any) -> None:

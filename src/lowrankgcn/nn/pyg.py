@@ -219,7 +219,8 @@ def _label_codes(labels: Any, n: int) -> NDArray[np.int64]:
     column: Any = pd.Series(labels.numpy() if isinstance(labels, Tensor) else labels)
     if not pd.api.types.is_integer_dtype(column.dtype) or column.hasnans:
         column = column.astype(object)
-        column, _ = pd.factorize(column.mask(column.isin(["", -1])), sort=True)
+        column[column.isin(["", -1])] = None
+        column, _ = pd.factorize(column, sort=True)
     return np.asarray(column, np.int64)
 
 

@@ -40,8 +40,8 @@ def pairs_by_graph(source: Any, argument: str) -> dict[str, Eigenpairs] | None:
     return dict(source)
 
 
-def pairs_and_classes(classifier: Any, argument: str) -> tuple[Eigenpairs, NDArray[Any]]:
-    """Return the eigenpairs of the first connected graph, and the predicted classes of its rows."""
+def pairs_and_rows(classifier: Any, argument: str) -> tuple[Eigenpairs, NDArray[np.intp]]:
+    """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
     found = pairs_by_graph(classifier, argument)
     expected = "a classifier of rows in memory"
     classes = fitted_attribute(classifier, "transduction_", argument, expected)
@@ -49,13 +49,13 @@ def pairs_and_classes(classifier: Any, argument: str) -> tuple[Eigenpairs, NDArr
         raise invalid(argument, expected, "one fitted to a Dask collection")
     assert found is not None  # of a classifier
     name = min(found, key=lambda name: found[name].n_components > 1)
-    pairs = found[name]
+    pairs, rows = found[name], np.arange(len(classes))
     if hasattr(classifier, "_fitted"):
         fitted = classifier._fitted
-        classes = classes[fitted.sample]
+        rows = fitted.sample
         if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
             pairs = replace(pairs, eigenvectors=fitted.views.views[name])
-    return pairs, classes
+    return pairs, rows
 
 
 def network_filters(classifier: Any) -> list[Filter]:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from lowrankgcn._validation import finite_array, invalid, positive_int, random_generator
+from lowrankgcn._validation import (
+    expect_shape,
+    finite_array,
+    invalid,
+    positive_int,
+    random_generator,
+)
 from lowrankgcn.estimators.labels import labelled_cells
-from lowrankgcn.plotting._sources import pairs_and_classes
+from lowrankgcn.plotting._sources import pairs_and_rows
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, legend_mark, new_or_given
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
@@ -37,7 +44,7 @@ def plot_embedding(
         classifier, the first connected graph is shown.
     labels : array_like, shape (n,), optional
         Classes; -1, None, NaN and "" mean unlabelled. Unlabelled nodes are grey, behind the others.
-        Those of a classifier are its predictions by default; its nodes are the rows given to fit.
+        A classifier has one for each row given to fit, by default its predictions.
     columns : pair of int, optional
         The eigenvectors to show. The default skips trivial ones: on a graph of c components the
         first c; of an array the first.
@@ -60,8 +67,11 @@ def plot_embedding(
     """
     trivial = 1
     if isinstance(eigenvectors, BaseEstimator):
-        eigenvectors, classes = pairs_and_classes(eigenvectors, "eigenvectors")
-        labels = classes if labels is None else labels
+        predicted: Any = getattr(eigenvectors, "transduction_", None)
+        eigenvectors, rows = pairs_and_rows(eigenvectors, "eigenvectors")
+        column = pd.Series(predicted if labels is None else labels)
+        expect_shape(column.to_numpy(), "labels", len(predicted))
+        labels = column.iloc[rows]
     if isinstance(eigenvectors, Eigenpairs):
         trivial, eigenvectors = eigenvectors.n_components, eigenvectors.eigenvectors
     vectors = finite_array(eigenvectors, "eigenvectors", ndim=2)
