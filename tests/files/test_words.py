@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.files import choose_columns
+from lowrankgcn.files import choose_columns, words
 from lowrankgcn.files.cells import Cells
 from lowrankgcn.files.words import find_words, is_text, word_columns
 
@@ -62,13 +62,18 @@ class TestWords:
         texts = ("bb cc xx", "BB! dd xx", "(bb) cc xx", "dd ee xx", "ff xx", "hh xx", "i i x")
         assert find_words(cells(*texts)) == ("bb", "cc", "dd")  # not "xx", in most rows, nor "ee"
 
-    def test_limits(self) -> None:
-        words = ["".join(letters) for letters in itertools.product("abcdefgh", repeat=2)]
-        texts = [f"{word} one{k} two{k}" for k, word in enumerate(words)]
-        found = find_words(cells(*texts, *(f"{text}!" for text in texts), "", None))
-        assert len(found) == 50
-        assert found[:3] == ("aa", "ab", "ac")  # equally frequent: in the order of the alphabet
+    def test_limits(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        vocabulary = ["".join(letters) for letters in itertools.product("abcdefgh", repeat=3)]
+        texts = [f"{word} one{k} two{k}" for k, word in enumerate(vocabulary)]
+        twice = cells(*texts, *(f"{text}!" for text in texts), "", None)
+        found = find_words(twice)
+        assert len(found) == 200
+        assert found[:3] == ("aaa", "aab", "aac")  # equally frequent: in the order of the alphabet
         assert find_words(cells(*texts)) == ()
+        monkeypatch.setattr(words, "_MOST_CELLS", 1026 * 60)
+        assert find_words(twice) == found[:60]
+        monkeypatch.setattr(words, "_MOST_CELLS", 1026)
+        assert find_words(twice) == found[:50]
 
     def test_rows_count_not_texts(self) -> None:
         assert find_words(cells("one word", "one word", "other text", "more of it", None)) == (
@@ -95,10 +100,10 @@ class TestColumns:
         frame = reviews(200)
         columns = choose_columns(frame, "kind", drop=["truth"])
         assert columns.used == {"number": "number", "review": "text"}
-        words = columns.words["review"]
-        assert {*NOUNS, *GOOD, *BAD} <= set(words)
+        found = columns.words["review"]
+        assert {*NOUNS, *GOOD, *BAD} <= set(found)
         features = columns.features(frame)
-        assert features.columns.tolist() == ["number", *(f"review: {word}" for word in words)]
+        assert features.columns.tolist() == ["number", *(f"review: {word}" for word in found)]
         assert list(columns.feature_columns) == features.columns.tolist()
         assert set(columns.feature_columns.values()) == {"number", "review"}
         expected = frame["review"].str.lower().str.contains("great")

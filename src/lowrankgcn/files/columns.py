@@ -180,8 +180,8 @@ def choose_columns(
         all rows. A text column is numeric if all cells are numbers without leading zeros, and a
         date if all cells are dates; "NA" and similar texts are missing there. Texts of three or
         more words on average that differ in more than half of the rows are free text, which
-        is used by its 50 most frequent words among those in two or more, and at most half, of the
-        rows. All other texts are categories.
+        is used by its 200 most frequent words (50 to 200 beyond 100,000 rows) among those in two or
+        more, and at most half, of the rows. All other texts are categories.
 
     Raises
     ------

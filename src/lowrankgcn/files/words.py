@@ -23,7 +23,7 @@ from lowrankgcn.files.cells import Cells
 
 _LEAST_WORDS = 3  # mean number of words of a text
 _LEAST_SHARE = 0.5  # of distinct texts among the cells; the same text again is a category
-_MOST_WORDS = 50
+_MOST_WORDS, _FEWEST_WORDS, _MOST_CELLS = 200, 50, 2 * 10**7  # fewer words for many rows
 _LEAST_ROWS = 2
 _LARGEST_SHARE = 0.5  # words in more of the rows do not tell them apart
 
@@ -52,7 +52,8 @@ def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
     allowed = (rows >= _LEAST_ROWS) & (rows <= _LARGEST_SHARE * len(cells.codes))
     left = set(taken)
     found = [(-rows[k], words[k]) for k in np.flatnonzero(allowed).tolist() if words[k] not in left]
-    return tuple(word for _, word in sorted(found)[:_MOST_WORDS])
+    most = min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_CELLS // len(cells.codes)))
+    return tuple(word for _, word in sorted(found)[:most])
 
 
 def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, NDArray[np.bool_]]:

@@ -137,8 +137,9 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
 def _has_returns(frame: pd.DataFrame) -> bool:
     if any("\r" in str(name) for name in frame.columns):
         return True
-    texts = frame.select_dtypes(exclude=["number", "bool"])
-    return any(texts[name].astype(str).str.contains("\r", regex=False).any() for name in texts)
+    others = [column for _, column in frame.select_dtypes(exclude=["number", "bool"]).items()]
+    texts = [c if pd.api.types.is_string_dtype(c) else c.astype(str) for c in others]
+    return any(column.str.contains("\r", regex=False).any() for column in texts)
 
 
 def _typed(column: Any, decimal: str) -> Any:
