@@ -64,9 +64,12 @@ def predict(
                 labels = read_texts(file.frame, columns.target)
     with progress("predicting", shown=shown), watch.timing("prediction"):
         with errors.exit_on_user_error(), errors.collect_warnings() as warned:
-            shares = classifier.distributions(features)
-            sets = None if level is None else classifier.prediction_sets(features, level)
-            unsure = None if level is None else classifier.unsure(features)
+            sets = unsure = None
+            if level is None:
+                shares = classifier.distributions(features)
+            else:
+                shares, unsure = classifier.distributions_and_unsure(features)
+                sets = classifier.prediction_sets(features, level, distributions=shares)
     kind = classifier.description.get("type")
     kind = kind if isinstance(kind, str) else None
     predictions = Predictions.from_labels(classifier.classes, shares, type=kind)
