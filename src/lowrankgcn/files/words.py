@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow.compute as pc
@@ -72,10 +73,9 @@ def _texts(cells: Cells) -> Any:
 
 def _occurrences(cells: Cells) -> tuple[NDArray[np.intp], list[str]]:
     """Return pairs of distinct texts and words without repetition, shape (2, m), and the words."""
-    texts = pc.utf8_lower(pc.utf8_normalize(_texts(cells), "NFKC"))
-    lists = pc.split_pattern_regex(texts, r"[^\p{L}\p{M}\p{N}]+")
+    lists = pc.split_pattern_regex(pc.utf8_lower(_texts(cells)), r"[^\p{L}\p{M}\p{N}]+")
     words = pc.list_flatten(lists).dictionary_encode()
-    folded = [word.casefold() for word in words.dictionary.to_pylist()]
+    folded = [normalize("NFKC", word).casefold() for word in words.dictionary.to_pylist()]
     vocabulary = sorted({word for word in folded if len(word) > 1})
     place = {word: k for k, word in enumerate(vocabulary)}
     codes = np.array([place.get(word, -1) for word in folded], dtype=np.int64)
