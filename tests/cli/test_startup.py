@@ -14,7 +14,9 @@ import pytest
 
 from tests.cli.commands import MODULE
 
-SLOW = "numpy scipy pandas pyarrow sklearn faiss finufft jinja2 matplotlib torch dask".split()
+SLOW = (
+    "numpy scipy pandas pyarrow openpyxl sklearn faiss finufft jinja2 matplotlib torch dask".split()
+)
 NUMERIC = "numpy scipy pandas pyarrow faiss finufft".split()
 NETWORK = ["--method", "gcn", "--rank", "3"]
 

@@ -136,6 +136,15 @@ class TestText:
             table = read_file(tmp_path / "t.csv")
             assert (table.delimiter, table.decimal, table.format) == (delimiter, decimal, "csv")
 
+    def test_first_line_with_the_delimiter(self, tmp_path: Path) -> None:
+        for first in ("sep=;\n", "sep=;\r\n", '"sep=;"\n'):
+            (tmp_path / "t.csv").write_text(f"{first}a,b;c\n1,5;2\n")
+            table = read_file(tmp_path / "t.csv")
+            assert (table.frame.columns.tolist(), table.delimiter) == (["a,b", "c"], ";")
+        (tmp_path / "t.csv").write_text("sep=;\na;b\n1;2;3\n")
+        with pytest.raises(ValueError, match="line 3: expected 2 cells"):
+            read_file(tmp_path / "t.csv")
+
     def test_a_late_decimal_comma(self, tmp_path: Path) -> None:
         (tmp_path / "t.csv").write_text("a;b\n" + "1;0.5\n" * 5000 + "1,5;0.5\n")
         assert read_file(tmp_path / "t.csv").decimal == ","

@@ -140,6 +140,18 @@ class TestColumns:
         assert features.columns.is_unique
         assert features["review: great"].tolist() == frame["review: great"].tolist()
 
+    def test_explanation_of_one_row(self) -> None:
+        frame = reviews(200)
+        columns = choose_columns(frame, "kind", drop=["truth"])
+        features = columns.features(frame)
+        assert features.shape[1] > 64
+        classifier = lg.SpectralGPClassifier(random_state=0).fit(features, columns.labels(frame))
+        why = classifier.explain(features.iloc[[0]])[0]
+        total = why.baseline + sum(part.amount for part in why.contributions)
+        assert abs(total - why.log_odds) < 1e-9
+        named = {part.name for part in why.contributions if part.kind == "column"}
+        assert named <= set(columns.feature_columns)
+
     def test_texts_help(self) -> None:
         frame = reviews(400)
         hidden = frame["kind"].isna()

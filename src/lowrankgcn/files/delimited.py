@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +26,7 @@ _LONGEST_CELL = 2**27
 _WITH_COMMA = r"^\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*$"
 _THOUSANDS = r"^\s*[+-]?[0-9]{1,3},[0-9]{3}\s*$"
 _WITH_POINT = r"^\s*[+-]?[0-9]*\.[0-9]+\s*$"
+_SEPARATOR = re.compile(rb'"?sep=([\t -~])"?\r?\n')
 _SAMPLE = 1000  # rows in which numbers with decimal points are searched
 
 
@@ -36,6 +38,8 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     ValueError
         If the header has no names, a row has more or fewer cells, or a quote is never closed.
     """
+    if found := _SEPARATOR.match(data):  # Excel's first line; a blank one keeps the line numbers
+        delimiter, data = delimiter or found[1].decode(), b"\n" + data[found.end() :]
     delimiter, names = _header(data, delimiter)
     try:
         table = _texts(data, delimiter, names)

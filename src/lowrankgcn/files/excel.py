@@ -168,11 +168,7 @@ def write_excel(table: Any, sink: Any) -> None:
 
 def _excel_values(column: Any) -> list[Any]:
     """Return values that Excel keeps: what it does not is text."""
-    kind = column.type
-    if pa.types.is_floating(kind):
-        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, kind))
-    values = python_values(column)
-    return [value if value is None or _keeps(value) else as_text(value) for value in values]
+    return [v if v is None or _keeps(v) else as_text(v) for v in python_values(column)]
 
 
 def _keeps(value: Any) -> bool:

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
 from lowrankgcn._format import shorten
@@ -123,7 +124,12 @@ def as_text(value: Any) -> str:
 
 
 def python_values(column: Any) -> list[Any]:
-    """Return Arrow values as Python's; times outside of the years 1 to 9999 as texts."""
+    """Return Arrow values as Python's, None for NaN and infinity.
+
+    Columns with times outside of the years 1 to 9999 become texts.
+    """
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
     try:
         values: list[Any] = column.to_pylist()
     except OverflowError:

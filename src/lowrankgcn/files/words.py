@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
+import pandas as pd
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
@@ -46,9 +48,11 @@ def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
     taken : words
         Words to leave out.
     """
-    pairs, words = _occurrences(cells)
+    texts, codes, words = _occurrences(cells)
+    pairs = pd.unique(texts * len(words) + codes)  # a word counts once in a row
+    texts, codes = np.divmod(pairs, max(1, len(words)))
     counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.values))
-    rows = np.bincount(pairs[1], weights=counts[pairs[0]], minlength=len(words)).astype(np.int64)
+    rows = np.bincount(codes, weights=counts[texts], minlength=len(words)).astype(np.int64)
     allowed = (rows >= _LEAST_ROWS) & (rows <= _LARGEST_SHARE * len(cells.codes))
     left = set(taken)
     found = [(-rows[k], words[k]) for k in np.flatnonzero(allowed).tolist() if words[k] not in left]
@@ -58,11 +62,11 @@ def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
 
 def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, NDArray[np.bool_]]:
     """Return for each word which cells contain it."""
-    pairs, known = _occurrences(cells)
+    texts, codes, known = _occurrences(cells)
     columns = np.zeros((len(words), len(cells.values) + 1), dtype=bool)  # code -1 reads the last
     place = {word: k for k, word in enumerate(words)}
-    rows = np.array([place.get(word, -1) for word in known], dtype=np.intp)[pairs[1]]
-    columns[rows[rows >= 0], pairs[0][rows >= 0]] = True
+    rows = np.array([place.get(word, -1) for word in known], dtype=np.intp)[codes]
+    columns[rows[rows >= 0], texts[rows >= 0]] = True
     return {word: columns[k][cells.codes] for word, k in place.items()}
 
 
@@ -70,16 +74,14 @@ def _texts(cells: Cells) -> Any:
     return cells.values.cast("large_string")
 
 
-def _occurrences(cells: Cells) -> tuple[NDArray[np.intp], list[str]]:
-    """Return pairs of distinct texts and words without repetition, shape (2, m), and the words."""
-    texts = pc.utf8_lower(pc.utf8_normalize(_texts(cells), "NFKC"))
-    lists = pc.split_pattern_regex(texts, r"[^\p{L}\p{M}\p{N}]+")
-    words = pc.list_flatten(lists).dictionary_encode()
-    folded = [word.casefold() for word in words.dictionary.to_pylist()]
-    vocabulary = sorted({word for word in folded if len(word) > 1})
-    place = {word: k for k, word in enumerate(vocabulary)}
+def _occurrences(cells: Cells) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """Return the text and the word of every occurrence, as positions, and the words."""
+    lists = pc.split_pattern_regex(pc.utf8_lower(_texts(cells)), r"[^\p{L}\p{M}\p{N}]+")
+    spelled = pc.list_flatten(lists).dictionary_encode()
+    folded = [normalize("NFKC", word).casefold() for word in spelled.dictionary.to_pylist()]
+    words = list(dict.fromkeys(word for word in folded if len(word) > 1))
+    place = {word: k for k, word in enumerate(words)}
     codes = np.array([place.get(word, -1) for word in folded], dtype=np.int64)
-    codes = codes[words.indices.to_numpy(zero_copy_only=False)]
-    parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
-    keys = np.unique((parents * len(vocabulary) + codes)[codes >= 0])
-    return np.stack(np.divmod(keys, max(1, len(vocabulary)))), vocabulary
+    codes = codes[spelled.indices.to_numpy(zero_copy_only=False)]
+    texts = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    return texts[codes >= 0], codes[codes >= 0], words

@@ -108,7 +108,7 @@ def write_file(
 
 
 def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | None) -> None:
-    texts, decimal = like is not None and like.texts, "." if like is None else like.decimal
+    decimal = "." if like is None else like.decimal
     if format in ("csv", "tsv"):
         delimiter = "\t" if format == "tsv" else ";" if decimal == "," else ","
         if like is not None and like.format == format:
@@ -119,7 +119,7 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
         frame.to_csv(sink, sep=delimiter, decimal=decimal, quoting=quoting, **options)
         return
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-    if texts:
+    if like is not None and like.texts:
         columns = [_typed(column, decimal) for column in table.columns]
         table = pa.table(columns, names=table.column_names)
     if format == "parquet":
@@ -130,7 +130,7 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
     elif format == "excel":
         write_excel(table, sink)
     else:
-        values = {name: _plain(table[name]) for name in table.column_names}
+        values = {name: python_values(table[name]) for name in table.column_names}
         write_json(values, sink, lines=format == "jsonl")
 
 
@@ -143,7 +143,7 @@ def _has_returns(frame: pd.DataFrame) -> bool:
 
 
 def _typed(column: Any, decimal: str) -> Any:
-    """Return texts as numbers or dates if all of them are."""
+    """Return texts as numbers or dates if all of them are, without doubt and without loss."""
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     try:
@@ -151,16 +151,7 @@ def _typed(column: Any, decimal: str) -> Any:
         kind = cells.kind
     except ValueError:  # infinite numbers
         return column
-    if kind == "category":
-        return column
-    if kind == "number":
-        long = not cells.whole and pc.match_substring_regex(cells.values, _LONG_INTEGER)
-        return column if long and pc.any(long).as_py() else cells.as_arrow()
-    return cells.as_arrow()
-
-
-def _plain(column: Any) -> list[Any]:
-    """Return values for JSON, which has no NaN and no infinity."""
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
-    return python_values(column)
+    doubtful = kind == "category" or (cells.dates is not None and cells.dates.ambiguous)
+    if kind == "number" and not cells.whole:
+        doubtful = pc.any(pc.match_substring_regex(cells.values, _LONG_INTEGER)).as_py()
+    return column if doubtful else cells.as_arrow()
