@@ -28,11 +28,15 @@ from lowrankgcn.files.cells import Cells
 from lowrankgcn.files.columns import check_classes
 from lowrankgcn.files.writing import output_format
 
-_REASONS = {
-    "identifier": "its values name the rows (--categorical or --numeric keeps it)",
-    "constant": "all its values are equal",
-    "empty": "all its cells are empty",
+_REASONS = {  # of one column, and of several
+    "identifier": (
+        "its values name the rows (--categorical or --numeric keeps it)",
+        "their values name the rows (--categorical or --numeric keeps them)",
+    ),
+    "constant": ("all its values are equal", "all values of each are equal"),
+    "empty": ("all its cells are empty", "all their cells are empty"),
 }
+_LISTED = 5  # columns in a note
 #: Options about tables and their defaults.
 TABLE_OPTIONS: dict[str, Any] = dict.fromkeys(
     "drop categorical numeric text encoding delimiter decimal unlabelled labels key".split()
@@ -121,11 +125,7 @@ def read_labelled_table(
         markers = None if given["unlabelled"] is None else given["unlabelled"].split(",")
         labels, found = labelling.without_markers(read_texts(frame, target), markers)
         notes += columns.notes
-        notes += [
-            f"column {name!r} is left out: {_REASONS[reason]}"
-            for name, reason in columns.left_out.items()
-            if reason != "dropped"
-        ]
+        notes += _left_out_notes(columns)
         notes += found
     before = labels
     for path in given["labels"] or ():
@@ -140,6 +140,19 @@ def read_labelled_table(
         features = columns.features(frame, decimal=table.decimal)
     notes += labelling.spelling_notes(labels) + labelling.leak_notes(features, labels)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes)
+
+
+def _left_out_notes(columns: Columns) -> list[str]:
+    """Return why columns are left out that the user did not drop."""
+    notes = []
+    for reason, (one, several) in _REASONS.items():
+        names = [repr(name) for name, why in columns.left_out.items() if why == reason]
+        listed = ", ".join(names[:_LISTED]) + (f", … ({len(names)})" if names[_LISTED:] else "")
+        if len(names) == 1:
+            notes.append(f"column {listed} is left out: {one}")
+        elif names:
+            notes.append(f"columns {listed} are left out: {several}")
+    return notes
 
 
 def _with_target(frame: pd.DataFrame, target: str, new: bool) -> tuple[pd.DataFrame, list[str]]:

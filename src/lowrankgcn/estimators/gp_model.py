@@ -29,7 +29,7 @@ from lowrankgcn.graphs.cells import match_table
 from lowrankgcn.operators import FloatArray
 
 _CHUNK = 8192  # rows read at a time
-_CELLS = 200_000  # of permuted tables that are read together
+_CELLS = 1_000_000  # of permuted tables that are read together
 _PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 
 
