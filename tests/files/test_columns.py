@@ -125,8 +125,10 @@ class TestKind:
         assert found.astype("datetime64[us]").tolist() == expected
 
     def test_times_outside_the_calendar(self) -> None:
-        for seconds in [10**12, -(10**12), 10**15]:
-            times = pa.array([0, seconds], pa.timestamp("s"))
+        far = [10**12, -(10**12), 10**15, 9 * 10**12]
+        columns = [pa.array([0, seconds], pa.timestamp("s")) for seconds in far]
+        columns += [pa.array([0, days], pa.int32()).cast(pa.date32()) for days in (10**7, -(10**6))]
+        for times in columns:
             with pytest.raises(ValueError, match="years 1 to 9999"):
                 Cells.from_column(pd.Series(times, dtype=pd.ArrowDtype(times.type)))
 
@@ -134,6 +136,10 @@ class TestKind:
         categories = Cells.from_column(pd.Series(["b", None, "a", "b"])).as_categories()
         assert categories.categories.tolist() == ["a", "b"]
         assert categories.codes.tolist() == [1, -1, 0, 1]
+
+    def test_dates_as_categories(self) -> None:
+        days = pd.Series([datetime.date(2024, 1, 31), None])
+        assert Cells.from_column(days).as_categories().categories.tolist() == ["2024-01-31"]
 
     def test_numbers_as_categories(self) -> None:
         categories = Cells.from_column(pd.Series([2.5, 1.0, 2.5, np.nan])).as_categories()

@@ -28,6 +28,7 @@ from lowrankgcn.graphs.cells import ColumnKind, column_kind
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
 MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
+_CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 9999 in microseconds
 _SEARCHED = 10_000  # values among which one for a message is searched
 _CODE = r"^[+-]?0[0-9]"  # leading zeros: codes, not numbers
 
@@ -69,11 +70,11 @@ class Cells:
         kind = array.type
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             array = _finite(array.cast(pa.float64()))
-        elif pa.types.is_timestamp(kind):
+        elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
             array = _in_calendar(array)
         elif pa.types.is_time(kind) or pa.types.is_duration(kind):
             array = array.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
-        elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind)):
+        elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
             try:
                 array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
             except pa.ArrowException:
@@ -255,12 +256,16 @@ def _finite(numbers: Any) -> Any:
 
 
 def _in_calendar(times: Any) -> Any:
-    """Convert timestamps to microseconds; raise ValueError outside the years 1 to 9999."""
+    """Convert times to microseconds; raise ValueError outside the years 1 to 9999."""
+    kind = times.type
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
     try:
-        found = times.cast(pa.timestamp("us", times.type.tz), safe=times.type.unit != "ns")
-        years = pc.min_max(pc.year(found.cast(pa.timestamp("us")))).as_py()
+        # Nanoseconds are rounded; Arrow's years of far times are wrong.
+        found = times.cast(pa.timestamp("us", zone), safe=getattr(kind, "unit", "s") != "ns")
+        limits = pc.min_max(found.cast(pa.int64())).as_py()
     except pa.ArrowInvalid:  # not in 64 bits
-        years = {"min": 0, "max": 0}
-    if years["min"] is not None and not 1 <= years["min"] <= years["max"] <= 9999:
-        raise ValueError("expected dates in the years 1 to 9999, got dates outside")
-    return found
+        limits = {"min": _CALENDAR[1], "max": _CALENDAR[0]}
+    if limits["min"] is not None:
+        if not _CALENDAR[0] <= limits["min"] <= limits["max"] <= _CALENDAR[1]:
+            raise ValueError("expected dates in the years 1 to 9999, got dates outside")
+    return times if pa.types.is_date(kind) else found  # dates keep their texts
