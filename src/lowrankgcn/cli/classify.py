@@ -122,7 +122,7 @@ def classify(
 
         classifier = _classifier(method.value, settings)
     if importance is None:
-        importance = as_json or report is not None or len(data.columns.used) <= _FEW_COLUMNS
+        importance = as_json or report is not None or data.features.shape[1] <= _FEW_COLUMNS
     result = FittedTable.fit(data, classifier, importance, watch, shown, level=level)
     files: dict[str, str] = {}
     with progress("writing", shown=shown), watch.timing("writing"):

@@ -72,10 +72,18 @@ class FittedTable:
             evidence = Evidence.from_classifier(classifier, given, importance=importance)
         return cls(data, classifier, predictions, evidence, warned)
 
+    @property
+    def column_importance(self) -> dict[str, float]:
+        """Importance of the columns of the table, those of words added up; the largest first."""
+        columns, total = self.data.columns.feature_columns, Counter[str]()
+        for name, share in (self.evidence.importance if self.evidence else {}).items():
+            total[columns.get(name, name)] += share
+        return dict(total.most_common())
+
     def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:
         """Write the HTML page."""
         report_progress("drawing the report")
-        from lowrankgcn.report.pages import render_classification  # loads Matplotlib
+        from lowrankgcn.report.pages import render_classification  # loads Jinja2
 
         classification = Classification(
             self.classifier,
@@ -146,8 +154,9 @@ class FittedTable:
             )
             facts["calibration"] = evidence.calibration
             facts["blocks"] = output.shares_text(evidence.kinds)
-            if evidence.importance:
-                facts["columns"] = output.shares_text(evidence.importance)
+            importance = self.column_importance
+            if importance:
+                facts["columns"] = output.shares_text(importance)
             more |= {
                 "loo_accuracy": evidence.accuracy,
                 "loo_interval": evidence.interval,
@@ -158,7 +167,7 @@ class FittedTable:
                 "reliability": [part._asdict() for part in evidence.reliability],
                 "largest_class": evidence.largest_class,
                 "block_shares": evidence.block_shares,
-                "column_importance": evidence.importance,
+                "column_importance": importance,
             }
         facts |= predictions.set_facts()
         if predictions.unsure is not None:
