@@ -1,6 +1,6 @@
 """HTML of objects in notebooks.
 
-All texts are escaped. Colours are those of the page, so light and dark notebooks show them alike.
+All texts are escaped. Colours are those of the page, so they suit light and dark notebooks.
 
 >>> card("Path(<3 nodes>)", {"rows": 3}).splitlines()[0]
 '<div><p><strong>Path(&lt;3 nodes&gt;)</strong></p>'

@@ -63,7 +63,7 @@ class TestOutput:
         assert document["rows"] == 30
         assert document["classes"] == {"big": 14, "small": 15}
         first, second = document["notes"]
-        assert first.startswith("column 'row' is left out: its values name the rows")
+        assert first.startswith("column 'row' is left out: its values identify the rows")
         assert second == "rows of unknown class, used unlabelled and not tested: 1"
         fits = pd.read_csv(results)
         assert fits.shape == (4, 10)

@@ -107,7 +107,7 @@ class TestSpelling:
         frame.to_csv(path, index=False)
         offered = classified(path, capsys)
         assert "?" in offered["classes"]
-        assert any("--unlabelled '?' says so" in note for note in offered["notes"])
+        assert any("if so, use --unlabelled '?'" in note for note in offered["notes"])
         document = classified(path, capsys, "--unlabelled", "?,to do")
         assert document["labelled"] == 25 and document["notes"] == []
 

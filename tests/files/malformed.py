@@ -92,7 +92,7 @@ UNREADABLE: dict[str, tuple[str, bytes, str]] = {
     "Arrow": ("t.feather", b"ARROW1\0\0" + bytes(64), "not a valid Arrow file"),
     "text as Arrow": ("t.arrow", GOOD.encode(), "not a valid Arrow file"),
     "old Feather": ("t.feather", b"FEA1" + bytes(64), "an old Feather file"),
-    "JSON lines cut short": ("t.jsonl", b'{"a": 1}\n{"a": 2', "line 2: expected JSON"),
+    "JSON lines cut short": ("t.jsonl", b'{"a": 1}\n{"a": 2', "line 2: not valid JSON"),
     "JSON with an object in a cell": (
         "t.jsonl",
         b'{"a": 1}\n{"a": {"b": 2}}',

@@ -93,7 +93,7 @@ class TestCompression:
     def test_a_bomb(self, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(compression, "_SMALL", 2**20)
         bomb = PACKED[ending](b"a,b\n" + b"0,0\n" * 2**21)
-        with pytest.raises(ValueError, match=r"expected at most .* bytes in it, got more; unpack"):
+        with pytest.raises(ValueError, match=r"at most .* unpacked bytes, got more; unpack"):
             read(tmp_path / f"t.csv{ending}", bomb)
 
 

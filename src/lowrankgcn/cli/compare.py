@@ -32,8 +32,8 @@ lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv re
 lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
 """
 _EXPLANATION = (
-    "± half of a 95 % interval; difference: mean difference of accuracy to SpectralGPClassifier on "
-    "the same split; balanced: mean accuracy of the classes; log-loss: smaller is better; time: "
+    "± half of a 95 % interval; difference: mean difference in accuracy from SpectralGPClassifier "
+    "on the same split; balanced: mean accuracy of the classes; log-loss: smaller is better; time: "
     "median processor time of one fit and prediction."
 )
 _LONG = 10.0  # seconds; shorter work is not announced
@@ -65,8 +65,8 @@ def compare(
 
     Hides the classes of most rows, predicts them with **SpectralGPClassifier**, **GCNClassifier**
     and other methods on the same random splits, and prints accuracies and log-losses with 95 %
-    intervals, differences to SpectralGPClassifier, times, and a verdict in one sentence. Rows of a
-    file without a class are used unlabelled and are not tested.
+    intervals, differences from SpectralGPClassifier, times, and a verdict in one sentence. Rows
+    without a class are used as unlabelled rows and are not tested.
     """
     counts = _counts(labels_per_class)
     with progress(f"reading {table}", shown=not quiet):

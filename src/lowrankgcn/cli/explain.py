@@ -39,8 +39,8 @@ def explain(
     """Explain the predicted classes of rows.
 
     The **log-odds** of a row compare its class with the second most probable class. They are the
-    sum of contributions of columns, labelled rows or blocks: positive ones support the class,
-    negative ones the second class.
+    sum of a baseline and of contributions of columns, labelled rows or blocks: positive ones
+    support the class, negative ones the second class.
     """
     with progress("reading", shown=True):
         from lowrankgcn.cli.models import load_model
@@ -50,7 +50,7 @@ def explain(
             saved, columns = load_model(model)
             classifier = saved.restored()
             if not hasattr(classifier, "explain"):
-                raise ValueError(f"{model}: networks are not explained; classify with --method gp")
+                raise ValueError(f"{model}: networks have no explanations; use --method gp")
             file = read_table(table, context.params)
         rows = len(file.frame)
         if max(row) > rows:

@@ -22,7 +22,7 @@ from lowrankgcn.estimators.persistence import save as save_model
 from lowrankgcn.report.classification import Classification, describe_graphs
 from lowrankgcn.report.evidence import Evidence
 
-_KINDS = {"number": "numeric", "date": "dates", "category": "categorical", "text": "texts"}
+_KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
 
 
 @final

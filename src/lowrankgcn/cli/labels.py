@@ -62,8 +62,8 @@ def without_markers(
             keep = "(--unlabelled '' keeps it as a class)"
             notes.append(f"rows with {name!r} in the target are taken as unlabelled {keep}")
         else:
-            say = f"--unlabelled {name!r} says so"
-            notes.append(f"the class {name!r} may mean that the class is unknown; {say}")
+            say = f"if so, use --unlabelled {name!r}"
+            notes.append(f"the class {name!r} may mark unlabelled rows; {say}")
     return labels, notes
 
 
@@ -203,7 +203,9 @@ def _check_cells(given: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> N
         row, k = np.argwhere(wrong)[0]
         cells = [part[shared[k]].iloc[row] for part in (given, rows)]
         example = f"column {shared[k]!r} has {cells[0]!r} instead of {cells[1]!r}"
-        raise ValueError(f"its rows are not those of the table: {example}; use --key")
+        raise ValueError(
+            f"its rows are not those of the table: {example}; check --labels and --key"
+        )
 
 
 def _same(a: str | None, b: str | None) -> bool:

@@ -77,7 +77,10 @@ TableOrDataset = Annotated[
 ]
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file written by --save.")]
 Target = Annotated[
-    str, _option("--target -t", "COLUMN", "Column of the classes, empty if unknown.")
+    str,
+    _option(
+        "--target -t", "COLUMN", "Column of the classes; its cells are empty in unlabelled rows."
+    ),
 ]
 TargetOfFile = Annotated[
     str | None, _option("--target -t", "COLUMN", "Column of the classes; required for files.")
@@ -95,10 +98,13 @@ Decimal = Annotated[
     str | None, _option("--decimal", "CHAR", _DECIMAL, _READING, show_default="auto")
 ]
 _UNLABELLED = (
-    "Texts in the target that mark unlabelled rows, such as NA,?. By default empty cells and a "
-    "usual marker of most rows; '' for empty cells only."
+    "Texts in the target that mark unlabelled rows, such as NA,?. Empty cells always do. By "
+    "default also NA, ?, -1 or a similar text that most rows have; '' for empty cells only."
 )
-_LABELS = "File with more labels: the target, and row numbers as suggest writes them or --key."
+_LABELS = (
+    "File with more labels: the target column, and the row numbers that suggest writes or the "
+    "column --key. Repeat for more files."
+)
 _KEY = "Column of the table and of --labels that identifies the rows."
 _WEIGHT = "balanced: classify as if all classes were equally frequent."
 Unlabelled = Annotated[str | None, _option("--unlabelled", "TEXT,TEXT,…", _UNLABELLED, _LABELLING)]
@@ -117,7 +123,7 @@ Text = Annotated[list[str] | None, _option("--text", "COLUMN", _TEXT, _COLUMNS)]
 
 # Model
 _GRAPH = "Graph of the rows: gaussian, hypergraph, knn or auto."
-_METHOD = "gp: Gaussian process; gcn: the networks of the paper, with torch."
+_METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
 _RANK = "Number of eigenpairs."
 _FILTER = (
     "linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, high-pass or "
@@ -140,7 +146,7 @@ Workers = Annotated[int | None, _option("--workers", "N", _WORKERS, _FOLDERS, mi
 
 # Explanations, suggestions, comparison, reproduction
 _ROW = "Row to explain, counted from 1 without the header. Repeat for more rows."
-_BY = "Explain by the columns of the row, by labelled rows or by blocks."
+_BY = "Explain by columns, by labelled rows or by blocks; auto: by columns."
 _METHODS = (
     "Some of gp, gcn, gcn-reduced, gcn-paper, logistic, forest, svc, boosting, catboost, "
     "spreading-knn, spreading-rbf, hypergraph-conv, poisson. Default: all that are installed."
@@ -168,7 +174,7 @@ _LEVEL = (
     "Add a column with sets of classes that contain the true one with this probability, such as "
     "0.9; rows that fit no labelled class are marked unsure."
 )
-_IMPORTANCE = "Whether to rank the columns; by default for up to 30 columns."
+_IMPORTANCE = "Rank the columns; by default with --report or --json, or for up to 30 columns."
 Out = Annotated[Path | None, _output("--out -o", _OUT)]
 OutOrFolder = Annotated[
     Path | None, _output("--out -o", f"{_OUT} For a folder, name a new folder.")

@@ -52,7 +52,7 @@ def suggest(
     the header.
 
     **--out** writes the rows with an empty target. Fill it in, in a spreadsheet for example, and
-    give the file to **lowrankgcn classify** or to the next **suggest** by **--labels**.
+    pass the file to **lowrankgcn classify** or to the next **suggest** with **--labels**.
     """
     errors.check_outputs({"--out": out}, errors.inputs(table, labels))
     shown, to_stdout = not quiet, str(out) == "-"
@@ -63,7 +63,8 @@ def suggest(
         data = read_labelled_table(table, target, context.params, few_labels=True)
     free = len(data.labels) - data.n_labelled
     if free < count:
-        message = f"{data.table.name} has {plural(free, 'row')} without a label, fewer than {count}"
+        advice = f"use -k {free}" if free else "all rows are labelled"
+        message = f"{data.table.name} has {plural(free, 'row')} without a label; {advice}"
         raise errors.option_error("-k", message)
     with progress("fitting", shown=shown), errors.exit_on_user_error():
         with errors.collect_warnings() as warned:

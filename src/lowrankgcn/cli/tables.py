@@ -30,8 +30,8 @@ from lowrankgcn.files.writing import output_format
 
 _REASONS = {  # of one column, and of several
     "identifier": (
-        "its values name the rows (--categorical, --numeric or --text keeps it)",
-        "their values name the rows (--categorical, --numeric or --text keeps them)",
+        "its values identify the rows (--categorical, --numeric or --text keeps it)",
+        "their values identify the rows (--categorical, --numeric or --text keeps them)",
     ),
     "constant": ("all its values are equal", "all values of each are equal"),
     "empty": ("all its cells are empty", "all their cells are empty"),

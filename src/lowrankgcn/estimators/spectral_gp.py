@@ -312,9 +312,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         X : array or DataFrame
             Rows to explain, as for :meth:`predict`.
         by : {"auto", "columns", "rows", "blocks"}
-            "columns": Shapley values of the columns, relative to the mean over 32 rows that
-            represent the fitted ones (:mod:`lowrankgcn.gp.shapley`); a graph object counts as one
-            more column. "rows": one contribution per labelled row. "blocks": one per block.
+            "columns": Shapley values of the columns, relative to the mean over up to 32 rows
+            that represent the fitted ones (:mod:`lowrankgcn.gp.shapley`); a graph object counts as
+            one more column. "rows": one contribution per labelled row. "blocks": one per block.
             "auto": columns for tables, otherwise rows.
 
         Returns

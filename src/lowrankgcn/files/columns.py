@@ -191,10 +191,10 @@ def choose_columns(
 
     Notes
     -----
-    Cost: one pass over the table. Dates are in ISO 8601 or have their year last, as in 31.12.2024,
-    12/31/2024 or 31-12-2024 14:30. The order of day and month is the one in which all cells of the
-    column are dates. If both are, the day is first between points and in tables with decimal
-    commas, and the month otherwise; a note reports this.
+    Cost: one pass over the table. Dates are in ISO 8601, or have their year first or last, as in
+    2024/12/31, 31.12.2024, 12/31/2024 or 31-12-2024 14:30. The order of day and month is the one in
+    which all cells of the column are dates. If both are, the day is first between points and in
+    tables with decimal commas, and the month otherwise; a note reports this.
 
     Examples
     --------
@@ -239,7 +239,10 @@ def choose_columns(
             if used[name] == "date" and cells.dates is not None and cells.dates.order is not None:
                 dates[name] = cells.dates.order
                 if cells.dates.ambiguous:
-                    notes.append(f"column {name!r}: dates are read with the {dates[name]}")
+                    advice = "if this is wrong, write them as 2024-12-31"
+                    notes.append(
+                        f"column {name!r}: dates are read with the {dates[name]}; {advice}"
+                    )
     if not used:
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         got = f"none: {why}" if why else "none"

@@ -60,7 +60,9 @@ def unpack(data: bytes) -> bytes:
             left -= len(part)
             if left < 0:
                 limit = largest_result(len(data))
-                raise ValueError(f"expected at most {limit} bytes in it, got more; unpack it first")
+                raise ValueError(
+                    f"expected at most {limit} unpacked bytes, got more; unpack it first"
+                )
             parts.append(part)
     except (OSError, EOFError, lzma.LZMAError) as error:
         raise ValueError(f"damaged or incomplete {kind} data: {error}") from None

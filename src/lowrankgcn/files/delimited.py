@@ -120,9 +120,9 @@ def _locate(data: bytes, delimiter: str) -> None:
 def find_decimal(table: Any, delimiter: str) -> str:
     """Return the decimal mark of a table of texts.
 
-    It is a comma if some column has numbers with decimal commas. Without such a column, it is a
-    point, or for semicolons without numbers with decimal points a comma. Commas that are only
-    followed by groups of three digits separate thousands.
+    It is a comma if some column has numbers with decimal commas. Otherwise it is a comma if the
+    delimiter is a semicolon and no number has a decimal point, and a point in all other cases.
+    Commas that are only followed by groups of three digits separate thousands.
     """
     if delimiter == ",":  # a comma in quotes separates thousands
         return "."

@@ -65,7 +65,7 @@ def parse_excel(data: bytes) -> tuple[Any, list[str]]:
 
 
 class _Refused(ValueError):
-    """A workbook that openpyxl could read."""
+    """Error for a workbook that openpyxl reads, but that is refused."""
 
 
 def _check_archive(data: bytes) -> None:
@@ -148,7 +148,7 @@ def write_excel(table: Any, sink: Any) -> None:
     for text in (cell for column in columns for cell in column if isinstance(cell, str)):
         if len(text) > _LONGEST_TEXT or _UNWRITABLE.search(text):
             expected = f"texts of at most {_LONGEST_TEXT} characters without control characters"
-            raise ValueError(f"expected {expected} in a workbook, got others; {_ADVICE}")
+            raise ValueError(f"expected {expected} in a workbook, got another text; {_ADVICE}")
     book = Workbook(write_only=True)
     sheet = book.create_sheet("table")
 

@@ -99,9 +99,9 @@ def _parse(text: bytes, place: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{place}: expected JSON, got {error}") from None
+        raise ValueError(f"{place}: not valid JSON: {error}") from None
     except (ValueError, RecursionError) as error:  # thousands of digits or brackets
-        raise ValueError(f"{place}: expected a record, got {error}") from None
+        raise ValueError(f"{place}: not a valid record: {error}") from None
 
 
 def as_column(values: list[Any]) -> Any:

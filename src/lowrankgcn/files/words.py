@@ -40,7 +40,9 @@ def is_text(cells: Cells) -> bool:
 
 
 def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the words of a column in most rows, but at most half of them, the most frequent first.
+    """Return the most frequent words of a column in descending order of frequency.
+
+    Words in a single row or in more than half of the rows are left out.
 
     Parameters
     ----------

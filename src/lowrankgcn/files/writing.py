@@ -57,7 +57,9 @@ def output_format(path: str | os.PathLike[str]) -> Format | None:
     format = SUFFIXES.get(os.path.splitext(stem)[1].lower() if packed else ending.lower())
     if format is None or (packed and format not in _TEXT):
         texts = ", ".join(f".csv{one}" for one in COMPRESSIONS)
-        expected = f"a name that ends in {', '.join(SUFFIXES)}, or compressed in {texts}"
+        expected = (
+            f"a name that ends in {', '.join(SUFFIXES)}, or, compressed, in {texts} and the like"
+        )
         raise invalid(os.fspath(path), expected, repr(ending))
     return format
 
@@ -75,8 +77,8 @@ def write_file(
         The ending names the format, see :func:`output_format`. An existing file is replaced when
         writing is complete. "-" writes to standard output, as CSV, TSV or JSON lines.
     like : TableFile, optional
-        The table that was read. CSV has its delimiter and its decimal mark; texts of CSV that are
-        numbers or dates are written as such in the other formats.
+        The table that was read. CSV has its delimiter and its decimal mark; CSV columns of
+        numbers and of unambiguous dates are written as such in the other formats.
 
     Raises
     ------

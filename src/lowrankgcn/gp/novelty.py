@@ -1,4 +1,4 @@
-r"""Rows that fit no labelled class: the labels leave most of their variance.
+r"""Rows that fit no labelled class: most of their variance remains, given the labels.
 
 Without labels, row x has the variance c + k(x, x), with the variance c of the constant. The labels
 leave :math:`v(x) = c + k(x, x) - k_x^T G^{-1} k_x` for the covariances :math:`k_x` with labelled

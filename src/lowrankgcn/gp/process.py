@@ -133,7 +133,7 @@ class GaussianProcess:
         return total
 
     def variances(self, A: Sequence[Any]) -> FloatArray:
-        """Return k(x, x) − c of represented rows, shape (q,)."""
+        """Return k(x, x) of represented rows, without the constant c, shape (q,)."""
         parts = zip(self.blocks, self.amplitudes, A, strict=True)
         total: FloatArray = sum(
             (amplitude * block.variances(a) for block, amplitude, a in parts), np.zeros(len(A[0]))

@@ -62,8 +62,8 @@ def shapley_values(
 
     Notes
     -----
-    About 4000 evaluations. All orders are used for up to four columns that differ, otherwise random
-    orders, each with its reverse.
+    At most max(4000, 8 p) evaluations. With 32 background rows, all orders are used for up to four
+    columns that differ, otherwise random orders, each with its reverse.
     """
     generator = np.random.default_rng(0)  # the same orders for every row
     orders = [_orders(np.flatnonzero(own), len(differs), generator) for own in differs]

@@ -74,7 +74,7 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
 
     Parameters
     ----------
-    data : Data, HyperGraphData, HeteroData or alike
+    data : Data, HyperGraphData, HeteroData or similar
         An object with ``hyperedge_index`` is a hypergraph with optional ``hyperedge_weight``. So is
         one of a class named ``HyperGraphData``, with its ``edge_index``. Any other object with
         ``edge_index`` is a graph with optional ``edge_weight``. Edges given in one direction count
@@ -154,7 +154,7 @@ def to_pyg(
         ``y``. Integers stay as they are; other classes become their positions in sorted order, as
         in ``classes_``. Unlabelled nodes (-1, None, NaN and "") get -1.
     train_mask, val_mask, test_mask : (n,) bool array, optional
-        Without a `train_mask`, it marks the labelled nodes if some nodes are unlabelled.
+        By default, `train_mask` marks the labelled nodes if some nodes are unlabelled.
     dtype : torch.dtype, optional
         Type of features and weights; PyTorch's default type when omitted.
 

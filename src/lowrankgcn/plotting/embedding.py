@@ -44,12 +44,12 @@ def plot_embedding(
         classifier, the first connected graph is shown.
     labels : array_like, shape (n,), optional
         Classes; -1, None, NaN and "" mean unlabelled. Unlabelled nodes are grey, behind the others.
-        A classifier has one for each row given to fit, by default its predictions.
+        For a classifier, one for each row given to fit; by default its predictions.
     columns : pair of int, optional
         The eigenvectors to show. The default skips trivial ones: on a graph of c components the
         first c; of an array the first.
     max_points : int
-        Of more nodes, a random sample is drawn, labelled nodes first.
+        Largest number of points. Beyond it, a random sample is drawn, labelled nodes first.
     random_state : int, numpy.random.Generator or None
         Chooses the sample and the order in which points overlap, so that no class hides another.
     ax : matplotlib.axes.Axes, optional

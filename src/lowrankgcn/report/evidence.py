@@ -1,4 +1,4 @@
-"""What a fitted Gaussian process says about itself, for terminal, JSON and report.
+"""Leave-one-out results of a fitted Gaussian process, for terminal, JSON and report.
 
 >>> import lowrankgcn as lg, numpy as np
 >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
