@@ -75,7 +75,10 @@ class TestOutput:
         assert f"| {100 * peer['accuracy']:.1f}" in page.read_text().replace("*", "")
         assert page.read_text().endswith(f"{document['verdict']}\n")
 
-    def test_terminal_agrees_with_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_terminal_agrees_with_json(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "400")  # no text is wrapped
         assert call("compare", "iris", "--json", *QUICK) == 0
         document = json.loads(capsys.readouterr().out)
         assert call("compare", "iris", *QUICK) == 0
@@ -91,6 +94,19 @@ class TestOutput:
                 assert f"{row['log_loss']:.2f} ± " in captured.out
                 assert row["difference"] is None
         assert captured.out.endswith(f"\n{document['verdict']}\n")
+
+    def test_texts_are_wrapped_at_words(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        printed = []
+        for width in (400, 80):
+            monkeypatch.setenv("COLUMNS", str(width))
+            assert call("compare", "iris", *QUICK) == 0
+            printed.append(capsys.readouterr().out)
+            assert max(map(len, printed[-1].splitlines())) <= width
+        wide, narrow = (text[text.index("± half of a 95 %") :] for text in printed)
+        assert wide.count("\n") == 2 < narrow.count("\n")
+        assert narrow.split() == wide.split()
 
     def test_time_is_announced_after_the_first_split(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from lowrankgcn.report.classification import Classification, ColumnSummary, vers
 from lowrankgcn.report.evidence import Evidence
 from lowrankgcn.report.pages import render_classification
 from tests.browser import evaluate, measure, needs_browser
-from tests.report.classified import KINDS, blobs, classified, of_kind, process
+from tests.report.classified import KINDS, blobs, classified, network, of_kind, process
 from tests.report.page import Page, check
 
 _HOSTILE = [
@@ -319,6 +319,34 @@ class TestNumbers:
         assert sum(href.startswith(("#map", "#given")) for href in uses) == len(
             measured.embedding.rows
         )
+
+
+def test_facts_are_results() -> None:
+    points, labels = blobs()
+    facts = {"90 % sets": "1 of 2 rows have <one> class"}
+    html = render_classification(classified(process(), points, labels, facts=facts))
+    page = check(html)
+    assert html.index("90 % sets") < html.index('id="trust"')
+    assert "90 % sets 1 of 2 rows have <one> class" in page.words
+
+
+@pytest.mark.parametrize(
+    ("classifier", "said"),
+    [
+        (process(), ""),
+        (process(class_shares="equal"), "All classes count alike"),
+        (process(class_shares="labels"), "as frequent as among the labelled rows"),
+        (process(class_shares={0: 0.5, 1: 0.25, 2: 0.25}), "class_shares is given: 0 0.5, 1 0.25"),
+        (network(), ""),
+        (network(class_weight="balanced"), "All classes count alike"),
+        (network(class_weight={0: 2.0, 1: 1.0, 2: 1.0}), "class_weight is given: 0 2, 1 1, 2 1."),
+    ],
+)
+def test_weighting_is_part_of_the_method(classifier: Any, said: str) -> None:
+    result = classified(classifier, *blobs())
+    html = render_classification(result)
+    assert said in result.weighting and bool(said) == bool(result.weighting)
+    assert result.weighting in html[html.index('id="method"') :]
 
 
 def test_page_does_not_grow_with_the_rows() -> None:

@@ -121,7 +121,7 @@ def print_table(
     ]
     cells = [max((line[k].cell_len for line in lines), default=0) for k in range(len(titles))]
     edges = 2 if style.get("show_edge", True) else 0
-    for gap, padding in ((3, (0, 1)), (2, (0, 1, 0, 0))):
+    for gap in (3, 2, 1):
         widths = [
             max(width, *map(cell_len, title.split("\n")))
             for width, title in zip(cells, titles, strict=True)
@@ -135,6 +135,7 @@ def print_table(
             title.replace(" ", "\n") if k in numeric and cell_len(title) > cells[k] else title
             for k, title in enumerate(titles)
         ]
+    padding = (0, gap // 2, 0, gap // 3)
     table = Table(box=box.SIMPLE_HEAD, padding=padding, pad_edge=False, **style)
     for k, (title, width) in enumerate(zip(titles[:shown], least, strict=False)):
         side: Any = "right" if k in numeric else "left"

@@ -351,15 +351,14 @@ def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
 
 def _weighting(classifier: Any) -> str:
     """Describe class shares or class weights that differ from the default."""
-    shares = getattr(classifier, "class_shares", "auto")
-    weights = getattr(classifier, "class_weight", None)
-    if isinstance(shares, Mapping) or isinstance(weights, Mapping):
-        name, given = ("shares", shares) if weights is None else ("weights", weights)
+    name = "class_shares" if hasattr(classifier, "class_shares") else "class_weight"
+    given = getattr(classifier, name)
+    if isinstance(given, Mapping):
         listed = ", ".join(f"{shorten(str(key))} {value:g}" for key, value in given.items())
-        return f"The {name} of the classes are given: {listed}."
-    if shares == "labels":
-        return "The classes are taken to be as frequent as among the labelled rows."
-    if shares == "equal" or weights == "balanced":
+        return f"{name} is given: {listed}."
+    if given == "labels":
+        return "The classes are assumed to be as frequent as among the labelled rows."
+    if given in ("equal", "balanced"):
         return (
             "All classes count alike, however many labels they have: rare classes are found more "
             "often, at the cost of false alarms."

@@ -1,0 +1,176 @@
+"""What the commands print: names stay readable, and nothing from the data reaches the terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from lowrankgcn.cli import output
+from tests.cli.commands import call
+from tests.report.page import check
+
+_HEADER = ["class", "given", "predicted", "mean probability", "recall", "precision"]
+_NUMBERS = ["8", "12", "98.2 %", "100.0 %", "100.0 %"]
+
+
+def _console(width: int) -> Console:
+    return Console(file=io.StringIO(), width=width, highlight=False)
+
+
+def _printed(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def _table(names: list[str], width: int) -> str:
+    console = _console(width)
+    rows = [[name, *_NUMBERS] for name in names]
+    output.print_table(console, _HEADER, rows, range(1, 6), show_edge=False)
+    return _printed(console)
+
+
+class TestTables:
+    @pytest.mark.parametrize("width", [26, 30, 40, 60, 80, 200])
+    def test_names_stay_whole(self, width: int) -> None:
+        names = ["k_bird", "k_invertebrate", "exactly twenty chars"]
+        text = _table(names, width)
+        assert all(f"\n{name} " in text for name in names)
+        assert max(map(len, text.splitlines())) <= width
+
+    def test_wide_table_is_complete(self) -> None:
+        header, _, row = _table(["k_invertebrate"], 80).splitlines()
+        assert header.split() == " ".join(_HEADER).split()
+        assert row.split() == ["k_invertebrate", *" ".join(_NUMBERS).split()]
+
+    def test_titles_are_wrapped_before_columns_are_dropped(self) -> None:
+        text = _table(["k_invertebrate"], 60)
+        assert "mean probability" not in text
+        assert text.split()[:3] == ["mean", "class", "given"]
+        assert text.count("100.0 %") == 2
+
+    def test_dropped_columns_are_named(self) -> None:
+        text = _table(["k_invertebrate"], 40)
+        assert "%" not in text
+        said = "columns that do not fit into the window: mean probability, recall, precision"
+        assert " ".join(text.split()).endswith(said)
+
+    def test_long_names(self) -> None:
+        text = _table(["many short words make up this name", "W" * 5000], 60)
+        words = [line[:24].strip() for line in text.splitlines()]
+        assert " ".join(words[3:]).startswith("many short words make up this name WWWW")
+        assert "WWWWWWWWWWWWWWWWWWW…" in text
+        assert f"{'W' * 59}…" in _table(["W" * 5000], 200)
+
+    def test_unnamed_column_and_empty_cell(self) -> None:
+        console = _console(80)
+        output.print_table(console, ["", "b"], [["x", ""]])
+        assert _printed(console).split()[:2] == ["''", "b"]
+        assert _printed(console).count("''") == 1
+
+    @settings(max_examples=30)
+    @given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.integers(20, 100))
+    def test_any_name_takes_safe_lines(self, names: list[str], width: int) -> None:
+        text = _table(names, width)
+        assert "given" in text
+        assert all(c == "\n" or output.visible(c) == c for c in text)
+        text.encode()  # lone surrogates would fail
+
+
+class TestTexts:
+    @pytest.mark.parametrize("width", range(30, 90, 3))
+    def test_numbers_keep_their_units(self, width: int) -> None:
+        facts = {
+            "blocks": "random forest 28 %, hypergraph 28 %, radial 19 %, linear 7 %",
+            "time": "2.1 s: loading 1.1 s, graphs 29 ms, blocks 247 ms, training 13 min",
+        }
+        console = _console(width)
+        output.print_facts(console, facts)
+        lines = _printed(console).splitlines()
+        assert max(map(len, lines)) <= max(width, 32)
+        assert not any(line[12:].startswith(("%", "ms", "s,", "s:", "min")) for line in lines)
+        said = " ".join(" ".join(lines).split())
+        assert said == " ".join(f"{name} {value}" for name, value in facts.items())
+
+    def test_names_in_texts(self) -> None:
+        assert output.shares_text({"": 0.5, "\x1b[31m": 0.3, "W" * 99: 0.2}) == (
+            f"'' 50 %, \\x1b[31m 30 %, {'W' * 59}… 20 %"
+        )
+        console = _console(80)
+        long, path = "W" * 99, "/a" * 60
+        output.print_facts(console, {"note": f"classes 'b ', 'b' and {long!r} of {path}\x1b[2J"})
+        words = _printed(console).replace("\n", " ").split()
+        assert words == f"note classes 'b ', 'b' and '{'W' * 59}…' of {path}\\x1b[2J".split()
+
+    def test_long_name_of_a_fact_is_apart_from_its_value(self) -> None:
+        console = _console(80)
+        output.print_facts(console, {"99.9999 % sets": "3 of 4 rows"})
+        assert _printed(console) == "99.9999 % sets 3 of 4 rows\n"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A table with control characters in classes and columns, and an unnamed column."""
+    generator = np.random.default_rng(0)
+    codes = np.arange(60) % 2
+    names = np.array(["\x1b[31mred\x1b[0m", "two\nlines\tand " + "W" * 200])
+    frame = pd.DataFrame(
+        {
+            "": codes + generator.normal(size=60).round(2),
+            "a\x1b[2Jb": 3 * codes + generator.normal(size=60).round(2),
+            "t\x07": np.where(np.arange(60) < 20, names[codes], ""),
+        }
+    )
+    file = tmp_path / "hostile.csv"
+    frame.to_csv(file, index=False)
+    return file
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("command", ["classify", "suggest", "compare"])
+def test_commands_on_hostile_names(
+    command: str,
+    width: int,
+    hostile: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.chdir(hostile.parent)
+    options = {
+        "classify": ["--level", "0.9", "--out", "out.csv"],
+        "suggest": ["-k", "2"],
+        "compare": ["--methods", "logistic,svc", "--splits", "2", "--labels-per-class", "3"],
+    }[command]
+    assert call(command, hostile.name, "--target", "t\x07", *options) == 0
+    text = capsys.readouterr().out
+    assert all(c == "\n" or output.visible(c) == c for c in text)
+    assert "W" * 61 not in text
+    if command == "classify":
+        assert "\\x1b[31mred\\x1b[0m" in text and "t\\x07: 20 rows labelled" in text
+        assert "'' " in text and "a\\x1b[2Jb " in text
+    if command == "compare":
+        assert "\nLogisticRegression " in text and "\nSVC " in text
+        assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_report_has_the_sets_and_the_weighting(
+    weighted: bool, hostile: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = hostile.with_suffix(".html")
+    options = ["--level", "0.9", "--class-weight", "balanced"] if weighted else []
+    assert call("classify", str(hostile), "--target", "t\x07", "--report", str(file), *options) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    page = check(file.read_text(encoding="utf-8"))
+    assert ("All classes count alike" in page.words) == weighted
+    assert ("fit no labelled class (unsure)" in page.words) == weighted
+    if weighted:
+        sets = shown[shown.index("90 % sets") : shown.index("(unsure)")]
+        assert sets in page.words
