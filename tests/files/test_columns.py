@@ -39,6 +39,69 @@ class TestKind:
         ):
             assert kind(*values) == "number", values
 
+    def test_formatted_numbers(self) -> None:
+        for texts, decimal, expected in (
+            (["64,058.57", "1,234", "950.1", "-12", None], ".", [64058.57, 1234, 950.1, -12, None]),
+            (["64.058,57", "1.234", "950,1"], ".", [64058.57, 1234, 950.1]),
+            (["64.058,57", "1.234", "950,1"], ",", [64058.57, 1234, 950.1]),
+            (["1,234", "5,678"], ",", [1.234, 5.678]),
+            (["$1,234", "$5,678"], ",", [1.234, 5.678]),
+            (["64,058.57", "1.5"], ",", [64058.57, 1.5]),
+            (["64 058,57", "1 234 567", "5"], ",", [64058.57, 1234567, 5]),
+            (["64\u202f058.5", "64\xa0058", "64\u2009058"], ".", [64058.5, 64058, 64058]),
+            (["1'234.5", "1’234’567"], ".", [1234.5, 1234567]),
+            (["58 %", "7%", "-0.5\xa0%", "?"], ".", [58, 7, -0.5, None]),
+            (["$ 12", "-$5", "$-5", "- $ 1,000", "$.5"], ".", [12, -5, -5, -1000, 0.5]),
+            (["12 €", "12,50€", "€ 3", "4"], ",", [12, 12.5, 3, 4]),
+            (["+$1e3", "5 £", "1"], ".", None),
+            (["$1", "€1"], ".", None),
+            (["5 %", "0.05"], ".", None),
+            (["$5 €"], ".", None),
+            (["1,23", "4,5"], ".", None),
+            (["1,2345", "1,234,56"], ".", None),
+            (["1,234 567", "1"], ".", None),
+            (["0,123", "1,234"], ".", None),
+            (["007 %", "5 %"], ".", None),
+            (["$007", "$12"], ".", None),
+            (["030 123", "040 123"], ".", None),
+            (["1e999", "$5"], ".", None),
+        ):
+            cells = Cells.from_column(pd.Series(texts), decimal)
+            assert cells.kind == ("category" if expected is None else "number"), texts
+            if expected is not None:
+                np.testing.assert_array_equal(cells.as_numbers(), np.array(expected, float))
+
+    @given(
+        st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=5),
+        st.sampled_from([",.", " .", "\u202f,", ".,", "'."]),
+        st.sampled_from(["{}", "$ {}", "{} %", "{}€"]),
+        st.integers(1, 4),
+    )
+    def test_formatted_numbers_are_exact(
+        self, cents: list[int], marks: str, unit: str, digits: int
+    ) -> None:
+        expected = [number / 10**digits for number in cents]
+        swap = str.maketrans({",": marks[0], ".": marks[1]})
+        texts = [unit.format(f"{number:,.{digits}f}".translate(swap)) for number in expected]
+        texts.append(unit.format(f"1{marks[0]}234{marks[1]}5"))  # what a point means is clear
+        cells = Cells.from_column(pd.Series(texts), marks[1])
+        assert cells.kind == "number"
+        np.testing.assert_array_equal(cells.as_numbers(), [*expected, 1234.5])
+
+    @given(st.lists(st.text("0123456789.,-+eE $€%'", max_size=8), min_size=1, max_size=4))
+    def test_any_texts(self, texts: list[str]) -> None:
+        for decimal in (".", ","):
+            cells = Cells.from_column(pd.Series(texts, dtype=object), decimal)
+            try:
+                kind = cells.kind
+            except ValueError as error:
+                assert "finite" in str(error)
+                continue
+            right, present, other, share = cells.parsed("number")
+            assert kind != "number" or cells._plain is not None or (other, share) == (None, 1)
+            assert right <= present
+            assert np.isfinite(cells.as_numbers(lenient=True)).sum() <= len(texts)
+
     def test_categories(self) -> None:
         for values in (
             ("a", "b"),
@@ -219,6 +282,63 @@ class TestChoice:
                 choose_columns(frame, **options)
             assert expected in str(caught.value)
 
+    def test_amounts_are_not_identifiers(self) -> None:
+        amounts = table(price=[f"$ {i},000" for i in range(1, 11)])
+        assert choose_columns(amounts, "kind").used == {"price": "number"}
+
+    def test_nearly_numbers_and_dates_are_reported(self) -> None:
+        numbers, days = [f"{i}.5" for i in range(9)], [f"{i + 10}.01.2024" for i in range(9)]
+        reads = "(--numeric 'v' reads other cells as missing)"
+        for cells, note in (
+            (["<5", *numbers], f"9 of 10 cells are numbers, '<5' is not; it is left out {reads}"),
+            (
+                ["n.a.", "n.a.", *numbers[:7], "0.5"],
+                f"8 of 10 cells are numbers, 'n.a.' is not; it is used as categories {reads}",
+            ),
+            (
+                ["NA", "$1,000", "x", *numbers[:7]],
+                f"8 of 9 cells are numbers, 'x' is not; it is left out {reads}",
+            ),
+            (
+                ["31.02.2024", *days],
+                "9 of 10 cells are dates, '31.02.2024' is not; it is left out (correct the other "
+                "cells to use it as dates)",
+            ),
+            (["x", "y", "z", *numbers[:7]], None),
+            (["1"] * 9 + ["x"], None),  # two values are categories
+            (["007", *numbers], None),
+            (["2024-02-30", *days], "9 of 10 cells are dates, '2024-02-30' is not; it is left"),
+        ):
+            columns = choose_columns(table(v=cells, w=[i / 8 for i in range(10)]), "kind")
+            assert columns.used["w"] == "number"
+            assert columns.lenient == ()
+            if note is None:
+                assert columns.notes == ()
+            else:
+                assert columns.notes[0].startswith(f"column 'v': {note}"), columns.notes
+
+    def test_other_cells_of_numeric_columns_are_missing(self) -> None:
+        frame = table(v=["<5", "n.a.", "NA", *(f"{i}.5" for i in range(7))])
+        columns = choose_columns(frame, "kind", numeric=["v"])
+        (note,) = columns.notes
+        assert note == (
+            "column 'v': cells that are not numbers, such as '<5', are read as missing (2 of 9)"
+        )
+        again = through_json(columns, Columns)
+        assert again.lenient == ("v",)
+        expected = [np.nan] * 3 + [i + 0.5 for i in range(7)]
+        np.testing.assert_array_equal(again.features(frame)["v"], expected)
+        other = pd.DataFrame({"v": ["x", "1,000.5"]})
+        np.testing.assert_array_equal(again.features(other)["v"], [np.nan, 1000.5])
+        assert again.features(other[:1])["v"].isna().all()
+        complete = choose_columns(frame[3:], "kind", numeric=["v"])
+        assert (complete.lenient, complete.notes) == ((), ())
+        with pytest.raises(ValueError, match="column 'v': expected numbers, got '<5'"):
+            complete.features(frame)
+        half = table(v=["x", "1.5"] * 5)
+        with pytest.raises(ValueError, match="column 'v': expected numbers, got 'x'"):
+            choose_columns(half, "kind", numeric=["v"])
+
     def test_as_json_and_back(self) -> None:
         frame = table(
             size=[i / 8 for i in range(10)],
@@ -258,9 +378,10 @@ class TestChoice:
 
     def test_columns_of_earlier_versions(self) -> None:
         fields = encode(Columns("a", {"b": "number"}, {}))[1]["fields"]
-        del fields["words"], fields["dates"]
+        del fields["words"], fields["dates"], fields["lenient"]
         again = decode({}, {"class": "Columns", "fields": fields}, Columns)
         assert (again.used, again.words, again.dates) == ({"b": "number"}, {}, {})
+        assert again.lenient == ()
 
 
 class TestFeatures:

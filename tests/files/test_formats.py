@@ -180,6 +180,38 @@ class TestArrow:
 
 
 class TestExcel:
+    def test_a_title_above_the_header(self, tmp_path: Path) -> None:
+        for title, header in (
+            (["Report"], ["a", "b"]),
+            (["Report", None, "2024"], ["a", "b", "c", "d"]),
+        ):
+            data = workbook([title, [], header, list(range(len(header)))])
+            with pytest.raises(
+                ValueError, match=r"first row that is not empty, got 'Report'.* for"
+            ):
+                read(tmp_path / "t.xlsx", data)
+        index = workbook([[None, "a"], [0, 1.5]])  # as pandas writes it
+        assert read(tmp_path / "t.xlsx", index).frame.columns.tolist() == ["", "a"]
+        gaps = workbook([["a", None, None, "b"], [0, None, None, 1]])
+        assert read(tmp_path / "t.xlsx", gaps).frame.columns.tolist() == ["a", "b"]
+
+    def test_formulas_with_and_without_results(self, tmp_path: Path) -> None:
+        data = workbook([["a", "b"], [1, "=A2*2"], [2, "=A3*2"]])
+        table = read(tmp_path / "t.xlsx", data)
+        assert table.frame["b"].isna().all()
+        assert table.notes[0].startswith("formulas without a stored result, taken as missing: 2; ")
+        sheet, cell = "xl/worksheets/sheet1.xml", b'<c r="B2"><f>A2*2</f><v />'
+        if cell not in zipfile.ZipFile(io.BytesIO(data)).read(sheet):
+            cell = b'<c r="B2"><f>A2*2</f><v/>'
+        for new, n_lost in (
+            (b'<c r="B2"><f>A2*2</f><v>2</v>', 1),
+            (b'<c r="B2" t="str"><f>A2*2</f><v></v>', 1),  # an empty text
+            (b'<c r="B2"><f t="shared" si="0"/><v></v>', 2),
+            (b'<c r="B2"><f>A2*2</f>', 2),
+        ):
+            notes = read(tmp_path / "t.xlsx", replaced(data, sheet, cell, new)).notes
+            assert f"taken as missing: {n_lost};" in notes[0], new
+
     def test_types(self, tmp_path: Path) -> None:
         day, time = datetime.datetime(2024, 1, 31), datetime.datetime(2024, 1, 31, 10, 30)
         rows = [
@@ -204,7 +236,11 @@ class TestExcel:
         assert frame["2024"].tolist() == [5, 6, 7]
         assert frame["mixed"].tolist() == ["3", "NA", "2.5"]
         assert frame["none"].isna().all()
-        assert table.notes == ("cells with errors such as #N/A, taken as missing: 1",)
+        assert table.notes == (
+            "cells with errors such as #N/A, taken as missing: 1",
+            "formulas without a stored result, taken as missing: 1; "
+            "open and save the file in Excel",
+        )
         kinds = {name: Cells.from_column(frame[name]).kind for name in frame}
         assert kinds["mixed"] == "number"
         assert (kinds["on"], kinds["day"], kinds["time"]) == ("category", "date", "date")
@@ -232,7 +268,7 @@ class TestExcel:
             (workbook([]), "at least one row"),
             (workbook([["a", "b"]]), "at least one row"),
             (workbook([["a", "a"], [1, 2]]), "several columns named 'a'"),
-            (workbook([["a"], [1, 2, 3]]), "several columns named ''"),
+            (workbook([["a"], [1, 2, 3]]), "a name for every column .* got 'a' for 3 columns"),
             (plain[:-30], "not a valid Excel workbook"),
             (replaced(plain, sheet, b"<worksheet", entity), "not a valid Excel workbook: a decl"),
             (replaced(plain, sheet, b'r="2"', b'r="2000000000"'), "at most 1048576 rows"),

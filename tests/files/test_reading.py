@@ -145,6 +145,14 @@ class TestText:
         with pytest.raises(ValueError, match="line 3: expected 2 cells"):
             read_file(tmp_path / "t.csv")
 
+    def test_other_delimiters_in_names(self, tmp_path: Path) -> None:
+        for text, names in (
+            ("\t,\t 2\nx,y\n", ["\t", "\t 2"]),
+            ("size, cm;name, full;age\n1;x;2\n", ["size, cm", "name, full", "age"]),
+        ):
+            (tmp_path / "t.csv").write_text(text)
+            assert read_file(tmp_path / "t.csv").frame.columns.tolist() == names
+
     def test_a_late_decimal_comma(self, tmp_path: Path) -> None:
         (tmp_path / "t.csv").write_text("a;b\n" + "1;0.5\n" * 5000 + "1,5;0.5\n")
         assert read_file(tmp_path / "t.csv").decimal == ","

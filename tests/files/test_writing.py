@@ -92,9 +92,9 @@ class TestFormats:
 
     def test_texts_become_numbers_and_dates(self, tmp_path: Path) -> None:
         text = (
-            "count;size;code;day;time;mixed;long;huge;either\n"
-            "1;1,5;007;31.12.2024;31.12.2024 10:30;1;12345678901234567890;1e999;1/2/2024\n"
-            "NA;2;008;01.01.2025;;x;1;2;2/3/2024\n"
+            "count;size;code;day;time;mixed;long;huge;either;price\n"
+            "1;1,5;007;31.12.2024;31.12.2024 10:30;1;12345678901234567890;1e999;1/2/2024;$ 1.000\n"
+            "NA;2;008;01.01.2025;;x;1;2;2/3/2024;$ 5\n"
         )
         table = table_of(tmp_path / "t.csv", text)
         expected = {
@@ -107,6 +107,7 @@ class TestFormats:
             "long": ["12345678901234567890", "1"],
             "huge": ["1e999", "2"],
             "either": ["1/2/2024", "2/3/2024"],  # the order of day and month is a guess
+            "price": ["$ 1.000", "$ 5"],  # numbers would lose the currency
             "p": [0.25, 0.5],
         }
         frame = table.frame.assign(p=expected["p"])

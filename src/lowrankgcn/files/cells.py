@@ -33,7 +33,7 @@ MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None
 _CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 9999 in microseconds
 _SEARCHED = 10_000  # values among which one for a message is searched
 _CODE = r"^[^0-9.,]*0[0-9]"  # leading zeros: codes, not numbers
-_BLANK = "[\\s\u00a0\u2009\u202f]"  # the last three, from no-break to narrow, are between thousands
+_BLANK = "[ \u00a0\u2009\u202f]"  # also no-break, thin and narrow ones
 _BEFORE = rf"^(?:[+-]?{_BLANK}*\p{{Sc}}?|\p{{Sc}}{_BLANK}*[+-]){_BLANK}*"
 _AFTER = rf"(?:[eE][+-]?[0-9]+)?{_BLANK}*[\p{{Sc}}%]?$"
 

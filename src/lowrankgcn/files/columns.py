@@ -183,13 +183,14 @@ def choose_columns(
     Columns
         Empty columns, constant columns and identifiers are left out unless they are named.
         Identifiers are texts that differ in more than 90 % of the rows and integers without
-        thousands separators and signs that differ in all rows. A text column is numeric if all cells are numbers without leading zeros, and a
-        date if all cells are dates; "NA" and similar texts are missing there. Numbers may have
-        thousands separators, and a percent sign or the sign of one currency. A note reports columns
-        in which at least 80 % of the cells, but not all, are numbers or dates. Texts of three or
-        more words on average that differ in more than half of the rows are free text, which
-        is used by its 200 most frequent words (50 to 200 beyond 100,000 rows) among those in two or
-        more, and at most half, of the rows. All other texts are categories.
+        thousands separators and signs that differ in all rows. A text column is numeric if all
+        cells are numbers without leading zeros, and a date if all cells are dates; "NA" and similar
+        texts are missing there. Numbers may have thousands separators, and a percent sign or the
+        sign of one currency. A note reports columns in which at least 80 % of the cells, but not
+        all, are numbers or dates. Texts of three or more words on average that differ in more than
+        half of the rows are free text, which is used by its 200 most frequent words (50 to 200
+        beyond 100,000 rows) among those in two or more, and at most half, of the rows. All other
+        texts are categories.
 
     Raises
     ------

@@ -71,17 +71,30 @@ def _texts(data: bytes, delimiter: str, names: list[str]) -> Any:
 
 
 def _header(data: bytes, delimiter: str | None) -> tuple[str, list[str]]:
-    """Return the delimiter that splits the header into most names, and the names."""
+    """Return the delimiter that splits the header into most names, and the names.
+
+    Delimiters that split the first row into as many cells come first.
+    """
     best: tuple[str, list[str]] = (delimiter or ",", [])
+    most = (False, 0)
     for candidate in (delimiter,) if delimiter else DELIMITERS:
-        records = csv.reader(_lines(data), delimiter=candidate)
+        records = filter(None, csv.reader(_lines(data), delimiter=candidate))
         try:
-            names = next((record for record in records if record), [])
+            names = next(records, [])
         except csv.Error:
             continue
-        if len(names) > len(best[1]):
-            best = candidate, names
+        rank = (len(names) > 1 and len(names) == _width(records), len(names))
+        if rank > most:
+            best, most = (candidate, names), rank
     return best
+
+
+def _width(records: Any) -> int:
+    """Return the number of cells of the next record, 0 if there is none or it is too long."""
+    try:
+        return len(next(records, []))
+    except csv.Error:
+        return 0
 
 
 def _lines(data: bytes) -> Any:

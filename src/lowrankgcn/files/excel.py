@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lowrankgcn._format import shorten
 from lowrankgcn.files.compression import largest_result
 from lowrankgcn.files.records import as_column, as_text, python_values
 
@@ -118,12 +119,6 @@ def _table(names: list[Any], rows: list[list[Any]]) -> Any:
     width = max(map(len, [names, *rows]))
     texts = ["" if name is None else as_text(name) for name in names]
     texts += [""] * (width - len(texts))
-    if (len(names) == 1 and width > 1) or texts.count("") > 1:
-        raise ValueError(
-            f"expected a name for every column in the first row that is not empty, got "
-            f"{', '.join(map(repr, filter(None, texts)))} for {width} columns; delete the rows "
-            "above the column names"
-        )
     columns, kept = [], []
     for place, name in enumerate(texts):
         cells = [row[place] if place < len(row) else None for row in rows]
@@ -131,6 +126,12 @@ def _table(names: list[Any], rows: list[list[Any]]) -> Any:
         if name or any(cell is not None for cell in cells):
             kept.append(name)
             columns.append(_dates(as_column(cells)))
+    if (len(names) == 1 < len(kept)) or kept.count("") > 1:
+        named = ", ".join(map(repr, filter(None, kept)))
+        raise ValueError(
+            "expected a name for every column in the first row that is not empty, got "
+            f"{shorten(named)} for {len(kept)} columns; delete the rows above the column names"
+        )
     return pa.table(columns, names=kept)
 
 

@@ -137,7 +137,7 @@ def read_file(
         Single-byte text that is not UTF-8 is read as cp1252, with a note.
     delimiter : str, optional
         Of CSV; by default the one of comma, semicolon, tab and bar that splits the header into most
-        names.
+        names, and the first row into as many cells.
     decimal : {".", ","}, optional
         Decimal mark; by default a comma if a column has decimal commas, or if the delimiter is a
         semicolon and no column has decimal points.
