@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from lowrankgcn import __version__, cli
-from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, suggest
+from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, studio, suggest
 
 
 class _OneLineErrors(TyperGroup):
@@ -82,6 +82,7 @@ app.command(epilog=classify.EXAMPLES)(classify.classify)
 app.command(epilog=predict.EXAMPLES)(predict.predict)
 app.command(epilog=explain.EXAMPLES)(explain.explain)
 app.command(epilog=suggest.EXAMPLES)(suggest.suggest)
+app.command(epilog=studio.EXAMPLES)(studio.studio)
 app.command(epilog=compare.EXAMPLES)(compare.compare)
 app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
 app.command(epilog=demo.EXAMPLES)(demo.demo)

@@ -1,0 +1,137 @@
+"""What the page shows of a table: description, map, single rows, lists of rows."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.files import Columns
+from lowrankgcn.studio.layout import own_coordinates, scaled
+from lowrankgcn.studio.rows import LONG, SHORT, TableRows
+from lowrankgcn.studio.session import Session, State
+
+_FOUND = 1000
+_REASONS, _NEIGHBOURS = 3, 5
+
+
+@final
+class View:
+    def __init__(
+        self,
+        name: str,
+        frame: pd.DataFrame,
+        columns: Columns,
+        features: pd.DataFrame,
+        session: Session,
+    ) -> None:
+        self.session, self._features = session, features
+        others = frame.drop(columns=columns.target)
+        self._rows, self._n = TableRows(others, features), len(frame)
+        points = own_coordinates(features)
+        axes = list(features.columns)
+        own = points is not None
+        if points is None:
+            from lowrankgcn.gp.views import FittedViews
+
+            v = FittedViews.fit(features)
+            points = v.views["neighbours"][:, 1:3]
+            axes = ["direction 1", "direction 2"]
+        self.positions = scaled(points)
+        self.description = {
+            "name": name,
+            "rows": self._n,
+            "target": columns.target,
+            "columns": [
+                {"name": c, "kind": columns.used.get(c) or columns.left_out[c]}
+                for c in others.columns
+            ],
+            "space": "own" if own else "embedding",
+            "dimensions": self.positions.shape[1],
+            "axes": axes,
+        }
+        self._order = lru_cache(4)(self._sorted)
+
+    def row(self, row: int) -> dict[str, Any]:
+        """Return cells, label, probabilities, reasons and labelled neighbours of a row."""
+        if not 0 <= row < self._n:
+            raise invalid("row", f"a row from 0 to {self._n - 1}", row)
+        state = self.session.state
+        cells = self._rows.texts([row], LONG)[0]
+        found: dict[str, Any] = {
+            "row": row,
+            "cells": [list(pair) for pair in zip(self._rows.names, cells, strict=True)],
+            "label": _name(state, state.labels[row]),
+            "probabilities": [],
+            "reasons": [],
+            "against": None,
+            "neighbours": [],
+        }
+        if state.shares is not None:
+            pairs = zip(state.classes, state.shares[row].tolist(), strict=True)
+            found["probabilities"] = sorted(map(list, pairs), key=lambda pair: -pair[1])
+        if state.answer.classifier is not None:
+            one = state.answer.classifier.explain(self._features.iloc[[row]])[0]
+            found["against"] = str(one.runner_up) if hasattr(one, "runner_up") else None
+            found["reasons"] = [
+                {"name": str(part.name), "value": part.value, "amount": part.amount}
+                for part in one.contributions[:_REASONS]
+            ]
+        return found
+
+    def rows(
+        self, sort: str, descending: bool, offset: int, count: int, search: str | None
+    ) -> dict[str, Any]:
+        """Return a part of the ordered list of rows."""
+        state = self.session.state
+        order = self._order(sort, descending, search or "", state)
+        part = order[offset : offset + count]
+        texts = self._rows.texts(part, SHORT) if len(part) else []
+        rows = [
+            {
+                "row": row,
+                "label": _name(state, state.labels[row]),
+                "prediction": _name(state, state.predicted[row]),
+                "probability": float(state.certainty[row]) if state.predicted[row] >= 0 else None,
+                "cells": cells,
+            }
+            for row, cells in zip(part.tolist(), texts, strict=True)
+        ]
+        return {"total": len(order), "rows": rows}
+
+    def search(self, text: str) -> list[int]:
+        """Return the first rows with a cell that contains a text."""
+        return np.flatnonzero(self._rows.search(text))[:_FOUND].tolist() if text else []
+
+    def _sorted(
+        self, sort: str, descending: bool, search: str, state: State
+    ) -> NDArray[np.intp]:
+        keys = self._keys(sort, state)
+        chosen = np.flatnonzero(self._rows.search(search)) if search else np.arange(self._n)
+        keys = keys[chosen]
+        order = np.argsort(-keys if descending else keys, kind="stable")  # NaN last in both
+        return chosen[order]
+
+    def _keys(self, sort: str, state: State) -> NDArray[Any]:
+        if sort == "row":
+            return np.arange(self._n, dtype=np.float64)
+        if sort == "uncertainty":
+            return 1.0 - state.certainty
+        if sort == "probability":
+            return state.certainty
+        if sort in ("label", "prediction"):
+            places = np.argsort(np.argsort(np.array([*state.classes], dtype=object)))
+            places = np.append(places.astype(np.float64), np.nan)
+            return places[state.labels if sort == "label" else state.predicted]
+        name = sort.removeprefix("column:")
+        if sort == name or name not in self._rows.names:
+            raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
+        return self._rows.keys(name)
+
+
+def _name(state: State, code: int) -> str | None:
+    return None if code < 0 else state.classes[code]
