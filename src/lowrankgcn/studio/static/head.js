@@ -5,6 +5,8 @@ import { sign } from "./looks.js";
 import { store } from "./store.js";
 import { label, step, write } from "./sync.js";
 
+const LISTED = 6; // suggestions with a button of their own; the map shows all
+
 function classes() {
   const buttons = store.state.classes.map(({ name, labelled, predicted }, code) => {
     const key = code < 10 ? String((code + 1) % 10) : null;
@@ -65,7 +67,7 @@ function open() {
 }
 
 function suggestions() {
-  const buttons = open().map(row => {
+  const buttons = open().slice(0, LISTED).map(row => {
     const button = make("button", { type: "button", className: "row" }, whole(row + 1));
     button.setAttribute("aria-label", `Row ${row + 1}`);
     button.setAttribute("aria-pressed", row === store.focus);

@@ -2,7 +2,8 @@
 
 import { $ } from "./dom.js";
 import { assign, next } from "./head.js";
-import { encircle, fit, zoom } from "./map.js";
+import { fit, zoom } from "./map.js";
+import { encircle } from "./pointer.js";
 import { store } from "./store.js";
 import { label, step } from "./sync.js";
 import { moveBy, search, windowRows } from "./table.js";

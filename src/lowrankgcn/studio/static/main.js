@@ -4,6 +4,7 @@ import { $ } from "./dom.js";
 import { connectHead } from "./head.js";
 import { connectKeys } from "./keys.js";
 import { connectMap, place } from "./map.js";
+import { connectPointer } from "./pointer.js";
 import { connectRow } from "./row.js";
 import { connectTable } from "./table.js";
 import { start } from "./sync.js";
@@ -20,6 +21,7 @@ function connectTabs() {
 
 connectHead();
 connectMap();
+connectPointer();
 connectTable();
 connectRow();
 connectKeys();

@@ -65,7 +65,7 @@ function section(name, ...children) {
 function title({ row, label: given }) {
   const box = heading(`Row ${whole(row + 1)}`);
   if (given !== null) {
-    const remove = make("button", { type: "button", className: "quiet", title: "Remove the label (Delete)" }, "Remove label");
+    const remove = make("button", { type: "button", className: "quiet", title: "Remove the label (Delete)" }, "remove");
     remove.addEventListener("click", () => label([row], null));
     box.append(make("span", { className: "given" }, "labelled ", foreign(given, 60)), remove);
   }

@@ -39,6 +39,13 @@ class Store extends EventTarget {
     this.focus = focus;
     this.changed("selection");
   }
+
+  /** Add a row to the selection, or take it out. */
+  toggle(row) {
+    const others = this.selection.filter(one => one !== row);
+    const added = others.length === this.selection.length;
+    this.select(added ? [...others, row] : others, row);
+  }
 }
 
 export const store = new Store();

@@ -147,7 +147,7 @@ function line(index, top, { start, end }) {
   const cell = (column, ...children) => make("div", { role: "gridcell", className: "cell", "aria-colindex": column + 1 }, ...children);
   const name = store.className(code);
   const share = store.certainty[row] / 255;
-  const bar = make("span", { className: `bar back-${store.labelled[row] ? "label" : "share"}` });
+  const bar = make("span", { className: `back-${store.labelled[row] ? "label" : "share"}` });
   bar.style.setProperty("--share", code === NONE ? 0 : share);
   element.append(
     make(
@@ -268,13 +268,10 @@ export function connectTable() {
     if (!target?.dataset.row) return;
     const row = Number(target.dataset.row);
     const index = Number(target.id.slice("line-".length));
-    if (event.ctrlKey || event.metaKey) {
-      const without = store.selection.filter(one => one !== row);
-      store.select(without.length < store.selection.length ? without : [...without, row], row);
-    } else choose(row, index, event.shiftKey);
+    if (event.ctrlKey || event.metaKey) store.toggle(row);
+    else choose(row, index, event.shiftKey);
   });
   $("uncertain").addEventListener("click", () => {
-    if (order.sort === "uncertainty" && order.descending) order = { ...order, sort: "uncertainty" };
     sortBy($("uncertain").getAttribute("aria-pressed") === "true" ? "row" : "uncertainty");
   });
   let timer = 0;
