@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lowrankgcn._format import plural
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Stopwatch, progress
+from lowrankgcn.cli.progress import progress
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.tables import LabelledTable
@@ -39,49 +42,112 @@ def studio(
 ) -> None:
     """Label rows in the browser; all other rows are classified anew after each label.
 
-    The page is served to this machine only, at an address with a secret. Every label is
-    written at once to a journal beside the table, **TABLE.labels.jsonl**, and read again by the
-    next start. The page writes the labelled table, the classified table, the report and the model
-    beside the table. Ctrl-C ends the server.
+    The page is served to this machine only, at an address with a secret. Every label is written at
+    once to a journal beside the table, **TABLE.labels.jsonl**. The next start reads it again, and
+    **lowrankgcn classify --labels** accepts it. The page writes the labelled table, the classified
+    table, the report and the model beside the table. Ctrl-C ends the server.
     """
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        message = "needs two more packages: pip install 'lowrankgcn[studio]'"
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        message = f"needs {' and '.join(missing)}: pip install 'lowrankgcn[studio]'"
         raise errors.option_error("studio", message)
-    watch = Stopwatch()
+    if str(table) == "-":
+        raise errors.option_error("TABLE", "expected a file, got standard input")
     with progress("reading", shown=True), errors.exit_on_user_error():
         from lowrankgcn.cli.tables import read_labelled_table
 
         data = read_labelled_table(
             table, target, drop, categorical, numeric, encoding, few_labels=True
         )
-    with progress("loading", shown=True):
+    with progress("loading", shown=True), errors.exit_on_user_error():
         from lowrankgcn.studio import server
         from lowrankgcn.studio.engine import Engine
         from lowrankgcn.studio.journal import Journal
         from lowrankgcn.studio.session import Session
         from lowrankgcn.studio.view import View
-    with progress("fitting", shown=True), errors.exit_on_user_error():
+
+        frame, token = data.table.frame, server.new_token()
         place = table.with_name(f"{table.name}.labels.jsonl")
-        frame = data.table.frame
         journal = Journal(place, target, list(frame.columns), len(frame))
+        journal.read()  # a wrong line need not wait for the graphs
+    errors.check_outputs({"the journal": place})
+    warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
+    with progress("fitting", shown=True), errors.exit_on_user_error():
         engine = Engine(data.features, {"graph": graph.value, "random_state": seed})
         session = Session(data.labels.tolist(), journal, engine)
-        view = View(table.name, frame, data.columns, data.features, session)
+        view = View(table.name, frame, data.columns, data.features, session, engine)
+        listener = server.listen(port)
     command = output.command_line(context, without=("port", "browser"))
-
-    def write(what: str, session: Session) -> Path:
-        raise NotImplementedError
-
-    listener = server.listen(port)
     port = listener.getsockname()[1]
-    token = server.new_token()
-    app = server.make_app(view, write, token, port)
+    app = server.make_app(view, _writer(table, data, session, command), token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
-    typer.echo(f"{table.name}: {len(frame)} rows, labels in {place.name}")
-    typer.echo(address)
-    typer.echo("Ctrl-C ends the studio")
+    rows = plural(len(frame), "row")
+    typer.echo(f"{table.name}: {rows}, labels in {place.name}\n{address}\nCtrl-C ends the studio")
     if browser:
         import webbrowser
 
         webbrowser.open(address)
     server.serve(app, listener)
+
+
+def _writer(
+    path: Path, data: LabelledTable, session: Session, command: str
+) -> Callable[[str], Path]:
+    """Return a function that writes a file beside the table and returns its path."""
+    endings = {
+        "labels": f"labelled{path.suffix}",
+        "table": f"classified{path.suffix}",
+        "report": "report.html",
+        "model": "model",
+    }
+    written: dict[str, Path] = {}
+
+    def write(what: str) -> Path:
+        out = written.get(what) or _free(path.with_name(f"{path.stem}.{endings[what]}"))
+        try:
+            _write(what, out, data, session, command)
+        except typer.BadParameter as error:
+            raise ValueError(error.message) from None
+        written[what] = out
+        return out
+
+    return write
+
+
+def _free(path: Path) -> Path:
+    """Return a path, numbered if there is such a file already."""
+    found, number = path, 2
+    while found.exists():
+        found, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
+    return found
+
+
+def _write(what: str, out: Path, data: LabelledTable, session: Session, command: str) -> None:
+    from lowrankgcn.cli.tables import with_labels, write_table
+
+    if what == "labels":
+        names = session.labels()
+        write_table(with_labels(data, names).table.frame, out, data.table)
+        return
+    state = session.settled()
+    answer = state.answer
+    if state.message is not None:
+        raise ValueError(state.message)
+    if answer.classifier is None or answer.distributions is None:
+        raise ValueError("expected labels of at least two classes; label some rows first")
+    from lowrankgcn.cli.fitted import FittedTable
+    from lowrankgcn.report.evidence import Evidence
+
+    labelled = with_labels(data, answer.labels)
+    predictions = labelled.predictions(
+        answer.classifier.classes_, answer.distributions, labelled.labels
+    )
+    if what == "table":
+        write_table(predictions.added_to(labelled.table.frame), out, data.table)
+        return
+    evidence = Evidence.from_classifier(answer.classifier, predictions.given, importance=True)
+    fitted = FittedTable(labelled, answer.classifier, predictions, evidence, [])
+    if what == "model":
+        fitted.save(out)
+    else:
+        fitted.write_report(out, command, answer.classifier.timings_)

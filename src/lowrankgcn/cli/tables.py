@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -106,6 +106,19 @@ def read_labelled_table(
             labels = columns.labels(frame)
         features = columns.features(frame, decimal=table.decimal)
     return LabelledTable(table, columns, features, labels)
+
+
+def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTable:
+    """Write labels into the target column, in its type if they have it."""
+    frame, target = data.table.frame, data.columns.target
+    labels = pd.Series(list(names), index=frame.index, name=target, dtype=object)
+    texts, kind = pa.array(labels.tolist(), pa.string()), frame[target].dtype.pyarrow_dtype
+    try:
+        column = texts.cast(kind)
+    except pa.ArrowException:  # new classes
+        column = texts
+    frame = frame.assign(**{target: pd.array(column, dtype=pd.ArrowDtype(column.type))})
+    return replace(data, table=replace(data.table, frame=frame), labels=labels)
 
 
 def column_names(given: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:

@@ -134,21 +134,22 @@ class PreparedRows:
     outside: dict[str, FloatArray] | None
     seconds: float
 
-    def place(self, index: NDArray[np.intp]) -> tuple[dict[str, FloatArray], NDArray[np.intp]]:
-        """Return views that include some rows, and the positions of these rows in the views."""
+    def at(self, index: NDArray[np.intp]) -> dict[str, FloatArray]:
+        """Return the views of some rows."""
         places = np.searchsorted(self.sample, index)
         inside = np.append(self.sample, -1)[places] == index
         views = self.views.views
         if inside.all():
-            return views, places
-        places[~inside] = len(self.sample) + np.arange(int((~inside).sum()))
+            return {name: own[places] for name, own in views.items()}
         if self.outside is None:
             more = self.views.maps.read(take(self.rows.data, index[~inside]))
-        else:
-            # Rows before a row that is not sampled: itself minus the sampled ones before it.
-            rest = index[~inside] - np.searchsorted(self.sample, index[~inside])
+        else:  # `places` is the number of sampled rows before each row
+            rest = (index - places)[~inside]
             more = {name: own[rest] for name, own in self.outside.items()}
-        return {name: np.concatenate([own, more[name]]) for name, own in views.items()}, places
+        found = {name: np.empty((len(index), own.shape[1])) for name, own in views.items()}
+        for name, own in found.items():
+            own[inside], own[~inside] = views[name][places[inside]], more[name]
+        return found
 
 
 def prepare_rows(
@@ -184,8 +185,12 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
     rows, settings, seed, sample = prepared.rows, prepared.settings, prepared.seed, prepared.sample
     views = prepared.views
     report_progress("fitting the blocks")
-    placed, labelled = prepared.place(labels.index)
-    known = {name: own[labelled] for name, own in placed.items()}
+    known = prepared.at(labels.index)
+    placed, labelled = views.views, np.searchsorted(sample, labels.index)
+    sampled = np.isin(sample, labels.index)
+    if sampled.sum() < len(labelled):
+        placed = {name: np.concatenate([own, known[name]]) for name, own in placed.items()}
+        labelled = len(sample) + np.arange(len(labelled))
     with single_threaded_blas_if_small(10 * len(labelled)):  # matrices of that many columns
         blocks, forest_loss = _blocks(placed, views, labelled, labels.codes, settings, seed)
         fitted = fit_process(
@@ -198,7 +203,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
     sizes = np.zeros(len(blocks))
     plain = softmax(process.temperature * process.scores(views.views, sizes))
     sizes /= sizes.sum() or 1.0
-    factors = _factors(settings.class_shares, plain, labelled[labelled < len(sample)], labels)
+    factors = _factors(settings.class_shares, plain, np.flatnonzero(sampled), labels)
     process = replace(process, factors=factors)
     model = GPModel(
         views.maps,

@@ -30,6 +30,7 @@ from lowrankgcn.operators.factors import scale_rows
 # Chunk sizes were measured at 10⁶ rows, 21 columns and 21 vectors; the neighbouring powers of two
 # are within a third.
 _MAX_CELLS = 600  # a table with this many rows, and a histogram of its square, stay in the cache
+_MAX_COLUMNS = 32  # of a group; an array has at most 64 dimensions
 _JOIN_ROWS = 2**18
 _HISTOGRAM_ROWS = 2**20  # long, because every part has a histogram of all cells
 _GATHER_ENTRIES = 2**18  # entries of the result: in the cache, yet long enough for two threads
@@ -111,6 +112,8 @@ def _pack(levels: dict[int, NDArray[np.intp]], max_cells: int) -> list[list[int]
     packed: list[list[int]] = []
     for j in sorted(levels, key=lambda j: (-len(levels[j]), j)):
         for columns in packed:
+            if len(columns) == _MAX_COLUMNS:  # columns of one value could be joined without end
+                continue
             if math.prod(len(levels[i]) for i in [*columns, j]) <= max_cells:
                 columns.append(j)
                 break

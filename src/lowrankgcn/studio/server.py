@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import re
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,6 +22,7 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from lowrankgcn._validation import invalid
 from lowrankgcn.studio.session import Session
 from lowrankgcn.studio.view import View
 
@@ -34,6 +37,7 @@ _HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 _LARGEST_BODY = 2**25
+_TOKEN = "LOWRANKGCN_STUDIO_TOKEN"
 _PING = 15.0  # seconds
 
 
@@ -91,7 +95,7 @@ class Guard:
 
 
 def make_app(
-    view: View, write: Callable[[str, Session], Path], token: str, port: int
+    view: View, write: Callable[[str], Path], token: str, port: int
 ) -> Guard:
     """Return the ASGI application.
 
@@ -112,7 +116,7 @@ def make_app(
         return JSONResponse(view.description)
 
     def positions(request: Request) -> Response:
-        return _binary(view.positions.astype("<f4").tobytes())
+        return _binary(view.positions())
 
     def state(request: Request) -> Response:
         return JSONResponse(session.state.describe())
@@ -150,7 +154,7 @@ def make_app(
         what = (await _body(request)).get("what")
         if what not in ("labels", "table", "report", "model"):
             raise ValueError(f"what: expected labels, table, report or model, got {what!r}")
-        return JSONResponse({"path": str(await run_in_threadpool(write, what, session))})
+        return JSONResponse({"path": str(await run_in_threadpool(write, what))})
 
     async def events(request: Request) -> Response:
         return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
@@ -208,8 +212,13 @@ async def _body(request: Request) -> dict[str, Any]:
 
 async def _events(session: Session, app: Any) -> AsyncIterator[str]:
     """Yield the version after every change."""
-    loop, changed = asyncio.get_running_loop(), asyncio.Event()
-    stop, sent, quiet = session.listen(lambda: loop.call_soon_threadsafe(changed.set)), 0, 0.0
+    loop, changed, sent, quiet = asyncio.get_running_loop(), asyncio.Event(), 0, 0.0
+
+    def note() -> None:
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(changed.set)
+
+    stop = session.listen(note)
     try:
         while not app.state.server.should_exit:
             if sent != (version := session.state.version):
@@ -229,8 +238,11 @@ async def _events(session: Session, app: Any) -> AsyncIterator[str]:
 
 
 def new_token() -> str:
-    """Return a secret that cannot be guessed."""
-    return secrets.token_urlsafe(24)
+    """Return the secret in ``LOWRANKGCN_STUDIO_TOKEN``, or one that cannot be guessed."""
+    given = os.environ.get(_TOKEN, "")
+    if given and not re.fullmatch(r"[A-Za-z0-9_-]{16,}", given):
+        raise invalid(_TOKEN, "at least 16 letters, digits, - or _", f"{len(given)} characters")
+    return given or secrets.token_urlsafe(24)
 
 
 def listen(port: int) -> socket.socket:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -34,6 +34,8 @@ class State:
     labels : (n,) int array
         Positions in `classes`, −1 without a label.
     answer : Answer
+    fitted : int
+        Version of the labels that the answer takes into account.
     refreshing : bool
         Whether a better answer is being computed.
     undo, redo : bool
@@ -45,33 +47,34 @@ class State:
     classes: tuple[str, ...]
     labels: NDArray[np.int32]
     answer: Answer
+    fitted: int
     refreshing: bool
     undo: bool
     redo: bool
     message: str | None
 
-    @cached_property
-    def shares(self) -> NDArray[Any] | None:
-        """Class distributions (n, C) in the order of `classes`; None without predictions."""
-        found = self.answer.distributions
-        if found is None:
-            return None
-        shares = np.zeros((len(found), len(self.classes)), found.dtype)
-        shares[:, [self.classes.index(name) for name in self.answer.classes]] = found
-        return shares
+    def shares(self, row: int) -> list[tuple[str, float]]:
+        """Return classes and their probabilities, the largest first."""
+        if self.answer.distributions is None:
+            return []
+        pairs = zip(self.answer.classes, self.answer.distributions[row].tolist(), strict=True)
+        return sorted(pairs, key=lambda pair: -pair[1])
 
     @cached_property
     def predicted(self) -> NDArray[np.int32]:
         """Class of every row, its label if it has one, −1 for none, shape (n,)."""
-        found = np.full(len(self.labels), -1, np.int32)
-        if self.shares is not None:
-            found = np.where(np.ptp(self.shares, axis=1) > 0, self.shares.argmax(axis=1), -1)
+        shares = self.answer.distributions
+        if shares is None:
+            return self.labels
+        places = np.array([self.classes.index(name) for name in self.answer.classes], np.int32)
+        found = np.where(np.ptp(shares, axis=1) > 0, places[shares.argmax(axis=1)], -1)
         return np.where(self.labels >= 0, self.labels, found).astype(np.int32)
 
     @cached_property
     def certainty(self) -> NDArray[np.float64]:
         """Probability of the class of every row: one for labels, zero for none, shape (n,)."""
-        top = 0.0 if self.shares is None else self.shares.max(axis=1)
+        shares = self.answer.distributions
+        top = 0.0 if shares is None else shares.max(axis=1)
         return np.where(self.labels >= 0, 1.0, np.where(self.predicted >= 0, top, 0.0))
 
     def describe(self) -> dict[str, Any]:
@@ -87,6 +90,7 @@ class State:
         free = [row for row in self.answer.suggestions if self.labels[row] < 0]
         return {
             "version": self.version,
+            "fitted": self.fitted,
             "classes": classes,
             "labelled": int(known.sum()),
             "accuracy": self.answer.accuracy,
@@ -122,7 +126,7 @@ class Session:
 
     def __init__(self, labels: Sequence[str | None], journal: Journal, engine: Engine) -> None:
         self._journal, self._engine = journal, engine
-        self._lock, self._wake = threading.Lock(), threading.Condition()
+        self._lock = threading.Condition()  # of all that follows; notified of every change
         self._listeners: set[Callable[[], None]] = set()
         self._classes = sorted({name for name in labels if name is not None})
         index = {name: k for k, name in enumerate(self._classes)}
@@ -130,11 +134,16 @@ class Session:
         self._undo: list[list[Change]] = []
         self._redo: list[list[Change]] = []
         for change in journal.read():
-            self._undo.append(self._apply([change]))
+            self._undo.append(self._apply([change], self._labels))
         self._version, self._failure = 1, None
-        self._answer, self._wanted, self._settled = Answer.empty(), 1, 0
-        self._publish()
-        threading.Thread(target=self._work, daemon=True, name="studio").start()
+        self._answer = self._base = Answer(np.full(len(labels), None))
+        # Versions of the labels: the newest, those of the answer shown, those of the base.
+        self._wanted, self._shown, self._settled = 1, 0, 0
+        self._fitted = 0  # labels that the answer takes into account
+        with self._lock:
+            self._publish()
+        for work in (self._update, self._settle):
+            threading.Thread(target=work, daemon=True, name="studio").start()
 
     def label(self, rows: Sequence[int], name: str | None) -> int:
         """Label rows, or remove their labels; return the new version.
@@ -169,10 +178,12 @@ class Session:
         with self._lock:
             if not source:
                 return self._version
-            version = self._change(source[-1], target)
-            source.pop()
-            self._publish()
-            return version
+            changes = source.pop()
+            try:
+                return self._change(changes, target)
+            except OSError:
+                source.append(changes)
+                raise
 
     def _change(
         self, changes: list[Change], history: list[list[Change]], *, new: bool = False
@@ -182,25 +193,23 @@ class Session:
         if not changes:
             return self._version
         self._journal.append(changes)
-        history.append(self._apply(changes))
+        labels = self._labels.copy()  # published states keep theirs
+        history.append(self._apply(changes, labels))
+        self._labels = labels
         if new:
             self._redo.clear()
         self._version += 1
         self._wanted = self._version
         self._publish()
-        with self._wake:
-            self._wake.notify_all()
         return self._version
 
-    def _apply(self, changes: list[Change]) -> list[Change]:
-        """Apply changes; return those that take them back."""
+    def _apply(self, changes: list[Change], labels: NDArray[np.int32]) -> list[Change]:
+        """Apply changes to labels; return those that take them back."""
         before = [(row, self._name(row)) for row, _ in changes]
-        labels = self._labels.copy()  # published states keep theirs
         for row, name in changes:
             if name is not None and name not in self._classes:
                 self._classes.append(name)
             labels[row] = -1 if name is None else self._classes.index(name)
-        self._labels = labels
         return before
 
     def _name(self, row: int) -> str | None:
@@ -213,31 +222,67 @@ class Session:
             tuple(self._classes),
             self._labels,
             self._answer,
+            self._fitted,
             self._settled < self._wanted,
             bool(self._undo),
             bool(self._redo),
             self._failure,
         )
+        self._lock.notify_all()
         for listener in tuple(self._listeners):
             listener()
 
-    def _work(self) -> None:
+    def _update(self) -> None:
+        """Show an immediate answer after every change of the labels."""
         while True:
-            with self._wake:
-                while self._settled >= self._wanted:
-                    self._wake.wait()
             with self._lock:
-                wanted, state = self._wanted, self.state
-            names = np.array([*state.classes, None], dtype=object)
-            try:
-                answer, failure = self._engine.settle(names[state.labels]), None
-            except Exception as error:  # shown on the page; the labels are safe
-                answer, failure = None, f"{type(error).__name__}: {error}"
+                self._lock.wait_for(lambda: self._shown < self._wanted)
+                wanted, base, labels = self._wanted, self._base, self._names()
+            answer = self._attempt(self._engine.update, base, labels)
             with self._lock:
-                self._answer, self._failure = answer or self._answer, failure
+                if self._settled < wanted:
+                    self._shown = wanted
+                    if answer is not None:
+                        self._show(answer, wanted)
+
+    def _settle(self) -> None:
+        """Replace immediate answers by fitted ones."""
+        while True:
+            with self._lock:
+                # The immediate answer first: both need the processor.
+                self._lock.wait_for(lambda: self._settled < self._wanted == self._shown)
+                wanted, labels = self._wanted, self._names()
+            answer = self._attempt(self._engine.settle, labels)
+            with self._lock:
                 self._settled = wanted
-                self._version += 1
-                self._publish()
+                self._base = answer or self._base
+                if wanted == self._wanted:
+                    self._show(answer or self._answer, wanted if answer else self._fitted)
+                else:  # labels have changed: update from the new base
+                    self._shown = min(self._shown, wanted)
+                    self._lock.notify_all()
+
+    def _attempt(self, function: Callable[..., Answer | None], *arguments: Any) -> Answer | None:
+        """Compute an answer; a failure is shown on the page, and the labels are safe."""
+        try:
+            answer = function(*arguments)
+            self._failure = None
+        except Exception as error:
+            self._failure, answer = f"{type(error).__name__}: {error}", None
+        return answer
+
+    def _show(self, answer: Answer, fitted: int) -> None:
+        self._answer, self._fitted = answer, fitted
+        self._version += 1
+        self._publish()
+
+    def labels(self) -> NDArray[Any]:
+        """Return the label of every row, None without one."""
+        with self._lock:
+            return self._names()
+
+    def _names(self) -> NDArray[Any]:
+        return np.array([*self._classes, None], dtype=object)[self._labels]
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function after every change, in any thread; return how to stop that."""
@@ -246,15 +291,9 @@ class Session:
 
     def settled(self) -> State:
         """Wait until the answer belongs to the labels, and return both."""
-        ready = threading.Event()
-        stop = self.listen(ready.set)
-        try:
-            while self.state.refreshing:
-                ready.wait(1.0)
-                ready.clear()
-        finally:
-            stop()
-        return self.state
+        with self._lock:
+            self._lock.wait_for(lambda: self._settled == self._wanted)
+            return self.state
 
 
 def _checked_name(name: Any) -> str:

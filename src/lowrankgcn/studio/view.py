@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, final
 
@@ -11,12 +12,12 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.files import Columns
-from lowrankgcn.studio.layout import own_coordinates, scaled
+from lowrankgcn.studio.engine import Engine
+from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.rows import LONG, SHORT, TableRows
 from lowrankgcn.studio.session import Session, State
 
 _FOUND = 1000
-_REASONS, _NEIGHBOURS = 3, 5
 
 
 @final
@@ -28,20 +29,14 @@ class View:
         columns: Columns,
         features: pd.DataFrame,
         session: Session,
+        engine: Engine,
     ) -> None:
-        self.session, self._features = session, features
+        self.session, self._engine = session, engine
         others = frame.drop(columns=columns.target)
         self._rows, self._n = TableRows(others, features), len(frame)
-        points = own_coordinates(features)
-        axes = list(features.columns)
-        own = points is not None
-        if points is None:
-            from lowrankgcn.gp.views import FittedViews
-
-            v = FittedViews.fit(features)
-            points = v.views["neighbours"][:, 1:3]
-            axes = ["direction 1", "direction 2"]
-        self.positions = scaled(points)
+        own = has_own_positions(features)
+        axes = list(features.columns) if own else ["direction 1", "direction 2"]
+        self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
         self.description = {
             "name": name,
             "rows": self._n,
@@ -51,10 +46,14 @@ class View:
                 for c in others.columns
             ],
             "space": "own" if own else "embedding",
-            "dimensions": self.positions.shape[1],
+            "dimensions": len(axes),
             "axes": axes,
         }
-        self._order = lru_cache(4)(self._sorted)
+        self._order = lru_cache(2)(self._sorted)
+
+    def positions(self) -> bytes:
+        """Return the positions on the map as bytes, as soon as they are computed."""
+        return self._positions.result().astype("<f4").tobytes()
 
     def row(self, row: int) -> dict[str, Any]:
         """Return cells, label, probabilities, reasons and labelled neighbours of a row."""
@@ -66,21 +65,16 @@ class View:
             "row": row,
             "cells": [list(pair) for pair in zip(self._rows.names, cells, strict=True)],
             "label": _name(state, state.labels[row]),
-            "probabilities": [],
+            "probabilities": state.shares(row),
             "reasons": [],
             "against": None,
-            "neighbours": [],
+            "neighbours": [
+                {"row": near, "label": _name(state, state.labels[near]), "similarity": alike}
+                for near, alike in self._engine.neighbours(state.answer, row)
+            ],
         }
-        if state.shares is not None:
-            pairs = zip(state.classes, state.shares[row].tolist(), strict=True)
-            found["probabilities"] = sorted(map(list, pairs), key=lambda pair: -pair[1])
-        if state.answer.classifier is not None:
-            one = state.answer.classifier.explain(self._features.iloc[[row]])[0]
-            found["against"] = str(one.runner_up) if hasattr(one, "runner_up") else None
-            found["reasons"] = [
-                {"name": str(part.name), "value": part.value, "amount": part.amount}
-                for part in one.contributions[:_REASONS]
-            ]
+        if (explained := self._engine.explain(state.answer, row)) is not None:
+            found["against"], found["reasons"] = explained
         return found
 
     def rows(
