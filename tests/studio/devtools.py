@@ -8,7 +8,9 @@ from __future__ import annotations
 import base64
 import json
 import os
+import select
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +26,14 @@ _QUIET = ("--headless", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrol
 _QUIET += ("--no-first-run", "--disable-background-networking", "--disable-extensions")
 _DRAW = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # WebGL without a graphics card
 
+# Chromium reads commands from descriptor 3 and writes answers to 4.
+_EXECUTE = """import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+for number, end in enumerate(ends, start=3):
+    os.dup2(end, number)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+
 
 class Browser:
     """One browser; `page` opens tabs that share cookies."""
@@ -33,6 +43,7 @@ class Browser:
         self._buffer = b""
         self._last = 0
         self._pages: dict[str, Page] = {}
+        self._targets: list[str] = []
 
     def send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
         """Return the browser's answer to a command."""
@@ -52,6 +63,8 @@ class Browser:
 
     def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._reader], [], [], _SECONDS)
+            assert ready, f"the browser did not answer within {_SECONDS} s"
             piece = os.read(self._reader, 1 << 20)
             assert piece, "the browser ended"
             self._buffer += piece
@@ -67,6 +80,7 @@ class Browser:
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         answer = self.send("Target.attachToTarget", targetId=target, flatten=True)
         page = Page(self, answer["sessionId"])
+        self._targets.append(target)
         self._pages[answer["sessionId"]] = page
         for domain in ("Page", "Runtime", "Log"):
             page.send(f"{domain}.enable")
@@ -75,6 +89,12 @@ class Browser:
             page.send("Page.addScriptToEvaluateOnNewDocument", source=script)
         page.go(url)
         return page
+
+    def close_pages(self) -> None:
+        """Close all tabs that were opened."""
+        while self._targets:
+            self.send("Target.closeTarget", targetId=self._targets.pop())
+        self._pages.clear()
 
 
 class Page:
@@ -126,8 +146,8 @@ class Page:
         while time.monotonic() < end:
             # While a page is loading, an expression may fail or lose its context.
             with suppress(AssertionError):
-                if value := self.run(script):
-                    return value
+                if found := self.run(f"(async v => (await v) ? [await v] : null)({script})"):
+                    return found[0]
             time.sleep(0.02)
         shown = self.run("document.body.innerText.slice(0, 2000)")
         raise AssertionError(f"not true within {seconds} s: {script}\n{self.errors}\n{shown}")
@@ -176,6 +196,7 @@ class Page:
 
     def picture(self) -> bytes:
         """Return the window as a PNG file."""
+        self.send("Page.bringToFront")  # a tab in the background is not drawn
         return base64.b64decode(self.send("Page.captureScreenshot", format="png")["data"])
 
 
@@ -187,9 +208,8 @@ def browser(*options: str) -> Iterator[Browser]:
     with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         command = [BROWSER, *_QUIET, *_DRAW, *options, "--remote-debugging-pipe"]
         command += [f"--user-data-dir={Path(folder) / 'profile'}", "about:blank"]
-        # Chromium reads commands from descriptor 3 and writes answers to 4.
         process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{read_in} 4>&{write_out}', "sh", *command],
+            [sys.executable, "-c", _EXECUTE, str(read_in), str(write_out), *command],
             pass_fds=(read_in, write_out),
             stderr=subprocess.DEVNULL,
         )
