@@ -365,9 +365,7 @@ def first_of_views(
     return choose_rows(process, views.views, weights, candidates, k, random_state=seed)
 
 
-def unfitted_process(
-    views: FittedViews, known: NDArray[np.intp], seed: int
-) -> GaussianProcess:
+def unfitted_process(views: FittedViews, known: NDArray[np.intp], seed: int) -> GaussianProcess:
     """Return the process of the prior, without labels, at some rows."""
     values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
     n = len(next(iter(views.views.values())))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -91,6 +92,10 @@ class Engine:
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
         self.features, self._n = features, len(features)
         self.prepared = self._classifier._prepare(rows, settings, read_all=True)
+        sample, outside = self.prepared.sample, self.prepared.outside
+        self._parts = [(sample, self.prepared.views.views)]
+        if outside is not None:
+            self._parts.append((np.setdiff1d(np.arange(self._n), sample), outside))
         nobody = np.zeros(0, np.intp)
         self._unfitted = unfitted_process(self.prepared.views, nobody, self.prepared.seed)
 
@@ -117,7 +122,7 @@ class Engine:
 
     def update(self, base: Answer, labels: NDArray[Any]) -> Answer | None:
         """Return an immediate answer, starting from an earlier one; None for too many labels."""
-        new = [name for name in dict.fromkeys(labels[labels != None])]  # noqa: E711
+        new = list(dict.fromkeys(labels[labels != None]))  # noqa: E711
         if len(new) < 2:
             return Answer(labels, suggestions=base.suggestions, classifier=base.classifier)
         classes = (*base.classes, *(name for name in new if name not in base.classes))
@@ -165,27 +170,26 @@ class Engine:
 
     def _multiplied(self, base: Answer, process: GaussianProcess) -> NDArray[np.float32]:
         """Multiply distributions by exp(T f), normalised, for the scores f of a process."""
-        read, n_classes = _Scores(process), len(base.classes)
-        result = np.zeros((self._n, n_classes), np.float32)
-        if base.distributions is not None:
-            known = base.distributions.shape[1]
-            # The score of a class without labels is −1/C, and scores add up to zero.
-            logs = np.log(np.maximum(base.distributions, 1e-30))
-            result[:, :known] = logs
-            level = (logs - np.log(process.factors[:known])).mean(axis=1) - read.warm / known
-            result[:, known:] = level[:, None]
-        parts = [(self.prepared.sample, self.prepared.views.views)]
-        if self.prepared.outside is not None:
-            rest = np.setdiff1d(np.arange(self._n), self.prepared.sample)
-            parts.append((rest, self.prepared.outside))
-        for rows, views in parts:
+        read, known = _Scores(process), 0
+        result = np.zeros((self._n, len(base.classes)), np.float32)
+        shares = base.distributions
+        if shares is not None:
+            known = shares.shape[1]
+            factors = np.log(process.factors[:known])
 
-            def add(start: int, stop: int, rows: Any = rows, views: Any = views) -> None:
-                logs = result[rows[start:stop]] + read(views, start, stop)
-                odds = np.exp(logs - logs.max(axis=1, keepdims=True))
-                result[rows[start:stop]] = odds / odds.sum(axis=1, keepdims=True)
+        def multiply(rows: Any, views: Any, start: int, stop: int) -> None:
+            logs, own = read(views, start, stop), rows[start:stop]
+            if shares is not None:
+                before = np.log(np.maximum(shares[own], 1e-30))
+                logs[:, :known] += before
+                # Scores add up to zero, and that of a class without labels is −1/C.
+                level = (before - factors).mean(axis=1) - process.temperature / known
+                logs[:, known:] += level[:, None]
+            odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+            result[own] = odds / odds.sum(axis=1, keepdims=True)
 
-            map_chunks(add, len(rows), _CHUNK)
+        for rows, views in self._parts:
+            map_chunks(partial(multiply, rows, views), len(rows), _CHUNK)
         return result
 
     def neighbours(self, answer: Answer, row: int) -> list[tuple[int, float]]:
@@ -237,8 +241,7 @@ class _Scores:
     """
 
     def __init__(self, process: GaussianProcess) -> None:
-        self.warm = process.temperature
-        alpha = self.warm * process.alpha
+        alpha = process.temperature * process.alpha
         constant = CONSTANT * alpha.sum(axis=0)
         self._linear: dict[str, Floats] = {}
         self._radial = []

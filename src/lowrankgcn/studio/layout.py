@@ -51,7 +51,9 @@ def map_positions(features: pd.DataFrame, prepared: PreparedRows) -> NDArray[np.
         return positions
     # Other rows are placed at the nearest sampled row, by their spectral coordinates.
     view = _map_view(prepared.views)
-    known, new = (views[view][:, :_COORDINATES] for views in (prepared.views.views, prepared.outside))
+    known, new = (
+        views[view][:, :_COORDINATES] for views in (prepared.views.views, prepared.outside)
+    )
     _, nearest = KDTree(known).query(new, workers=-1)
     every = np.empty((prepared.rows.n_rows, 2), np.float32)
     rest = np.setdiff1d(np.arange(len(every)), prepared.sample)
@@ -60,7 +62,7 @@ def map_positions(features: pd.DataFrame, prepared: PreparedRows) -> NDArray[np.
     return every
 
 
-def neighbour_layout(fitted: FittedViews, *, random_state: int) -> Floats:
+def neighbour_layout(fitted: FittedViews, *, random_state: int) -> NDArray[np.float32]:
     """Return positions of the fitted rows in a plane, shape (n, 2).
 
     Notes
@@ -79,7 +81,8 @@ def neighbour_layout(fitted: FittedViews, *, random_state: int) -> Floats:
     weights = sp.csr_array((weights + weights.T) / 2)
     n = weights.shape[0]
     steps = _STEPS if n <= _MANY_ROWS else _FEWER_STEPS
-    place, first, second = _start(fitted, generator), *weights.nonzero()
+    place = _start(fitted, generator)
+    first, second = weights.nonzero()
     for step in range(steps):
         apart = place[first] - place[second]
         pull = weights.data / (1.0 + (apart * apart).sum(axis=1))
@@ -122,4 +125,5 @@ def _framed(points: Floats, together: bool) -> NDArray[np.float32]:
     low, high = np.quantile(points, [0.005, 0.995], axis=0)
     half = np.maximum((high - low) / 2, 1e-300)
     half = _MARGIN * (half.max() if together else half)
-    return np.clip((points - (low + high) / 2) / half, -1.0, 1.0).astype(np.float32)
+    framed: Floats = np.clip((points - (low + high) / 2) / half, -1.0, 1.0)
+    return framed.astype(np.float32, copy=False)

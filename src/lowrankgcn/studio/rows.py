@@ -43,22 +43,22 @@ class TableRows:
             found |= hit.to_numpy(zero_copy_only=False)
         return found
 
-    def keys(self, name: str) -> NDArray[Any]:
+    def keys(self, name: str) -> NDArray[np.float64]:
         """Return numbers that order the rows by a column; missing cells are NaN."""
-        column = self._features[name] if name in self._features else self._frame[name]
-        if isinstance(column.dtype, pd.CategoricalDtype):  # sorted by their texts
-            keys = column.cat.codes.to_numpy().astype(np.float64)
-        elif name in self._features:
-            keys = column.to_numpy().astype("datetime64[us]").astype(np.int64) if (
-                column.dtype.kind == "M"
-            ) else column.to_numpy().astype(np.float64)
-            keys = np.where(column.isna().to_numpy(), np.nan, keys)
-            return keys
+        column = self._features[name] if name in self._features else None
+        if column is None:  # not in use
+            texts = _strings(self._frame[name]).to_numpy(zero_copy_only=False)
+            keys = pd.factorize(texts, sort=True)[0].astype(np.float64)
+        elif isinstance(column.dtype, pd.CategoricalDtype):  # sorted by their texts
+            keys = column.cat.codes.to_numpy(np.float64)
         else:
-            keys = pd.factorize(_strings(column).to_numpy(zero_copy_only=False), sort=True)[0]
-            keys = keys.astype(np.float64)
-        keys[keys < 0] = np.nan
-        return keys
+            numbers = (
+                column.to_numpy("datetime64[us]").astype(np.int64)
+                if (column.dtype.kind == "M")
+                else column.to_numpy()
+            )
+            return np.where(column.isna(), np.nan, numbers.astype(np.float64))
+        return np.where(keys < 0, np.nan, keys)
 
 
 def _strings(column: pd.Series) -> Any:

@@ -17,8 +17,13 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
-from starlette.responses import StreamingResponse
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -94,9 +99,7 @@ class Guard:
         return None
 
 
-def make_app(
-    view: View, write: Callable[[str], Path], token: str, port: int
-) -> Guard:
+def make_app(view: View, write: Callable[[str], Path], token: str, port: int) -> Guard:
     """Return the ASGI application.
 
     Parameters

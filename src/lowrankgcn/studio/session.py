@@ -129,13 +129,14 @@ class Session:
         self._lock = threading.Condition()  # of all that follows; notified of every change
         self._listeners: set[Callable[[], None]] = set()
         self._classes = sorted({name for name in labels if name is not None})
-        index = {name: k for k, name in enumerate(self._classes)}
+        index: dict[str | None, int] = {name: k for k, name in enumerate(self._classes)}
         self._labels = np.array([index.get(name, -1) for name in labels], np.int32)
         self._undo: list[list[Change]] = []
         self._redo: list[list[Change]] = []
         for change in journal.read():
             self._undo.append(self._apply([change], self._labels))
-        self._version, self._failure = 1, None
+        self._version = 1
+        self._failure: str | None = None
         self._answer = self._base = Answer(np.full(len(labels), None))
         # Versions of the labels: the newest, those of the answer shown, those of the base.
         self._wanted, self._shown, self._settled = 1, 0, 0
@@ -242,6 +243,7 @@ class Session:
             with self._lock:
                 if self._settled < wanted:
                     self._shown = wanted
+                    self._lock.notify_all()
                     if answer is not None:
                         self._show(answer, wanted)
 

@@ -22,6 +22,21 @@ _FOUND = 1000
 
 @final
 class View:
+    """Answers to the questions of the page.
+
+    Parameters
+    ----------
+    name : str
+        Of the table.
+    frame : DataFrame
+        The table as it was read.
+    columns : Columns
+    features : DataFrame
+        The columns in use.
+    session : Session
+    engine : Engine
+    """
+
     def __init__(
         self,
         name: str,
@@ -101,9 +116,7 @@ class View:
         """Return the first rows with a cell that contains a text."""
         return np.flatnonzero(self._rows.search(text))[:_FOUND].tolist() if text else []
 
-    def _sorted(
-        self, sort: str, descending: bool, search: str, state: State
-    ) -> NDArray[np.intp]:
+    def _sorted(self, sort: str, descending: bool, search: str, state: State) -> NDArray[np.intp]:
         keys = self._keys(sort, state)
         chosen = np.flatnonzero(self._rows.search(search)) if search else np.arange(self._n)
         keys = keys[chosen]
