@@ -248,7 +248,7 @@ def _colours(page: Page) -> int:
     from matplotlib.image import imread
 
     picture = np.asarray(imread(io.BytesIO(page.picture())))[..., :3]
-    box = page.run("(b => [b.top, b.bottom, b.left, b.right - 200])"
+    box = page.run("(b => [b.top, b.bottom, b.left, b.right])"
                    "(document.getElementById('map').getBoundingClientRect())")
     top, bottom, left, right = map(int, box)
     blue = np.array([0x00, 0x72, 0xB2]) / 255

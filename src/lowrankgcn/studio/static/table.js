@@ -232,7 +232,8 @@ async function rowAt(index) {
 export async function moveBy(step, extend = false) {
   if (!total) return;
   const current = indexOf(store.focus);
-  const index = Math.min(total - 1, Math.max(0, current < 0 ? first() : current + step));
+  const wanted = current < 0 && Number.isFinite(step) ? first() : current + step;
+  const index = Math.min(total - 1, Math.max(0, wanted));
   scrollTo(index);
   const row = await rowAt(index);
   if (row === null) return;
