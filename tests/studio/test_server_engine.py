@@ -17,8 +17,8 @@ from lowrankgcn.studio import engine as engines
 from lowrankgcn.studio.engine import Answer, Engine
 from lowrankgcn.studio.journal import Journal
 from lowrankgcn.studio.layout import map_positions
-from lowrankgcn.studio.rows import TableRows
 from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.view import TableRows
 
 
 def mixed_table(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:

@@ -126,7 +126,7 @@ Runs = Annotated[int, _option("--runs", "N", "Training runs per row.", min=1)]
 # Studio
 _PORT = "Port of the server; another one if it is taken."
 TableFileArgument = Annotated[Path, Argument(metavar="TABLE", help=f"{_FORMATS}.")]
-Port = Annotated[int, _option("--port", "N", _PORT, min=1, max=65535)]
+Port = Annotated[int, _option("--port", "N", _PORT, min=1024, max=65535)]
 Browser = Annotated[bool, _option("--browser/--no-browser", None, "Open the page in the browser.")]
 
 # Output

@@ -7,8 +7,8 @@ classified anew after each label.
 ``journal``      labels on disk, one JSON line for each change
 ``engine``       predictions: an immediate update, then the same answer as a fresh fit
 ``layout``       positions of the rows on the map
-``rows``         cells, search and order of the rows
-``session``      labels, undo, versions; joins all of these
+``session``      labels, undo, versions
+``view``         what the page shows: cells, search and order of rows, reasons
 ``server``       HTTP interface, access control, events
 ================ ===============================================================================
 """

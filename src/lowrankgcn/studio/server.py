@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
@@ -56,46 +57,34 @@ class Guard:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
         if scope["type"] != "http":
-            if scope["type"] == "lifespan":
-                await self.app(scope, receive, send)
             return
+        request = Request(scope)
+        problem = self._problem(request)
+        answer = self.app if problem is None else PlainTextResponse(problem, 403)
+        more = dict(_HEADERS)
+        if problem is None and request.url.path == "/":
+            more["set-cookie"] = f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
 
         async def send_guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
-                more = {k: v for k, v in _HEADERS.items()}
-                if entering:
-                    options = "HttpOnly; SameSite=Strict; Path=/"
-                    more["set-cookie"] = f"{self._cookie}={self._token}; {options}"
-                names = {name.encode() for name in more}
-                kept = [pair for pair in message["headers"] if pair[0].lower() not in names]
-                message["headers"] = kept + [(k.encode(), v.encode()) for k, v in more.items()]
+                MutableHeaders(scope=message).update(more)
             await send(message)
 
-        request, entering = Request(scope), False
-        problem = self._problem(request)
-        if problem is None:
-            entering = request.url.path == "/"
-            await self.app(scope, receive, send_guarded)
-        else:
-            await PlainTextResponse(problem, 403)(scope, receive, send_guarded)
+        await answer(scope, receive, send_guarded)
 
     def _problem(self, request: Request) -> str | None:
-        host = request.headers.get("host", "")
-        if host not in self._hosts:
-            return "refused: another host"
-        origin = request.headers.get("origin")
-        if origin is not None and origin != f"http://{host}":
-            return "refused: another origin"
-        given = [request.cookies.get(self._cookie), request.headers.get("x-token")]
-        if request.url.path == "/":
-            given.append(request.query_params.get("token"))
+        headers, path = request.headers, request.url.path
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self._hosts or origin not in (None, f"http://{host}"):
+            return "refused: another host or origin"
+        given = [request.cookies.get(self._cookie), headers.get("x-token")]
+        given += [request.query_params.get("token")] if path == "/" else []
         known = self._token.encode()
         if not any(secrets.compare_digest(one.encode(), known) for one in given if one):
             return "refused: open the address that the command printed"
-        if request.method == "POST":
-            kind = request.headers.get("content-type", "").split(";")[0].strip()
-            if kind != "application/json":
-                return "refused: expected application/json"
+        kind = headers.get("content-type", "").split(";")[0].strip()
+        if request.method == "POST" and kind != "application/json":
+            return "refused: expected application/json"
         return None
 
 
@@ -112,69 +101,51 @@ def make_app(view: View, write: Callable[[str], Path], token: str, port: int) ->
     """
     session = view.session
 
-    def page(request: Request) -> Response:
-        return FileResponse(STATIC / "index.html")
-
-    def table(request: Request) -> Response:
-        return JSONResponse(view.description)
-
-    def positions(request: Request) -> Response:
-        return _binary(view.positions())
-
-    def state(request: Request) -> Response:
-        return JSONResponse(session.state.describe())
-
-    def predictions(request: Request) -> Response:
-        return _binary(session.state.packed())
-
-    def row(request: Request) -> Response:
-        return JSONResponse(view.row(request.path_params["row"]))
-
-    def rows(request: Request) -> Response:
-        query = request.query_params
+    def rows(query: Mapping[str, str]) -> Any:
+        sort, search = query.get("sort", "row"), query.get("search", "")
         count, offset = _number(query, "count", 100, 200), _number(query, "offset", 0, 2**31)
-        descending = query.get("descending", "0") == "1"
-        found = view.rows(query.get("sort", "row"), descending, offset, count, query.get("search"))
-        return JSONResponse(found)
+        return view.rows(sort, query.get("descending") == "1", offset, count, search)
 
-    def search(request: Request) -> Response:
-        return JSONResponse({"rows": view.search(request.query_params.get("text", ""))})
-
-    async def label(request: Request) -> Response:
-        body = await _body(request)
-        rows, name = body.get("rows"), body.get("class")
-        if not isinstance(rows, list) or "class" not in body:
+    def label(body: dict[str, Any]) -> Any:
+        if not isinstance(body.get("rows"), list) or "class" not in body:
             raise ValueError('expected {"rows": [...], "class": name or null}')
-        return JSONResponse({"version": await run_in_threadpool(session.label, rows, name)})
+        return {"version": session.label(body["rows"], body["class"])}
 
-    def undo(request: Request) -> Response:
-        return JSONResponse({"version": session.undo()})
+    def write_file(body: dict[str, Any]) -> Any:
+        if body.get("what") not in ("labels", "table", "report", "model"):
+            raise ValueError("what: expected labels, table, report or model")
+        return {"path": str(write(body["what"]))}
 
-    def redo(request: Request) -> Response:
-        return JSONResponse({"version": session.redo()})
+    questions: dict[str, Callable[[Any], Any]] = {
+        "table": lambda query: view.description,
+        "positions": lambda query: view.positions(),
+        "state": lambda query: session.state.describe(),
+        "predictions": lambda query: session.state.packed(),
+        "rows": rows,
+        "search": lambda query: {"rows": view.search(query.get("text", ""))},
+    }
+    orders: dict[str, Callable[[Any], Any]] = {
+        "label": label,
+        "undo": lambda body: {"version": session.undo()},
+        "redo": lambda body: {"version": session.redo()},
+        "write": write_file,
+    }
 
-    async def write_file(request: Request) -> Response:
-        what = (await _body(request)).get("what")
-        if what not in ("labels", "table", "report", "model"):
-            raise ValueError(f"what: expected labels, table, report or model, got {what!r}")
-        return JSONResponse({"path": str(await run_in_threadpool(write, what))})
+    def get(request: Request) -> Response:
+        return _answer(questions[request.url.path.split("/")[-1]](request.query_params))
+
+    async def post(request: Request) -> Response:
+        body = await _body(request)
+        return _answer(await run_in_threadpool(orders[request.url.path.split("/")[-1]], body))
 
     async def events(request: Request) -> Response:
         return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
 
     routes = [
-        Route("/", page),
-        Route("/api/table", table),
-        Route("/api/positions", positions),
-        Route("/api/state", state),
-        Route("/api/predictions", predictions),
-        Route("/api/row/{row:int}", row),
-        Route("/api/rows", rows),
-        Route("/api/search", search),
-        Route("/api/label", label, methods=["POST"]),
-        Route("/api/undo", undo, methods=["POST"]),
-        Route("/api/redo", redo, methods=["POST"]),
-        Route("/api/write", write_file, methods=["POST"]),
+        Route("/", lambda request: FileResponse(STATIC / "index.html")),
+        *(Route(f"/api/{name}", get) for name in questions),
+        *(Route(f"/api/{name}", post, methods=["POST"]) for name in orders),
+        Route("/api/row/{row:int}", lambda request: _answer(view.row(request.path_params["row"]))),
         Route("/api/events", events),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
@@ -186,8 +157,10 @@ def _refuse(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, 400)
 
 
-def _binary(data: bytes) -> Response:
-    return Response(data, media_type="application/octet-stream")
+def _answer(found: Any) -> Response:
+    if isinstance(found, bytes):
+        return Response(found, media_type="application/octet-stream")
+    return JSONResponse(found)
 
 
 def _number(query: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -266,14 +239,7 @@ def listen(port: int) -> socket.socket:
 
 def serve(guard: Guard, listener: socket.socket) -> None:
     """Serve until the process is interrupted."""
-    config = uvicorn.Config(
-        guard,
-        log_level="critical",
-        lifespan="off",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=2,
-    )
-    server = uvicorn.Server(config)
-    guard.app.state.server = server
+    options: Any = {"log_level": "critical", "access_log": False, "server_header": False}
+    config = uvicorn.Config(guard, lifespan="off", timeout_graceful_shutdown=2, **options)
+    guard.app.state.server = server = uvicorn.Server(config)
     server.run(sockets=[listener])
