@@ -24,6 +24,7 @@ _SECONDS = 30.0
 _KEYS = {"Escape": 27, "Enter": 13, "Delete": 46, "ArrowDown": 40, "ArrowUp": 38, "Tab": 9}
 _QUIET = ("--headless", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars")
 _QUIET += ("--no-first-run", "--disable-background-networking", "--disable-extensions")
+_QUIET += ("--disable-background-timer-throttling", "--disable-renderer-backgrounding")
 _DRAW = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # WebGL without a graphics card
 
 # Chromium reads commands from descriptor 3 and writes answers to 4.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import final
 
 import numpy as np
@@ -10,7 +9,8 @@ import numpy as np
 from tests.studio.devtools import Browser, Page
 from tests.studio.running import Studio
 
-_SETTLED = "fetch('/api/state').then(r => r.json()).then(s => !s.refreshing && s.version)"
+_SETTLED = """fetch('/api/state').then(r => r.json())
+  .then(s => !s.refreshing && String(s.version) === document.body.dataset.version)"""
 _PREDICTIONS = """fetch('/api/predictions').then(r => r.arrayBuffer()).then(b => {
   const rows = new Uint32Array(b, 0, 2)[1];
   return [[...new Uint16Array(b, 8, rows)], [...new Uint8Array(b, 8 + 3 * rows, rows)]];
@@ -39,8 +39,10 @@ class Person:
 
     @property
     def focus(self) -> int:
-        """Row that the page shows, −1 for none."""
-        return int(self.page.run("Number(document.getElementById('row').dataset.row ?? -1)"))
+        """Row that the page shows."""
+        panel = "document.getElementById('row')"
+        row = self.page.wait(f"{panel}.ariaBusy !== 'true' && {panel}.dataset.row")
+        return int(row)
 
     def classes(self) -> list[str]:
         """Return the names of the classes in the order of their keys."""
@@ -49,7 +51,6 @@ class Person:
     def click(self, row: int) -> None:
         """Select a row on the map; of rows in one place, any."""
         self.page.click(*self.place(row))
-        self.page.wait("document.querySelector('#row .title h2')")
 
     def assign(self, name: str) -> None:
         """Give the selected row a class: by its key, or by its name if it is new."""
@@ -63,16 +64,13 @@ class Person:
 
     def next(self) -> int:
         """Go to the next suggestion and return its row."""
-        before = self.page.run("document.getElementById('row').dataset.row ?? ''")
         self.page.wait("!document.getElementById('next-button').disabled")
         self.page.key("n")
-        self.page.wait(f"(document.getElementById('row').dataset.row ?? '') !== {json.dumps(before)}")
         return self.focus
 
     def labelled(self, number: int) -> None:
         """Wait until the page shows a number of labels and the colours that follow from them."""
-        shown = "document.getElementById('counts').textContent.split(' of ')[0]"
-        self.page.wait(f"{shown} === '{number}'")
+        self.page.wait(f"document.body.dataset.labelled === '{number}'")
         self.page.wait(_SETTLED, 60)
 
     def accuracy(self, truth: list[str]) -> float:

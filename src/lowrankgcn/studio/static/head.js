@@ -135,6 +135,8 @@ export function connectHead() {
     classes();
     accuracy();
     suggestions();
+    const { version, labelled } = store.state;
+    Object.assign(document.body.dataset, { version, labelled });
   });
   store.on("selection", suggestions);
   store.on("connection", connection);

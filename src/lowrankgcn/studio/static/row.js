@@ -13,7 +13,11 @@ let asked = 0;
 
 async function show() {
   const number = ++asked;
-  if (store.focus === null) return panel.replaceChildren(...(store.selection.length ? many() : nothing()));
+  panel.ariaBusy = store.focus !== null;
+  if (store.focus === null) {
+    delete panel.dataset.row;
+    return panel.replaceChildren(...(store.selection.length ? many() : nothing()));
+  }
   let data;
   try {
     data = await get(`row/${store.focus}`);
@@ -25,6 +29,7 @@ async function show() {
   if (number !== asked || !data) return;
   const scrolled = Number(panel.dataset.row) === data.row ? panel.scrollTop : 0;
   panel.dataset.row = data.row;
+  panel.ariaBusy = false;
   panel.replaceChildren(title(data), ...[probabilities(data), reasons(data), neighbours(data), cells(data)].filter(Boolean));
   panel.scrollTop = scrolled;
 }
