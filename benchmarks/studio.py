@@ -43,15 +43,18 @@ class Connection:
 
     def __init__(self, port: int, token: str) -> None:
         self._headers = {"x-token": token, "content-type": "application/json"}
-        self._port, self._main = port, http.client.HTTPConnection("127.0.0.1", port)
+        self._port = port
         stream = http.client.HTTPConnection("127.0.0.1", port)
         stream.request("GET", "/api/events", headers=self._headers)
         self._events = stream.getresponse()
 
     def send(self, method: str, path: str, body: Any = None) -> bytes:
         data = None if body is None else json.dumps(body).encode()
-        self._main.request(method, f"/api/{path}", data, self._headers)
-        return self._main.getresponse().read()
+        connection = http.client.HTTPConnection("127.0.0.1", self._port)
+        connection.request(method, f"/api/{path}", data, self._headers)
+        found = connection.getresponse().read()
+        connection.close()
+        return found
 
     def wait(self, ready: Any) -> dict[str, Any]:
         """Return the state as soon as it is ready."""
