@@ -114,7 +114,9 @@ class Page:
         if method == "Runtime.exceptionThrown":
             self.errors.append(json.dumps(parameters["exceptionDetails"])[:600])
         elif method == "Log.entryAdded" and parameters["entry"]["level"] == "error":
-            self.errors.append(f"{parameters['entry']['text']} {parameters['entry'].get('url', '')}")
+            self.errors.append(
+                f"{parameters['entry']['text']} {parameters['entry'].get('url', '')}"
+            )
         elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "assert"):
             self.errors.append(json.dumps(parameters["args"])[:600])
 

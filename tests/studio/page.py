@@ -46,7 +46,9 @@ class Person:
 
     def classes(self) -> list[str]:
         """Return the names of the classes in the order of their keys."""
-        return list(self.page.run("[...document.querySelectorAll('.class bdi')].map(b => b.textContent)"))
+        return list(
+            self.page.run("[...document.querySelectorAll('.class bdi')].map(b => b.textContent)")
+        )
 
     def click(self, row: int) -> None:
         """Select a row on the map; of rows in one place, any."""

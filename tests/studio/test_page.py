@@ -118,7 +118,9 @@ def test_two_tabs_see_each_other(chromium: Browser, tmp_path: Path) -> None:
 def test_hostile_cells_are_text(chromium: Browser, tmp_path: Path) -> None:
     script = "<script>window.hurt = 1</script><img src=x onerror='window.hurt = 1'>"
     turned = "\u202egnp.exe\u2066 \u2067abc"
-    frame = pd.DataFrame({"text": [script, turned, "x" * 100_000] + [f"row {i}" for i in range(40)]})
+    frame = pd.DataFrame(
+        {"text": [script, turned, "x" * 100_000] + [f"row {i}" for i in range(40)]}
+    )
     frame["<b>number</b>"] = np.arange(43.0) ** 0.5
     frame["class"] = [script, "<i>b</i>", turned] + [script, "<i>b</i>"] * 5 + [None] * 30
     path = tmp_path / "hostile & <b>.csv"
@@ -195,7 +197,9 @@ def test_keys(chromium: Browser, shown: Studio) -> None:
     page.wait("!document.getElementById('help').open")
     page.click_on("#uncertain")
     page.wait("document.querySelector('[aria-sort=descending]')?.innerText === 'certainty'")
-    shares = "[...document.querySelectorAll('.line .cell:nth-child(3)')].map(c => parseInt(c.innerText))"
+    shares = (
+        "[...document.querySelectorAll('.line .cell:nth-child(3)')].map(c => parseInt(c.innerText))"
+    )
     found = page.wait(f"{shares}.every(s => s >= 0) && {shares}")
     assert found == sorted(found)
     page.key("n")
@@ -250,8 +254,10 @@ def _colours(page: Page) -> int:
     from matplotlib.image import imread
 
     picture = np.asarray(imread(io.BytesIO(page.picture())))[..., :3]
-    box = page.run("(b => [b.top, b.bottom, b.left, b.right])"
-                   "(document.getElementById('map').getBoundingClientRect())")
+    box = page.run(
+        "(b => [b.top, b.bottom, b.left, b.right])"
+        "(document.getElementById('map').getBoundingClientRect())"
+    )
     top, bottom, left, right = map(int, box)
     blue = np.array([0x00, 0x72, 0xB2]) / 255
     return int((np.abs(picture[top:bottom, left:right] - blue).max(axis=2) < 0.02).sum())
@@ -271,7 +277,14 @@ def test_map_is_drawn(chromium: Browser, shown: Studio, painter: str) -> None:
     time.sleep(0.3)
     assert _colours(page) > 200
     before = person.place(0)
-    page.send("Input.dispatchMouseEvent", type="mouseWheel", x=before[0] + 60, y=before[1], deltaX=0, deltaY=-400)
+    page.send(
+        "Input.dispatchMouseEvent",
+        type="mouseWheel",
+        x=before[0] + 60,
+        y=before[1],
+        deltaX=0,
+        deltaY=-400,
+    )
     page.wait(f"studio.place(0)[0] !== {before[0]}")
     assert page.errors == []
 

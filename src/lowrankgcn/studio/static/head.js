@@ -29,12 +29,13 @@ function accuracy() {
   const { accuracy: found, labelled } = store.state;
   $("counts").textContent = `${whole(labelled)} of ${whole(store.table.rows)} rows labelled`;
   const box = $("accuracy");
-  if (!found) return box.replaceChildren(make("span", { className: "soft" }, "accuracy appears after a few labels of two classes"));
+  if (!found) box.title = "The leave-one-out accuracy appears after a few labels of two classes";
+  if (!found) return box.replaceChildren(make("span", { className: "soft" }, "no accuracy yet"));
   box.title = "Share of the labelled rows that are predicted correctly without their own label, and its 90 % interval";
   box.replaceChildren(
     ...(store.history.length > 1 ? [sparkline()] : []),
     make("b", {}, percent(found.value)),
-    make("span", { className: "soft" }, `leave-one-out accuracy, ${percent(found.low)} to ${percent(found.high)}`),
+    make("span", { className: "soft" }, make("span", { className: "words" }, "leave-one-out accuracy, "), `${percent(found.low)} to ${percent(found.high)}`),
   );
 }
 

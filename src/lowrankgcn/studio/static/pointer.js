@@ -93,7 +93,7 @@ function hover(row, x, y) {
   if (row === null) return;
   const name = store.className(store.codes[row]);
   const sure = store.labelled[row] ? "labelled" : percent(store.certainty[row] / 255);
-  tip.replaceChildren(`Row ${row + 1}`, ...(name === null ? [] : [" · ", make("bdi", {}, shorten(name, 40)), ` ${sure}`]));
+  tip.replaceChildren(`Row ${row + 1}`, ...(name === null ? [] : [" · ", make("bdi", {}, shorten(name, 40)), `, ${sure}`]));
   tip.style.left = `${Math.min(x + 14, view.camera.width - tip.offsetWidth - 6)}px`;
   tip.style.top = `${Math.min(y + 14, view.camera.height - tip.offsetHeight - 6)}px`;
 }

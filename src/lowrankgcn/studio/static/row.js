@@ -120,7 +120,7 @@ function neighbours({ neighbours: list }) {
   const items = list.map(({ row, label: given, similarity }) => {
     const button = make("button", { type: "button" }, `Row ${whole(row + 1)}`);
     button.addEventListener("click", () => store.select([row]));
-    return make("li", {}, sign(store.codeOf(given)), button, foreign(given, 60), make("span", { className: "number", title: "similarity" }, similarity.toFixed(2)));
+    return make("li", {}, sign(store.codeOf(given)), button, foreign(given, 60), make("span", { className: "number", title: "similarity" }, similarity < 0.005 ? "< 0.01" : similarity.toFixed(2)));
   });
   return section("Nearest labelled rows", make("ul", { className: "near" }, ...items));
 }

@@ -98,7 +98,7 @@ export async function write(what) {
   say("Writing …");
   try {
     const { path } = await post("write", { what });
-    say(`Written: ${path}`);
+    say(`Written beside the table: ${path.split(/[\\/]/).at(-1)}`);
   } catch (error) {
     say(error.message);
   }
