@@ -220,7 +220,7 @@ def test_everything_fits(
             page.click_on(f"#tabs [data-tab={tab}]")
         for dark in (False, True):
             page.dark(dark)
-            outside = """[...document.querySelectorAll('button, input, h1, h2, summary')].filter(e => {
+            outside = """[...document.querySelectorAll('button, input, h1, summary')].filter(e => {
               const b = e.getBoundingClientRect();
               const scrolled = e.closest('#classes, #suggestions, #grid, #row, .menu ul, dialog');
               return b.width && !scrolled && (b.left < 0 || b.right > innerWidth + 1);
