@@ -44,7 +44,7 @@ _HEADERS = {
 }
 _LARGEST_BODY = 2**25
 _TOKEN = "LOWRANKGCN_STUDIO_TOKEN"
-_PING = 15.0  # seconds
+_PAUSE = 0.25  # seconds until events notice that the server ends
 
 
 class Guard:
@@ -188,7 +188,7 @@ async def _body(request: Request) -> dict[str, Any]:
 
 async def _events(session: Session, app: Any) -> AsyncIterator[str]:
     """Yield the version after every change."""
-    loop, changed, sent, quiet = asyncio.get_running_loop(), asyncio.Event(), 0, 0.0
+    loop, changed, sent = asyncio.get_running_loop(), asyncio.Event(), 0
 
     def note() -> None:
         with contextlib.suppress(RuntimeError):  # the server has ended
@@ -199,15 +199,10 @@ async def _events(session: Session, app: Any) -> AsyncIterator[str]:
         while not app.state.server.should_exit:
             if sent != (version := session.state.version):
                 yield f"event: version\ndata: {version}\n\n"
-                sent, quiet = version, 0.0
-            try:
-                await asyncio.wait_for(changed.wait(), 0.25)
-            except TimeoutError:
-                quiet += 0.25
+                sent = version
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), _PAUSE)
             changed.clear()
-            if quiet >= _PING:  # notices a closed tab
-                yield ":\n\n"
-                quiet = 0.0
         yield "event: bye\ndata: 0\n\n"
     finally:
         stop()
