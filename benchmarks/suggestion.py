@@ -1,11 +1,16 @@
 """Compare rows suggested by ``SpectralGPClassifier.suggest`` with random rows as the next to label.
 
     python -m benchmarks.suggestion [--repeats 6] [--first 100] [--only cars ...] [--markdown FILE]
+    python -m benchmarks.suggestion --twenty digits wine TABLE.csv [--repeats 8] [--first 0]
 
 Every repeat holds out a random half of the rows to measure accuracy; these are never labelled. Both
 strategies start with the label of one random row of each class. Labels are then added up to 10, 20,
 30, 40, 60, 80 and 100, each time after a fit with default arguments: suggested or random rows. For
 the mushrooms every repeat draws 2000 rows.
+
+With ``--twenty``, no row has a label at first, as for a new user of the command line: 20 random
+rows are labelled, or two rounds of ten suggested rows, or four rounds of five. The last column of a
+file has the classes.
 """
 
 from __future__ import annotations
@@ -18,8 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 import lowrankgcn as lg
+from lowrankgcn.estimators import first_rows
 from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
 from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
 
@@ -147,14 +154,51 @@ def needed_table(found: list[Curves]) -> str:
     return markdown_table(header, rows, range(1, len(header)))
 
 
+def twenty_labels(name: str, seeds: range) -> dict[str, np.ndarray]:
+    """Return the accuracies on the other rows after 20 labels, by strategy."""
+    if name.endswith(".csv"):
+        frame = pd.read_csv(name)
+        task = ComparisonTask(Path(name).stem, frame.iloc[:, :-1], frame.iloc[:, -1])
+    else:
+        task = load_task(name)
+    rounds = {"random": (20,), "two rounds": (10, 10), "four rounds": (5, 5, 5, 5)}
+    found: dict[str, list[float]] = {strategy: [] for strategy in rounds}
+    for seed in seeds:
+        generator = np.random.default_rng(seed)
+        for strategy, counts in rounds.items():
+            y = np.full(task.n_rows, -1)
+            for count in counts:
+                chosen = generator.choice(task.n_rows, count, replace=False)
+                if strategy != "random":
+                    chosen = next_rows(task.rows, y, count, seed)
+                y[chosen] = task.classes[chosen]
+            fitted = lg.SpectralGPClassifier(random_state=seed).fit(task.rows, y)
+            tested = (y < 0) & (task.classes >= 0)
+            found[strategy].append(float((fitted.transduction_ == task.classes)[tested].mean()))
+    return {strategy: np.array(shares) for strategy, shares in found.items()}
+
+
+def next_rows(rows: Any, y: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Return rows to label next, with or without labels of two classes."""
+    if len(set(y[y >= 0])) < 2:
+        return first_rows(rows, count, labelled=np.flatnonzero(y >= 0), random_state=seed)
+    return lg.SpectralGPClassifier(random_state=seed).fit(rows, y).suggest(count)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--first", type=int, default=100, help="seed of the first repeat")
     parser.add_argument("--only", nargs="*", default=NAMES, choices=NAMES)
     parser.add_argument("--markdown", type=Path, help="file for the tables")
+    parser.add_argument("--twenty", nargs="*", help="datasets or CSV files")
     arguments = parser.parse_args()
     seeds = range(arguments.first, arguments.first + arguments.repeats)
+    for name in arguments.twenty or ():
+        shares = twenty_labels(name, seeds)
+        print(name, *(f"{key} {plus_minus(*interval(100 * v))}" for key, v in shares.items()))
+    if arguments.twenty:
+        return
     found = []
     for name in arguments.only:
         found.append(measure(load_task(name), seeds))

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,12 @@ def inducing_coefficients(K: Array, Y: Array, chosen: Sequence[int], rows: Seque
     Z, X = list(chosen), list(rows)
     products = K[np.ix_(Z, X)]
     return np.linalg.solve(K[np.ix_(Z, Z)] + products @ products.T, products @ Y[X])
+
+
+def novelty(variance: float, k: Array, G: Array) -> float:
+    """Return the variance of a row given others with covariances k, over k(x, x) − c + 1."""
+    left = variance - k @ np.linalg.inv(G) @ k
+    return float(left / (variance - CONSTANT + 1))
 
 
 def held_out_loss(G: Array, classes: Sequence[int], n_classes: int, temperature: float) -> float:
@@ -263,3 +270,19 @@ def numeric_gradient(function: Callable[[Array], float], x: Array, step: float =
         move = delta.reshape(x.shape)
         gradient[j] = (function(x + move) - function(x - move)) / (2 * step)
     return gradient.reshape(x.shape)
+
+
+# --- contributions of columns -------------------------------------------------------------------
+
+
+def shapley(value: Callable[[frozenset[int]], float], n_columns: int) -> Array:
+    """Return Σ_S |S|! (p − |S| − 1)!/p! (v(S ∪ {i}) − v(S)) over the sets S without column i."""
+    result = np.zeros(n_columns)
+    for i in range(n_columns):
+        others = [j for j in range(n_columns) if j != i]
+        for size in range(n_columns):
+            weight = 1 / (n_columns * math.comb(n_columns - 1, size))
+            for chosen in combinations(others, size):
+                S = frozenset(chosen)
+                result[i] += weight * (value(S | {i}) - value(S))
+    return result

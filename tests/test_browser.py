@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import measure, needs_browser, picture
+from tests.browser import evaluate, measure, needs_browser, picture
 
 _PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>t</title><style>
 body {{ margin: 0; font: 16px/1.5 sans-serif }}
@@ -39,3 +39,17 @@ def test_picture(tmp_path: Path) -> None:
     path = tmp_path / "page.png"
     picture(_PAGE.format("<p>text</p>"), path, width=420, height=100)
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@needs_browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_evaluate(dark: bool) -> None:
+    style = "<style>@media (prefers-color-scheme: dark) { p { color: #fff } }</style>"
+    script = """
+    window.console.log("a line");
+    const colour = window.getComputedStyle(page.querySelector("p")).color;
+    return [colour, window.innerWidth];
+    """
+    found, console = evaluate(_PAGE.format(f"{style}<p>text</p>"), script, width=390, dark=dark)
+    assert found == ["rgb(255, 255, 255)" if dark else "rgb(0, 0, 0)", 390]
+    assert len(console) == 1 and "a line" in console[0]

@@ -39,6 +39,8 @@ NotNegative = Annotated[float, partial(positive_float, zero=True)]
 MAY_BE_INFINITE = {"finite": False}
 #: Field metadata: not written; the field has its default after reading.
 NOT_SAVED = {"saved": False}
+#: Field metadata: files of earlier versions lack the field, which then has its default.
+ADDED = {"added": True}
 
 _CLASSES: dict[str, type[Any]] = {}
 _NUMBERS = "biuf"  # kinds of arrays that are stored as arrays; texts and objects are in the JSON
@@ -172,7 +174,8 @@ def _instance(kind: str, given: dict[str, Any], name: str, unused: Arrays) -> An
     if kind not in _CLASSES:
         raise invalid(name or "value", "a class of this library", repr(kind)[:100])
     cls: Any = _CLASSES[kind]
-    known = _fields(cls)
+    added = {field.name for field in fields(cls) if field.metadata.get("added")} - set(given)
+    known = [field for field in _fields(cls) if field[0] not in added]
     for field in {field for field, *_ in known} ^ set(given):
         got = "another" if field in given else "none"
         raise invalid(_join(name, field), f"the fields of {kind}", f"{got} of this name")

@@ -140,14 +140,16 @@ class TestStopped:
         pd.read_csv(table).to_parquet(parquet, index=False)
         out = tmp_path / "out"
         out.mkdir()
-        path = out / "old"
-        path.write_text("old")
         for rows in (table, parquet):
-            with small_disk():
-                message = refused(capsys, "predict", str(model), str(rows), "--out", str(path))
-            assert f"cannot write to {path}" in message
-            assert path.read_text() == "old"
-            assert list(out.iterdir()) == [path]
+            for ending in ("csv", "csv.gz", "csv.zst", "jsonl", "parquet", "feather"):
+                path = out / f"old.{ending}"
+                path.write_text("old")
+                with small_disk():
+                    message = refused(capsys, "predict", str(model), str(rows), "--out", str(path))
+                assert f"cannot write to {path}" in message
+                assert path.read_text() == "old"
+                assert list(out.iterdir()) == [path]
+                path.unlink()
 
     def test_full_disk_for_report_and_model(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -173,7 +175,7 @@ class TestStopped:
         code = (
             "import os, time, pandas as pd; from lowrankgcn.files import write_file\n"
             "os.fsync = lambda *_: time.sleep(120)  # complete, but not yet renamed\n"
-            f"write_file(pd.DataFrame({{'x': [1, 2]}}), {str(path)!r}, 'csv')"
+            f"write_file(pd.DataFrame({{'x': [1, 2]}}), {str(path)!r})"
         )
         with subprocess.Popen([sys.executable, "-c", code]) as process:
             deadline = time.monotonic() + 60
@@ -220,7 +222,7 @@ class TestStopped:
             "from lowrankgcn.files import write_file\n"
             "try:\n"
             "    with exit_on_write_error('-'):\n"
-            "        write_file(pd.DataFrame({'x': range(100_000)}), '-', 'csv')\n"
+            "        write_file(pd.DataFrame({'x': range(100_000)}), '-')\n"
             "except typer.Exit as ended:\n"
             "    raise SystemExit(ended.exit_code)\n"
         )

@@ -14,7 +14,9 @@ import pytest
 
 from tests.cli.commands import MODULE
 
-SLOW = "numpy scipy pandas pyarrow sklearn faiss finufft jinja2 matplotlib torch dask".split()
+SLOW = (
+    "numpy scipy pandas pyarrow openpyxl sklearn faiss finufft jinja2 matplotlib torch dask".split()
+)
 NUMERIC = "numpy scipy pandas pyarrow faiss finufft".split()
 NETWORK = ["--method", "gcn", "--rank", "3"]
 
@@ -64,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("suggest {folder}/table.csv -t kind -q", [*NUMERIC, "sklearn"]),
         (
             "classify {folder}/table.csv -t kind -q --report {folder}/page.html",
-            [*NUMERIC, "sklearn", "jinja2", "matplotlib"],
+            [*NUMERIC, "sklearn", "jinja2"],
         ),
         (
             "classify {folder}/table.csv -t kind -q --method gcn --rank 3",

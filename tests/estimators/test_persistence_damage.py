@@ -97,9 +97,9 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
             {"format": "lowrankgcn.GCNClassifier"},
             "format: expected 'lowrankgcn', got 'lowrankgcn.G",
         ),
-        ({"format_version": 3}, r"4; fit and save the classifier again, got 3, of an earlier"),
-        ({"format_version": 5}, r"install a newer release, got 5, written by lowrankgcn 9\.9"),
-        ({"format_version": "4"}, "format_version: expected an integer"),
+        ({"format_version": 4}, r"5; fit and save the classifier again, got 4, of an earlier"),
+        ({"format_version": 6}, r"install a newer release, got 6, written by lowrankgcn 9\.9"),
+        ({"format_version": "5"}, "format_version: expected an integer"),
     ],
 )
 def test_other_versions_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -270,11 +270,12 @@ def test_saved_classifiers_predict_the_same(
     loaded = load(tmp_path / "blobs.model")
     np.testing.assert_allclose(loaded.predict_proba(X), fitted.predict_proba(X), rtol=1e-12)
     np.testing.assert_array_equal(loaded.prediction_sets(X), fitted.prediction_sets(X))
+    np.testing.assert_array_equal(loaded.unsure(X), fitted.unsure(X))
     for by in ("columns", "rows", "blocks"):
         assert str(loaded.explain(X[:3], by=by)) == str(fitted.explain(X[:3], by=by))
     assert loaded.loo_interval_ == pytest.approx(fitted.loo_interval_)
     assert loaded.block_shares_ == pytest.approx(fitted.block_shares_)
-    for method in (loaded.suggest, loaded.column_importance):
+    for method in (loaded.suggest, loaded.column_importance, loaded.unsure):
         with pytest.raises(ValueError, match=r"^classifier: expected a classifier fitted in this"):
             method()
 
@@ -284,7 +285,7 @@ def test_unfitted(blobs: Blobs) -> None:
     for method in ("predict", "predict_proba", "decision_function", "explain", "prediction_sets"):
         with pytest.raises(NotFittedError):
             getattr(SpectralGPClassifier(), method)(X)
-    for method in ("suggest", "column_importance"):
+    for method in ("suggest", "column_importance", "unsure"):
         with pytest.raises(NotFittedError):
             getattr(SpectralGPClassifier(), method)()
 
@@ -305,3 +306,27 @@ def test_a_forged_forest_is_rejected() -> None:
     forged[place] = forged[place] * 0 + 10**6
     with pytest.raises(ValueError, match="random-forest: expected nodes"):
         replace(model, labelled=tuple(forged))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda parts: {}, r"background: expected the parts \['cells', 'ranks', 'standard'\]"),
+        (lambda parts: parts | {"ranks": parts["ranks"][:, :1]}, r"background\.ranks: expected"),
+        (lambda parts: parts | {"ranks": parts["ranks"][1:]}, r"background\.ranks: expected"),
+        (lambda parts: parts | {"ranks": parts["ranks"] * np.nan}, r"background\.ranks: expected"),
+        (lambda parts: {k: part[:0] for k, part in parts.items()}, r"background\.\w+: expected"),
+    ],
+)
+def test_a_forged_background_is_rejected(
+    fitted: SpectralGPClassifier, change: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(fitted._model, background=change(fitted._model.background))
+
+
+def test_dask_collections_are_refused(fitted: SpectralGPClassifier) -> None:
+    rows = pytest.importorskip("dask.array").zeros((4, 4))
+    for method in (fitted.unsure, fitted.explain):
+        with pytest.raises(ValueError, match=r"^X: expected rows in memory"):
+            method(rows)

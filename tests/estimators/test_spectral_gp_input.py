@@ -70,6 +70,7 @@ def check_outputs(classifier: SpectralGPClassifier, rows: Any) -> None:
         np.testing.assert_allclose([total, row.log_odds], np.log(first / second), atol=1e-6)
     assert classifier.explain(rows).by == by
     assert classifier.prediction_sets(rows).any(axis=1).all()
+    assert classifier.unsure(rows).shape == (len(shares),)
     free = len(classifier.label_distributions_) - len(classifier.loo_distributions_)
     assert len(set(classifier.suggest(free).tolist())) == free if free else True
 
@@ -160,6 +161,7 @@ def test_a_graph_that_was_not_built_from_the_rows() -> None:
     classifier = SpectralGPClassifier(graph=AdjacencyGraph(WEIGHTS), random_state=0).fit(X, Y)
     assert (classifier.transduction_ == TRUTH).mean() > 0.7
     assert len(classifier.suggest(3)) == 3 and classifier.prediction_sets().shape == (80, 2)
+    assert classifier.unsure().shape == (80,)
     for method in (classifier.predict, classifier.explain):
         with pytest.raises(ValueError, match=r"^X: expected the fitted rows"):
             method(X)
@@ -280,7 +282,7 @@ ARGUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "blocks: of another graph": ("blocks", {"blocks": ["given-6"]}),
     "rank: zero": ("rank", {"rank": 0}),
     "rank: fraction": ("rank", {"rank": 2.5}),
-    "class_shares: text": ("class_shares", {"class_shares": "equal"}),
+    "class_shares: text": ("class_shares", {"class_shares": "balanced"}),
     "class_shares: a class is absent": ("class_shares", {"class_shares": {0: 1.0}}),
     "class_shares: zero": ("class_shares", {"class_shares": {0: 1.0, 1: 0.0}}),
     "class_shares: a list": ("class_shares", {"class_shares": [0.5, 0.5]}),
@@ -327,6 +329,8 @@ def test_invalid_data(rows: Any, y: Any, message: str) -> None:
     [
         ("level", lambda c: c.prediction_sets(level=1.0)),
         ("level", lambda c: c.prediction_sets(level=0)),
+        ("level", lambda c: c.unsure(level=1)),
+        ("level", lambda c: c.unsure(X, level=-0.5)),
         ("by", lambda c: c.explain(X, by="cells")),
         ("k", lambda c: c.suggest(0)),
         ("k", lambda c: c.suggest(69)),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from lowrankgcn.experiments.comparison.methods import hyperedges
-from lowrankgcn.experiments.comparison.task import ComparisonTask, file_task, load_task
-from lowrankgcn.files import read_file
+from lowrankgcn.experiments.comparison.task import ComparisonTask, load_task
 
 
 def table() -> pd.DataFrame:
@@ -106,13 +103,3 @@ class TestTask:
         assert cars.class_sizes == {"acc": 384, "good": 69, "unacc": 1210, "vgood": 65}
         assert load_task("spiral").rows.shape == (5000, 3)
         assert not load_task("wine").categorical
-
-    def test_files(self, tmp_path: Path) -> None:
-        path = tmp_path / "things.tsv"
-        path.write_text("id\tsize\tkind\nn1\t1.5\ta\nn2\t2.5\tb\nn3\t3.5\ta\nn4\t\tb\n")
-        task = file_task(read_file(path), "kind")
-        assert list(task.rows) == ["size"]
-        assert task.rows["size"].tolist()[:3] == [1.5, 2.5, 3.5] and task.rows["size"].isna()[3]
-        assert task.notes[0] == "column id left out: identifier"
-        with pytest.raises(ValueError, match="expected a feature column"):
-            file_task(read_file(path), "kind", drop=["size"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import zipfile
 from typing import Any
 
@@ -20,10 +22,10 @@ def parquet(columns: dict[str, Any]) -> bytes:
     return sink.getvalue()
 
 
-def _zipped() -> bytes:
+def _zipped(name: str = "xl/workbook.xml") -> bytes:
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook/>")
+        archive.writestr(name, "<workbook/>")
     return sink.getvalue()
 
 
@@ -59,23 +61,54 @@ UNREADABLE: dict[str, tuple[str, bytes, str]] = {
         "columns named 'size'",
     ),
     "two columns without a name": ("t.csv", b"size,,\n1,2,a\n", "columns named ''"),
-    "Latin-1": ("t.csv", "size,kind\n1.5,grün\n".encode("latin-1"), "line 2: expected text"),
     "mixed encodings": (
         "t.csv",
         "size,kind\n1.5,grün\n".encode() + "2.5,grün\n".encode("latin-1"),
         "line 3: expected text in UTF-8, got the byte 0xfc",
     ),
-    "Latin-1 in the header": ("t.csv", "größe,kind\n1.5,a\n".encode("latin-1"), "line 1"),
+    "a byte without a meaning": ("t.csv", b"size,kind\n1.5,gr\x81n\n", "line 2: expected text"),
     "cut within a character": ("t.csv", "size,kind\n1.5,ü".encode()[:-1], "line 2"),
     "NUL byte": ("t.csv", b"size,kind\n1.5,a\n2\x00.5,b\n", "line 3: expected text, got a NUL"),
     "UTF-16 without a mark": ("t.csv", "size,kind\n1,a\n".encode("utf-16-le"), "NUL"),
     "half a UTF-16 character": ("t.csv", "size,kind\n1,a\n".encode("utf-16")[:-1], "UTF-16"),
     "all bytes": ("t.csv", bytes(range(256)), "line 1"),
-    "gzip": ("t.csv.gz", gzip.compress(GOOD.encode()), "gzip"),
-    "gzip by another name": ("t.csv", gzip.compress(GOOD.encode()), "gzip"),
-    "workbook": ("t.xlsx", _zipped(), "Excel"),
-    "old workbook": ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512), "Excel"),
-    "Feather": ("t.feather", b"ARROW1\0\0" + bytes(64), "Feather"),
+    "gzip cut short": ("t.csv.gz", gzip.compress(GOOD.encode())[:-9], "incomplete gzip data"),
+    "gzip of nothing": ("t.csv.gz", gzip.compress(b""), "empty"),
+    "bzip2 cut short": ("t.csv", bz2.compress(GOOD.encode())[:-9], "incomplete bz2 data"),
+    "xz cut short": ("t.csv.xz", lzma.compress(GOOD.encode())[:-9], "incomplete xz data"),
+    "Zstandard cut short": (
+        "t.csv.zst",
+        pa.compress(GOOD.encode(), "zstd", asbytes=True)[:-9],
+        "incomplete zstd data",
+    ),
+    "a broken workbook": ("t.xlsx", _zipped(), "not a valid Excel workbook"),
+    "text as a workbook": ("t.xlsx", GOOD.encode(), "not a valid Excel workbook"),
+    "archive": ("t.zip", _zipped("t.csv"), "another zip archive; unpack it"),
+    "old workbook": (
+        "t.xls",
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512),
+        "old Excel workbook (.xls); save it as .xlsx",
+    ),
+    "Arrow": ("t.feather", b"ARROW1\0\0" + bytes(64), "not a valid Arrow file"),
+    "text as Arrow": ("t.arrow", GOOD.encode(), "not a valid Arrow file"),
+    "old Feather": ("t.feather", b"FEA1" + bytes(64), "an old Feather file"),
+    "JSON lines cut short": ("t.jsonl", b'{"a": 1}\n{"a": 2', "line 2: not valid JSON"),
+    "JSON with an object in a cell": (
+        "t.jsonl",
+        b'{"a": 1}\n{"a": {"b": 2}}',
+        "line 2: column 'a': expected one value per cell",
+    ),
+    "JSON with a list in a cell": ("t.json", b'[{"a": [1]}]', "record 1: column 'a': expected one"),
+    "JSON without records": ("t.json", b"[1, 2]", "record 1: expected an object"),
+    "an empty array": ("t.json", b"[]", "at least one row"),
+    "empty records": ("t.jsonl", b"{}\n{}\n", "at least one row"),
+    "one JSON object over several lines": ("t.json", b'{\n"a": [1]\n}', "line 1: expected JSON"),
+    "deep JSON": ("t.json", b"[" * 100_000, "the array"),
+    "keys that all differ": (
+        "t.jsonl",
+        b"".join(b'{"k%d": 1}\n' % i for i in range(20_000)),
+        "expected records with the same keys, got 20000",
+    ),
     "database": ("t.db", b"SQLite format 3\0" + bytes(84), "database"),
     "PDF": ("t.csv", b"%PDF-1.7\n1 0 obj\n", "PDF"),
     "text as Parquet": ("t.parquet", GOOD.encode(), "Parquet"),

@@ -10,7 +10,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from lowrankgcn._codec import decode, encode
 from lowrankgcn.files import Columns, choose_columns
 from lowrankgcn.files.cells import Cells
 from tests.saved_examples import through_json
@@ -48,8 +51,13 @@ class TestKind:
             ("true", "false"),
             (True, False),
             (None, None),
-            ("31.12.2024", "1.1.2025"),
             ("2024-02-30", "2024-01-01"),
+            ("30.02.2024", "01.01.2024"),
+            ("31.12.2024", "12/31/2024"),
+            ("31/12/2024", "12/31/2024"),
+            ("01.01.0000", "01.01.2024"),
+            ("1/2/2024 13:00 pm", "1/2/2024"),
+            ("1/2/2024 24:30", "1/2/2024"),
         ):
             assert kind(*values) == "category", values
 
@@ -60,6 +68,13 @@ class TestKind:
             ("2024-01-31T10:00:00Z", "2024-01-31T10:00:00+02:00"),
             (datetime.date(2024, 1, 31), None),
             (pd.Timestamp("2024-01-31", tz="UTC"), None),
+            ("2024-01-31", "NA", " 2024-02-01 ", "?"),
+            ("31.12.2024", "1.1.2025", None),
+            ("31/12/2024 10:30", "01/02/2024"),
+            ("12/31/2024 2:30 PM", "1/2/2024"),
+            ("31-12-2024", "-"),
+            ("2024/12/31", "2024/1/1 10:00:00.25"),
+            ("31.12.9999", "01.01.0001"),
         ):
             assert kind(*values) == "date", values
 
@@ -79,9 +94,41 @@ class TestKind:
         assert times[0] == np.datetime64("2024-01-31T08:00:00")
         assert np.isnat(times[1])
 
+    def test_order_of_day_and_month(self) -> None:
+        for cells, decimal, day, month in (
+            (["13/02/2024", "01/02/2024"], ".", 1, 2),
+            (["02/13/2024", "01/02/2024"], ".", 2, 1),
+            (["03/04/2024", "01/02/2024"], ".", 2, 1),
+            (["03/04/2024", "01/02/2024"], ",", 1, 2),  # decimal commas: the day is first
+            (["03.04.2024", "01.02.2024"], ".", 1, 2),
+            (["03-04-2024", "01-02-2024"], ".", 2, 1),
+        ):
+            times = Cells.from_column(pd.Series(cells), decimal).as_dates()
+            assert times[1] == np.datetime64(f"2024-{month:02}-{day:02}"), cells
+
+    @given(
+        st.lists(st.datetimes(), min_size=1, max_size=5),
+        st.sampled_from("./-"),
+        st.booleans(),
+        st.sampled_from(["", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p"]),
+    )
+    def test_dates_are_exact(
+        self, times: list[datetime.datetime], mark: str, day_first: bool, clock: str
+    ) -> None:
+        day = "{0:%d}{1}{0:%m}{1}{0.year:04}" if day_first else "{0:%m}{1}{0:%d}{1}{0.year:04}"
+        texts = [day.format(time, mark) + time.strftime(clock) for time in times]
+        parts = {"S": "second", "f": "microsecond", "M": "minute", "I": "hour", "H": "hour"}
+        kept = {name for letter, name in parts.items() if f"%{letter}" in clock}
+        expected = [time.replace(**dict.fromkeys({*parts.values()} - kept, 0)) for time in times]
+        order = "day first" if day_first else "month first"
+        found = Cells.from_column(pd.Series(texts)).as_dates(order)  # type: ignore[arg-type]
+        assert found.astype("datetime64[us]").tolist() == expected
+
     def test_times_outside_the_calendar(self) -> None:
-        for seconds in [10**12, -(10**12), 10**15]:
-            times = pa.array([0, seconds], pa.timestamp("s"))
+        far = [10**12, -(10**12), 10**15, 9 * 10**12]
+        columns = [pa.array([0, seconds], pa.timestamp("s")) for seconds in far]
+        columns += [pa.array([0, days], pa.int32()).cast(pa.date32()) for days in (10**7, -(10**6))]
+        for times in columns:
             with pytest.raises(ValueError, match="years 1 to 9999"):
                 Cells.from_column(pd.Series(times, dtype=pd.ArrowDtype(times.type)))
 
@@ -89,6 +136,10 @@ class TestKind:
         categories = Cells.from_column(pd.Series(["b", None, "a", "b"])).as_categories()
         assert categories.categories.tolist() == ["a", "b"]
         assert categories.codes.tolist() == [1, -1, 0, 1]
+
+    def test_dates_as_categories(self) -> None:
+        days = pd.Series([datetime.date(2024, 1, 31), None])
+        assert Cells.from_column(days).as_categories().categories.tolist() == ["2024-01-31"]
 
     def test_numbers_as_categories(self) -> None:
         categories = Cells.from_column(pd.Series([2.5, 1.0, 2.5, np.nan])).as_categories()
@@ -169,25 +220,47 @@ class TestChoice:
             assert expected in str(caught.value)
 
     def test_as_json_and_back(self) -> None:
-        columns = choose_columns(table(size=[i / 8 for i in range(10)], m=["m"] * 10), "kind")
-        again = through_json(columns, Columns)
-        assert (again.target, again.used, again.left_out) == (
-            columns.target,
-            columns.used,
-            columns.left_out,
+        frame = table(
+            size=[i / 8 for i in range(10)],
+            m=["m"] * 10,
+            day=[f"{i + 10}/01/2024" for i in range(10)],
+            note=[f"a {'good' if i % 3 else 'bad'} day {i}" for i in range(10)],
         )
+        columns = choose_columns(frame, "kind")
+        again = through_json(columns, Columns)
+        for name in ("target", "used", "left_out", "words", "dates"):
+            assert getattr(again, name) == getattr(columns, name)
+        assert again.words == {"note": ("bad",)}
+        pd.testing.assert_frame_equal(again.features(frame), columns.features(frame))
 
     def test_malformed_json(self) -> None:
-        for columns, message in (
-            (None, "value: expected Columns"),
-            (Columns(1, {}, {}), "target: expected str"),
-            (Columns("a", 3, {}), "used: expected"),
-            (Columns("a", {"b": "text"}, {}), "used: expected"),
-            (Columns("a", {}, {"b": "number"}), "left_out: expected"),
-            (Columns("a", {}, {1: "empty"}), "left_out: expected"),
+        fields = encode(Columns("a", {"b": "text"}, {}, {"b": ("x",)}))[1]["fields"]
+        with pytest.raises(ValueError, match="value: expected Columns"):
+            decode({}, None, Columns)
+        for wrong, message in (
+            ({"target": 1}, "target: expected str"),
+            ({"used": 3}, "used: expected"),
+            ({"used": {"b": "words"}}, "used: expected"),
+            ({"left_out": {"b": "number"}}, "left_out: expected"),
+            ({"left_out": {1: "empty"}}, "left_out: expected"),
+            ({"words": {}}, "words: expected words of every text column"),
+            ({"words": {"b": ()}}, "words: expected words of every text column"),
+            ({"words": {"b": (1,)}}, "words: expected"),
+            ({"dates": {"b": "year first"}}, "dates: expected"),
+            ({"more": 1}, "more: expected the fields of Columns, got another"),
         ):
+            changed = fields | {name: encode(value)[1] for name, value in wrong.items()}
             with pytest.raises(ValueError, match=message):
-                through_json(columns, Columns)
+                decode({}, {"class": "Columns", "fields": changed}, Columns)
+        del fields["target"]
+        with pytest.raises(ValueError, match="target: expected the fields of Columns, got none"):
+            decode({}, {"class": "Columns", "fields": fields}, Columns)
+
+    def test_columns_of_earlier_versions(self) -> None:
+        fields = encode(Columns("a", {"b": "number"}, {}))[1]["fields"]
+        del fields["words"], fields["dates"]
+        again = decode({}, {"class": "Columns", "fields": fields}, Columns)
+        assert (again.used, again.words, again.dates) == ({"b": "number"}, {}, {})
 
 
 class TestFeatures:
@@ -214,6 +287,36 @@ class TestFeatures:
         for value in ("today", 1.5, 7):
             with pytest.raises(ValueError, match=f"column 'day': expected dates, got {value!r}"):
                 columns.features(pd.DataFrame({"day": [value]}))
+
+    def test_dates_keep_the_order_of_day_and_month(self) -> None:
+        frame = table(day=[f"{10 + i}/01/2024" for i in range(10)])
+        columns = choose_columns(frame, "kind")
+        assert (columns.dates, columns.notes) == ({"day": "day first"}, ())
+        other = pd.DataFrame({"day": ["01/02/2024", "2024-02-03", None]})
+        with pytest.raises(ValueError, match="column 'day': expected dates with the day first"):
+            columns.features(other)
+        other = pd.DataFrame({"day": ["01/02/2024", "?"]})
+        assert columns.features(other)["day"].tolist() == [pd.Timestamp("2024-02-01"), pd.NaT]
+        assert columns.features(other[1:])["day"].isna().all()
+        with pytest.raises(ValueError, match=r"expected dates with the day first, got '1/13/2024'"):
+            columns.features(pd.DataFrame({"day": ["1/2/2024", "1/13/2024"]}))
+        iso = pd.DataFrame({"day": ["2024-02-03"]})
+        assert columns.features(iso)["day"].tolist() == [pd.Timestamp("2024-02-03")]
+
+    def test_ambiguous_dates_are_reported(self) -> None:
+        frame = table(day=[f"{1 + i}/01/2024" for i in range(10)])
+        columns = choose_columns(frame, "kind")
+        assert columns.dates == {"day": "month first"}
+        (note,) = columns.notes
+        assert note.startswith("column 'day': dates are read with the month first; if this is")
+        assert choose_columns(frame, "kind", decimal=",").dates == {"day": "day first"}
+
+    def test_times_of_day_and_durations_are_numbers(self) -> None:
+        times = pa.array([3600, None], pa.time32("s"))
+        spans = pa.array([90, None], pa.duration("s"))
+        frame = pa.table({"at": times, "for": spans}).to_pandas(types_mapper=pd.ArrowDtype)
+        features = Columns("kind", {"at": "number", "for": "number"}, {}).features(frame)
+        np.testing.assert_array_equal(features, [[3600, 90], [np.nan, np.nan]])
 
     def test_columns_in_chunks(self) -> None:
         chunked = pa.chunked_array([["1.5", "2"], ["2", None]])

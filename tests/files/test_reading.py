@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -48,6 +49,30 @@ class TestMalformed:
         with pytest.raises(ValueError, match="format: expected one of"):
             read_file(tmp_path / "t.csv", "xlsx")  # type: ignore[arg-type]
 
+    def test_delimiter_and_decimal(self, tmp_path: Path) -> None:
+        for options, message in (
+            ({"delimiter": ""}, "delimiter: expected one ASCII character, got ''"),
+            ({"delimiter": "::"}, "delimiter: expected one ASCII character"),
+            ({"delimiter": "§"}, "delimiter: expected one ASCII character"),
+            ({"delimiter": '"'}, "delimiter: expected one ASCII character"),
+            ({"decimal": ";"}, "decimal: expected one of '.', ',', got ';'"),
+        ):
+            with pytest.raises(ValueError, match=re.escape(message)):
+                frame_of(tmp_path / "t.csv", GOOD, **options)
+        for option in ("encoding", "delimiter"):
+            with pytest.raises(ValueError, match=f"{option}: only for text, got Parquet data"):
+                frame_of(tmp_path / "t.csv", parquet({"a": [1]}), **{option: ","})
+
+    def test_addresses(self) -> None:
+        for address in (
+            "https://example.org/table.csv",
+            "s3://bucket/table.parquet",
+            Path("http://example.org/table.csv"),
+            ["file:///table.csv"],
+        ):
+            with pytest.raises(ValueError, match="expected a file, got a URL; download it first"):
+                read_file(address)
+
 
 class TestText:
     def test_one_table_in_several_formats(self, tmp_path: Path) -> None:
@@ -77,7 +102,7 @@ class TestText:
         data = "cell,more\n" + "".join(f"{cell},x\n" for cell in cells)
         frame = frame_of(tmp_path / "t.csv", data)
         assert frame["cell"].tolist() == cells
-        write_file(frame, tmp_path / "again.csv", "csv")
+        write_file(frame, tmp_path / "again.csv")
         assert (tmp_path / "again.csv").read_text() == data
 
     def test_delimiters_quotes_and_newlines_in_cells(self, tmp_path: Path) -> None:
@@ -85,12 +110,66 @@ class TestText:
         frame = frame_of(tmp_path / "t.csv", data)
         assert frame["a"].tolist() == ["x,y", "two\nlines"]
         assert frame["b"].tolist() == ['say "hi"', '5" pipe']
-        write_file(frame, tmp_path / "again.csv", "csv")
+        write_file(frame, tmp_path / "again.csv")
         pd.testing.assert_frame_equal(read_file(tmp_path / "again.csv").frame, frame)
 
     def test_a_delimiter_in_a_quoted_name(self, tmp_path: Path) -> None:
         frame = frame_of(tmp_path / "t.csv", '"a,b,c";d\n1;2\n')
         assert frame.columns.tolist() == ["a,b,c", "d"]
+
+    def test_delimiter_and_decimal_mark_are_detected(self, tmp_path: Path) -> None:
+        for text, delimiter, decimal in (
+            ("a;b\n1,5;2\n2;x\n", ";", ","),
+            ("a;b\n1.5;2\n2;x\n", ";", "."),
+            ("a;b\n1;2\n2;x\n", ";", ","),  # where semicolons are usual, so are commas
+            ("a;b\n1,5;2.5\n2;0.5\n", ";", ","),  # points are allowed as well
+            ("a;b\n1,234;2.5\n12,345;0.5\n", ";", "."),  # thousands
+            ("a;b\n1,2 or 3;x\n", ";", ","),
+            ("a;b\n1,2 or 3;0.5\n", ";", "."),
+            ("a\tb\n1,5\t2\n2\tx\n", "\t", ","),
+            ("a\tb\n1\t2\n2\tx\n", "\t", "."),
+            ("a\tb\n1,234\t2\n", "\t", "."),
+            ("a|b\n-0,5e3|NA\nNA|1\n", "|", ","),
+            ('a,b\n"1,5",2\n', ",", "."),
+        ):
+            (tmp_path / "t.csv").write_text(text)
+            table = read_file(tmp_path / "t.csv")
+            assert (table.delimiter, table.decimal, table.format) == (delimiter, decimal, "csv")
+
+    def test_first_line_with_the_delimiter(self, tmp_path: Path) -> None:
+        for first in ("sep=;\n", "sep=;\r\n", '"sep=;"\n'):
+            (tmp_path / "t.csv").write_text(f"{first}a,b;c\n1,5;2\n")
+            table = read_file(tmp_path / "t.csv")
+            assert (table.frame.columns.tolist(), table.delimiter) == (["a,b", "c"], ";")
+        (tmp_path / "t.csv").write_text("sep=;\na;b\n1;2;3\n")
+        with pytest.raises(ValueError, match="line 3: expected 2 cells"):
+            read_file(tmp_path / "t.csv")
+
+    def test_a_late_decimal_comma(self, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_text("a;b\n" + "1;0.5\n" * 5000 + "1,5;0.5\n")
+        assert read_file(tmp_path / "t.csv").decimal == ","
+
+    def test_delimiter_and_decimal_mark_are_given(self, tmp_path: Path) -> None:
+        (tmp_path / "t.csv").write_text('a,b;c\n"1,5",2;3\n')
+        table = read_file(tmp_path / "t.csv", delimiter=",", decimal=",")
+        assert (table.frame.columns.tolist(), table.decimal) == (["a", "b;c"], ",")
+        for tab in ("\t", "\\t", "tab"):
+            assert read_file(tmp_path / "t.csv", delimiter=tab).delimiter == "\t"
+        (tmp_path / "t.tsv").write_text("a b\n1 2\n")
+        assert read_file(tmp_path / "t.tsv", delimiter=" ").frame["b"].tolist() == ["2"]
+
+    def test_text_that_is_not_utf8(self, tmp_path: Path) -> None:
+        path = tmp_path / "t.csv"
+        path.write_bytes("größe;x\n«grün» – 5 €;1\n".encode("cp1252"))
+        table = read_file(path)
+        assert table.frame["größe"].tolist() == ["«grün» – 5 €"]
+        assert table.encoding == "cp1252"
+        assert [note[:40] for note in table.notes] == ["the text is not UTF-8 and was read as cp"]
+        path.write_bytes("grün;x\n1;2\n".encode("cp437"))  # 0x81, which cp1252 does not have
+        with pytest.raises(ValueError, match="expected text in UTF-8, got the byte 0x81"):
+            read_file(path)
+        assert read_file(path, encoding="cp437").frame.columns[0] == "grün"
+        assert read_file(path, encoding="cp437").notes == ()
 
     def test_another_encoding(self, tmp_path: Path) -> None:
         frame = frame_of(
@@ -131,7 +210,7 @@ class TestParquet:
         }
         path, again = tmp_path / "t.parquet", tmp_path / "again.parquet"
         pq.write_table(pa.table(columns), path)
-        write_file(read_file(path).frame, again, "parquet")
+        write_file(read_file(path).frame, again)
         assert pq.read_table(again).equals(pq.read_table(path))
 
     def test_an_index_is_a_column(self, tmp_path: Path) -> None:
@@ -143,34 +222,3 @@ class TestParquet:
         path = tmp_path / "t.csv"
         path.write_bytes(parquet({"a": [1]}))
         assert read_file(path).format == "parquet"
-
-
-class TestWriting:
-    def test_formats(self, tmp_path: Path) -> None:
-        frame = pd.DataFrame({"a": ["x", None], "b": [0.5, 1.0]})
-        write_file(frame, tmp_path / "t.tsv", "tsv")
-        assert (tmp_path / "t.tsv").read_bytes() == b"a\tb\nx\t0.5\n\t1.0\n"
-        write_file(frame, tmp_path / "t.csv", "csv", delimiter=";")
-        assert (tmp_path / "t.csv").read_bytes() == b"a;b\nx;0.5\n;1.0\n"
-
-    def test_parquet_to_standard_output(self, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-        write_file(pd.DataFrame({"a": [1, 2]}), "-", "parquet")
-        table = pq.read_table(io.BytesIO(capfdbinary.readouterr().out))
-        assert table.to_pydict() == {"a": [1, 2]}
-
-    def test_text_to_standard_output_of_another_encoding(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        sink = io.BytesIO()
-        monkeypatch.setattr("sys.stdout", io.TextIOWrapper(sink, "ascii", newline="\r\n"))
-        write_file(pd.DataFrame({"a": ["grün"]}), "-", "csv")
-        assert sink.getvalue() == "a\ngrün\n".encode()
-
-    def test_a_failure_leaves_the_old_file(self, tmp_path: Path) -> None:
-        path = tmp_path / "t.parquet"
-        path.write_text("old")
-        frame = pd.DataFrame({"a": [1, "x", object()]})
-        with pytest.raises((pa.ArrowException, TypeError)):
-            write_file(frame, path, "parquet")
-        assert path.read_text() == "old"
-        assert list(tmp_path.iterdir()) == [path]

@@ -12,6 +12,7 @@ from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
 from lowrankgcn.gp import process as process_module
 from lowrankgcn.gp import recipe
 from lowrankgcn.gp.likelihood import CONSTANT
+from lowrankgcn.graphs import AdjacencyGraph
 from tests import reference_gp as reference
 
 
@@ -59,7 +60,7 @@ def test_contributions_add_up_to_the_log_odds(fitted: Any, by: str) -> None:
         assert row.predicted == classifier.classes_[own.argmax()]
         np.testing.assert_allclose(row.log_odds, reference.log_odds(own.tolist()), atol=1e-8)
         total = row.baseline + sum(one.amount for one in row.contributions)
-        np.testing.assert_allclose(total, row.log_odds, atol=1e-8)
+        np.testing.assert_allclose(total, row.log_odds, atol=1e-9)
         sizes = [abs(one.amount) for one in row.contributions]
         assert sizes == sorted(sizes, reverse=True) and row.log_odds >= 0
         np.testing.assert_allclose(
@@ -133,6 +134,94 @@ def test_signs_agree_with_the_labels(fitted: Any) -> None:
         red = [one.amount for one in row.contributions if one.value == "red"]
         others = [one.amount for one in row.contributions if one.value == row.runner_up]
         assert sum(red) > 0 > sum(others) - sum(red)
+
+
+def test_columns_have_their_shapley_values() -> None:
+    table, truth = mixed_table(70, 5)
+    table = table[["level", "kind", "text", "count"]]
+    y = np.where(np.arange(70) < 30, truth, "")
+    classifier = SpectralGPClassifier(rank=20, random_state=0).fit(table, y)
+    maps, background = classifier._model.maps, classifier._model.background
+    own = maps.parts(table)
+    # The background holds 32 rows of the table.
+    found = [
+        next(
+            i
+            for i in range(70)
+            if all(_equal(own[k][i], part[b]) for k, part in background.items())
+        )
+        for b in range(len(background["cells"]))
+    ]
+    assert len(set(found)) == 32
+    (row,) = classifier.explain(table.iloc[[50]])
+    pair = [classifier.classes_.tolist().index(name) for name in (row.predicted, row.runner_up)]
+    sets = [frozenset(np.flatnonzero(bits)) for bits in np.ndindex(2, 2, 2, 2)]
+    odds: dict[frozenset[int], float] = {}
+    for chosen in sets:
+        mixed = table.iloc[found].reset_index(drop=True)
+        for k in chosen:
+            mixed[mixed.columns[k]] = table.iloc[[50] * 32, k].reset_index(drop=True)
+        logs = np.log(classifier.predict_proba(mixed))
+        odds[chosen] = float((logs[:, pair[0]] - logs[:, pair[1]]).mean())
+    expected = dict(zip(table, reference.shapley(odds.__getitem__, 4), strict=True))
+    np.testing.assert_allclose(row.baseline, odds[frozenset()], atol=1e-9)
+    amounts = {one.name: one.amount for one in row.contributions}
+    for name, amount in expected.items():
+        np.testing.assert_allclose(amounts.get(name, 0.0), amount, atol=1e-9)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return bool(np.array_equal(a, b, equal_nan=True))
+
+
+def test_equal_columns_share_the_credit_and_noise_gets_none() -> None:
+    generator = np.random.default_rng(0)
+    classes = generator.integers(0, 2, 300)
+    signal = classes * 4.0 + generator.normal(size=300)
+    X = pd.DataFrame({"one": signal, "two": signal, "weak": classes + generator.normal(size=300)})
+    for k in range(5):
+        X[f"noise {k}"] = generator.normal(size=300)
+    y = np.where(np.arange(300) < 40, classes, -1)
+    explanation = SpectralGPClassifier(random_state=0).fit(X, y).explain(X.tail(20))
+    frame = explanation.to_frame()
+    sizes = frame[frame.kind == "column"].assign(amount=lambda f: f.amount.abs())
+    mean = sizes.groupby("name").amount.mean()
+    assert 0.8 < mean["one"] / mean["two"] < 1.25
+    assert mean["two"] > 2 * mean["weak"]
+    assert mean["two"] > 5 * max(mean[f"noise {k}"] for k in range(5))
+
+
+def test_explanations_do_not_depend_on_other_rows(fitted: Any) -> None:
+    classifier, new = fitted
+    together, alone = classifier.explain(new), classifier.explain(new.iloc[[7]])
+    a, b = ({one.name: one.amount for one in row.contributions} for row in (together[7], alone[0]))
+    assert a.keys() == b.keys()
+    np.testing.assert_allclose([a[name] for name in b], list(b.values()), atol=1e-9)
+
+
+def test_lines_show_reasons_for_the_class_first(fitted: Any) -> None:
+    classifier, new = fitted
+    for row in classifier.explain(new):
+        shown = [float(line.split()[0]) for line in row.lines("columns", 4)[1:]]
+        largest = sorted((one.amount for one in row.contributions), key=abs, reverse=True)[:4]
+        ordered = [a for a in largest if a > 0] + [a for a in largest if a < 0]
+        np.testing.assert_allclose(shown[: len(ordered)], ordered, atol=0.0051)
+        np.testing.assert_allclose(sum(shown), row.log_odds, atol=0.04)
+
+
+def test_a_graph_object_counts_as_a_column() -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(80, 3))
+    y = np.where(np.arange(80) < 25, X[:, 0] > 0, -1)
+    graph = AdjacencyGraph.knn(X, 8)
+    classifier = SpectralGPClassifier(graph=graph, random_state=0).fit(X, y)
+    shares = classifier.predict_proba(X[40:50] + 0.01)
+    names = set()
+    for own, row in zip(shares, classifier.explain(X[40:50] + 0.01), strict=True):
+        names |= {(one.kind, one.name) for one in row.contributions}
+        total = row.baseline + sum(one.amount for one in row.contributions)
+        np.testing.assert_allclose(total, reference.log_odds(own.tolist()), atol=1e-9)
+    assert names == {("column", 0), ("column", 1), ("column", 2), ("block", "given")}
 
 
 def test_inducing_rows_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

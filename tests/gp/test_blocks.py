@@ -107,7 +107,9 @@ def test_leaves_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> No
         block.kernel(found, found[:M]), reference.leaf_kernel(applied, applied[:M]), atol=1e-6
     )
     expected = reference.out_of_bag_kernel(applied[:M], bags)
-    np.testing.assert_allclose(block.out_of_bag_kernel(found[:M]), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        block.out_of_bag_kernel(found[:M], np.arange(M)), expected, atol=1e-6
+    )
     for i in range(M):
         free = [tree for tree, weight in fitted if not weight[i]]
         votes = [tree.predict_proba(every[i : i + 1].astype(np.float32))[0] for tree in free]
@@ -121,7 +123,9 @@ def test_a_row_in_every_bag_has_its_ordinary_kernel() -> None:
     own = block.represent({"standard": rows})
     for i in range(2):
         if block.bags[i, 0]:
-            np.testing.assert_allclose(block.out_of_bag_kernel(own)[i], block.kernel(own, own)[i])
+            np.testing.assert_allclose(
+                block.out_of_bag_kernel(own, np.arange(len(own)))[i], block.kernel(own, own)[i]
+            )
             np.testing.assert_allclose(out_of_bag[i], 0.5)
 
 

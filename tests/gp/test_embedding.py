@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,35 +111,6 @@ def test_disconnected_rows_and_isolated_nodes() -> None:
     smooth = coordinates[:, pairs.eigenvalues < 1e-9]
     np.testing.assert_allclose(smooth[[0, 2]], smooth[[1, 3]], atol=1e-9)
     assert np.isfinite(embedding.coordinates(np.zeros((2, 6)))).all()
-
-
-def test_split_adds_up(table: pd.DataFrame) -> None:
-    fitted = FittedViews.fit(table, graphs=("hypergraph",), rank=8)
-    new = table.head(4).copy()
-    new.loc[1, "number"] = np.nan
-    new.loc[2, "text"] = "unknown"
-    new.loc[3] = [np.nan, np.nan, "unknown", "unknown"]
-    slopes = np.random.default_rng(0).normal(size=(4, 5))
-    embedding = fitted.maps.embeddings["hypergraph"]
-    parts = fitted.maps.split_hypergraph(new, slopes)
-    own = fitted.maps.read(new)["hypergraph"][:, :5]
-    expected = ((own - embedding.centre[:5]) * slopes).sum(axis=1)
-    np.testing.assert_allclose(parts.sum(axis=1), expected, atol=1e-10)
-    assert parts.shape == (4, 4)
-
-    cross: Any = embedding.cross
-    cells = fitted.maps.sources(new)[1]["hypergraph"]
-    weights = cross.rows(cells).toarray()
-    scale = np.maximum(weights @ embedding.basis[:, 0] / np.sqrt(embedding.mean_degree), 0.1**0.5)
-    columns: Any = fitted.maps.features.columns
-    of_cells = [k for k, column in enumerate(columns) for _ in range(column.n_cells)]
-    owner = [of_cells[int(name.split("=")[0])] for name in cross.encoder.hyperedge_names]
-    for i, k in np.ndindex(3, 4):
-        members = [e for e in range(len(owner)) if owner[e] == k]
-        values = embedding.basis[:, 1:6] @ slopes[i]
-        part = sum(weights[i, e] / scale[i] * values[e] for e in members)
-        usual = sum(embedding.average[e] * values[e] for e in members)
-        np.testing.assert_allclose(parts[i, k], part - usual, atol=1e-10)
 
 
 def test_views_of_fitted_rows_are_reproduced() -> None:

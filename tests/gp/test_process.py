@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
+from lowrankgcn.gp import novelty as novelty_module
 from lowrankgcn.gp import process as module
 from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.gp.likelihood import CONSTANT, targets
+from lowrankgcn.gp.novelty import Novelty
 from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import FittedProcess, fit_process
 from tests import reference_gp as reference
@@ -89,6 +92,41 @@ def test_held_out_scores_equal_fits_without_the_row(trees: bool) -> None:
             rows += module.UNSEEN_SHARE * amplitude * (fair - block.kernel(own, own))
     expected = reference.held_out_scores(K + np.eye(M), targets(CLASSES, N_CLASSES), rows)
     np.testing.assert_allclose(fitted.held_out, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("trees", [False, True])
+def test_novelty_is_the_variance_that_labels_leave(
+    trees: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted = fit(trees)
+    process, K = fitted.process, dense_kernel(fitted)
+    novelty, fair = Novelty.fit(process), process.held_out_kernel(K, process.labelled, np.arange(M))
+    expected = []
+    for i in range(M):
+        rest = [j for j in range(M) if j != i]
+        G = K[np.ix_(rest, rest)] + np.eye(M - 1)
+        expected.append(reference.novelty(K[i, i], fair[i, rest], G))
+    np.testing.assert_allclose(novelty.held_out, sorted(expected), atol=1e-6)
+    monkeypatch.setattr(novelty_module, "_CHUNK", 7)
+    k = dense_kernel(fitted, views())
+    own = process.represent(views())
+    diagonal = process.kernel(own, own).diagonal()
+    expected = [
+        reference.novelty(kxx, kx, K + np.eye(M)) for kxx, kx in zip(diagonal, k, strict=True)
+    ]
+    np.testing.assert_allclose(novelty.measures(views()), expected, atol=1e-6)
+    assert novelty.limit(0.5) == novelty.held_out[math.ceil((M + 1) / 2) - 1]
+    assert novelty.limit(M / (M + 1)) == novelty.held_out[-1]
+    assert novelty.limit(0.999) == math.inf
+
+
+def test_novelty_refers_to_a_sample_of_many_labelled_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "EXACT_ROWS", M - 1)
+    monkeypatch.setattr(module, "INDUCING_ROWS", 20)
+    monkeypatch.setattr(novelty_module, "_REFERENCES", 12)
+    novelty = Novelty.fit(fit(trees=True).process)
+    assert len(novelty.held_out) == 12 == len(novelty.inverse)
+    assert np.isfinite(novelty.measures(views())).all()
 
 
 def test_all_rows_inducing_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:

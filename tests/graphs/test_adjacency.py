@@ -118,6 +118,34 @@ def test_edge_lists(edges: Any, dtype: Any) -> None:
     check_graph(unweighted, *reference.without_loops(matrix > 0), tolerance=1e-14)
 
 
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3)), max_size=30)
+)
+def test_repeated_edges_add_up(edges: list[tuple[int, int, int]]) -> None:
+    table = np.array(edges, dtype=np.int64).reshape(-1, 3).T
+    index, weights = table[:2], table[2] / 8
+    counts = np.zeros((5, 5))
+    np.add.at(counts, tuple(index), 1.0)
+    # Without weights an edge counts as often as its more frequent direction.
+    unweighted = AdjacencyGraph.from_edge_index(index, n_nodes=5)
+    expected = np.maximum(counts, counts.T)
+    check_graph(unweighted, *reference.without_loops(expected), tolerance=1e-14)
+    # Weights of one direction add up, as those of NetworkX; listing the other changes nothing.
+    index = np.sort(index, axis=0)
+    multigraph = nx.empty_graph(5, create_using=nx.MultiGraph)
+    multigraph.add_weighted_edges_from(zip(*index.tolist(), weights.tolist(), strict=True))
+    links = index[0] != index[1]
+    both = np.hstack([index, index[::-1, links]]), np.r_[weights, weights[links]]
+    total = np.zeros((5, 5))
+    np.add.at(total, tuple(index), weights)
+    for graph in (
+        AdjacencyGraph.from_edge_index(index, weights, n_nodes=5),
+        AdjacencyGraph.from_edge_index(*both, n_nodes=5),
+        AdjacencyGraph.from_networkx(multigraph),
+    ):
+        check_graph(graph, *reference.without_loops(np.maximum(total, total.T)), tolerance=1e-14)
+
+
 def test_edge_list_counts_its_nodes() -> None:
     assert AdjacencyGraph.from_edge_index([[0, 4], [1, 2]]).n_nodes == 5
     assert AdjacencyGraph.from_edge_index([[], []]).n_nodes == 1

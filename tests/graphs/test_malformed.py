@@ -145,8 +145,6 @@ BAD_EDGES = [
             [[0, 1], [1]],
             [["a"], ["b"]],
             [[True], [False]],
-            [[0, 0], [1, 1]],
-            [[0, 1, 0], [1, 0, 1]],
             None,
             "edges",
         )
@@ -159,6 +157,7 @@ BAD_EDGES = [
         )
     ),
     ("weights", lg.AdjacencyGraph.from_edge_index, ([[0, 1], [1, 0]], [1.0, 2.0]), {}),
+    ("weights", lg.AdjacencyGraph.from_edge_index, ([[0, 1, 0], [1, 0, 1]], np.ones(3)), {}),
     *(
         ("n_nodes", lg.AdjacencyGraph.from_edge_index, (EDGES,), {"n_nodes": n_nodes})
         for n_nodes in (2, 0, -1, 3.0, "3", True, 2**70)

@@ -6,18 +6,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 import torch
 import torch_geometric.nn as peer
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from torch_geometric.data import Data, HeteroData
 from torch_geometric.data.hypergraph_data import HyperGraphData
 from torch_geometric.utils import to_undirected
 
 import lowrankgcn as lg
-from lowrankgcn.nn import GCN, SpectralConv, from_pyg
+from lowrankgcn.nn import GCN, PygTask, SpectralConv, from_pyg, to_pyg
 from tests import nn_problems as cases
-from tests import reference
+from tests import reference, strategies
 from tests.problems import calm_blas  # noqa: F401
 
 # A triangle with a tail; node 5 has no neighbour.
@@ -166,7 +170,136 @@ def test_data_and_network_in_a_plain_loop() -> None:
     assert losses[-1] < 0.5 * losses[0]
 
 
+# --- data objects from graphs -----------------------------------------------------------------
+
+
+def same_task(one: PygTask, other: PygTask) -> None:
+    """Check that graphs and arrays are equal."""
+    for name in PygTask._fields[1:]:
+        first, second = getattr(one, name), getattr(other, name)
+        assert (first is None) == (second is None), name
+        if first is not None:
+            assert_array_equal(first, second)
+    if isinstance(one.graph, lg.Hypergraph):
+        assert isinstance(other.graph, lg.Hypergraph)
+        assert_array_equal(one.graph.incidence.to_dense(), other.graph.incidence.to_dense())
+        assert_array_equal(one.graph.hyperedge_weights, other.graph.hyperedge_weights)
+    else:
+        assert isinstance(other.graph, lg.AdjacencyGraph)
+        difference = one.graph.adjacency - other.graph.adjacency
+        assert abs(difference).max() == 0
+    assert_array_equal(one.graph.loop_weights, other.graph.loop_weights)
+
+
+@given(matrix=strategies.adjacency_matrices(), data=st.data())
+def test_graphs_come_back_from_data_objects(matrix: np.ndarray, data: st.DataObject) -> None:
+    n = len(matrix)
+    masks = [data.draw(st.none() | st.just(np.arange(n) % k == 0)) for k in (1, 2, 3)]
+    features = data.draw(st.none() | st.just(np.arange(2.0 * n).reshape(n, 2)))
+    labels = data.draw(st.none() | st.just(np.arange(n) % 3))
+    for graph in (lg.AdjacencyGraph(matrix), lg.AdjacencyGraph(sp.csr_array(matrix))):
+        task = PygTask(graph, features, labels, *masks)
+        made = to_pyg(*task, dtype=torch.float64)
+        assert made.validate()
+        assert made.num_nodes == n
+        assert made.is_coalesced()
+        assert n == 1 or made.is_undirected()
+        same_task(from_pyg(made), PygTask(lg.AdjacencyGraph(sp.csr_array(matrix)), *task[1:]))
+
+
+def test_hypergraphs_come_back_from_data_objects() -> None:
+    given = lg.Hypergraph(cases.INCIDENCE, cases.WEIGHTS)
+    for graph in (given, lg.Hypergraph.from_table(cases.TABLE, bins=None)):
+        same_task(from_pyg(to_pyg(graph, dtype=torch.float64)), PygTask(graph))
+
+
+def test_data_objects_come_back_from_graphs() -> None:
+    data = full_data()
+    made = to_pyg(*from_pyg(data), dtype=torch.float64)
+    assert sorted(made.keys()) == sorted([*data.keys(), "num_nodes"])
+    for name in data.keys():  # a data object, not a dict
+        assert torch.equal(made[name], data[name]), name
+
+
+def test_made_data_objects_suit_the_layers() -> None:
+    graph = lg.AdjacencyGraph([[2.0, 1.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.5, 0.0]])
+    data = to_pyg(graph, np.eye(3))
+    assert data.x.dtype == data.edge_weight.dtype == torch.float32
+    theirs = peer.GCNConv(3, 2)(data.x, data.edge_index, data.edge_weight)
+    assert theirs.dtype == torch.float32
+    assert data.has_self_loops()
+    assert to_pyg(lg.AdjacencyGraph([[0, 1], [1, 0]])).edge_weight is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "codes"),
+    [
+        ([2, -1, 0, 2], [2, -1, 0, 2]),
+        (np.array([2, -1, 0, 2], np.int8), [2, -1, 0, 2]),
+        (torch.tensor([2, -1, 0, 2]), [2, -1, 0, 2]),
+        (["b", "", "a", "b"], [1, -1, 0, 1]),
+        (["b", None, "a", "b"], [1, -1, 0, 1]),
+        ([2.0, np.nan, 0.0, 2.0], [1, -1, 0, 1]),
+        (pd.Series([2, None, 0, 2], dtype="Int64", index=list("wxyz")), [1, -1, 0, 1]),
+        (pd.Categorical(["b", None, "a", "b"]), [1, -1, 0, 1]),
+        ([True, True, False, True], [1, 1, 0, 1]),
+    ],
+)
+def test_labels_of_data_objects(labels: Any, codes: list[int]) -> None:
+    data = to_pyg(lg.AdjacencyGraph(np.ones((4, 4))), labels=labels)
+    assert data.y.dtype == torch.int64
+    assert data.y.tolist() == codes
+    if -1 in codes:
+        assert data.train_mask.tolist() == [code >= 0 for code in codes]
+        assert from_pyg(data).training_labels.tolist() == codes
+    else:
+        assert "train_mask" not in data
+
+
+def test_a_given_training_mask_is_kept() -> None:
+    mask = np.array([True, False])
+    data = to_pyg(lg.AdjacencyGraph(np.ones((2, 2))), None, [0, -1], mask[::-1])
+    assert data.train_mask.tolist() == [False, True]
+
+
+def test_data_objects_need_suitable_arguments() -> None:
+    graph = lg.AdjacencyGraph(np.ones((3, 3)))
+    for argument, arguments in (
+        ("graph", (np.ones((3, 3)),)),
+        ("graph", (lg.GaussianGraph(np.eye(3)),)),
+        ("features", (graph, np.ones((2, 2)))),
+        ("features", (graph, np.ones(3))),
+        ("features", (graph, np.full((3, 1), np.nan))),
+        ("features", (graph, [["a"], ["b"], ["c"]])),
+        ("labels", (graph, None, [0, 1])),
+        ("labels", (graph, None, np.eye(3))),
+        ("train_mask", (graph, None, None, [0, 1, 1])),
+        ("val_mask", (graph, None, None, None, [True])),
+    ):
+        with pytest.raises(ValueError, match=rf"^{argument}: expected"):
+            to_pyg(*arguments)  # type: ignore[arg-type]
+
+
+def test_tasks_print_shapes() -> None:
+    task = from_pyg(full_data())
+    assert repr(task) == (
+        "PygTask(AdjacencyGraph(6 nodes, sparse), features (6, 3), labels (6,), "
+        "train_mask (6,), val_mask (6,), test_mask (6,))"
+    )
+    assert repr(from_pyg(Data(edge_index=EDGES))) == "PygTask(AdjacencyGraph(5 nodes, sparse))"
+
+
 # --- layers -----------------------------------------------------------------------------------
+
+
+def test_repeated_edges_are_those_of_message_passing() -> None:
+    edges = to_undirected(EDGES)
+    repeated = torch.cat([edges, edges[:, :4], edges[:, :4].flip(0)], dim=1)
+    X = cases.features(5, 4)
+    theirs = peer.GCNConv(4, 3, bias=False).double()
+    graph = from_pyg(Data(x=X, edge_index=repeated)).graph
+    kernel = lg.kernel(lg.Laplacian(graph, "identity"), "linear")
+    agree(ours(kernel, theirs.lin)(X), theirs(X, repeated))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -275,7 +408,6 @@ def test_malformed_objects() -> None:
         ("n_nodes", Data(x=torch.ones(3, 1), edge_index=EDGES), {}),
         ("edge_index", SimpleNamespace(edge_index=EDGES.float()), {}),
         ("edge_index", SimpleNamespace(edge_index=EDGES[0]), {}),
-        ("edge_index", Data(edge_index=EDGES[:, [0, 0]]), {}),
         ("weights", Data(edge_index=EDGES, edge_weight=torch.ones(3)), {}),
         ("weights", Data(edge_index=EDGES, edge_weight=-torch.ones(5)), {}),
         ("weights", Data(hyperedge_index=MEMBERS, hyperedge_weight=torch.zeros(4)), {}),

@@ -100,3 +100,30 @@ def test_ragged_lists_are_rejected() -> None:
         operator @ [[1.0], [1.0, 2.0]]
     with pytest.raises(ValueError, match=r"^X: expected a real numeric array with 1 or 2 dim"):
         [[1.0], [1.0, 2.0]] @ operator
+
+
+def test_operators_become_arrays() -> None:
+    operator = Plain(A)
+    np.testing.assert_array_equal(np.asarray(operator), A)
+    single = np.asarray(operator, dtype=np.float32)
+    assert single.dtype == np.float32
+    np.testing.assert_array_equal(single, A)
+    np.testing.assert_array_equal(np.linalg.eigvalsh(operator), np.linalg.eigvalsh(A))
+    np.array(operator)[0, 0] = 7.0  # a copy
+    assert operator.matrix[0, 0] == A[0, 0]
+    with pytest.raises(ValueError, match=r"^copy: expected None or True, got False"):
+        np.array(operator, copy=False)
+    # Products still use the operator.
+    np.testing.assert_array_equal(np.eye(4) @ operator, A)
+
+
+class _Large(Plain):
+    @property
+    def n(self) -> int:
+        return 2049
+
+
+def test_large_operators_do_not_become_arrays_unasked() -> None:
+    expected = r"^operator: expected at most 2048 nodes to form .* got 2049; use to_dense\(\)"
+    with pytest.raises(ValueError, match=expected):
+        np.asarray(_Large(A))

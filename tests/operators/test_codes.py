@@ -237,3 +237,18 @@ def test_thousands_of_hyperedges() -> None:
     sparse = factor.to_sparse()
     assert total == 4096
     assert (factor.pair_counts == (sparse.T @ sparse).toarray()).all()
+
+
+def test_many_columns_of_few_rows() -> None:
+    """Hundreds of columns with one value each form one group; pairs are counted directly."""
+    codes = np.stack([np.arange(0, 400, 2), np.arange(0, 400, 2)])
+    codes[1, :3] += 1
+    factor = CodeFactor(codes, 400)
+    H = factor.to_dense()
+    weights = np.array([2.0, 0.5])
+    assert np.array_equal(factor.pair_counts, H.T @ H)
+    assert np.allclose(factor.gram(weights), H.T @ (weights[:, None] * H), rtol=1e-14)
+    assert np.array_equal(factor.counts(), H.sum(axis=0))
+    one = CodeFactor(codes[:1], 400)
+    assert np.array_equal(one @ np.eye(400), H[:1])
+    assert np.array_equal(one.counts(), H[0])

@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from lowrankgcn import GaussianGraph
 from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity
-from lowrankgcn.operators.fastsum import DENSE_LIMIT, METHODS, gaussian_sum
+from lowrankgcn.operators.base import DENSE_LIMIT
+from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
 from lowrankgcn.operators.gaussian import GaussianBlocks, PointCloud
 from tests import reference
 from tests.operator_contract import block, close

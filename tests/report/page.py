@@ -1,10 +1,17 @@
-"""A page taken apart by a strict reader: tags close in order, and nothing comes from elsewhere."""
+"""A page taken apart by a strict reader: tags close in order, and nothing comes from elsewhere.
+
+The only script of a page is the one whose hash is in its policy.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from typing import Any
 
 __all__ = ["Page", "check"]
 
@@ -24,6 +31,9 @@ class Page(HTMLParser):
         self.text: list[str] = []
         self.headings: list[tuple[str, str]] = []
         self.attributes: list[tuple[str, dict[str, str]]] = []
+        self.scripts: list[tuple[dict[str, str], str]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self._rows: list[list[str]] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -43,6 +53,13 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._note(tag, attrs)
+        own = self.attributes[-1][1]
+        if tag == "table":
+            self._rows = self.tables.setdefault(own.get("aria-label", ""), [])
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th"):
+            self._rows[-1].append("")
         if tag not in _VOID:
             self.open.append(tag)
 
@@ -53,13 +70,23 @@ class Page(HTMLParser):
         assert self.open and self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "style":
+        if self.open and self.open[-1] == "script":
+            self.scripts.append((self.attributes[-1][1], data))
+        elif self.open and self.open[-1] == "style":
             self.references += re.findall(r"url\(([^)]*)|(@import[^;]*)", data)
         else:
             self.text.append(data)
+            if {"td", "th"} & set(self.open):
+                self._rows[-1][-1] = " ".join(f"{self._rows[-1][-1]}{data}".split())
             for level in ("h1", "h2", "h3"):
                 if level in self.open:
                     self.headings[-1] = (level, self.headings[-1][1] + data)
+
+    @property
+    def data(self) -> Any:
+        """The rows of the map."""
+        (found,) = [text for own, text in self.scripts if own.get("id") == "map-rows"]
+        return json.loads(found)
 
     @property
     def words(self) -> str:
@@ -75,12 +102,18 @@ def check(html: str) -> Page:
     assert 'name="viewport"' in html
     assert "prefers-color-scheme: dark" in html
     assert page.tags.count("title") == page.tags.count("h1") == 1
-    # Nothing is loaded, nothing runs.
+    # Nothing is loaded, and only the script that the policy names runs.
     assert page.references
     assert all(r.startswith(("#", "data:image/png;base64,")) for r in page.references)
     assert "http:" not in html
     assert "https:" not in html
-    assert not {"script", "iframe", "link", "object", "embed", "form"} & set(page.tags)
+    assert not {"iframe", "link", "object", "embed", "form", "base"} & set(page.tags)
+    (policy,) = [own["content"] for _, own in page.attributes if "http-equiv" in own]
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+    running = [text for own, text in page.scripts if own.get("type") != "application/json"]
+    hashes = [base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in running]
+    allowed = re.findall(r"script-src ([^;]*);", policy)
+    assert allowed == ([f"'sha256-{digest}'" for digest in hashes] or ["'none'"])
     assert not any(name.startswith("on") for _, own in page.attributes for name in own)
     # Ids are unique, and links lead somewhere.
     assert len(page.ids) == len(set(page.ids))

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lowrankgcn._format import percent, rounded_percent
 from lowrankgcn.files import choose_columns
-from lowrankgcn.report.classification import Classification, versions
+from lowrankgcn.report.classification import Classification, ColumnSummary, versions
 from lowrankgcn.report.evidence import Evidence
 from lowrankgcn.report.pages import render_classification
-from tests.browser import measure, needs_browser
-from tests.report.classified import KINDS, classified, of_kind, process
+from tests.browser import evaluate, measure, needs_browser
+from tests.report.classified import KINDS, blobs, classified, of_kind, process
 from tests.report.page import Page, check
 
 _HOSTILE = [
@@ -66,7 +67,7 @@ def _hostile(n_classes: int) -> Classification:
     )
 
 
-@pytest.fixture(scope="module", params=[2, 60])
+@pytest.fixture(scope="module", params=[2, 100])
 def hostile(request: Any) -> Classification:
     return _hostile(request.param)
 
@@ -90,13 +91,14 @@ def test_every_kind_of_graph(kind: str) -> None:
         "Accuracy and confidence",
         "Rows to review",
         "Map of the rows",
-        "Input",
+        "Columns",
         "Method",
         "How to reproduce",
     ]
     n_figures = sum(
         [
             result.n_predicted > 0,
+            not networks,
             result.embedding is not None,
             bool(result.filters),
             networks,
@@ -110,7 +112,7 @@ def test_every_kind_of_graph(kind: str) -> None:
     for graph in result.graphs.values():
         assert all(name in page.text for name in graph.facts)
     if result.evidence is not None:
-        assert f"mean log-loss of {result.evidence.log_loss:.2f}" in page.words
+        assert ["log-loss", f"{result.evidence.log_loss:.2f}"] in page.tables[""]
 
 
 class TestHostileTable:
@@ -132,12 +134,17 @@ class TestHostileTable:
         assert render_classification(hostile) == hostile_html
 
     @needs_browser
-    @pytest.mark.parametrize("width", [1200, 420])
+    @pytest.mark.parametrize("width", [1200, 820, 390])
     def test_text_fits_the_page(self, hostile_html: str, width: int) -> None:
         layout = measure(hostile_html, width=width)
         assert layout.n_texts > 100
         assert layout.scroll_width == width
         assert (layout.overflowing, layout.overlapping) == ([], [])
+
+
+def text(words: str) -> str:
+    """Return the words with plain blanks."""
+    return " ".join(words.split())
 
 
 def changed(original: Any, **changes: Any) -> Any:
@@ -152,7 +159,6 @@ def result() -> Classification:
     return of_kind("table")
 
 
-@pytest.mark.usefixtures("no_drawings")
 class TestWords:
     def page(self, result: Classification, **changes: Any) -> Page:
         return Page(render_classification(changed(result, **changes)))
@@ -190,9 +196,10 @@ class TestWords:
             assert text in words
             for line in ("p 9 1 –", "q – 10 –", "r 2 – 8"):
                 assert line in words
+            assert "balanced accuracy 90.0 %" in words
             given = {"given": (10, 10, 10), "predicted": (1, 2, 3)}
             words = self.page(result, evidence=evidence, classes=("p", "q", "r"), **given).words
-            for line in ("p 1 17 % 10 90 % 82 %", "r 3 50 % 10 80 % 100 %"):
+            for line in ("p 1 17 % 10 90 % 82 % 86 %", "r 3 50 % 10 80 % 100 % 89 %"):
                 assert line in words
 
     def test_command_versions_and_seed(self, result: Classification) -> None:
@@ -201,9 +208,117 @@ class TestWords:
         assert "seed 5" in words
         assert all(version in words for version in versions())
 
-    def test_no_predicted_rows(self, result: Classification) -> None:
-        page = self.page(result, predicted=(0, 0, 0), least_certain=())
+    def test_no_predicted_rows(self) -> None:
+        page = self.page(of_kind("all labelled"), source="t.csv")
         assert "Confidence" not in page.words
+        assert "t.csv: classes of 120 rows" in page.words
+        assert "was known in all 120 rows: there was nothing to predict." in page.words
+
+    def test_many_columns(self, result: Classification) -> None:
+        assert result.evidence is not None
+        columns = [ColumnSummary(f"c{k}", "number", "", 0, 9, 0.001) for k in range(1000)]
+        evidence = changed(result.evidence, importance={"c0": 0.001})
+        page = self.page(result, overview=tuple(columns), evidence=evidence)
+        assert len(page.tables["Columns"]) == 201
+        assert "800 further columns with 80 % of the importance." in page.words
+
+
+class TestNumbers:
+    """Every number of the page is that of the classification."""
+
+    @pytest.fixture(scope="class")
+    def page(self, measured: Classification) -> Page:
+        return check(render_classification(measured))
+
+    @pytest.fixture(scope="class")
+    def measured(self) -> Classification:
+        points, _ = blobs()
+        truth = np.arange(120) % 3
+        frame = pd.DataFrame(points, columns=["x", "y"])
+        frame["colour"] = np.array(["red", "green", "blue"])[truth]
+        frame.loc[5, "colour"] = None
+        labels = np.where(np.arange(120) < 60, truth, -1)
+        labels[7] = 0  # is 1
+        classifier = process().fit(frame, labels)
+        codes = pd.Index(classifier.classes_).get_indexer(pd.Index(labels))
+        evidence = Evidence.from_classifier(classifier, codes, importance=True)
+        return Classification(classifier, frame, labels, evidence=evidence, seed=0)
+
+    def test_classes(self, page: Page, measured: Classification) -> None:
+        assert measured.evidence is not None
+        scores = measured.evidence.scores
+        expected = {
+            name: [
+                str(measured.predicted[k]),
+                text(rounded_percent(measured.predicted[k] / measured.n_predicted)),
+                str(measured.given[k]),
+                *(text(rounded_percent(own[k] or 0.0)) for own in scores.values()),
+                "",
+            ]
+            for k, name in enumerate(measured.classes)
+        }
+        assert {row[0]: row[1:] for row in page.tables["Rows of each class"][1:]} == expected
+
+    def test_evidence(self, page: Page, measured: Classification) -> None:
+        found = measured.evidence
+        assert found is not None
+        facts = dict(row for row in page.tables[""] if len(row) == 2)
+        assert facts["accuracy"] == percent(found.accuracy)
+        assert facts["balanced accuracy"] == percent(found.balanced_accuracy)
+        assert facts["F1, mean of the classes"] == percent(found.f1)
+        assert facts["log-loss"] == f"{found.log_loss:.2f}"
+        assert found.calibration in page.words
+        assert page.tables["Reliability"][1:] == [
+            [percent(part.probability), percent(part.correct), str(part.rows)]
+            for part in found.reliability
+        ]
+        assert page.tables["Labels and predictions"][1:] == [
+            [name, *(str(rows) if rows else "–" for rows in counts)]
+            for name, counts in zip(measured.classes, found.confusion.tolist(), strict=True)
+        ]
+
+    def test_rows_and_columns(self, page: Page, measured: Classification) -> None:
+        for label, rows in [
+            ("Possibly mislabelled rows", measured.suspicious),
+            ("Least certain rows", measured.least_certain),
+        ]:
+            assert rows
+            assert page.tables[label][1:] == [
+                [
+                    str(row.number),
+                    *(
+                        own
+                        for name, share in row.guesses
+                        for own in (name, text(rounded_percent(share)))
+                    ),
+                    *(cell or "empty" for cell in row.cells),
+                ]
+                for row in rows
+            ]
+        assert page.tables["Columns"][1:] == [
+            [
+                own.name,
+                text(rounded_percent(own.importance or 0.0)),
+                "",
+                {"number": "numbers", "category": "categories"}[own.kind],
+                str(own.missing),
+                str(own.distinct),
+            ]
+            for own in measured.overview
+        ]
+        assert ["colour", "1"] in [[row[0], row[4]] for row in page.tables["Columns"]]
+
+    def test_map(self, page: Page, measured: Classification) -> None:
+        shown = {
+            name: [texts[code] for code in codes] if codes else texts
+            for name, codes, texts in page.data
+        }
+        assert shown == {name: [*map(text, own)] for name, own in measured.descriptions}
+        uses = [own["href"] for tag, own in page.attributes if tag == "use"]
+        assert measured.embedding is not None
+        assert sum(href.startswith(("#map", "#given")) for href in uses) == len(
+            measured.embedding.rows
+        )
 
 
 @pytest.mark.slow
@@ -225,3 +340,166 @@ def test_page_of_a_million_rows_is_small() -> None:
     assert len(html.encode()) < 2_000_000
     assert "The map shows 4000 of the 1\N{NO-BREAK SPACE}000\N{NO-BREAK SPACE}000 rows" in html
     check(html)
+
+
+# What a person sees of the map: the tip after moving to a point, and which points are faded.
+_POINT = """
+const svg = page.querySelector("#map-figure .chart"), tip = page.querySelector(".tip");
+const uses = [...svg.querySelectorAll("use")];
+const lines = () => tip.hidden ? null : [...tip.querySelectorAll("dt, dd")].map(e => e.textContent);
+const send = (name, more) =>
+  svg.dispatchEvent(new window.PointerEvent(name, {bubbles: true, ...more}));
+const over = (k) => {
+  svg.scrollIntoView();
+  const box = svg.getBoundingClientRect(), scale = box.width / svg.viewBox.baseVal.width;
+  return {clientX: box.left + uses[k].x.baseVal.value * scale,
+          clientY: box.top + uses[k].y.baseVal.value * scale};
+};
+const press = (key) => {
+  svg.dispatchEvent(new window.KeyboardEvent("keydown", {key, bubbles: true}));
+  return lines();
+};
+"""
+
+
+@needs_browser
+class TestInABrowser:
+    @pytest.fixture(scope="class")
+    def shown(self) -> Classification:
+        return of_kind("points")
+
+    @pytest.fixture(scope="class")
+    def html(self, shown: Classification) -> str:
+        return render_classification(shown)
+
+    def lines(self, shown: Classification, point: int) -> list[str]:
+        pairs = [(name, text(own[point])) for name, own in shown.descriptions]
+        return [word for name, value in pairs if value for word in (name, value)]
+
+    @pytest.mark.parametrize("width", [1200, 390])
+    def test_pointer(self, html: str, shown: Classification, width: int) -> None:
+        script = f"""{_POINT}
+        const found = [];
+        for (const [name, type] of [["pointermove", "mouse"], ["pointerdown", "touch"]])
+          for (const k of [0, uses.length - 1]) {{
+            send(name, {{pointerType: type, ...over(k)}});
+            const box = tip.getBoundingClientRect();
+            const width = page.documentElement.clientWidth;
+            found.push([lines(), box.left >= 0 && box.right <= width && box.width > 50]);
+          }}
+        send("pointermove", {{pointerType: "mouse", clientX: -99, clientY: -99}});
+        const wide = page.scrollingElement.scrollWidth;
+        return [found, lines(), wide];
+        """
+        (found, away, wide), console = evaluate(html, script, width=width)
+        last = len(shown.descriptions[0][1]) - 1
+        expected = [[self.lines(shown, k), True] for k in (0, last, 0, last)]
+        assert found == expected
+        assert away is None
+        assert wide <= width
+        assert console == []
+
+    def test_keys(self, html: str, shown: Classification) -> None:
+        script = f"""{_POINT}
+        const found = [press("ArrowRight")];
+        for (let k = 1; k < uses.length; k++) found.push(press("ArrowRight"));
+        return [found, press("ArrowLeft"), press("ArrowDown"), press("Escape"), svg.tabIndex];
+        """
+        (found, left, down, hidden, order), console = evaluate(html, script)
+        assert shown.embedding is not None
+        assert len(found) == len(shown.embedding.rows) == len({tuple(lines) for lines in found})
+        # Every point is reached, from left to right.
+        across = dict(zip(shown.descriptions[0][1], shown.embedding.coordinates[:, 0], strict=True))
+        places = [across[lines[1]] for lines in found]
+        assert np.diff(places).min() > -0.01 * np.ptp(places)
+        assert left == found[-2] and down not in (None, left)
+        assert (hidden, order) == (None, 0)
+        assert console == []
+
+    def test_legend(self, html: str) -> None:
+        script = f"""{_POINT}
+        const faded = () => [...svg.querySelectorAll("defs g")]
+          .filter(e => e.style.opacity).map(e => e.id);
+        const entries = [...page.querySelectorAll("#map-figure [data-mark]")];
+        const found = [];
+        entries[1].dispatchEvent(new window.PointerEvent("pointerenter"));
+        found.push(faded());
+        entries[1].dispatchEvent(new window.PointerEvent("pointerleave"));
+        found.push(faded());
+        entries[2].click();
+        found.push(faded(), entries.map(e => e.getAttribute("aria-pressed")));
+        send("pointermove", {{pointerType: "mouse", ...over(uses.length - 1)}});
+        entries[2].dispatchEvent(new window.KeyboardEvent("keydown", {{key: "Enter"}}));
+        found.push(faded(), entries.map(e => e.tabIndex));
+        return found;
+        """
+        found, console = evaluate(html, script)
+        assert found == [
+            ["map-0", "given-0", "map-2", "given-2"],
+            [],
+            ["map-0", "given-0", "map-1", "given-1"],
+            ["false", "false", "true"],
+            [],
+            [0, 0, 0],
+        ]
+        assert console == []
+
+    def test_foreign_scripts_do_not_run(self, html: str) -> None:
+        foreign = '<script>document.title = "changed"</script><img src="x" onerror="this.id=1">'
+        page = html.replace("</main>", f"{foreign}</main>")
+        script = "return [page.title, page.images[0].id, page.querySelector('.live') !== null];"
+        (title, image, live), console = evaluate(page, script)
+        assert title != "changed" and image == "" and live
+        assert any("Content Security Policy" in line for line in console)
+
+    @pytest.mark.parametrize("dark", [False, True])
+    def test_contrast_of_all_texts(self, html: str, dark: bool) -> None:
+        script = f"""{_POINT}
+        send("pointermove", {{pointerType: "mouse", ...over(0)}});
+        const canvas = page.createElement("canvas").getContext("2d");
+        const light = (colour, below) => {{  // relative luminance of a colour over another
+          canvas.clearRect(0, 0, 1, 1);
+          for (const own of [...below, colour]) {{
+            canvas.fillStyle = own;
+            canvas.fillRect(0, 0, 1, 1);
+          }}
+          const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => v / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+          return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        }};
+        const found = [];
+        const walker = page.createTreeWalker(page.body, NodeFilter.SHOW_TEXT);
+        for (let node = walker.nextNode(); node; node = walker.nextNode()) {{
+          const own = node.parentElement, style = window.getComputedStyle(own);
+          if (!node.data.trim() || own.tagName === "SCRIPT" || !own.getClientRects().length)
+            continue;
+          const below = [];
+          for (let e = own; e; e = e.parentElement)
+            below.unshift(window.getComputedStyle(e).backgroundColor);
+          const text = own instanceof window.SVGElement ? style.fill : style.color;
+          const [low, high] = [light(text, below), light(below.pop(), below)]
+            .sort((a, b) => a - b);
+          found.push([(high + 0.05) / (low + 0.05), node.data.trim()]);
+        }}
+        const paper = light(window.getComputedStyle(page.body).backgroundColor, []);
+        return [found, paper];
+        """
+        (found, paper), _ = evaluate(html, script, dark=dark)
+        assert len(found) > 150
+        assert [words for ratio, words in found if ratio < 4.5] == []
+        assert (paper < 0.05) == dark
+
+    @pytest.mark.parametrize("kind", ["network", "all labelled", "full rank", "in parts"])
+    def test_other_pages_on_a_phone(self, kind: str) -> None:
+        page = render_classification(of_kind(kind))
+        script = "return [page.scrollingElement.scrollWidth, page.querySelectorAll('use').length];"
+        (width, n_uses), console = evaluate(page, script, width=390)
+        assert width <= 390 and n_uses + (kind == "full rank") > 0
+        assert console == []
+
+    def test_print(self, hostile_html: str) -> None:
+        # The rules of print, in a window as wide as paper.
+        page = hostile_html.replace("@media print", "@media all")
+        layout = measure(page.replace("@media screen", "@media not all"), width=720)
+        assert (layout.overflowing, layout.overlapping) == ([], [])
+        assert layout.scroll_width == 720

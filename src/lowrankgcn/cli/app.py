@@ -8,7 +8,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from lowrankgcn import __version__, cli
 from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, studio, suggest
@@ -51,6 +51,17 @@ class _OneLineErrors(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+class _PlainHelp(TyperCommand):
+    """Shows the flag --help without the type that Typer adds to flags."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option --help."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.metavar = ""
+        return option
+
+
 app = typer.Typer(
     cls=_OneLineErrors,
     rich_markup_mode="markdown",
@@ -78,11 +89,6 @@ def main(
         typer.echo(context.get_help())
 
 
-app.command(epilog=classify.EXAMPLES)(classify.classify)
-app.command(epilog=predict.EXAMPLES)(predict.predict)
-app.command(epilog=explain.EXAMPLES)(explain.explain)
-app.command(epilog=suggest.EXAMPLES)(suggest.suggest)
-app.command(epilog=studio.EXAMPLES)(studio.studio)
-app.command(epilog=compare.EXAMPLES)(compare.compare)
-app.command(epilog=reproduce.EXAMPLES)(reproduce.reproduce)
-app.command(epilog=demo.EXAMPLES)(demo.demo)
+for _module in (classify, predict, explain, suggest, studio, compare, reproduce, demo):
+    _name = _module.__name__.rpartition(".")[2]
+    app.command(cls=_PlainHelp, epilog=_module.EXAMPLES)(getattr(_module, _name))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.text import Text
@@ -31,22 +32,29 @@ lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv re
 lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
 """
 _EXPLANATION = (
-    "± half of a 95 % interval; difference: mean difference of accuracy to SpectralGPClassifier on "
-    "the same split; balanced: mean accuracy of the classes; log-loss: smaller is better; time: "
+    "± half of a 95 % interval; difference: mean difference in accuracy from SpectralGPClassifier "
+    "on the same split; balanced: mean accuracy of the classes; log-loss: smaller is better; time: "
     "median processor time of one fit and prediction."
 )
 _LONG = 10.0  # seconds; shorter work is not announced
 
 
 def compare(
+    context: typer.Context,
     table: options.TableOrDataset,
     target: options.TargetOfFile = None,
     labels_per_class: options.LabelsPerClass = "5,10,20",
     splits: options.Splits = 20,
     methods: options.Methods = None,
+    unlabelled: options.Unlabelled = None,
     drop: options.Drop = None,
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    text: options.Text = None,
     in_order: options.InOrder = False,
     encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     csv: options.Csv = None,
@@ -57,8 +65,8 @@ def compare(
 
     Hides the classes of most rows, predicts them with **SpectralGPClassifier**, **GCNClassifier**
     and other methods on the same random splits, and prints accuracies and log-losses with 95 %
-    intervals, differences to SpectralGPClassifier, times, and a verdict in one sentence. Rows of a
-    file without a class are used unlabelled and are not tested.
+    intervals, differences from SpectralGPClassifier, times, and a verdict in one sentence. Rows
+    without a class are used as unlabelled rows and are not tested.
     """
     counts = _counts(labels_per_class)
     with progress(f"reading {table}", shown=not quiet):
@@ -68,7 +76,7 @@ def compare(
         with errors.exit_on_user_error("--methods"):
             keys = None if methods is None else [key.strip() for key in methods.split(",")]
             chosen = choose(keys)
-        data = _task(table, target, tuple(drop or ()), encoding)
+        data = _task(table, target, context.params)
     inputs = {} if table in task.NAMES else {"the table": Path(table)}
     errors.check_outputs({"--csv": csv, "--markdown": markdown}, inputs)
     with bar(shown=not quiet) as show, errors.exit_on_user_error():
@@ -116,24 +124,24 @@ def _counts(text: str) -> tuple[int, ...]:
     return counts
 
 
-def _task(
-    table: str, target: str | None, drop: tuple[str, ...], encoding: str | None
-) -> ComparisonTask:
-    from lowrankgcn.cli.tables import column_names
-    from lowrankgcn.experiments.comparison.task import NAMES, file_task, load_task
-    from lowrankgcn.files import read_file
+def _task(table: str, target: str | None, given: Mapping[str, Any]) -> ComparisonTask:
+    from lowrankgcn.cli.tables import TABLE_OPTIONS, read_labelled_table
+    from lowrankgcn.experiments.comparison.task import NAMES, ComparisonTask, load_task
 
-    if table in NAMES and (target is not None or drop):
+    of_files = ("target", *TABLE_OPTIONS)
+    wrong = [name for name in of_files if table in NAMES and given.get(name)]
+    if wrong:
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
-        raise errors.option_error("--target" if target else "--drop", message)
+        raise errors.option_error(f"--{wrong[0]}", message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
     with errors.exit_on_user_error("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets
             return load_task(table)
         if target is None:
             raise ValueError(f"{table} needs --target, the column of its classes")
-        file = read_file(table, encoding=encoding)
-        return file_task(file, target, drop=column_names(drop, file.frame.columns))
+        data = read_labelled_table([Path(table)], target, given)
+        notes = (*data.table.notes, *data.notes)
+        return ComparisonTask(data.table.name, data.features, data.labels, notes=notes)
 
 
 def _show(console: Console, comparison: Comparison) -> None:

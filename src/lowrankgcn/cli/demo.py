@@ -64,7 +64,7 @@ def demo(
         shares = {method: f"{percent(share)} correct" for method, share in facts["correct"].items()}
         shares[f"always {facts['largest_class']}"] = f"{percent(facts['largest_share'])} correct"
         output.print_facts(console, {**shares, "report": facts["report"]}, width=22)
-        output.print_facts(console, {"command": facts["command"]}, width=22)
+        output.print_line(console, f"{'command':<22}{facts['command']}")
         console.print()
     for text in left_out:
         output.print_line(console, text)
@@ -90,7 +90,7 @@ def _classify(
         write_text(source, data.data.assign(**{target: labels}).to_csv(index=False))
     command = f"lowrankgcn classify {source} --target {target} --out {classified} --report {report}"
     command += f" --seed {classifiers[0].random_state}"
-    table = read_labelled_table(source, target, None, None, None, None)
+    table = read_labelled_table([source], target, {})
     correct, tested = {}, labels == ""
     for k, classifier in enumerate(classifiers):
         result = FittedTable.fit(table, classifier, k == 0, watch, shown)

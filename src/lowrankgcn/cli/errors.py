@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +12,8 @@ import typer
 
 from lowrankgcn._atomic import is_stream
 from lowrankgcn.exceptions import EigensolverError, FastSumError
+
+OVERWRITE = "name another file, or add --overwrite"
 
 
 def option_error(option: str | None, message: str) -> typer.BadParameter:
@@ -52,7 +54,10 @@ def exit_on_write_error(path: str | os.PathLike[str], option: str = "--out") -> 
 
 
 def check_outputs(
-    files: Mapping[str, Path | None], taken: Mapping[str, Path | None] | None = None
+    files: Mapping[str, Path | None],
+    taken: Mapping[str, Path | None] | None = None,
+    *,
+    advice: str = "name another file",
 ) -> None:
     """Check before the work that files can be written, and overwrite nothing of the command.
 
@@ -62,6 +67,8 @@ def check_outputs(
         Outputs; None is skipped; "-", standard output, is allowed for ``--out`` only.
     taken : mapping from description to path
         Other files of the command; None and "-" are skipped.
+    advice : str
+        What to do if two files are the same.
 
     Raises
     ------
@@ -77,7 +84,7 @@ def check_outputs(
             raise option_error(option, "expected a file, got '-'")
         place, stream = os.path.realpath(path), is_stream(path)
         if not stream and (other := known.setdefault(place, option)) != option:
-            raise option_error(option, f"{path} would overwrite {other}")
+            raise option_error(option, f"{path} would overwrite {other}; {advice}")
         folder = os.path.dirname(place)
         with exit_on_write_error(path, option):
             if path.is_dir():
@@ -86,6 +93,12 @@ def check_outputs(
                 raise FileNotFoundError(2, f"there is no folder {folder}")
             if not os.access(path if stream else folder, os.W_OK if stream else os.W_OK | os.X_OK):
                 raise PermissionError(13, os.strerror(13))
+
+
+def inputs(tables: Iterable[Path], labels: Iterable[Path] | None = None) -> dict[str, Path | None]:
+    """Return the files that a command reads, by a description of each."""
+    named = {"the table": tables, "--labels": labels or ()}
+    return {f"{name} {path}": path for name, paths in named.items() for path in paths}
 
 
 def prepare_folder(folder: Path, *, inside: str = "") -> None:

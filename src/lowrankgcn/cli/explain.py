@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console
 
 from lowrankgcn._format import plural
@@ -24,30 +25,33 @@ lowrankgcn explain cars.model more-cars.csv --row 3 --row 17 --by rows --json
 
 
 def explain(
+    context: typer.Context,
     model: options.ModelFile,
-    table: options.TableArgument,
+    table: options.Tables,
     row: options.RowNumbers,
     by: options.By = options.ExplainBy.auto,
     top: options.Top = 10,
     encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Explain the predicted classes of rows.
 
     The **log-odds** of a row compare its class with the second most probable class. They are the
-    sum of contributions of columns, labelled rows or blocks: positive ones support the class,
-    negative ones the second class.
+    sum of a baseline and of contributions of columns, labelled rows or blocks: positive ones
+    support the class, negative ones the second class.
     """
     with progress("reading", shown=True):
         from lowrankgcn.cli.models import load_model
-        from lowrankgcn.files import read_file
+        from lowrankgcn.cli.tables import read_table
 
         with errors.exit_on_user_error():
             saved, columns = load_model(model)
             classifier = saved.restored()
             if not hasattr(classifier, "explain"):
-                raise ValueError(f"{model}: networks are not explained; classify with --method gp")
-            file = read_file(table, encoding=encoding)
+                raise ValueError(f"{model}: networks have no explanations; use --method gp")
+            file = read_table(table, context.params)
         rows = len(file.frame)
         if max(row) > rows:
             message = f"{file.name} has {plural(rows, 'row')}, there is no row {max(row)}"

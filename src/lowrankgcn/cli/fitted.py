@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -22,7 +22,7 @@ from lowrankgcn.estimators.persistence import save as save_model
 from lowrankgcn.report.classification import Classification, describe_graphs
 from lowrankgcn.report.evidence import Evidence
 
-_KINDS = {"number": "numeric", "date": "dates", "category": "categorical"}
+_KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
 
 
 @final
@@ -38,9 +38,24 @@ class FittedTable:
 
     @classmethod
     def fit(
-        cls, data: LabelledTable, classifier: Any, important: bool, watch: Stopwatch, shown: bool
+        cls,
+        data: LabelledTable,
+        classifier: Any,
+        importance: bool,
+        watch: Stopwatch,
+        shown: bool,
+        *,
+        level: float | None = None,
     ) -> FittedTable:
-        """Fit a classifier and gather its evidence, if `important` with that of the columns."""
+        """Fit a classifier and gather its evidence.
+
+        Parameters
+        ----------
+        importance : bool
+            Whether to rank the columns.
+        level : float, optional
+            Probability with which sets of classes contain the true one.
+        """
         with progress("fitting", shown=shown), errors.exit_on_user_error():
             with errors.collect_warnings() as warned:
                 classifier.fit(data.features, data.labels)
@@ -48,14 +63,27 @@ class FittedTable:
         output.print_warnings(warned, shown=shown)
         shares = classifier.label_distributions_
         predictions = data.predictions(classifier.classes_, shares, data.labels)
+        if level is not None:
+            with progress("sets of classes", shown=shown), watch.timing("sets"):
+                sets, unsure = classifier.prediction_sets(level=level), classifier.unsure()
+            predictions = replace(predictions, level=level, sets=sets, unsure=unsure)
         with progress("importance of the columns", shown=shown), watch.timing("importance"):
-            evidence = Evidence.from_classifier(classifier, predictions.given, importance=important)
+            given = predictions.given
+            evidence = Evidence.from_classifier(classifier, given, importance=importance)
         return cls(data, classifier, predictions, evidence, warned)
+
+    @property
+    def column_importance(self) -> dict[str, float]:
+        """Importance of the columns of the table, those of words added up; the largest first."""
+        columns, total = self.data.columns.feature_columns, Counter[str]()
+        for name, share in (self.evidence.importance if self.evidence else {}).items():
+            total[columns.get(name, name)] += share
+        return dict(total.most_common())
 
     def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:
         """Write the HTML page."""
         report_progress("drawing the report")
-        from lowrankgcn.report.pages import render_classification  # loads Matplotlib
+        from lowrankgcn.report.pages import render_classification  # loads Jinja2
 
         classification = Classification(
             self.classifier,
@@ -120,18 +148,31 @@ class FittedTable:
                 f"label; 90 % interval {low} to {high}; largest class "
                 f"{percent(evidence.largest_class)}"
             )
+            facts["balanced"] = (
+                f"accuracy {percent(evidence.balanced_accuracy)} and F1 {percent(evidence.f1)} as "
+                f"means over the classes; log-loss {evidence.log_loss:.3g}"
+            )
+            facts["calibration"] = evidence.calibration
             facts["blocks"] = output.shares_text(evidence.kinds)
-            if evidence.importance:
-                facts["columns"] = output.shares_text(evidence.importance)
+            importance = self.column_importance
+            if importance:
+                facts["columns"] = output.shares_text(importance)
             more |= {
                 "loo_accuracy": evidence.accuracy,
                 "loo_interval": evidence.interval,
+                "loo_balanced_accuracy": evidence.balanced_accuracy,
+                "loo_f1": evidence.f1,
                 "loo_log_loss": evidence.log_loss,
+                "overconfidence": evidence.overconfidence,
+                "reliability": [part._asdict() for part in evidence.reliability],
                 "largest_class": evidence.largest_class,
                 "block_shares": evidence.block_shares,
-                "column_importance": evidence.importance,
+                "column_importance": importance,
             }
-        notes = data.ignored_notes()
+        facts |= predictions.set_facts()
+        if predictions.unsure is not None:
+            more["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
+        notes = [*data.table.notes, *data.notes]
         if console.stderr or "written" in files:
             notes += predictions.renamed_notes(data.table.frame.columns)
         summary = facts, more, notes, self.warnings, files, watch, scores

@@ -15,32 +15,37 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from lowrankgcn.cli import errors, output
+from lowrankgcn.cli.labels import without_markers
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
-from lowrankgcn.cli.tables import column_names
+from lowrankgcn.cli.tables import column_names, own_columns
 from lowrankgcn.estimators.persistence import save as save_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
 from lowrankgcn.files.columns import check_names
 
 
-def classify_folder(classifier: Any, given: Mapping[str, Any]) -> None:
+def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> None:
     """Classify the rows of a folder.
 
     Parameters
     ----------
+    table : Path
     classifier : SpectralGPClassifier or GCNClassifier
     given : mapping
         Parameters of the command ``classify``.
     """
-    table, target, out, save = (given[name] for name in ("table", "target", "out", "save"))
+    target, out, save = (given[name] for name in ("target", "out", "save"))
+    markers = (given["unlabelled"] or "").split(",")
     _check_outputs(table, out, save)
     shown, watch = not given["quiet"], Stopwatch()
     files: dict[str, str] = {}
     with _client(given["scheduler"], given["workers"]):
         with errors.exit_on_user_error():
-            frame, features = _read(table, target, given["drop"] or ())
-        labels = frame[[target]].map_partitions(_read_labels, target, meta=(target, object))
+            frame, features, own = _read(table, target, given["drop"] or ())
+        labels = frame[[target]].map_partitions(
+            _read_labels, target, markers, meta=(target, object)
+        )
         with progress("fitting", shown=shown), watch.timing("fitting"):
             with errors.exit_on_user_error(), errors.collect_warnings() as warned:
                 classifier.fit(features, labels)
@@ -49,7 +54,7 @@ def classify_folder(classifier: Any, given: Mapping[str, Any]) -> None:
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
                 with errors.exit_on_write_error(out), errors.collect_warnings():
-                    _write(frame, target, classifier, given["probabilities"], out)
+                    _write(frame, target, markers, classifier, given["probabilities"], out)
                 files["written"] = str(out)
             if save is not None:
                 with errors.exit_on_write_error(save, "--save"):
@@ -63,6 +68,8 @@ def classify_folder(classifier: Any, given: Mapping[str, Any]) -> None:
         "graph": repr(classifier.graph_),
         **files,
     }
+    if own:
+        facts["note"] = f"columns {', '.join(map(repr, own))} of an earlier run are left out"
     if given["as_json"]:
         seconds = watch.seconds | {"total": watch.total()}
         more = {"seed": classifier.random_state, "seconds": seconds, "warnings": warned}
@@ -116,11 +123,13 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[None]:
         yield
 
 
-def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any]:
-    """Return the table and its feature columns."""
+def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, list[str]]:
+    """Return the table, its feature columns, and the names of columns of an earlier run."""
     from lowrankgcn.distributed.parquet import folder_types, read_folder
 
     frame = read_folder(table)
+    own = own_columns(frame._meta)
+    frame = frame.drop(columns=own)
     columns = list(frame.columns)
     dropped = column_names(drop, columns)
     with prefix_errors(table):
@@ -128,16 +137,19 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any]:
     used = frame[[name for name in columns if name not in {*dropped, target}]]
     if pa.types.is_integer(folder_types(table)[target]):
         frame = frame.astype({target: "Int64"})  # pandas reads integers with gaps as floats
-    return frame, used
+    return frame, used, own
 
 
-def _read_labels(block: pd.DataFrame, target: str) -> pd.Series:
-    """Return labels as texts, None for empty cells and blank texts, and for the integer −1."""
+def _read_labels(block: pd.DataFrame, target: str, markers: Sequence[str]) -> pd.Series:
+    """Return labels as texts, None for blank texts, markers, and the integer −1."""
     integers = block.dtypes[target].kind == "i"
-    return read_texts(block[[target]].replace(-1, pd.NA) if integers else block, target)
+    labels = read_texts(block[[target]].replace(-1, pd.NA) if integers else block, target)
+    return without_markers(labels, markers)[0]
 
 
-def _write(frame: Any, target: str, classifier: Any, each_class: bool, out: Path) -> None:
+def _write(
+    frame: Any, target: str, markers: Sequence[str], classifier: Any, each_class: bool, out: Path
+) -> None:
     from dask.delayed import delayed
 
     from lowrankgcn.distributed.blocks import Blocks
@@ -147,7 +159,7 @@ def _write(frame: Any, target: str, classifier: Any, each_class: bool, out: Path
     task = delayed(_add_predictions, pure=False)
     shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
     blocks = [
-        task(block, share, classifier.classes_, target, kind, each_class)
+        task(block, share, classifier.classes_, target, markers, kind, each_class)
         for block, share in zip(Blocks.from_collection(frame).tasks, shares, strict=True)
     ]
     write_folder(blocks, out)
@@ -158,8 +170,10 @@ def _add_predictions(
     shares: NDArray[np.float64],
     classes: NDArray[Any],
     target: str,
+    markers: Sequence[str],
     kind: str | None,
     each_class: bool,
 ) -> pd.DataFrame:
-    predictions = Predictions.from_labels(classes, shares, _read_labels(block, target), kind)
+    labels = _read_labels(block, target, markers)
+    predictions = Predictions.from_labels(classes, shares, labels, kind)
     return predictions.added_to(block, each_class=each_class)

@@ -14,6 +14,7 @@ from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.persistence import SavedClassifier, read_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
+from lowrankgcn.files.columns import Kind
 from lowrankgcn.graphs.cells import Categories, ColumnKind, read_cells
 
 
@@ -39,7 +40,7 @@ def load_model(path: Path) -> tuple[SavedClassifier, Columns]:
         names = classifier.feature_names_in
         if names is None:
             raise ValueError("the model has no column names; fit it to a table with column names")
-    used: dict[str, ColumnKind] = dict.fromkeys(names, "number")
+    used: dict[str, Kind] = dict.fromkeys(names, "number")
     for column in _fitted_columns(classifier):
         used[str(column.name)] = _column_kind(column)
     return classifier, Columns("", used, {})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
@@ -32,9 +33,13 @@ def print_line(console: Console, text: str) -> None:
 
 
 def print_facts(console: Console, facts: Mapping[str, Any], *, width: int = 12) -> None:
-    """Print names, in a column of the given width, with values, one pair per line."""
+    """Print names, in a column of the given width, with values; long ones continue below."""
+    space = max(console.width - width, 20)
     for name, value in facts.items():
-        print_line(console, f"{name:<{width}}{value}")
+        # A word, such as a path, is never cut.
+        lines = textwrap.wrap(str(value), space, break_long_words=False, break_on_hyphens=False)
+        for k, text in enumerate(lines or [""]):
+            print_line(console, f"{'' if k else name:<{width}}{text}")
 
 
 def print_json(document: Mapping[str, Any], *, err: bool = False) -> None:
@@ -153,15 +158,18 @@ def print_summary(
     for text in notes:
         print_facts(console, {"note": text})
     numbers = ["given", "predicted"] if (predictions.given >= 0).any() else ["predicted"]
-    shares = ["mean_probability", *scores]
+    listed = [name for name in ("recall", "precision") if name in scores]
+    shares = ["mean_probability", *listed]
     rows = [
         [name, *(str(own[key]) for key in numbers), *(share_text(own[key]) for key in shares)]
         for name, own in counts.items()
     ]
     if missing:
         rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * len(shares)])
-    header = ["class", *numbers, "mean probability", *scores]
+    header = ["class", *numbers, "mean probability", *listed]
     table = text_table(header, rows, range(1, 6), pad_edge=False, show_edge=False)
     for part in ("", table, ""):
         console.print(part)
-    print_facts(console, {**files, "time": times_text(watch)})
+    for name, path in files.items():
+        print_line(console, f"{name:<12}{path}")
+    print_facts(console, {"time": times_text(watch)})

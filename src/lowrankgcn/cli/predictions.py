@@ -35,12 +35,21 @@ class Predictions:
         Labels as positions in `classes`, −1 for none; labelled rows keep their label.
     type : str or None
         Arrow type of the predictions, that of the target column in Parquet; None for text.
+    level : float or None
+        Probability with which the sets contain the true class; None without sets.
+    sets : (n, C) bool array or None
+        Classes that belong to the set of each row.
+    unsure : (n,) bool array or None
+        Rows that fit no labelled class.
     """
 
     classes: NDArray[Any]
     shares: NDArray[np.float64]
     given: NDArray[np.intp]
     type: str | None = None
+    level: float | None = None
+    sets: NDArray[np.bool_] | None = None
+    unsure: NDArray[np.bool_] | None = None
 
     @classmethod
     def from_labels(
@@ -79,6 +88,19 @@ class Predictions:
         return str(self.classes[self.codes[row]]), float(self.probabilities[row])
 
     @property
+    def set_texts(self) -> list[str | None]:
+        """Set of every row: "unsure", or its classes with bars between; labelled rows are sure."""
+        assert self.sets is not None and self.unsure is not None
+        patterns, where = np.unique(self.sets, axis=0, return_inverse=True)
+        names = ["|".join(self.classes[members]) for members in patterns]
+        found = np.array([*names, "unsure"], dtype=object)
+        chosen = np.where(self.unsure, len(names), where.reshape(-1))
+        texts: list[str | None] = np.where(
+            self.unlabelled, found[chosen], self.classes[self.given]
+        ).tolist()
+        return texts
+
+    @property
     def n_missing(self) -> int:
         """Number of rows without a prediction."""
         return int((self.codes < 0).sum())
@@ -105,6 +127,7 @@ class Predictions:
     def names(self, columns: Any, *, each_class: bool = False) -> dict[str, str]:
         """Return names of the new columns, with a number appended if the table has the name."""
         wanted = ["prediction", "probability"]
+        wanted += [self._set_name] if self.level is not None else []
         wanted += [f"probability_{name}" for name in self.classes if each_class]
         taken = set(columns)
         names = {}
@@ -115,6 +138,22 @@ class Predictions:
             taken.add(free)
             names[name] = free
         return names
+
+    @property
+    def _set_name(self) -> str:
+        assert self.level is not None
+        return f"classes_{round(100 * self.level, 6):g}"
+
+    def set_facts(self) -> dict[str, str]:
+        """Return how many sets have one class, and how many rows fit no class, as a line."""
+        if self.sets is None or self.unsure is None:
+            return {}
+        new = self.unlabelled
+        unsure, sure = self.unsure[new], self.sets[new].sum(axis=1)[~self.unsure[new]]
+        single, total = int((sure == 1).sum()), int(new.sum())
+        text = f"{single} of {total} rows have one class, {total - single - int(unsure.sum())} "
+        text += f"several, {int(unsure.sum())} fit no labelled class (unsure)"
+        return {f"{100 * (self.level or 0):g} % sets": text}
 
     def renamed_notes(self, columns: Any) -> list[str]:
         """Return a note for each new column whose name the table has already."""
@@ -138,6 +177,10 @@ class Predictions:
             names["prediction"]: classes.take(self.codes, allow_fill=True),
             names["probability"]: self.probabilities,
         }
+        if self.level is not None:
+            added[names[self._set_name]] = pd.array(
+                self.set_texts, dtype=pd.ArrowDtype(pa.string())
+            )
         if each_class:
             for position, name in enumerate(self.classes):
                 added[names[f"probability_{name}"]] = np.round(self.shares[:, position], _DIGITS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,11 +33,17 @@ def studio(
     target: options.Target,
     port: options.Port = 8765,
     browser: options.Browser = True,
+    labels: options.MoreLabels = None,
+    key: options.Key = None,
+    unlabelled: options.Unlabelled = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    text: options.Text = None,
     graph: options.Graph = options.GraphName.auto,
     encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     seed: options.Seed = 0,
 ) -> None:
     """Label rows in the browser; all other rows are classified anew after each label.
@@ -55,9 +62,7 @@ def studio(
     with progress("reading", shown=True), errors.exit_on_user_error():
         from lowrankgcn.cli.tables import read_labelled_table
 
-        data = read_labelled_table(
-            table, target, drop, categorical, numeric, encoding, few_labels=True
-        )
+        data = read_labelled_table([table], target, context.params, few_labels=True)
     with progress("loading", shown=True), errors.exit_on_user_error():
         from lowrankgcn.studio import server
         from lowrankgcn.studio.engine import Engine
@@ -69,7 +74,7 @@ def studio(
         place = table.with_name(f"{table.name}.labels.jsonl")
         journal = Journal(place, target, list(frame.columns), len(frame))
         journal.read()  # a wrong line need not wait for the graphs
-    errors.check_outputs({"the journal": place})
+    errors.check_outputs({"the journal": place}, errors.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
     with progress("fitting", shown=True), errors.exit_on_user_error():
         engine = Engine(data.features, {"graph": graph.value, "random_state": seed})
@@ -81,6 +86,8 @@ def studio(
     app = server.make_app(view, _writer(table, data, session, command), token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
     rows = plural(len(frame), "row")
+    for note in (*data.table.notes, *data.notes):
+        typer.echo(f"note: {note}", err=True)
     typer.echo(f"{table.name}: {rows}, labels in {place.name}\n{address}\nCtrl-C ends the studio")
     if browser:
         import webbrowser
@@ -93,16 +100,17 @@ def _writer(
     path: Path, data: LabelledTable, session: Session, command: str
 ) -> Callable[[str], Path]:
     """Return a function that writes a file beside the table and returns its path."""
+    stem, ending = _stem_and_ending(path)
     endings = {
-        "labels": f"labelled{path.suffix}",
-        "table": f"classified{path.suffix}",
+        "labels": f"labelled{ending}",
+        "table": f"classified{ending}",
         "report": "report.html",
         "model": "model",
     }
     written: dict[str, Path] = {}
 
     def write(what: str) -> Path:
-        out = written.get(what) or _free(path.with_name(f"{path.stem}.{endings[what]}"))
+        out = written.get(what) or _free(path.with_name(f"{stem}.{endings[what]}"))
         try:
             _write(what, out, data, session, command)
         except typer.BadParameter as error:
@@ -113,11 +121,25 @@ def _writer(
     return write
 
 
+def _stem_and_ending(path: Path) -> tuple[str, str]:
+    """Split a file name before the ending of its format; CSV if that cannot be written."""
+    from lowrankgcn.files.writing import output_format
+
+    parts = path.name.split(".")
+    for count in (2, 1):  # .csv.gz, .csv
+        stem, ending = ".".join(parts[:-count]), ".".join(["", *parts[-count:]])
+        with suppress(ValueError):
+            if stem and output_format(f"x{ending}"):
+                return stem, ending
+    return path.stem, ".csv"
+
+
 def _free(path: Path) -> Path:
     """Return a path, numbered if there is such a file already."""
+    stem, _, rest = path.name.partition(".")
     found, number = path, 2
     while found.exists():
-        found, number = path.with_name(f"{path.stem}-{number}{path.suffix}"), number + 1
+        found, number = path.with_name(f"{stem}-{number}.{rest}"), number + 1
     return found
 
 

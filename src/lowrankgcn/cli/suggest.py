@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import typer
+from rich.cells import cell_len
 from rich.console import Console
 
 from lowrankgcn._format import plural
@@ -21,19 +23,24 @@ lowrankgcn suggest cars.csv --target price
 lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
 """
 
-_SHOWN = 5  # columns on the terminal
-
 
 def suggest(
-    table: options.TableArgument,
+    context: typer.Context,
+    table: options.Tables,
     target: options.Target,
     count: options.Count = 10,
     out: options.OutRows = None,
+    labels: options.MoreLabels = None,
+    key: options.Key = None,
+    unlabelled: options.Unlabelled = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    text: options.Text = None,
     graph: options.Graph = options.GraphName.auto,
     encoding: options.Encoding = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -43,25 +50,28 @@ def suggest(
     Labels of these rows reduce the uncertainty of the other rows most: the rows are spread over the
     table and are not outliers. The table may have no labels yet. Rows are counted from 1, without
     the header.
+
+    **--out** writes the rows with an empty target. Fill it in, in a spreadsheet for example, and
+    pass the file to **lowrankgcn classify** or to the next **suggest** with **--labels**.
     """
-    errors.check_outputs({"--out": out}, {"the table": table})
+    errors.check_outputs({"--out": out}, errors.inputs(table, labels))
     shown, to_stdout = not quiet, str(out) == "-"
     with progress("reading", shown=shown), errors.exit_on_user_error():
-        from lowrankgcn.cli.tables import read_labelled_table, write_table
+        from lowrankgcn.cli.tables import check_ending, read_labelled_table, write_table
 
-        data = read_labelled_table(
-            table, target, drop, categorical, numeric, encoding, few_labels=True
-        )
+        check_ending(out)
+        data = read_labelled_table(table, target, context.params, few_labels=True)
     free = len(data.labels) - data.n_labelled
     if free < count:
-        message = f"{data.table.name} has {plural(free, 'row')} without a label, fewer than {count}"
+        advice = f"use -k {free}" if free else "all rows are labelled"
+        message = f"{data.table.name} has {plural(free, 'row')} without a label; {advice}"
         raise errors.option_error("-k", message)
     with progress("fitting", shown=shown), errors.exit_on_user_error():
         with errors.collect_warnings() as warned:
             rows, predictions = _suggest(data, count, graph.value, seed)
     output.print_warnings(warned, shown=shown)
     if out is not None:
-        write_table(_numbered(data.table.frame, rows, predictions), out, data.table)
+        write_table(_to_label(data, rows, predictions), out, data.table)
     suggested = [_suggestion(data, row, predictions) for row in rows.tolist()]
     if as_json:
         document = {
@@ -70,6 +80,7 @@ def suggest(
             "labelled": data.n_labelled,
             "classes": data.n_classes,
             "left_out": dict(data.columns.left_out),
+            "notes": [*data.table.notes, *data.notes],
             "rows": suggested,
             "warnings": warned,
         }
@@ -96,15 +107,17 @@ def _suggest(
     return classifier.suggest(count), data.predictions(classifier.classes_, shares, None)
 
 
-def _numbered(frame: Any, rows: Any, predictions: Predictions | None) -> Any:
-    """Return the rows as they were read, after their numbers and before predictions."""
-    frame = frame if predictions is None else predictions.added_to(frame)
-    name = "row"
-    while name in frame.columns:
-        name += "_"
-    chosen = frame.iloc[rows].copy()
-    chosen.insert(0, name, rows + 1)
-    return chosen
+def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -> Any:
+    """Return row numbers, the empty target, predictions and the cells, as they were read."""
+    from lowrankgcn.cli.labels import row_number_column
+
+    frame, target = data.table.frame, data.columns.target
+    name = row_number_column(frame.columns)
+    chosen = frame if predictions is None else predictions.added_to(frame)
+    chosen = chosen.iloc[rows].assign(**{name: rows + 1})
+    chosen[target] = chosen[target].where(chosen[target].isna(), None)  # no markers
+    first = [name, target, *(new for new in chosen.columns if new not in {*frame.columns, name})]
+    return chosen[[*first, *(column for column in frame.columns if column != target)]]
 
 
 def _suggestion(data: LabelledTable, row: int, predictions: Predictions | None) -> dict[str, Any]:
@@ -122,17 +135,29 @@ def _show(
         classes = plural(data.n_classes, "class", "classes")
         labels = f"{plural(data.n_labelled, 'label')} of {classes}"
     name, n_rows = data.table.name, plural(len(data.labels), "row")
-    for text in (f"{name}: {n_rows}, {labels}", *data.ignored_notes()):
-        output.print_line(console, text)
-    names = list(data.columns.used)[:_SHOWN]
-    header = ["row", f"{data.columns.target}?", "probability", *names]
+    output.print_line(console, f"{name}: {n_rows}, {labels}")
+    for text in (*data.table.notes, *data.notes):
+        output.print_facts(console, {"note": text}, width=6)
+    header = ["row", f"{data.columns.target}?", "probability"]
     rows = [
         [str(one["row"]), one["prediction"] or "–", output.share_text(one["probability"])]
-        + [one["values"][name] or "" for name in names]
         for one in suggested
     ]
     if not predicted:
         for row in (header, *rows):
-            del row[1:3]
+            del row[1:]
     numeric = (0, 2) if predicted else (0,)
+    for column in data.columns.used:  # as many as fit into the lines
+        cells = [one["values"][column] or "" for one in suggested]
+        width = _width([header, *rows]) + _width([[text] for text in (column, *cells)])
+        if width > console.width:
+            break
+        header.append(column)
+        for row, cell in zip(rows, cells, strict=True):
+            row.append(cell)
     console.print(output.text_table(header, rows, numeric, pad_edge=False))
+
+
+def _width(rows: list[list[str]]) -> int:
+    """Return the width of a table on the terminal."""
+    return sum(3 + max(map(cell_len, column)) for column in zip(*rows, strict=True))

@@ -14,11 +14,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from lowrankgcn._format import percent
+from lowrankgcn._html import card
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+_MOST_NAMES, _MOST_BLOCKS = 10, 3  # shown in a notebook
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
@@ -111,6 +115,16 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         logs = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
         return logs[:, 1] - logs[:, 0] if len(self.classes_) == 2 else logs
 
+    # scikit-learn's `_repr_html_` returns the first of these; notebooks call the second.
+    def _repr_html_inner(self) -> str:
+        return f"{super()._repr_html_inner()}{_summary(self)}"
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += _summary(self)
+        return bundle
+
     def __sklearn_tags__(self) -> Any:
         """Return the estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
@@ -120,6 +134,40 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         tags.input_tags.allow_nan = graph != "precomputed"
         tags.input_tags.sparse = graph in ("precomputed", "hypergraph")
         return tags
+
+
+def _summary(classifier: Any) -> str:
+    """Return results of a fitted classifier as HTML, nothing before the fit."""
+    classes = getattr(classifier, "classes_", None)
+    if classes is None:
+        return ""
+    names = ", ".join(str(name) for name in classes[:_MOST_NAMES])
+    more = ", …" if len(classes) > _MOST_NAMES else ""
+    facts: dict[str, str | int | float] = {"classes": f"{len(classes)}: {names}{more}"}
+    if isinstance(shares := getattr(classifier, "label_distributions_", None), np.ndarray):
+        facts["rows"] = len(shares)
+    if hasattr(classifier, "loo_accuracy_"):
+        low, high = classifier.loo_interval_
+        facts |= {
+            "labelled rows": len(classifier.loo_distributions_),
+            "leave-one-out accuracy": f"{percent(classifier.loo_accuracy_)} "
+            f"(90 % interval {percent(low)} to {percent(high)})",
+            "leave-one-out log-loss": f"{classifier.loo_log_loss_:.3g}",
+        }
+        blocks = sorted(classifier.block_shares_.items(), key=lambda pair: -pair[1])
+        largest = [f"{name} ({percent(share, 0)})" for name, share in blocks[:_MOST_BLOCKS]]
+        facts["largest blocks"] = ", ".join(largest)
+    if hasattr(classifier, "loss_curve_"):
+        facts |= {
+            "restarts": classifier.loss_curve_.shape[1],
+            "iterations": classifier.n_iter_,
+            "smallest loss": f"{np.nanmin(classifier.loss_curve_):.3g}",
+        }
+    if graphs := getattr(classifier, "graphs_", None):
+        facts["graphs"] = ", ".join(graphs)
+    elif getattr(classifier, "graph_", None) is not None:
+        facts["graph"] = repr(classifier.graph_)
+    return card(f"Fitted {type(classifier).__name__}", facts)
 
 
 def unchanged_on_failure(fit: Fit) -> Fit:

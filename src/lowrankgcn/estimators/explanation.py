@@ -1,22 +1,27 @@
 """Explanations of predictions, as text and as tables.
 
 >>> colour = Contribution("column", "colour", "red", 1.5)
->>> reasons = (colour, Contribution("block", "radial", None, -0.2))
->>> row = ExplainedRow(0, "apple", 0.8, "pear", 0.2, 1.4, 0.1, reasons)
+>>> size = Contribution("column", "size", "9", -0.5)
+>>> weight = Contribution("column", "weight", "80", 0.3)
+>>> row = ExplainedRow(0, "apple", 0.8, "pear", 0.2, 1.4, 0.1, (colour, size, weight))
 >>> print(Explanation((row,), "columns"))
 row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
   +1.50  colour = red
-  -0.20  radial
+  +0.30  weight = 80
+  -0.50  size = 9
   +0.10  average row
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from html import escape
 from typing import Any, Literal, final
 
 import pandas as pd
+
+from lowrankgcn._format import plural
 
 By = Literal["columns", "rows", "blocks"]
 
@@ -65,7 +70,8 @@ class ExplainedRow:
         Logarithm of the ratio of the two probabilities, at least zero. It equals the baseline plus
         the sum of the contributions.
     baseline : float
-        The part that does not depend on the values of the row, or on labelled rows.
+        By columns, the mean log-odds of background rows; otherwise the part that does not depend on
+        the values of the row, or on labelled rows.
     contributions : tuple of Contribution
         Sorted by absolute amount, largest first.
     """
@@ -77,16 +83,19 @@ class ExplainedRow:
     runner_up_probability: float
     log_odds: float
     baseline: float
-    contributions: tuple[Contribution, ...]
+    contributions: tuple[Contribution, ...] = field(repr=False)
 
     def lines(self, by: By, top: int | None = _SHOWN, first: int = 0) -> list[str]:
-        """Return the prediction and the `top` contributions as text, counting rows from `first`."""
+        """Return the prediction and the `top` contributions as text, counting rows from `first`.
+
+        Contributions that support the class come first, then those against it.
+        """
         lines = [
             f"row {self.row + first}: {self.predicted} ({100 * self.probability:.1f} %) rather "
             f"than {self.runner_up} ({100 * self.runner_up_probability:.1f} %), "
             f"log-odds {self.log_odds:+.2f}"
         ]
-        shown = self.contributions[:top]
+        shown = sorted(self.contributions[:top], key=lambda one: one.amount < 0)
         lines += [f"  {one.amount:+.2f}  {_reason(one, first)}" for one in shown]
         rest = self.contributions[len(shown) :]
         if rest:
@@ -141,6 +150,13 @@ class Explanation(Sequence[ExplainedRow]):
             lines, columns=[*names, "kind", "name", "value", "amount"], dtype=object
         )
         return frame.astype(dict.fromkeys(("probability", "log_odds", "amount"), float))
+
+    def __repr__(self) -> str:
+        return f"Explanation({plural(len(self), 'row')}, by={self.by!r})"
+
+    def _repr_html_(self) -> str:
+        """Show the text in a notebook."""
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         """Show the ten largest contributions of each row."""

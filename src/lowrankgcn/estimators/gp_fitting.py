@@ -36,6 +36,7 @@ _GRAPHS = {
     "precomputed": (),
 }
 _READ = 8192  # rows that are read at a time
+_BACKGROUND = 32  # rows that explanations start from
 _SAMPLE = 1000  # rows whose mean distance is the unit of radial blocks, without labels
 
 
@@ -52,8 +53,8 @@ def _class_shares(shares: Any, name: str) -> Any:
         return {
             label: positive_float(share, f"{name}[{label!r}]") for label, share in shares.items()
         }
-    if not isinstance(shares, str) or shares not in ("auto", "labels"):
-        raise invalid(name, "'auto', 'labels' or a mapping from classes", repr(shares))
+    if not isinstance(shares, str) or shares not in ("auto", "labels", "equal"):
+        raise invalid(name, "'auto', 'labels', 'equal' or a mapping from classes", repr(shares))
     return shares
 
 
@@ -90,7 +91,12 @@ class FittedGP:
     rows : DataFrame, array, sparse array or Graph
         The sampled rows.
     distributions : (n, C) array
+    novelty : (n,) array
+        Measures of novelty of the rows that are not sampled, NaN for all rows whose views are
+        kept: their measures are computed on demand.
     timings : dict
+    outside : dict from view to array, or None
+        Views of the rows that are not sampled, if they are kept.
     """
 
     model: GPModel
@@ -98,7 +104,18 @@ class FittedGP:
     sample: NDArray[np.intp]
     rows: Any
     distributions: FloatArray
+    novelty: FloatArray
     timings: dict[str, float]
+    outside: dict[str, FloatArray] | None = None
+
+    def measures(self) -> FloatArray:
+        """Return the measures of novelty of all rows, shape (n,)."""
+        measures = self.novelty.copy()
+        measures[self.sample] = self.model.novelty.measures(self.views.views)
+        if self.outside is not None:
+            rest = np.setdiff1d(np.arange(len(measures)), self.sample)
+            measures[rest] = self.model.novelty.measures(self.outside)
+        return measures
 
 
 @final
@@ -205,6 +222,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
     sizes /= sizes.sum() or 1.0
     factors = _factors(settings.class_shares, plain, np.flatnonzero(sampled), labels)
     process = replace(process, factors=factors)
+    distributions = apply_factors(plain, factors)
     model = GPModel(
         views.maps,
         process,
@@ -213,19 +231,22 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
         softmax(process.temperature * fitted.held_out),
         {block.name: float(size) for block, size in zip(blocks, sizes, strict=True)},
         prepared.extends,
+        _background(views, prepared.sampled, distributions) if prepared.extends else {},
     )
-    distributions = apply_factors(plain, factors)
+    novelty = np.full(rows.n_rows, np.nan)
     if len(sample) < rows.n_rows:
         rest = np.setdiff1d(np.arange(rows.n_rows), sample)
         every = np.empty((rows.n_rows, labels.n_classes))
         every[sample] = distributions
         if prepared.outside is None:
-            every[rest] = model.distributions(take(rows.data, rest))
+            every[rest], novelty[rest] = model.classify(take(rows.data, rest))
         else:
             every[rest] = process.distributions(prepared.outside)
         distributions = every
     note("prediction")
-    return FittedGP(model, views, sample, prepared.sampled, distributions, timings)
+    return FittedGP(
+        model, views, sample, prepared.sampled, distributions, novelty, timings, prepared.outside
+    )
 
 
 def _sample(rows: Rows, settings: GPSettings, seed: int) -> NDArray[np.intp]:
@@ -281,12 +302,23 @@ def _blocks(
     return blocks, loss
 
 
+def _background(views: FittedViews, rows: Any, distributions: FloatArray) -> dict[str, FloatArray]:
+    """Return rows that represent the table, sorted by predicted class and probability."""
+    if views.maps.features is None:
+        return {}
+    order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
+    places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
+    return views.maps.parts(take(rows, order[np.unique(places.astype(np.intp))]))
+
+
 def _factors(
     class_shares: Any, distributions: FloatArray, labelled: NDArray[np.intp], labels: Labels
 ) -> FloatArray:
     """Return the factors of the class shares."""
+    classes = labels.classes.tolist()
+    if class_shares == "equal":
+        class_shares = dict.fromkeys(classes, 1.0)
     if isinstance(class_shares, Mapping):
-        classes = labels.classes.tolist()
         if set(class_shares) != set(classes):
             expected = f"a share of each of the classes {classes}"
             raise invalid("class_shares", expected, repr(list(class_shares)))

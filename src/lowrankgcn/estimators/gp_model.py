@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat
 from typing import Annotated, Any, final
 
@@ -10,20 +11,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import saved
+from lowrankgcn._codec import MAY_BE_INFINITE, saved
+from lowrankgcn._format import plural
+from lowrankgcn._html import card, curve
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import expect_shape, invalid
+from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
-from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows
+from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
+from lowrankgcn.gp.conformal import prediction_sets
+from lowrankgcn.gp.novelty import Novelty
 from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.graphs.cells import match_table
 from lowrankgcn.operators import FloatArray
 
 _CHUNK = 8192  # rows read at a time
-_CELLS = 200_000  # of permuted tables that are read together
+_CELLS = 1_000_000  # of permuted tables that are read together
 _PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 
 
@@ -43,6 +49,15 @@ class LearnedFilter:
     graph: str
     eigenvalues: FloatArray
     response: FloatArray
+
+    def __repr__(self) -> str:
+        """Show the graph and the number of eigenvalues."""
+        return f"LearnedFilter({self.graph!r}, {plural(len(self.eigenvalues), 'eigenvalue')})"
+
+    def _repr_html_(self) -> str:
+        """Show the response in a notebook as a curve."""
+        chart = curve(self.eigenvalues, self.response, "λ", "φ(λ)")
+        return card(repr(self), {}, figure=chart)
 
 
 @saved
@@ -65,6 +80,9 @@ class GPModel:
         Mean share of each block in the scores of the fitted rows.
     extends : bool
         Whether new rows can be classified.
+    background : dict from part to array
+        Fitted rows that explanations by columns start from, as :meth:`RowViews.parts` returns them.
+        Empty without columns.
     """
 
     maps: RowViews
@@ -74,6 +92,7 @@ class GPModel:
     held_out: Annotated[FloatArray, "m c"]
     block_shares: dict[str, float]
     extends: bool
+    background: dict[str, FloatArray] = field(metadata=MAY_BE_INFINITE)
 
     def __post_init__(self) -> None:
         m, n_classes = len(self.labelled), len(self.process.factors)
@@ -86,6 +105,18 @@ class GPModel:
         for block in self.process.blocks:
             if block.view not in known:
                 raise invalid("blocks", f"views among {sorted(known)}", repr(block.view))
+        self._check_background()
+
+    def _check_background(self) -> None:
+        owners = self.maps.owners if self.extends else {}
+        if set(self.background) != set(owners):
+            raise invalid("background", f"the parts {sorted(owners)}", sorted(self.background))
+        count = max(1, len(next(iter(self.background.values()), ())))
+        for name, rows in self.background.items():
+            expect_shape(rows, f"background.{name}", count, len(owners[name]))
+            # Cells without a hyperedge are NaN.
+            if np.isinf(rows).any() or (name != "cells" and np.isnan(rows).any()):
+                raise invalid(f"background.{name}", "finite numbers", "others")
 
     @property
     def n_classes(self) -> int:
@@ -94,14 +125,43 @@ class GPModel:
 
     def views(self, X: Any) -> dict[str, FloatArray]:
         """Return the views of new rows."""
+        return self.maps.views(self._parts(X))
+
+    def _parts(self, X: Any) -> dict[str, FloatArray]:
         if not self.extends:
             expected = "the fitted rows (see label_distributions_)"
             raise invalid("X", expected, "new rows, but the graph was not built from X")
-        return self.maps.read(X)
+        return self.maps.parts(X)
 
     def distributions(self, X: Any) -> FloatArray:
         """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
         return map_rows(lambda part: self.process.distributions(self.views(part)), X, _CHUNK)
+
+    @cached_property
+    def novelty(self) -> Novelty:
+        """How far rows are from the labelled ones."""
+        return Novelty.fit(self.process)
+
+    def classify(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Return class distributions (q, C) and measures of novelty (q,), reading rows once."""
+        novelty = self.novelty
+
+        def both(part: Any) -> FloatArray:
+            views = self.views(part)
+            return np.column_stack([self.process.distributions(views), novelty.measures(views)])
+
+        found = map_rows(both, X, _CHUNK)
+        return found[:, :-1], found[:, -1]
+
+    def unsure(self, measures: FloatArray, level: float) -> NDArray[np.bool_]:
+        """Return whether rows with these measures of novelty fit no class, shape (q,)."""
+        marked: NDArray[np.bool_] = measures > self.novelty.limit(_level(level))
+        return marked
+
+    def prediction_sets(self, distributions: FloatArray, level: float) -> NDArray[np.bool_]:
+        """Return the sets of classes of rows with these distributions, shape (q, C)."""
+        plain = apply_factors(distributions, 1.0 / self.process.factors)
+        return prediction_sets(plain, self.held_out, self.codes, _level(level))
 
     def filters(self) -> dict[str, LearnedFilter]:
         """Return the learned filter of every graph."""
@@ -142,11 +202,12 @@ class GPModel:
 
     def explain(self, X: Any, classes: NDArray[Any], by: By) -> Explanation:
         """Split the log-odds of the two most probable classes of every row."""
-        views = self.views(X)
-        shares = self.process.distributions(views)
+        parts = self._parts(X)
+        views = self.maps.views(parts)
+        scores = self.process.scores(views)
+        shares = self.process.from_scores(scores)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
-        blocks = [("block", block.name, None) for block in self.process.blocks]
-        names: Any = repeat(blocks)  # of the parts of each row
+        names: Any  # kind, name and value of the contributions to each row
         if by == "rows":
             baseline, amounts = by_rows(self.process, views, pair)
             names = repeat(
@@ -154,16 +215,16 @@ class GPModel:
             )
         elif by == "blocks":
             baseline, amounts = by_blocks(self.process, views, pair)
+            names = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            baseline, amounts, rest = by_columns(self.process, self.maps, X, pair)
-            amounts = np.hstack([amounts, rest])
-            names = ([*cells, *blocks] for cells in self._cells(X))
+            baseline, amounts = by_columns(self.process, self.maps, self.background, parts, pair)
+            names = ([*cells, ("block", "given", None)] for cells in self._cells(X))
+        odds = log_odds(self.process, scores, pair)
         explained = []
         for i, (first, second, own) in enumerate(zip(*pair, names, strict=False)):
             high, low = float(shares[i, first]), float(shares[i, second])
-            odds, parts = float(np.log(high) - np.log(low)), tuple(_sorted(own, amounts[i]))
-            told = classes[first], high, classes[second], low, odds, float(baseline[i]), parts
-            explained.append(ExplainedRow(i, *told))
+            told = classes[first], high, classes[second], low, float(odds[i]), float(baseline[i])
+            explained.append(ExplainedRow(i, *told, tuple(_sorted(own, amounts[i]))))
         return Explanation(tuple(explained), by)
 
     def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
@@ -177,6 +238,10 @@ class GPModel:
         ]
         rows = range(table.n_rows)
         return [[("column", name, _text(cells[i])) for name, cells in columns] for i in rows]
+
+
+def _level(level: float) -> float:
+    return positive_float(level, "level", below=1.0)
 
 
 def _text(cell: Any) -> str:

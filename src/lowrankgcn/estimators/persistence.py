@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = "lowrankgcn"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 # Classifiers by what a file keeps of them. Their modules are imported on demand: a model that only
 # predicts does not wait for scikit-learn.
@@ -109,11 +109,43 @@ class SavedClassifier:
 
     def distributions(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """Compute the class distributions of a table like the fitted one, shape (q, C)."""
+        return self.state.distributions(self._rows(X))
+
+    def prediction_sets(
+        self,
+        X: pd.DataFrame,
+        level: float = 0.9,
+        *,
+        distributions: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Return sets of classes as :meth:`SpectralGPClassifier.prediction_sets`, shape (q, C).
+
+        Distributions that are already known are not computed again.
+        """
+        if not isinstance(self.state, GPModel):
+            raise invalid("level", "no level, because networks have no prediction sets", level)
+        known = self.distributions(X) if distributions is None else distributions
+        return self.state.prediction_sets(known, level)
+
+    def unsure(self, X: pd.DataFrame, level: float = 0.95) -> NDArray[np.bool_] | None:
+        """Return which rows fit no labelled class, shape (q,); None for networks."""
+        return self.distributions_and_unsure(X, level)[1]
+
+    def distributions_and_unsure(
+        self, X: pd.DataFrame, level: float = 0.95
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+        """Return both, reading the rows once."""
+        if not isinstance(self.state, GPModel):
+            return self.distributions(X), None
+        distributions, measures = self.state.classify(self._rows(X))
+        return distributions, self.state.unsure(measures, level)
+
+    def _rows(self, X: pd.DataFrame) -> Any:
         names, count = self.feature_names_in, self.n_features_in
         if X.shape[1] != count or (names is not None and tuple(X.columns) != names):
             got = ", ".join(map(str, X.columns))[:_LONGEST_TEXT]
             raise invalid("X", f"the columns {', '.join(names or ())}"[:_LONGEST_TEXT], got)
-        return self.state.distributions(table_rows(X, self.kind))
+        return table_rows(X, self.kind)
 
     def restored(self) -> Any:
         """Make the classifier."""
@@ -169,7 +201,7 @@ def save(
     -----
     The file holds O(m R) numbers for m hyperedges or landmarks and R extended vectors. Graphs of
     neighbours and Gaussian graphs without landmarks need all fitted points, which are then in the
-    file even without `fitted_rows`.
+    file even without `fitted_rows`. Explanations of a `SpectralGPClassifier` need 32 fitted rows.
 
     Graphs, Laplacians, eigenpairs and torch modules are not saved. Parameters are saved, except for
     graph objects, functions and random generators; these are loaded as ``NotSaved`` with their

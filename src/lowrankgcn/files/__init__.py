@@ -1,11 +1,20 @@
 """Tables in files.
 
-``reading`` and ``writing`` keep every cell as spelled in the file; ``cells`` detects whether a
-column holds numbers, dates or categories; ``columns`` chooses the features.
+``reading`` and ``writing`` keep every cell as spelled in the file; ``delimited``, ``records`` and
+``excel`` parse the formats. ``cells`` detects whether a column holds numbers, dates or categories,
+``words`` finds the words of free text, and ``columns`` chooses the features.
 """
 
 from lowrankgcn.files.columns import Columns, choose_columns, read_texts
 from lowrankgcn.files.reading import TableFile, read_file
-from lowrankgcn.files.writing import write_file
+from lowrankgcn.files.writing import output_format, write_file
 
-__all__ = ["Columns", "TableFile", "choose_columns", "read_file", "read_texts", "write_file"]
+__all__ = [
+    "Columns",
+    "TableFile",
+    "choose_columns",
+    "output_format",
+    "read_file",
+    "read_texts",
+    "write_file",
+]

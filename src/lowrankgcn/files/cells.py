@@ -22,11 +22,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from lowrankgcn.files.dates import DateOrder, Dates, parse_dates
 from lowrankgcn.graphs.cells import ColumnKind, column_kind
 
-#: Texts that mean a missing number in a column whose other cells are numbers.
-MISSING_NUMBERS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
+#: Texts that mean a missing cell in a column whose other cells are numbers or dates.
+MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
 
+_CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 9999 in microseconds
+_SEARCHED = 10_000  # values among which one for a message is searched
 _CODE = r"^[+-]?0[0-9]"  # leading zeros: codes, not numbers
 
 
@@ -67,9 +70,11 @@ class Cells:
         kind = array.type
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             array = _finite(array.cast(pa.float64()))
-        elif pa.types.is_timestamp(kind):
+        elif pa.types.is_timestamp(kind) or pa.types.is_date(kind):
             array = _in_calendar(array)
-        elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_date(kind)):
+        elif pa.types.is_time(kind) or pa.types.is_duration(kind):
+            array = array.cast(pa.int64() if kind.bit_width == 64 else pa.int32())
+        elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
             try:
                 array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
             except pa.ArrowException:
@@ -104,7 +109,8 @@ class Cells:
         """What the column holds.
 
         Texts are numbers if all of them parse as numbers, none with a leading zero, dates if all
-        are in ISO 8601, and categories otherwise. An empty column holds categories.
+        are dates (see :func:`parse_dates`), and categories otherwise. An empty column holds
+        categories.
         """
         if not len(self.values):
             return "category"
@@ -113,7 +119,9 @@ class Cells:
         if self._numbers is not None and self._numbers.null_count < len(self.values):
             if not pc.any(pc.match_substring_regex(self.values, _CODE)).as_py():
                 return "number"
-        return "date" if _times(self.values) is not None else "category"
+        if self._known.null_count == len(self.values):
+            return "category"
+        return "date" if self.dates is not None else "category"
 
     @property
     def whole(self) -> bool:
@@ -121,11 +129,17 @@ class Cells:
         numbers = self._numbers
         return numbers is not None and pa.types.is_integer(numbers.type)
 
-    def as_kind(self, kind: ColumnKind) -> Any:
-        """Return all cells as numbers, dates or categories."""
-        if kind == "number":
-            return self.as_numbers()
-        return self.as_dates() if kind == "date" else self.as_categories()
+    @cached_property
+    def dates(self) -> Dates | None:
+        """Distinct values as dates; None if some are not dates."""
+        return self._parse_dates(None)
+
+    def _parse_dates(self, order: DateOrder | None) -> Dates | None:
+        if pa.types.is_temporal(self.values.type):
+            return Dates(self.values.cast(pa.timestamp("us"), safe=False))
+        if not pa.types.is_large_string(self.values.type):
+            return None
+        return parse_dates(self._known, order, prefer_day=self.decimal == ",")
 
     def as_numbers(self) -> NDArray[Any]:
         """Return all cells as integers if all are, else as float64 with NaN where missing.
@@ -137,28 +151,50 @@ class Cells:
         """
         numbers = self._numbers
         if numbers is None:
-            wrong = next(value for value in self.values.to_pylist() if not self._is_number(value))
+            every = self.values.to_pylist()
+            wrong = next(value for value in every if self._alone(value)._numbers is None)
             raise ValueError(f"expected numbers, got {wrong!r}")
-        return self._at_codes(numbers)
+        return _numpy(self._at_codes(numbers))
 
-    def as_dates(self) -> NDArray[Any]:
+    def as_dates(self, order: DateOrder | None = None) -> NDArray[Any]:
         """Return all cells as UTC times, NaT where missing.
+
+        Parameters
+        ----------
+        order : {"day first", "month first"}, optional
+            Of texts whose year is last.
 
         Raises
         ------
         ValueError
             If a cell is not a date.
         """
-        times = _times(self.values)
-        if times is None:
-            raise ValueError(f"expected dates, got {self.values[0].as_py()!r}")
-        return self._at_codes(times)
+        dates = self.dates if order is None else self._parse_dates(order)
+        if dates is None:
+            expected = "dates" if order is None else f"dates with the {order}"
+            raise ValueError(f"expected {expected}, got {self._wrong_date(order)!r}")
+        return _numpy(self._at_codes(dates.times))
 
-    def _at_codes(self, values: Any) -> NDArray[Any]:
-        """Return the value of every cell; NaN or NaT if it is missing."""
-        cells = values.take(pa.array(self.codes, mask=self.codes < 0))
-        array: NDArray[Any] = cells.to_numpy(zero_copy_only=False)
-        return array
+    def _wrong_date(self, order: DateOrder | None) -> Any:
+        """Return a value that is not a date."""
+        for value in self.values[:_SEARCHED].to_pylist():
+            if self._alone(value)._parse_dates(order) is None:
+                return value
+        return self.values[0].as_py()
+
+    def as_arrow(self) -> Any:
+        """Return all cells as Arrow integers, numbers, dates or times, or as they are."""
+        if self.kind == "number":
+            return self._at_codes(self._numbers)
+        if self.dates is None:
+            return self._at_codes(self.values)
+        days = self.dates.times.cast(pa.date32(), safe=False)
+        midnight = pc.all(pc.equal(days.cast(pa.timestamp("us")), self.dates.times)).as_py()
+        return self._at_codes(days if midnight else self.dates.times)
+
+    def _at_codes(self, values: Any) -> Any:
+        """Return the value of every cell, null if it is missing."""
+        return values.take(pa.array(self.codes, mask=self.codes < 0))
 
     def as_categories(self) -> pd.Categorical:
         """Return all cells as categories, sorted by their text."""
@@ -168,8 +204,7 @@ class Cells:
     @cached_property
     def texts(self) -> NDArray[Any]:
         """Texts of `values`, object array, None for missing ones."""
-        texts: NDArray[Any] = self.values.cast(pa.string()).to_numpy(zero_copy_only=False)
-        return texts
+        return _numpy(self.values.cast(pa.string()))
 
     @cached_property
     def _numbers(self) -> Any:
@@ -179,16 +214,25 @@ class Cells:
             return None
         if not pa.types.is_large_string(values.type):
             return values
-        texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
-        known = pc.is_in(texts, pa.array(MISSING_NUMBERS))
-        texts = pc.if_else(known, pa.scalar(None, pa.string()), texts)
+        texts = self._known
         if self.decimal == ",":
             texts = pc.replace_substring(texts, ",", ".")
         return _finite(_first_cast(texts, pa.int64(), pa.float64()))
 
-    def _is_number(self, value: Any) -> bool:
-        one = Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
-        return one._numbers is not None
+    @cached_property
+    def _known(self) -> Any:
+        """Distinct texts without blanks around them, null if they mean a missing cell."""
+        texts = pc.utf8_trim_whitespace(self.values.cast(pa.string()))
+        missing = pc.is_in(texts, pa.array(MISSING_TEXTS))
+        return pc.if_else(missing, pa.scalar(None, pa.string()), texts)
+
+    def _alone(self, value: Any) -> Cells:
+        return Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
+
+
+def _numpy(values: Any) -> NDArray[Any]:
+    array: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+    return array
 
 
 def _first_cast(texts: Any, *kinds: Any) -> Any:
@@ -212,20 +256,16 @@ def _finite(numbers: Any) -> Any:
 
 
 def _in_calendar(times: Any) -> Any:
-    """Convert timestamps to microseconds; raise ValueError outside the years 1 to 9999."""
+    """Convert times to microseconds; raise ValueError outside the years 1 to 9999."""
+    kind = times.type
+    zone = kind.tz if pa.types.is_timestamp(kind) else None
     try:
-        found = times.cast(pa.timestamp("us", times.type.tz), safe=times.type.unit != "ns")
-        years = pc.min_max(pc.year(found.cast(pa.timestamp("us")))).as_py()
+        # Nanoseconds are rounded; Arrow's years of far times are wrong.
+        found = times.cast(pa.timestamp("us", zone), safe=getattr(kind, "unit", "s") != "ns")
+        limits = pc.min_max(found.cast(pa.int64())).as_py()
     except pa.ArrowInvalid:  # not in 64 bits
-        years = {"min": 0, "max": 0}
-    if years["min"] is not None and not 1 <= years["min"] <= years["max"] <= 9999:
-        raise ValueError("expected dates in the years 1 to 9999, got dates outside")
-    return found
-
-
-def _times(values: Any) -> Any:
-    """Parse as timestamps; None if some value is not a date."""
-    times = values if pa.types.is_temporal(values.type) else None
-    if pa.types.is_large_string(values.type):
-        times = _first_cast(values, pa.timestamp("us"), pa.timestamp("us", "UTC"))
-    return None if times is None else times.cast(pa.timestamp("us"), safe=False)
+        limits = {"min": _CALENDAR[1], "max": _CALENDAR[0]}
+    if limits["min"] is not None:
+        if not _CALENDAR[0] <= limits["min"] <= limits["max"] <= _CALENDAR[1]:
+            raise ValueError("expected dates in the years 1 to 9999, got dates outside")
+    return times if pa.types.is_date(kind) else found  # dates keep their texts

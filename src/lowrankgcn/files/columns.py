@@ -23,19 +23,22 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 import numpy as np
 import pandas as pd
 
-from lowrankgcn._codec import saved
+from lowrankgcn._codec import ADDED, NOT_SAVED, saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.cells import Cells
-from lowrankgcn.graphs.cells import ColumnKind
+from lowrankgcn.files.dates import DateOrder
+from lowrankgcn.files.words import find_words, is_text, word_columns
 
+Kind = Literal["number", "date", "category", "text"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
+_OPTIONS: dict[Kind, str] = {"category": "categorical", "number": "numeric", "text": "text"}
 
 _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values is an identifier
 # More classes than this, and than half of the labelled rows, are measurements or identifiers.
@@ -54,17 +57,46 @@ class Columns:
     ----------
     target : str
         Column of the classes.
-    used : dict from column to {"number", "date", "category"}
+    used : dict from column to {"number", "date", "category", "text"}
         In the order of the table.
     left_out : dict from column to {"identifier", "constant", "empty", "dropped"}
+    words : dict from text column to tuple of str
+        Words that are features, the most frequent first.
+    dates : dict from date column to {"day first", "month first"}
+        Columns of texts whose year is last.
+    notes : tuple of str
+        What was guessed; not saved.
     """
 
     target: str
-    used: dict[str, ColumnKind]
+    used: dict[str, Kind]
     left_out: dict[str, Reason]
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict, metadata=ADDED)
+    dates: dict[str, DateOrder] = field(default_factory=dict, metadata=ADDED)
+    notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
+
+    def __post_init__(self) -> None:
+        texts = {name for name, kind in self.used.items() if kind == "text"}
+        if texts != set(self.words) or not all(self.words.values()):
+            raise invalid("words", "words of every text column", repr(self.words)[:100])
+
+    @property
+    def feature_columns(self) -> dict[str, str]:
+        """Column of the table for every column of :meth:`features`."""
+        return {
+            feature: name
+            for name in self.used
+            for feature in (self._word_names(name) if name in self.words else (name,))
+        }
+
+    def _word_names(self, name: str) -> list[str]:
+        return [f"{name}: {word}" for word in self.words[name]]
 
     def features(self, frame: pd.DataFrame, *, decimal: str = ".") -> pd.DataFrame:
         """Return the used columns as int64 or float64 numbers, dates and categories.
+
+        A text column becomes one boolean column for each of its words, such as "review: great";
+        other words are ignored.
 
         Parameters
         ----------
@@ -82,10 +114,19 @@ class Columns:
         if absent:
             plural = "columns" if len(absent) > 1 else "the column"
             raise ValueError(f"expected {plural} {_listed(absent)}, got {_listed(frame.columns)}")
-        typed = {}
-        for name, meaning in self.used.items():
+        typed: dict[str, Any] = {}
+        for name, kind in self.used.items():
             with prefix_errors(f"column {name!r}"):
-                typed[name] = Cells.from_column(frame[name], decimal).as_kind(meaning)
+                cells = Cells.from_column(frame[name], decimal)
+                if kind == "number":
+                    typed[name] = cells.as_numbers()
+                elif kind == "date":
+                    typed[name] = cells.as_dates(self.dates.get(name))
+                elif kind == "category":
+                    typed[name] = cells.as_categories()
+                else:
+                    found = word_columns(cells, self.words[name]).values()
+                    typed |= zip(self._word_names(name), found, strict=True)
         return pd.DataFrame(typed, copy=False)
 
     def labels(self, frame: pd.DataFrame) -> Any:
@@ -102,18 +143,7 @@ class Columns:
         if self.target not in frame.columns:
             raise _unknown("target", self.target, frame.columns)
         labels = read_texts(frame, self.target)
-        counts = labels.value_counts()
-        with prefix_errors(f"column {self.target!r}"):
-            if len(counts) < 2:
-                got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
-                raise ValueError(f"expected labels of at least two classes, got {got}")
-            cells = Cells.from_column(frame[self.target])
-            fractions = cells.kind == "number" and not cells.whole
-            most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
-            if len(counts) > max(most, counts.sum() / 2):
-                what = "numbers" if fractions else "values"
-                got = f"{len(counts)} different {what} in {counts.sum()} rows"
-                raise ValueError(f"expected classes, got {got}")
+        check_classes(labels)
         return labels
 
 
@@ -123,6 +153,7 @@ def choose_columns(
     drop: Iterable[str] = (),
     categorical: Iterable[str] = (),
     numeric: Iterable[str] = (),
+    text: Iterable[str] = (),
     *,
     decimal: str = ".",
 ) -> Columns:
@@ -136,19 +167,21 @@ def choose_columns(
         Column of the classes.
     drop : names
         Columns to leave out.
-    categorical, numeric : names
-        Columns to use as categories or numbers, overriding detection.
+    categorical, numeric, text : names
+        Columns to use as categories, as numbers or as words, overriding detection.
     decimal : str
         Decimal mark, see :attr:`TableFile.decimal`.
 
     Returns
     -------
     Columns
-        Empty columns, constant columns and identifiers are left out unless `categorical` or
-        `numeric` name them. Identifiers are texts that differ in more than 90 % of the rows and
-        integers that differ in all rows. A text column is numeric if all cells are numbers ("NA"
-        and similar texts are missing) without leading zeros, a date if all cells are in ISO 8601,
-        and categorical otherwise.
+        Empty columns, constant columns and identifiers are left out unless they are named.
+        Identifiers are texts that differ in more than 90 % of the rows and integers that differ in
+        all rows. A text column is numeric if all cells are numbers without leading zeros, and a
+        date if all cells are dates; "NA" and similar texts are missing there. Texts of three or
+        more words on average that differ in more than half of the rows are free text, which
+        is used by its 200 most frequent words (50 to 200 beyond 100,000 rows) among those in two or
+        more, and at most half, of the rows. All other texts are categories.
 
     Raises
     ------
@@ -158,7 +191,10 @@ def choose_columns(
 
     Notes
     -----
-    Cost: one pass over the table.
+    Cost: one pass over the table. Dates are in ISO 8601, or have their year first or last, as in
+    2024/12/31, 31.12.2024, 12/31/2024 or 31-12-2024 14:30. The order of day and month is the one in
+    which all cells of the column are dates. If both are, the day is first between points and in
+    tables with decimal commas, and the month otherwise; a note reports this.
 
     Examples
     --------
@@ -171,10 +207,14 @@ def choose_columns(
         ...
     ValueError: target: expected a column of the table, got 'clas'; did you mean 'class'?
     """
-    named = {"drop": tuple(drop), "categorical": tuple(categorical), "numeric": tuple(numeric)}
+    options = {"drop": drop, "categorical": categorical, "numeric": numeric, "text": text}
+    named = {option: tuple(names) for option, names in options.items()}
     check_names(frame.columns, target, named)
-    used: dict[str, ColumnKind] = {}
+    used: dict[str, Kind] = {}
     left_out: dict[str, Reason] = {}
+    words: dict[str, tuple[str, ...]] = {}
+    dates: dict[str, DateOrder] = {}
+    notes: list[str] = []
     for name in frame.columns:
         if name == target:
             continue
@@ -183,20 +223,31 @@ def choose_columns(
             continue
         with prefix_errors(f"column {name!r}"):
             cells = Cells.from_column(frame[name], decimal)
-            if name in named["numeric"]:
+            kind = next((kind for kind, option in _OPTIONS.items() if name in named[option]), None)
+            if kind == "number":
                 cells.as_numbers()
-                used[name] = "number"
-            elif name in named["categorical"]:
-                used[name] = "category"
-            elif (reason := _reason(cells)) is not None:
+            elif kind == "text" or (kind is None and is_text(cells)):
+                taken = [str(one).removeprefix(f"{name}: ") for one in frame.columns]
+                if found := find_words(cells, taken):
+                    kind, words[name] = "text", found
+                elif kind == "text":
+                    raise ValueError("expected words that occur in several rows, got none")
+            if kind is None and (reason := _reason(cells)) is not None:
                 left_out[name] = reason
-            else:
-                used[name] = cells.kind
+                continue
+            used[name] = kind or cells.kind
+            if used[name] == "date" and cells.dates is not None and cells.dates.order is not None:
+                dates[name] = cells.dates.order
+                if cells.dates.ambiguous:
+                    advice = "if this is wrong, write them as 2024-12-31"
+                    notes.append(
+                        f"column {name!r}: dates are read with the {dates[name]}; {advice}"
+                    )
     if not used:
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
-    return Columns(target, used, left_out)
+    return Columns(target, used, left_out, words, dates, tuple(notes))
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
@@ -206,6 +257,22 @@ def read_texts(frame: pd.DataFrame, column: str) -> Any:
     texts = [text if text and text.strip() else None for text in cells.texts]
     values = np.array([*texts, None], dtype=object)[cells.codes]
     return pd.Series(values, index=frame.index, name=column, dtype=object)
+
+
+def check_classes(labels: pd.Series) -> None:
+    """Raise ValueError unless texts, None in unlabelled rows, are two or more classes."""
+    counts = labels.value_counts()
+    with prefix_errors(f"column {labels.name!r}"):
+        if len(counts) < 2:
+            got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
+            raise ValueError(f"expected labels of at least two classes, got {got}")
+        cells = Cells.from_column(labels)
+        fractions = cells.kind == "number" and not cells.whole
+        most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
+        if len(counts) > max(most, counts.sum() / 2):
+            what = "numbers" if fractions else "values"
+            got = f"{len(counts)} different {what} in {counts.sum()} rows"
+            raise ValueError(f"expected classes, got {got}")
 
 
 def _reason(cells: Cells) -> Reason | None:

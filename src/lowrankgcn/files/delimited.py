@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lowrankgcn._format import shorten
@@ -20,6 +22,12 @@ DELIMITERS = (",", ";", "\t", "|")
 
 _BLOCK = 2**24  # Arrow requires a row to fit into one block
 _LONGEST_CELL = 2**27
+
+_WITH_COMMA = r"^\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*$"
+_THOUSANDS = r"^\s*[+-]?[0-9]{1,3},[0-9]{3}\s*$"
+_WITH_POINT = r"^\s*[+-]?[0-9]*\.[0-9]+\s*$"
+_SEPARATOR = re.compile(rb'"?sep=([\t -~])"?\r?\n')
+_SAMPLE = 1000  # rows in which numbers with decimal points are searched
 
 
 def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
@@ -30,6 +38,8 @@ def parse_delimited(data: bytes, delimiter: str | None) -> tuple[Any, str]:
     ValueError
         If the header has no names, a row has more or fewer cells, or a quote is never closed.
     """
+    if found := _SEPARATOR.match(data):  # Excel's first line; a blank one keeps the line numbers
+        delimiter, data = delimiter or found[1].decode(), b"\n" + data[found.end() :]
     delimiter, names = _header(data, delimiter)
     try:
         table = _texts(data, delimiter, names)
@@ -105,3 +115,26 @@ def _locate(data: bytes, delimiter: str) -> None:
         raise ValueError(f"line {begin}: expected cells, got {what}") from None
     finally:
         csv.field_size_limit(before)
+
+
+def find_decimal(table: Any, delimiter: str) -> str:
+    """Return the decimal mark of a table of texts.
+
+    It is a comma if some column has numbers with decimal commas. Otherwise it is a comma if the
+    delimiter is a semicolon and no number has a decimal point, and a point in all other cases.
+    Commas that are only followed by groups of three digits separate thousands.
+    """
+    if delimiter == ",":  # a comma in quotes separates thousands
+        return "."
+    if any(map(_has_commas, table.columns)):
+        return ","
+    sample = table.slice(0, _SAMPLE)
+    points = any(pc.any(pc.match_substring_regex(c, _WITH_POINT)).as_py() for c in sample.columns)
+    return "," if delimiter == ";" and not points else "."
+
+
+def _has_commas(column: Any) -> bool:
+    """Return whether the commas of a column are decimal commas, not between thousands."""
+    found = column.filter(pc.match_substring(column, ","))
+    decimal = len(found) > 0 and pc.all(pc.match_substring_regex(found, _WITH_COMMA)).as_py()
+    return bool(decimal and not pc.all(pc.match_substring_regex(found, _THOUSANDS)).as_py())

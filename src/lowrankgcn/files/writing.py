@@ -1,35 +1,71 @@
-r"""Atomic writing of tables.
+r"""Atomic writing of tables, in the format that the ending of the name says.
 
 >>> import tempfile, pathlib
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     path = pathlib.Path(folder) / "cars.csv"
-...     write_file(pd.DataFrame({"code": ["007", None], "p": [0.5, 1.0]}), path, "csv")
+...     write_file(pd.DataFrame({"code": ["007", None], "p": [0.5, 1.0]}), path)
 ...     path.read_text()
 'code,p\n007,0.5\n,1.0\n'
 """
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import sys
-from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lowrankgcn._atomic import replacing
-from lowrankgcn._validation import choice
-from lowrankgcn.files.reading import Format
+from lowrankgcn._atomic import is_stream, replacing
+from lowrankgcn._validation import invalid
+from lowrankgcn.files.cells import Cells
+from lowrankgcn.files.compression import COMPRESSIONS, compression_of, open_packed
+from lowrankgcn.files.excel import write_excel
+from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
+from lowrankgcn.files.records import python_values, write_json
+
+_TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
+_LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
+
+
+def output_format(path: str | os.PathLike[str]) -> Format | None:
+    """Return the format of a file by its ending; None for standard output, devices and pipes.
+
+    Raises
+    ------
+    ValueError
+        If the ending is unknown.
+
+    Examples
+    --------
+    >>> output_format("classified.csv.gz")
+    'csv'
+    >>> output_format("classified.doc")
+    Traceback (most recent call last):
+        ...
+    ValueError: classified.doc: expected a name that ends in .csv, ..., got '.doc'
+    """
+    if os.fspath(path) == "-" or os.fspath(path).startswith("/dev/") or is_stream(path):
+        return None
+    packed = compression_of(path) is not None
+    stem, ending = os.path.splitext(os.path.basename(path))
+    format = SUFFIXES.get(os.path.splitext(stem)[1].lower() if packed else ending.lower())
+    if format is None or (packed and format not in _TEXT):
+        texts = ", ".join(f".csv{one}" for one in COMPRESSIONS)
+        expected = (
+            f"a name that ends in {', '.join(SUFFIXES)}, or, compressed, in {texts} and the like"
+        )
+        raise invalid(os.fspath(path), expected, repr(ending))
+    return format
 
 
 def write_file(
-    frame: pd.DataFrame,
-    path: str | os.PathLike[str],
-    format: Format,
-    *,
-    delimiter: str | None = None,
+    frame: pd.DataFrame, path: str | os.PathLike[str], like: TableFile | None = None
 ) -> None:
     """Write a table atomically to a file, or to standard output.
 
@@ -38,38 +74,86 @@ def write_file(
     frame : DataFrame
         The index is not written.
     path : str or path
-        "-" writes to standard output. An existing file is replaced when writing is complete.
-    format : {"csv", "tsv", "parquet"}
-    delimiter : str, optional
-        By default a comma for CSV, a tab for TSV.
+        The ending names the format, see :func:`output_format`. An existing file is replaced when
+        writing is complete. "-" writes to standard output, as CSV, TSV or JSON lines.
+    like : TableFile, optional
+        The table that was read. CSV has its delimiter and its decimal mark; CSV columns of
+        numbers and of unambiguous dates are written as such in the other formats.
 
     Raises
     ------
     OSError
         If writing fails, for example on a full disk. An existing file is left unchanged.
+    ValueError
+        If the ending is unknown, or the format cannot hold the table: a workbook has at most
+        1,048,576 rows.
 
     Notes
     -----
     Text is UTF-8 with plain newlines; cells are quoted where needed, and missing cells are empty.
-    Parquet keeps the column types.
     """
-    choice(format, "format", ("csv", "tsv", "parquet"))
-    delimiter = delimiter or ("\t" if format == "tsv" else ",")
+    format = output_format(path)
+    if format is None:
+        format = like.format if like is not None else "csv"
+        format = format if format in ("csv", "tsv") else "jsonl" if "json" in format else "csv"
     if os.fspath(path) != "-":
         with replacing(path) as temporary:
-            _write(frame, temporary, format, delimiter)
+            with open(temporary, "wb") as file, open_packed(file, compression_of(path)) as sink:
+                _write(frame, sink, format, like)
         return
     sink = io.BytesIO()
-    _write(frame, sink, format, delimiter)
+    _write(frame, sink, format, like)
     sys.stdout.flush()
     # Bytes: the terminal may have another encoding and other newlines.
     sys.stdout.buffer.write(sink.getvalue())
     sys.stdout.buffer.flush()
 
 
-def _write(frame: pd.DataFrame, target: Path | io.BytesIO, format: Format, delimiter: str) -> None:
+def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | None) -> None:
+    decimal = "." if like is None else like.decimal
+    if format in ("csv", "tsv"):
+        delimiter = "\t" if format == "tsv" else ";" if decimal == "," else ","
+        if like is not None and like.format == format:
+            delimiter = like.delimiter
+        options = {"index": False, "lineterminator": "\n", "encoding": "utf-8"}
+        # Python's writer leaves a carriage return without quotes, which would end the line.
+        quoting = csv.QUOTE_ALL if _has_returns(frame) else csv.QUOTE_MINIMAL
+        frame.to_csv(sink, sep=delimiter, decimal=decimal, quoting=quoting, **options)
+        return
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    if like is not None and like.texts:
+        columns = [_typed(column, decimal) for column in table.columns]
+        table = pa.table(columns, names=table.column_names)
     if format == "parquet":
-        table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
-        pq.write_table(table, target)
+        pq.write_table(table, sink)
+    elif format == "arrow":
+        with pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    elif format == "excel":
+        write_excel(table, sink)
     else:
-        frame.to_csv(target, index=False, sep=delimiter, lineterminator="\n", encoding="utf-8")
+        values = {name: python_values(table[name]) for name in table.column_names}
+        write_json(values, sink, lines=format == "jsonl")
+
+
+def _has_returns(frame: pd.DataFrame) -> bool:
+    if any("\r" in str(name) for name in frame.columns):
+        return True
+    others = [column for _, column in frame.select_dtypes(exclude=["number", "bool"]).items()]
+    texts = [c if pd.api.types.is_string_dtype(c) else c.astype(str) for c in others]
+    return any(column.str.contains("\r", regex=False).any() for column in texts)
+
+
+def _typed(column: Any, decimal: str) -> Any:
+    """Return texts as numbers or dates if all of them are, without doubt and without loss."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return column
+    try:
+        cells = Cells.from_column(column, decimal)
+        kind = cells.kind
+    except ValueError:  # infinite numbers
+        return column
+    doubtful = kind == "category" or (cells.dates is not None and cells.dates.ambiguous)
+    if kind == "number" and not cells.whole:
+        doubtful = pc.any(pc.match_substring_regex(cells.values, _LONG_INTEGER)).as_py()
+    return column if doubtful else cells.as_arrow()

@@ -17,6 +17,8 @@ loss, which has a closed form. Those of the spectral blocks form a learned filte
 ``shares``      class shares of the unlabelled rows
 ``process``     the fitted process: scores, leave-one-out scores, covariances
 ``conformal``   prediction sets
+``novelty``     variance that the labels leave, for rows that fit no class
+``shapley``     Shapley values of the columns of a row
 ``attribution`` contributions of blocks, labelled rows and columns to a prediction
 ``suggestion``  choice of the rows to label next
 =============== ==================================================================

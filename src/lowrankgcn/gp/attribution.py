@@ -6,24 +6,31 @@ The log-odds of classes p and r at row x are
           + \log\frac{s_p}{s_r}
 
 with the factors s of the class shares. With k = c + Σ_b a_b k_b this is a sum over blocks b or over
-labelled rows i, and a constant for the two classes. Blocks that are linear in the
-features, or in the hyperedges of a table, are sums over columns relative to an average row.
+labelled rows i, and a constant for the two classes. Contributions of columns are Shapley values
+relative to background rows (:mod:`lowrankgcn.gp.shapley`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn.gp.blocks import LinearBlock, Views
+from lowrankgcn._parallel import chunks
+from lowrankgcn.gp.blocks import Views
 from lowrankgcn.gp.likelihood import CONSTANT
 from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.shapley import shapley_values, used_rows
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 
 Pair = tuple[NDArray[np.intp], NDArray[np.intp]]  # classes p and r of every row
+Parts = Mapping[str, FloatArray]
+
+_CELLS = 4_000_000  # numbers of mixed rows at a time
 
 
 def by_rows(process: GaussianProcess, views: Views, pair: Pair) -> tuple[FloatArray, FloatArray]:
@@ -47,39 +54,78 @@ def by_blocks(process: GaussianProcess, views: Views, pair: Pair) -> tuple[Float
 
 
 def by_columns(
-    process: GaussianProcess, maps: RowViews, X: Any, pair: Pair
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Split blocks over columns where they are linear in them.
+    process: GaussianProcess, maps: RowViews, background: Parts, rows: Parts, pair: Pair
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mean log-odds of background rows (q,) and the Shapley values of columns (q, p).
 
-    Returns
-    -------
-    level : (q,) array
-        Part of the class shares and of the constant.
-    amounts : (q, p) array
-        Contributions of the columns in use, relative to an average row.
-    rest : (q, B) array
-        Contributions of the other blocks; zero for blocks that are split.
+    Parameters
+    ----------
+    process : GaussianProcess
+    maps : RowViews
+    background, rows : mappings from part to array
+        Rows by :meth:`RowViews.parts`. A given graph counts as a last column.
+    pair : pair of (q,) int arrays
+
+    Notes
+    -----
+    At most max(4000, 8 p) mixed rows are classified to explain a row.
     """
-    assert maps.features is not None
-    views = maps.read(X)
-    level, blocks = by_blocks(process, views, pair)
-    rest = blocks.copy()
-    amounts = np.zeros((len(level), len(maps.features.columns)))
-    for k, (block, readout) in enumerate(zip(process.blocks, process.readouts, strict=True)):
-        if not isinstance(block, LinearBlock):
-            continue
-        factor = process.temperature * process.amplitudes[k]
-        slopes = factor * (readout[:, pair[0]] - readout[:, pair[1]]).T  # (q, r)
-        if block.view in ("standard", "ranks"):
-            parts, owners = block.represent(views) * slopes, maps.features.owners
-            np.add.at(amounts.T, owners, parts.T)
-        elif block.view == "hypergraph":
-            slopes = slopes * (block.weights / block.scale)
-            amounts += maps.split_hypergraph(X, slopes)
-        else:
-            continue
-        rest[:, k] = 0.0
-    return level, amounts, rest
+    owners = maps.owners
+    n_columns = 1 + max(int(own.max(initial=-1)) for own in owners.values())
+    size = max(1, _CELLS // max(1, sum(map(len, owners.values()))))
+    ends = log_odds(process, process.scores(maps.views(rows)), pair)
+    usual = process.scores(maps.views(background))
+    baseline, amounts = np.zeros(len(ends)), np.zeros((len(ends), n_columns))
+    for i, (end, *classes) in enumerate(zip(ends, *pair, strict=True)):
+        row = {name: part[i] for name, part in rows.items()}
+        differs = np.zeros((len(usual), n_columns), bool)
+        for name, part in background.items():
+            unequal = (part != row[name]) & ~(np.isnan(part) & np.isnan(row[name]))
+            which, entry = np.nonzero(unequal)
+            differs[which, owners[name][entry]] = True
+        used = used_rows(differs)
+        mixtures = _Mixtures(process, maps, background, row, used, classes, size)
+        starts = mixtures.odds(usual[used])
+        baseline[i] = starts.mean()
+        amounts[i] = shapley_values(differs[used], starts, float(end), mixtures)
+    return baseline, amounts
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Mixtures:
+    """Log-odds of background rows with some columns replaced by those of a row."""
+
+    process: GaussianProcess
+    maps: RowViews
+    background: Parts
+    row: Parts
+    used: NDArray[np.intp]  # background rows
+    classes: Sequence[Any]
+    size: int  # rows at a time
+
+    def __call__(self, begin: NDArray[np.intp], replaced: NDArray[np.bool_]) -> FloatArray:
+        parts = []
+        for start, stop in chunks(len(begin), self.size):
+            rows, mask = self.used[begin[start:stop]], replaced[start:stop]
+            mixed = {
+                name: np.where(mask[:, own], self.row[name], self.background[name][rows])
+                for name, own in self.maps.owners.items()
+            }
+            parts.append(self.odds(self.process.scores(self.maps.views(mixed))))
+        return np.concatenate(parts)
+
+    def odds(self, scores: FloatArray) -> FloatArray:
+        first, second = (np.full(len(scores), own) for own in self.classes)
+        return log_odds(self.process, scores, (first, second))
+
+
+def log_odds(process: GaussianProcess, scores: FloatArray, pair: Pair) -> FloatArray:
+    """Return the log-odds of two classes of every row, shape (q,)."""
+    logs = process.temperature * scores + np.log(process.factors)
+    rows = np.arange(len(logs))
+    odds: FloatArray = logs[rows, pair[0]] - logs[rows, pair[1]]
+    return odds
 
 
 def _level(process: GaussianProcess, pair: Pair) -> FloatArray:

@@ -53,6 +53,10 @@ class Block(ABC):
     def check(self, rows: NDArray[Any]) -> None:
         """Raise if an array, for example from a file, is not a representation of rows."""
 
+    def variances(self, A: Any) -> FloatArray:
+        """Return the kernel of every row with itself, shape (q,)."""
+        return np.ones(len(A))
+
     def readout(self, labelled: Any, alpha: FloatArray) -> Any:
         """Return what :meth:`scores` needs of the labelled rows and of alpha, shape (m, C)."""
         return labelled, alpha
@@ -115,6 +119,11 @@ class LinearBlock(Block):
         """Return the inner products."""
         product: FloatArray = A @ B.T
         return product
+
+    def variances(self, A: FloatArray) -> FloatArray:
+        """Return the squared norms."""
+        squares: FloatArray = np.einsum("ij,ij->i", A, A)
+        return squares
 
     def readout(self, labelled: FloatArray, alpha: FloatArray) -> FloatArray:
         """Return the coefficients of the features, shape (r, C)."""

@@ -22,15 +22,13 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross.base import CrossAffinity
-from lowrankgcn.graphs.cross.sparse import NeighbourCross, TableCross
+from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import eigenpairs
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
@@ -54,10 +52,9 @@ class Embedding:
         Extensions of √degree and of the eigenvectors, over the columns of `cross`.
     mean_degree : float
     centre : (r,) array
-        Mean coordinates of the fitted rows; rows without affinity to the graph are placed there.
+        Mean coordinates of the nodes with edges; rows without affinity to the graph are placed
+        there.
     eigenvalues : (r,) array
-    average : (m,) array or None
-        Mean row over the columns of `cross`, for hypergraphs of tables: centre = average · basis.
     """
 
     cross: CrossAffinity
@@ -65,7 +62,6 @@ class Embedding:
     mean_degree: float
     centre: FloatArray
     eigenvalues: FloatArray
-    average: FloatArray | None = None
 
     def __post_init__(self) -> None:
         expect_shape(self.eigenvalues, "eigenvalues", None)
@@ -73,8 +69,6 @@ class Embedding:
         expect_shape(self.centre, "centre", self.rank)
         if not self.mean_degree > 0:
             raise invalid("mean_degree", "a number > 0", self.mean_degree)
-        if self.average is not None:
-            expect_shape(self.average, "average", self.cross.n_columns)
 
     @property
     def rank(self) -> int:
@@ -137,7 +131,9 @@ class Embedding:
         extended = cross.compress(vectors) if plain else compress_eigenvectors(cross, pairs)
         basis = np.hstack([cross.compress(np.sqrt(degrees)[:, None]), extended])
         coordinates = _walk(vectors, np.sqrt(degrees), mean)
-        embedding = cls(cross, basis, mean, coordinates.mean(axis=0), pairs.eigenvalues)
+        placed = degrees > 0 if degrees.any() else np.ones(len(degrees), bool)
+        centre = coordinates[placed].mean(axis=0)
+        embedding = cls(cross, basis, mean, centre, pairs.eigenvalues)
         return embedding, coordinates, pairs
 
     def coordinates(self, rows: Any) -> FloatArray:
@@ -148,47 +144,6 @@ class Embedding:
         floor = 0.0 if isinstance(self.cross, NeighbourCross) else _LEAST_DEGREE
         placed = _walk(extended[:, 1:], roots, self.mean_degree, floor)
         return np.where(roots[:, None] > 0, placed, self.centre)
-
-    def with_average(self, rows: Any) -> tuple[Embedding, FloatArray]:
-        """Set `average` and `centre` to those of fitted rows; also return their coordinates."""
-        parts, placed = self._parts(rows)
-        average = np.asarray(parts.sum(axis=0)).ravel() / max(1, int(placed.sum()))
-        centred = replace(self, average=average, centre=average @ self.basis[:, 1:])
-        return centred, centred.coordinates(rows)
-
-    def split(self, rows: Any, slopes: FloatArray, owners: NDArray[np.intp]) -> FloatArray:
-        """Split coordinates · slopes, relative to the average row, over owners of hyperedges.
-
-        Parameters
-        ----------
-        rows : table rows
-        slopes : (q, k) array
-            Coefficients of the first k coordinates of every row.
-        owners : (m,) int array
-            Owner of every hyperedge.
-
-        Returns
-        -------
-        (q, max(owners) + 1) array
-        """
-        assert self.average is not None
-        parts, placed = self._parts(rows)
-        values = self.basis[:, 1 : 1 + slopes.shape[1]] @ slopes.T  # (m, q)
-        result = np.zeros((len(slopes), int(owners.max(initial=0)) + 1))
-        entries = sp.coo_array(parts)
-        amounts = entries.data * values[entries.col, entries.row]
-        np.add.at(result, (entries.row, owners[entries.col]), amounts)
-        usual = np.zeros(result.shape)
-        np.add.at(usual.T, owners, self.average[:, None] * values)
-        return np.where(placed[:, None], result - usual, 0.0)
-
-    def _parts(self, rows: Any) -> tuple[sp.csr_array, NDArray[np.bool_]]:
-        """Return the rows (q, m) whose products with the basis are coordinates."""
-        assert isinstance(self.cross, TableCross)
-        weights = self.cross.rows(rows)
-        roots = weights @ self.basis[:, 0]
-        scale = _walk(np.ones((len(roots), 1)), roots, self.mean_degree).ravel()
-        return sp.diags_array(scale) @ weights, roots > 0
 
 
 def _without_isolated(pairs: Eigenpairs, graph: Graph) -> Eigenpairs:

@@ -193,12 +193,15 @@ class LeafBlock(Block):
         kernel: FloatArray = product.toarray().astype(np.float64) / len(self.roots)
         return kernel
 
-    def out_of_bag_kernel(self, labelled: NDArray[np.int32]) -> FloatArray:
+    def out_of_bag_kernel(
+        self, labelled: NDArray[np.int32], index: NDArray[np.int64]
+    ) -> FloatArray:
         """Return the kernel of labelled rows by the trees that were not fitted to the first row.
 
-        A row that all trees were fitted to has its ordinary kernel.
+        `index` holds their positions among all labelled rows. A row that all trees were fitted to
+        has its ordinary kernel.
         """
-        free = ~self.bags
+        free = ~self.bags[index]
         count = free.sum(axis=1)
         free[count == 0] = True
         left = self._indicators(labelled, free.astype(np.float32))

@@ -132,6 +132,39 @@ class GaussianProcess:
             total += amplitude * block.kernel(a, b)
         return total
 
+    def variances(self, A: Sequence[Any]) -> FloatArray:
+        """Return k(x, x) of represented rows, without the constant c, shape (q,)."""
+        parts = zip(self.blocks, self.amplitudes, A, strict=True)
+        total: FloatArray = sum(
+            (amplitude * block.variances(a) for block, amplitude, a in parts), np.zeros(len(A[0]))
+        )
+        return total
+
+    def held_out_kernel(
+        self, kernel: FloatArray, labelled: Sequence[Any], index: NDArray[np.int64]
+    ) -> FloatArray:
+        """Return the covariances by which labelled rows are predicted without their labels.
+
+        Trees have seen the labels of their bags, so row i is a mixture of the kernel of all trees
+        and that of the trees without row i. The latter alone are pessimistic, and all trees are
+        optimistic.
+
+        Parameters
+        ----------
+        kernel : (m, m) array
+            Of all trees.
+        labelled : sequence of arrays
+            Representations of labelled rows.
+        index : (m,) int array
+            Their positions among all labelled rows.
+        """
+        fair = kernel.copy()
+        for block, amplitude, rows in zip(self.blocks, self.amplitudes, labelled, strict=True):
+            if isinstance(block, LeafBlock):
+                unseen = block.out_of_bag_kernel(rows, index) - block.kernel(rows, rows)
+                fair += UNSEEN_SHARE * amplitude * unseen
+        return fair
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -232,19 +265,11 @@ def _solve_exactly(
 ) -> tuple[GaussianProcess, FloatArray]:
     r"""Solve for α, and compute leave-one-out scores.
 
-    Trees have seen the labels of their bags, so row i is predicted with a kernel K̃ whose row i is
-    a mixture of all trees and of those without i:
+    With the kernel K̃ of :meth:`GaussianProcess.held_out_kernel`,
     :math:`f_{-i} = \sum_{j \ne i} \tilde K_{ij} (\alpha_j - G^{-1}_{ji} \alpha_i / G^{-1}_{ii})`.
-    Trees without i alone are pessimistic, and all trees are optimistic.
     """
     G = process.kernel(process.labelled, process.labelled)
-    fair = G.copy()
-    for block, amplitude, rows in zip(
-        process.blocks, process.amplitudes, process.labelled, strict=True
-    ):
-        if isinstance(block, LeafBlock):
-            unseen = block.out_of_bag_kernel(rows) - block.kernel(rows, rows)
-            fair += UNSEEN_SHARE * amplitude * unseen
+    fair = process.held_out_kernel(G, process.labelled, process.index)
     G[np.diag_indices_from(G)] += 1.0
     inverse = cho_solve(cho_factor(G), np.eye(len(Y)))
     alpha = inverse @ Y

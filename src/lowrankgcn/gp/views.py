@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, final
@@ -33,9 +34,8 @@ from lowrankgcn._codec import saved
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.gp.embedding import Embedding
-from lowrankgcn.gp.table import TableFeatures, TableRows
+from lowrankgcn.gp.table import TableFeatures
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
-from lowrankgcn.graphs.cross.sparse import TableCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
@@ -71,36 +71,48 @@ class RowViews:
 
     def read(self, X: Any) -> dict[str, FloatArray]:
         """Return the views of new rows."""
-        views, sources = self.sources(X)
+        return self.views(self.parts(X))
+
+    def parts(self, X: Any) -> dict[str, FloatArray]:
+        """Return what all views are computed from: features, cells, coordinates on a given graph.
+
+        Rows of parts are mixed column by column to explain predictions; see :attr:`owners`.
+        """
+        parts = {}
+        if self.features is not None:
+            rows = self.features.read(X)
+            parts = {"standard": rows.standard, "ranks": rows.ranks, "cells": rows.cells}
+        if "given" in self.embeddings:
+            parts["given"] = self.embeddings["given"].coordinates(X)
+        return parts
+
+    def views(self, parts: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """Compute the views from the parts of rows."""
+        views = {name: part for name, part in parts.items() if name != "cells"}
         for name, embedding in self.embeddings.items():
-            views[name] = embedding.coordinates(sources[name])
+            if name not in views:
+                views[name] = embedding.coordinates(self.source(name, parts))
         return views
 
-    def sources(self, X: Any) -> tuple[dict[str, FloatArray], dict[str, Any]]:
-        """Return the features of rows, and what each graph reads of them."""
-        if self.features is None:
-            return {}, {"given": X}
-        rows = self.features.read(X)
-        return {"standard": rows.standard, "ranks": rows.ranks}, _sources(self.features, rows, X)
-
-    def split_hypergraph(self, X: Any, slopes: FloatArray) -> FloatArray:
-        """Split coordinates · slopes of the hypergraph over the columns in use, shape (q, p)."""
+    def source(self, name: str, parts: Mapping[str, FloatArray]) -> FloatArray:
+        """Return what a graph that was built from the features reads of rows."""
         assert self.features is not None
-        embedding, cells = self.embeddings["hypergraph"], self.sources(X)[1]["hypergraph"]
-        result = np.zeros((len(slopes), len(self.features.columns)))
-        found = embedding.split(cells, slopes, self._hyperedge_owners)
-        result[:, : found.shape[1]] = found
-        return result
+        unit = self.features.common_unit
+        if name == "neighbours":
+            return parts["standard"] if unit is None else parts["standard"] * unit
+        return parts["ranks" if name == "gaussian" else "cells"]
 
     @cached_property
-    def _hyperedge_owners(self) -> NDArray[np.intp]:
-        """Column, among those in use, of every hyperedge."""
-        assert self.features is not None
-        cross = self.embeddings["hypergraph"].cross
-        assert isinstance(cross, TableCross)
-        counts = [column.n_cells for column in self.features.columns]
-        of_cells = np.repeat(np.arange(len(counts)), counts)
-        return np.repeat(of_cells, np.diff(cross.encoder.offsets))
+    def owners(self) -> dict[str, NDArray[np.intp]]:
+        """Column in use that every entry of the parts belongs to; a given graph follows them."""
+        if self.features is None:
+            return {}
+        columns, features = np.arange(len(self.features.columns)), self.features.owners
+        cells = np.repeat(columns, [column.n_cells for column in self.features.columns])
+        owners = {"standard": features, "ranks": features, "cells": cells}
+        if "given" in self.embeddings:
+            owners["given"] = np.full(self.embeddings["given"].rank, len(columns))
+        return owners
 
 
 @final
@@ -154,11 +166,13 @@ class FittedViews:
         """
         features = None if X is None else TableFeatures.fit(X)
         maps = RowViews(features, {}) if features is not None else None
-        views, sources = ({}, {}) if maps is None else maps.sources(X)
+        parts = {} if maps is None else maps.parts(X)
+        views = {name: part for name, part in parts.items() if name != "cells"}
         built: dict[str, tuple[Graph, int, Any]] = {}
-        if features is not None and features.columns:
+        if maps is not None and features is not None and features.columns:
             for name in graphs:
-                built[name] = _build(name, sources[name], features, rank, random_state)
+                rows = maps.source(name, parts)
+                built[name] = _build(name, rows, features, rank, random_state)
         if given is not None:
             built["given"] = given, rank, None
         embeddings: dict[str, Embedding] = {}
@@ -167,20 +181,11 @@ class FittedViews:
             report_progress(f"{name}: eigenpairs")
             options: Any = {"smoother": smoother, "tol": tol, "random_state": random_state}
             embedding, views[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
-            if name == "hypergraph":
-                embedding, views[name] = embedding.with_average(sources[name])
-            elif name == "gaussian":
-                views[name] = embedding.coordinates(sources[name])
+            if maps is not None and name in ("gaussian", "hypergraph"):
+                views[name] = embedding.coordinates(maps.source(name, parts))
             embeddings[name] = embedding
         fitted = {name: graph for name, (graph, *_) in built.items()}
         return cls(RowViews(features, embeddings), views, fitted, pairs)
-
-
-def _sources(features: TableFeatures, rows: TableRows, X: Any) -> dict[str, Any]:
-    """Return what each graph reads of rows."""
-    unit = features.common_unit
-    near = rows.standard if unit is None else rows.standard * unit
-    return {"neighbours": near, "gaussian": rows.ranks, "hypergraph": rows.cells, "given": X}
 
 
 def _build(

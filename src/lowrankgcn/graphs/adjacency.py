@@ -110,10 +110,11 @@ class AdjacencyGraph(Graph):
         Parameters
         ----------
         edge_index : (2, m) integer array
-            Pairs of nodes. An edge may be listed in one or both directions; weights of both
-            directions must agree. Repeated pairs raise an error.
+            Pairs of nodes. An edge may be listed in one or both directions, and loops (i, i) once.
+            Repeated pairs are joined: their weights add up.
         weights : (m,) array, optional
-            Edge weights; ones by default.
+            Edge weights; ones by default, so that an edge counts as often as it is listed. The sums
+            of both directions must agree; without weights the larger count holds.
         n_nodes : int, optional
             Number of nodes; the largest index plus one by default.
 
@@ -122,19 +123,22 @@ class AdjacencyGraph(Graph):
         >>> from lowrankgcn import AdjacencyGraph
         >>> AdjacencyGraph.from_edge_index([[0, 1], [1, 0]], n_nodes=3).n_components
         2
+        >>> AdjacencyGraph.from_edge_index([[0, 0], [1, 1]], [0.5, 2.0]).adjacency.toarray()
+        array([[0. , 2.5],
+               [2.5, 0. ]])
         """
         index = pair_index(edge_index, "edge_index")
         n = node_count(n_nodes, "n_nodes", int(index.max(initial=0)) + 1)
         values = weight_array(weights, index.shape[1], zero=True)
-        pattern = sp.coo_array((np.ones(len(values)), (index[0], index[1])), shape=(n, n)).tocsr()
-        if pattern.nnz != len(values):
-            raise invalid("edge_index", "every pair once", f"{len(values) - pattern.nnz} repeated")
         given = sp.coo_array((values, (index[0], index[1])), shape=(n, n)).tocsr()
-        both = pattern.multiply(pattern.T)
-        difference = float(abs(given - given.T).multiply(both).max())
-        if difference > _SYMMETRY_TOL * values.max(initial=0.0):
-            got = f"weights that differ by {difference:g}"
-            raise invalid("weights", "the same weight in both directions of an edge", got)
+        if weights is not None:
+            pattern = given.copy()  # includes edges of weight zero
+            pattern.data[:] = 1.0
+            both = pattern.multiply(pattern.T)
+            difference = float(abs(given - given.T).multiply(both).max())
+            if difference > _SYMMETRY_TOL * given.data.max(initial=0.0):
+                got = f"weights that differ by {difference:g}"
+                raise invalid("weights", "the same weight in both directions of an edge", got)
         return cls(given.maximum(given.T))  # directions that were not listed are zero
 
     @classmethod

@@ -73,6 +73,9 @@ class TableEncoder:
     names: tuple[Name, ...]
     columns: tuple[ColumnEncoding, ...]
 
+    def __repr__(self) -> str:
+        return f"TableEncoder({len(self.columns)} columns, {self.n_hyperedges} hyperedges)"
+
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
             raise invalid("names", "distinct names", repr(self.names)[:100])

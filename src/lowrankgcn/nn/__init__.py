@@ -32,7 +32,7 @@ except ModuleNotFoundError:
 from lowrankgcn.nn.layers import ACTIVATIONS, SpectralConv
 from lowrankgcn.nn.networks import GCN, Network, ReducedOrderGCN
 from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
-from lowrankgcn.nn.pyg import PygTask, from_pyg
+from lowrankgcn.nn.pyg import PygTask, from_pyg, to_pyg
 from lowrankgcn.nn.to_torch import as_propagation, as_propagations
 
 __all__ = [
@@ -47,4 +47,5 @@ __all__ = [
     "as_propagation",
     "as_propagations",
     "from_pyg",
+    "to_pyg",
 ]

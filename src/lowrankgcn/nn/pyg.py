@@ -1,6 +1,6 @@
-"""Data objects of PyTorch Geometric as graphs of this package.
+"""Conversion between data objects of PyTorch Geometric and graphs of this package.
 
-The library is not imported: attributes of the data objects are read by name.
+:func:`from_pyg` does not import the library: it reads attributes of the data objects by name.
 
 >>> import torch
 >>> from types import SimpleNamespace
@@ -21,11 +21,15 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from lowrankgcn._validation import expect_shape, invalid, pair_index
+from lowrankgcn._validation import expect_shape, finite_array, invalid, pair_index
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
+from lowrankgcn.nn.to_torch import sparse_form
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 
@@ -50,6 +54,12 @@ class PygTask(NamedTuple):
     val_mask: NDArray[np.bool_] | None = None
     test_mask: NDArray[np.bool_] | None = None
 
+    def __repr__(self) -> str:
+        """Show the graph and the shapes of the arrays that are present."""
+        arrays: Any = list(zip(self._fields, self, strict=True))[1:]
+        shapes = [f", {name} {array.shape}" for name, array in arrays if array is not None]
+        return f"PygTask({self.graph!r}{''.join(shapes)})"
+
     @property
     def training_labels(self) -> NDArray[Any]:
         """Labels of the training nodes, −1 (unlabelled) for all others, shape (n,)."""
@@ -64,11 +74,12 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
 
     Parameters
     ----------
-    data : Data, HyperGraphData, HeteroData or alike
+    data : Data, HyperGraphData, HeteroData or similar
         An object with ``hyperedge_index`` is a hypergraph with optional ``hyperedge_weight``. So is
         one of a class named ``HyperGraphData``, with its ``edge_index``. Any other object with
-        ``edge_index`` is a graph with optional ``edge_weight``; edges given in one direction count
-        for both.
+        ``edge_index`` is a graph with optional ``edge_weight``. Edges given in one direction count
+        for both, and weights of repeated edges add up, as in message passing; see
+        :meth:`lowrankgcn.AdjacencyGraph.from_edge_index`.
     node_type : str, optional
         The type of the nodes to classify in heterogeneous data. Edges within this type are the
         graph. Without such edges, every adjacent node of another type is a hyperedge of its
@@ -81,8 +92,8 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     Raises
     ------
     ValueError
-        If edges are missing, repeated, or directed with weights, or if ``x``, ``y`` or a mask does
-        not have one row per node.
+        If edges are missing, if their weights differ between the directions, or if ``x``, ``y`` or
+        a mask does not have one row per node.
 
     Notes
     -----
@@ -120,6 +131,106 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     return _with_arrays(graph, data)
 
 
+def to_pyg(
+    graph: AdjacencyGraph | Hypergraph,
+    features: Any = None,
+    labels: Any = None,
+    train_mask: Any = None,
+    val_mask: Any = None,
+    test_mask: Any = None,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Any:
+    """Make a data object of PyTorch Geometric; ``to_pyg(*task)`` undoes :func:`from_pyg`.
+
+    Parameters
+    ----------
+    graph : AdjacencyGraph or Hypergraph
+        Becomes ``edge_index`` with every edge in both directions, loops once, and ``edge_weight``
+        if weights differ from one; or ``hyperedge_index`` and ``hyperedge_weight``.
+    features : (n, N_0) array, optional
+        ``x``.
+    labels : (n,) array, optional
+        ``y``. Integers stay as they are; other classes become their positions in sorted order, as
+        in ``classes_``. Unlabelled nodes (-1, None, NaN and "") get -1.
+    train_mask, val_mask, test_mask : (n,) bool array, optional
+        By default, `train_mask` marks the labelled nodes if some nodes are unlabelled.
+    dtype : torch.dtype, optional
+        Type of features and weights; PyTorch's default type when omitted.
+
+    Returns
+    -------
+    torch_geometric.data.Data
+
+    Raises
+    ------
+    ValueError
+        If an array does not have one row per node, or the graph stores no edges.
+    ModuleNotFoundError
+        If torch-geometric is not installed.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> data = to_pyg(lg.AdjacencyGraph([[0, 1], [1, 0]]), labels=["yes", ""])
+    >>> data.edge_index.tolist(), data.y.tolist(), data.train_mask.tolist()
+    ([[0, 1], [1, 0]], [0, -1], [True, False])
+    """
+    if not isinstance(graph, (AdjacencyGraph, Hypergraph)):
+        expected = "an AdjacencyGraph or a Hypergraph; AdjacencyGraph.knn(points) has few edges"
+        raise invalid("graph", expected, f"a {type(graph).__name__}")
+    from torch_geometric.data import Data  # here, because it is optional
+
+    number = torch.get_default_dtype() if dtype is None else dtype
+    n = graph.n_nodes
+    data = Data(num_nodes=n)
+    if isinstance(graph, Hypergraph):
+        members = sp.coo_array(sparse_form(graph.incidence))
+        data.hyperedge_index = _tensor(np.stack(members.coords), torch.int64)
+        data.hyperedge_weight = _tensor(graph.hyperedge_weights, number)
+    else:
+        weights = sp.coo_array(graph.adjacency + sp.diags_array(graph.loop_weights))
+        data.edge_index = _tensor(np.stack(weights.coords), torch.int64)
+        if (weights.data != 1.0).any():
+            data.edge_weight = _tensor(weights.data, number)
+    if features is not None:
+        array = finite_array(features, "features", ndim=2)
+        expect_shape(array, "features", n, None)
+        data.x = _tensor(array, number)
+    if labels is not None:
+        codes = _label_codes(labels, n)
+        data.y = _tensor(codes)
+        if train_mask is None and (codes < 0).any():
+            train_mask = codes >= 0
+    for name, given in zip(_MASKS, (train_mask, val_mask, test_mask), strict=True):
+        if given is not None:
+            data[name] = _tensor(_mask(np.asarray(given), name, n))
+    return data
+
+
+def _tensor(array: NDArray[Any], dtype: torch.dtype | None = None) -> Tensor:
+    """Return a copy as a tensor; of any strides, which torch does not read."""
+    return torch.tensor(np.ascontiguousarray(array), dtype=dtype)
+
+
+def _label_codes(labels: Any, n: int) -> NDArray[np.int64]:
+    """Return labels as integers, -1 for unlabelled nodes, shape (n,)."""
+    expect_shape(np.asarray(labels), "labels", n)
+    column: Any = pd.Series(labels.numpy() if isinstance(labels, Tensor) else labels)
+    if not pd.api.types.is_integer_dtype(column.dtype) or column.hasnans:
+        column = column.astype(object)
+        column[column.isin(["", -1])] = None
+        column, _ = pd.factorize(column, sort=True)
+    return np.asarray(column, np.int64)
+
+
+def _mask(array: NDArray[Any], name: str, n: int) -> NDArray[np.bool_]:
+    expect_shape(array, name, n)
+    if array.dtype != np.bool_:
+        raise invalid(name, "a mask of booleans", f"{array.dtype}")
+    return array
+
+
 def _from_heterogeneous(data: Any, node_type: str | None) -> PygTask:
     if node_type not in data.node_types:
         raise invalid("node_type", f"one of {list(data.node_types)}", repr(node_type))
@@ -154,10 +265,10 @@ def _with_arrays(graph: AdjacencyGraph | Hypergraph, data: Any) -> PygTask:
     if (labels := arrays["y"]) is not None and labels.shape[1:] == (1,):
         arrays["y"] = labels[:, 0]
     for name, array in arrays.items():
-        if array is not None:
+        if name in _MASKS and array is not None:
+            _mask(array, name, graph.n_nodes)
+        elif array is not None:
             expect_shape(array, name, graph.n_nodes, *([None] if name == "x" else []))
-            if name in _MASKS and array.dtype != np.bool_:
-                raise invalid(name, "a mask of booleans", f"{array.dtype}")
     return PygTask(graph, *arrays.values())
 
 

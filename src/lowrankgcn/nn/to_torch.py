@@ -170,7 +170,7 @@ def _convert_factor(factor: Factor, dtype: torch.dtype, converted: _Converted) -
 
 def as_matrix(factor: Factor, dtype: torch.dtype) -> Propagation:
     """Convert a factor to a dense or sparse matrix, or to products by NumPy if it is too large."""
-    sparse = _sparse_form(factor)
+    sparse = sparse_form(factor)
     if sparse is not None:
         transposed = SparseMatrix(sp.csr_array(sparse.T), dtype)
         return SparseMatrix(sparse, dtype, transposed=transposed)
@@ -181,7 +181,7 @@ def as_matrix(factor: Factor, dtype: torch.dtype) -> Propagation:
     return NumpyMatrix(factor)
 
 
-def _sparse_form(factor: Factor) -> sp.csr_array | None:
+def sparse_form(factor: Factor) -> sp.csr_array | None:
     """Return the factor in compressed sparse rows, None if it is not sparse."""
     if isinstance(factor, operators.MatrixFactor) and sp.issparse(factor.matrix):
         return factor.matrix
@@ -189,7 +189,7 @@ def _sparse_form(factor: Factor) -> sp.csr_array | None:
         return factor.to_sparse()
     if not isinstance(factor, operators.ScaledFactor):
         return None
-    matrix = _sparse_form(factor.factor)
+    matrix = sparse_form(factor.factor)
     if matrix is not None and factor.row_scale is not None:
         matrix = sp.diags_array(factor.row_scale) @ matrix
     if matrix is not None and factor.column_scale is not None:

@@ -26,6 +26,8 @@ from lowrankgcn._validation import finite_array, invalid, node_index
 
 FloatArray = NDArray[np.float64]
 
+DENSE_LIMIT = 2048  # largest n for an n×n matrix (32 MB) that was not asked for
+
 
 class SymmetricOperator(ABC):
     """A real symmetric n×n operator.
@@ -82,6 +84,15 @@ class SymmetricOperator(ABC):
         """Return the n×n array, for tests and small n."""
         dense = self._apply(np.eye(self.n))
         return (dense + dense.T) / 2
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the n×n array for ``np.asarray``, for n up to 2048."""
+        if copy is False:
+            raise ValueError("copy: expected None or True, got False; the n×n array is computed")
+        if self.n > DENSE_LIMIT:
+            expected = f"at most {DENSE_LIMIT} nodes to form an n×n array implicitly"
+            raise invalid("operator", expected, f"{self.n}; use to_dense() if memory allows")
+        return self.to_dense().astype(dtype, copy=False)
 
     def as_linear_operator(self) -> spla.LinearOperator:
         """Return the operator as a SciPy ``LinearOperator``."""

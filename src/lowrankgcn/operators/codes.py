@@ -44,6 +44,9 @@ from lowrankgcn.operators.column_groups import (
 )
 from lowrankgcn.operators.factors import Factor
 
+_FEW_ROWS = 1000
+_CELLS_OF_A_PAIR = 10_000  # multiplications in the time of one joint histogram
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -149,6 +152,8 @@ class CodeFactor(Factor):
         n, m = self.shape
         if table.ndim not in (1, 2) or len(table) != m:
             raise invalid("V", f"shape ({m},) or ({m}, k)", f"shape {table.shape}")
+        if n <= _FEW_ROWS:  # joining columns would take longer than the product
+            return np.asarray(self.to_sparse() @ table, dtype)
         product = np.zeros((n, *table.shape[1:]), dtype)
         gather_sum(self._groups, table, product)
         return product
@@ -194,6 +199,10 @@ class CodeFactor(Factor):
     def _pair_sums(self, weights: FloatArray | None) -> FloatArray:
         """Compute Hᵀ diag(weights) H from the joint histograms of all pairs of groups."""
         m = self.n_hyperedges
+        if self.codes.size * self.codes.shape[1] < _CELLS_OF_A_PAIR * len(self._groups) ** 2:
+            H = self.to_sparse()  # few rows of many columns
+            weighted = H if weights is None else sp.diags_array(weights) @ H
+            return np.asarray((weighted.T @ H).toarray())
         result = np.zeros((m, m))
         for k, group in enumerate(self._groups):
             cells = sp.diags_array(histogram(group, weights=weights).astype(np.float64))

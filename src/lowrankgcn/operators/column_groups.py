@@ -30,7 +30,6 @@ from lowrankgcn.operators.factors import scale_rows
 # Chunk sizes were measured at 10⁶ rows, 21 columns and 21 vectors; the neighbouring powers of two
 # are within a third.
 _MAX_CELLS = 600  # a table with this many rows, and a histogram of its square, stay in the cache
-_MAX_COLUMNS = 32  # of a group; an array has at most 64 dimensions
 _JOIN_ROWS = 2**18
 _HISTOGRAM_ROWS = 2**20  # long, because every part has a histogram of all cells
 _GATHER_ENTRIES = 2**18  # entries of the result: in the cache, yet long enough for two threads
@@ -110,25 +109,28 @@ def join_columns(
 def _pack(levels: dict[int, NDArray[np.intp]], max_cells: int) -> list[list[int]]:
     """Partition columns into lists whose sizes multiply to at most `max_cells`, largest first."""
     packed: list[list[int]] = []
+    cells: list[int] = []
     for j in sorted(levels, key=lambda j: (-len(levels[j]), j)):
-        for columns in packed:
-            if len(columns) == _MAX_COLUMNS:  # columns of one value could be joined without end
-                continue
-            if math.prod(len(levels[i]) for i in [*columns, j]) <= max_cells:
-                columns.append(j)
-                break
-        else:
-            packed.append([j])
+        size = len(levels[j])
+        place = next((k for k, own in enumerate(cells) if own * size <= max_cells), len(cells))
+        if place == len(cells):
+            packed.append([])
+            cells.append(1)
+        packed[place].append(j)
+        cells[place] *= size
     return packed
 
 
 def _group(codes: NDArray[Any], levels: list[NDArray[np.intp]], none: int) -> ColumnGroup:
-    digits = np.indices([len(ids) for ids in levels]).reshape(len(levels), -1)
-    ids = np.stack([column[digit] for column, digit in zip(levels, digits, strict=True)])
+    cells = np.arange(math.prod(len(column) for column in levels))
+    ids = np.empty((len(levels), len(cells)), np.intp)
+    for k, column in reversed(list(enumerate(levels))):  # the last column is the last digit
+        cells, digit = np.divmod(cells, len(column))
+        ids[k] = column[digit]
     column, cell = np.nonzero(ids < none)
     own, row = np.unique(ids[column, cell], return_inverse=True)
     entries = (np.ones(len(cell)), (row, cell))
-    return ColumnGroup(codes, own, sp.csr_array(entries, shape=(len(own), digits.shape[1])))
+    return ColumnGroup(codes, own, sp.csr_array(entries, shape=(len(own), ids.shape[1])))
 
 
 def histogram(

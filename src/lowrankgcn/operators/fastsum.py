@@ -42,7 +42,7 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity, sample_exact_rows
-from lowrankgcn.operators.base import FloatArray, SymmetricOperator
+from lowrankgcn.operators.base import DENSE_LIMIT, FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor
 from lowrankgcn.operators.fourier import GaussianFourier
 from lowrankgcn.operators.gaussian import (
@@ -57,7 +57,6 @@ from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator
 
 METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "split", "blocks")
 
-DENSE_LIMIT = 2048  # points up to which an n×n array is cheapest (32 MB)
 _RANDOM_LANDMARKS = 500
 _TOLERANCE_FACTORS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
 _LOW_DEGREE_POINTS = 512  # points of lowest degree whose diagonal entries are checked

@@ -1,7 +1,8 @@
-"""Pictures of filters, spectra and eigenvectors.
+"""Plots of filters, spectra, eigenvectors and the quality of predictions.
 
-Every function draws on the given Matplotlib Axes, or on a new figure, and returns the Axes. The
-functions use no global state of Matplotlib, so threads and servers can call them:
+Every function takes arrays or an object that has them, such as a fitted classifier. It draws on the
+given Matplotlib Axes, or on a new figure, and returns the Axes. The functions use no global state
+of Matplotlib, so threads and servers can call them:
 
 >>> ax = plot_filter(["linear", "quadratic"], eigenvalues=[0.0, 0.3, 0.7, 1.0], rank=2)
 >>> ax.get_xlabel()
@@ -13,6 +14,14 @@ classes also differ by marker.
 """
 
 from lowrankgcn.plotting.embedding import plot_embedding
+from lowrankgcn.plotting.results import plot_confusion, plot_loss, plot_reliability
 from lowrankgcn.plotting.spectra import plot_filter, plot_spectrum
 
-__all__ = ["plot_embedding", "plot_filter", "plot_spectrum"]
+__all__ = [
+    "plot_confusion",
+    "plot_embedding",
+    "plot_filter",
+    "plot_loss",
+    "plot_reliability",
+    "plot_spectrum",
+]

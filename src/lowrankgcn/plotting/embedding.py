@@ -5,22 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
-from lowrankgcn._validation import finite_array, invalid, positive_int, random_generator
+from lowrankgcn._validation import (
+    expect_shape,
+    finite_array,
+    invalid,
+    positive_int,
+    random_generator,
+)
 from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.plotting._sources import pairs_and_rows
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, legend_mark, new_or_given
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _MAX_LEGEND = 20
 
 
 def plot_embedding(
-    eigenvectors: ArrayLike,
+    eigenvectors: Any,
     labels: ArrayLike | None = None,
     *,
-    columns: tuple[int, int] = (1, 2),
+    columns: tuple[int, int] | None = None,
     max_points: int = 20_000,
     random_state: Any = 0,
     ax: Axes | None = None,
@@ -29,15 +39,17 @@ def plot_embedding(
 
     Parameters
     ----------
-    eigenvectors : array_like, shape (n, k)
-        One eigenvector per column, in ascending order of the eigenvalues.
+    eigenvectors : Eigenpairs, fitted classifier, or array_like of shape (n, k)
+        In an array, one eigenvector per column, in ascending order of the eigenvalues. Of a
+        classifier, the first connected graph is shown.
     labels : array_like, shape (n,), optional
         Classes; -1, None, NaN and "" mean unlabelled. Unlabelled nodes are grey, behind the others.
-    columns : pair of int
-        The eigenvectors to show. The default skips the trivial first one; on a graph of c
-        components the first c are trivial.
+        For a classifier, one for each row given to fit; by default its predictions.
+    columns : pair of int, optional
+        The eigenvectors to show. The default skips trivial ones: on a graph of c components the
+        first c; of an array the first.
     max_points : int
-        Of more nodes, a random sample is drawn, labelled nodes first.
+        Largest number of points. Beyond it, a random sample is drawn, labelled nodes first.
     random_state : int, numpy.random.Generator or None
         Chooses the sample and the order in which points overlap, so that no class hides another.
     ax : matplotlib.axes.Axes, optional
@@ -53,8 +65,20 @@ def plot_embedding(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['left', 'right', 'unlabelled']
     """
+    trivial = 1
+    if isinstance(eigenvectors, BaseEstimator):
+        predicted: Any = getattr(eigenvectors, "transduction_", None)
+        eigenvectors, rows = pairs_and_rows(eigenvectors, "eigenvectors")
+        column = pd.Series(predicted if labels is None else labels)
+        expect_shape(column.to_numpy(), "labels", len(predicted))
+        labels = column.iloc[rows]
+    if isinstance(eigenvectors, Eigenpairs):
+        trivial, eigenvectors = eigenvectors.n_components, eigenvectors.eigenvectors
     vectors = finite_array(eigenvectors, "eigenvectors", ndim=2)
     n, k = vectors.shape
+    if columns is None:
+        first = min(trivial, max(k - 2, 0))
+        columns = (first, first + 1)
     pair = np.asarray(columns)
     if pair.shape != (2,) or pair.dtype.kind not in "iu":
         raise invalid("columns", "two column numbers", columns)

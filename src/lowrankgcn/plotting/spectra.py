@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from lowrankgcn._validation import finite_array, invalid, positive_int
 from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.plotting import _style
+from lowrankgcn.plotting._sources import fitted_attribute, network_filters, pairs_by_graph
 from lowrankgcn.plotting._style import FloatArray
-from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
+from lowrankgcn.spectral.filters import Filter, as_filters
 
 _FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
 _SMALLEST_RESIDUAL = 1e-17
@@ -29,7 +32,7 @@ _POLE_HEIGHT = 3.0
 
 
 def plot_filter(
-    filters: FilterLike | Sequence[FilterLike] | LearnedFilter | Mapping[str, LearnedFilter],
+    filters: Any,
     eigenvalues: ArrayLike | None = None,
     *,
     rank: int | None = None,
@@ -39,11 +42,11 @@ def plot_filter(
 
     Parameters
     ----------
-    filters : filter, name, function, or list of these; LearnedFilter or mapping of these
+    filters : filter, name, function or list; LearnedFilter or mapping; fitted classifier
         One curve each. "auto" parameters are bound to the smallest non-zero and the largest of
         `eigenvalues`; if these are only a part of the spectrum, bind the filters before. Learned
-        filters, such as ``SpectralGPClassifier.filter_``, are drawn at their own eigenvalues,
-        relative to the largest response of each.
+        filters, those of a SpectralGPClassifier, are drawn at their own eigenvalues, relative to
+        the largest response of each. Filters of a GCNClassifier are drawn over its eigenvalues.
     eigenvalues : array_like, shape (k,), optional
         Drawn as grey lines, with a mark on each curve. The picture covers their range, by default
         [0, 2].
@@ -74,6 +77,12 @@ def plot_filter(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['pseudoinverse (scale=0.3)']
     """
+    if hasattr(filters, "loo_distributions_"):
+        filters = fitted_attribute(filters, "filter_", "filters", "a classifier with graphs")
+    elif isinstance(filters, BaseEstimator):
+        classifier, filters = filters, network_filters(filters)
+        if eigenvalues is None and classifier.eigenpairs_ is not None:
+            eigenvalues = classifier.eigenpairs_.eigenvalues
     if isinstance(filters, LearnedFilter):
         filters = {filters.graph: filters}
     if isinstance(filters, Mapping):
@@ -205,17 +214,19 @@ def _cleaned(eigenvalues: ArrayLike) -> FloatArray:
 
 
 def plot_spectrum(
-    eigenvalues: ArrayLike, *, residuals: ArrayLike | None = None, ax: Axes | None = None
+    eigenvalues: Any, *, residuals: ArrayLike | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw eigenvalues and, if given, their residuals by index.
+    """Draw eigenvalues and their residuals by index.
 
     Parameters
     ----------
-    eigenvalues : array_like, shape (k,)
-        Zeros, one per connected component, are drawn hollow.
+    eigenvalues : Eigenpairs, fitted classifier, mapping of Eigenpairs, or array_like of shape (k,)
+        Zeros, one per connected component, are drawn hollow. Several graphs, such as those of a
+        SpectralGPClassifier, differ by colour and marker and are drawn without residuals.
     residuals : array_like, shape (k,), optional
-        Residual norms ‖Lu − λu‖, drawn against a logarithmic axis on the right; smaller ones than
-        1e-17, such as exact zeros, are drawn at 1e-17.
+        Residual norms ‖Lu − λu‖ of an array of eigenvalues; eigenpairs have their own. They are
+        drawn against a logarithmic axis on the right; smaller ones than 1e-17, such as exact zeros,
+        are drawn at 1e-17.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; by default those of a new figure.
 
@@ -230,41 +241,63 @@ def plot_spectrum(
     >>> ax.get_ylabel()
     'eigenvalue'
     """
-    spectrum = _cleaned(eigenvalues)
-    errors = None
-    if residuals is not None:
-        errors = finite_array(residuals, "residuals", ndim=1)
-        if errors.shape != spectrum.shape:
-            raise invalid("residuals", f"shape {spectrum.shape}", f"shape {errors.shape}")
-        if (errors < 0).any():
-            raise invalid("residuals", "norms >= 0", float(errors.min()))
+    found = pairs_by_graph(eigenvalues, "eigenvalues")
+    if found is None:
+        spectra = {"": _cleaned(eigenvalues)}
+    elif residuals is not None:
+        raise invalid("residuals", "None, because eigenpairs have their own", "another value")
+    else:
+        spectra = {name: _cleaned(pairs.eigenvalues) for name, pairs in found.items()}
+        residuals = next(iter(found.values())).residuals
+    errors = None if len(spectra) > 1 else _norms(residuals, next(iter(spectra.values())))
     ax = _style.new_or_given(ax)
-    index = np.arange(1, spectrum.size + 1)
-    size = 6.0 if spectrum.size <= 60 else 2.5
-    zero = spectrum == 0
-    handles = []
-    blue, orange, *_ = _style.COLOURS
-    for mask, label, face in [(~zero, "eigenvalue", blue), (zero, "zero (component)", "none")]:
-        if mask.any():
-            style: dict[str, Any] = {"marker": "o", "color": blue, "markerfacecolor": face}
-            ax.plot(index[mask], spectrum[mask], linestyle="none", markersize=size, **style)
-            handles.append(_style.legend_mark(label, **style))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    margin = max(0.5, 0.03 * spectrum.size)
-    ax.set(xlabel="index", ylabel="eigenvalue", xlim=(1 - margin, spectrum.size + margin))
-    if spectrum.min() >= 0:
-        top = spectrum.max() or 1.0  # if all are zero
+    longest = max(values.size for values in spectra.values())
+    size = 6.0 if longest <= 60 else 2.5
+    handles: list[Line2D] = []
+    zeros: list[Line2D] = []
+    for (name, spectrum), marker, colour in zip(
+        spectra.items(), cycle(_style.MARKERS), cycle(_style.COLOURS), strict=False
+    ):
+        index, zero = np.arange(1, spectrum.size + 1), spectrum == 0
+        style: dict[str, Any] = {"marker": marker, "color": colour}
+        hollow = style | {"markerfacecolor": "none"}
+        label = name.replace("-", " ") or "eigenvalue"
+        for mask, look, text, list_ in [
+            (~zero, style, label, handles),
+            (zero, hollow, "zero (component)", zeros),
+        ]:
+            if mask.any():
+                ax.plot(index[mask], spectrum[mask], linestyle="none", markersize=size, **look)
+                list_.append(_style.legend_mark(text, **look))
+    handles += zeros[:1]
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
+    margin = max(0.5, 0.03 * longest)
+    ax.set(xlabel="index", ylabel="eigenvalue", xlim=(1 - margin, longest + margin))
+    if min(values.min() for values in spectra.values()) >= 0:
+        top = max(values.max() for values in spectra.values()) or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
     if errors is not None:
-        right = ax.twinx()
-        style = {"marker": "x", "color": orange}
-        errors = np.maximum(errors, _SMALLEST_RESIDUAL)
+        right, colour = ax.twinx(), _style.COLOURS[1]
+        style = {"marker": "x", "color": colour}
+        index = np.arange(1, errors.size + 1)
         right.plot(index, errors, linestyle="none", markersize=size, **style)
         low, high = np.floor(np.log10(errors.min())), np.ceil(np.log10(errors.max()))
         right.set(yscale="log", ylim=(10 ** (low - 0.2), 10 ** (high + 0.2)))
         right.yaxis.set_minor_formatter(NullFormatter())
-        right.set_ylabel("residual norm", color=orange)
-        right.tick_params(axis="y", labelcolor=orange)
+        right.set_ylabel("residual norm", color=colour)
+        right.tick_params(axis="y", labelcolor=colour)
         handles.append(_style.legend_mark("residual (right)", **style))
     _style.add_legend(ax, handles)
     return ax
+
+
+def _norms(residuals: ArrayLike | None, spectrum: FloatArray) -> FloatArray | None:
+    """Return validated residuals for a logarithmic axis."""
+    if residuals is None:
+        return None
+    errors = finite_array(residuals, "residuals", ndim=1)
+    if errors.shape != spectrum.shape:
+        raise invalid("residuals", f"shape {spectrum.shape}", f"shape {errors.shape}")
+    if (errors < 0).any():
+        raise invalid("residuals", "norms >= 0", float(errors.min()))
+    return np.maximum(errors, _SMALLEST_RESIDUAL)

@@ -25,9 +25,10 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn
-from lowrankgcn._format import shorten
+from lowrankgcn._format import count, rounded_percent, shorten
 from lowrankgcn._validation import invalid
 from lowrankgcn.files import Columns
+from lowrankgcn.files.cells import MISSING_TEXTS
 from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.report.embedding import Embedding
 from lowrankgcn.report.evidence import Evidence
@@ -56,6 +57,30 @@ class TableRow(NamedTuple):
     number: int
     cells: tuple[str, ...]
     guesses: tuple[tuple[str, float], ...]
+
+
+class ColumnSummary(NamedTuple):
+    """A column of the table.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        "number", "date", "category" or "text"; empty if it is left out.
+    reason : str
+        Why it is left out; empty if it is used.
+    missing, distinct : int or None
+        Number of missing cells and of distinct values; None without the table.
+    importance : float or None
+        Share of all columns, if it was computed.
+    """
+
+    name: str
+    kind: str
+    reason: str
+    missing: int | None
+    distinct: int | None
+    importance: float | None
 
 
 @final
@@ -89,6 +114,8 @@ class Classification:
         Name of the table.
     columns : Columns
         An empty target means that it has no name.
+    overview : tuple of ColumnSummary
+        The most important columns first, then those that are left out.
     n_rows : int
     classes : tuple of str
     given, predicted : tuples of int
@@ -108,8 +135,11 @@ class Classification:
         Losses of a network, one column for each restart.
     embedding : Embedding or None
         None if no eigenvectors were computed.
+    descriptions : list of (name, texts)
+        Row, class, probability and cells of each point of the embedding. An empty text is a missing
+        cell, or does not apply.
     shown_columns : tuple of str
-        Columns whose cells are shown in the following rows.
+        Columns whose cells are shown: an identifier and the most important ones.
     suspicious : tuple of TableRow
         Labelled rows that would clearly be predicted as another class, the clearest first. Their
         guesses are the label and that class.
@@ -135,7 +165,7 @@ class Classification:
     def __init__(
         self,
         classifier: Any,
-        frame: pd.DataFrame | None,
+        frame: Any,
         labels: Any,
         *,
         columns: Columns | None = None,
@@ -165,35 +195,48 @@ class Classification:
             kinds = {} if frame is None else frame.dtypes.map(lambda kind: kind.kind in "iuf")
             used: Any = {str(n): "number" if kind else "category" for n, kind in kinds.items()}
             columns = Columns("", used, {})
-        shown: tuple[str, ...] = ()
+        evidence = evidence or Evidence.from_classifier(classifier, given_codes)
         if frame is not None:
             frame = frame.set_axis(frame.columns.map(str), axis=1)
+            frame = frame.loc[:, ~frame.columns.duplicated()]
+        overview = _overview(frame, columns, {} if evidence is None else evidence.importance)
+        shown: tuple[str, ...] = ()
+        if frame is not None:
             names = [name for name, why in columns.left_out.items() if why == "identifier"]
-            shown = (*names[:1], *columns.used)[:_SHOWN_COLUMNS]
+            used = [column.name for column in overview if column.kind]
+            shown = (*names[:1], *used)[:_SHOWN_COLUMNS]
 
         def table_row(row: int, likely: Sequence[int], own: Any) -> TableRow:
             guesses = tuple((classes[code], float(own[code])) for code in likely)
-            return TableRow(row + 1, cell_texts(frame, row, shown), guesses)
+            cells = (cell_texts(frame[name].iloc[[row]])[0] for name in shown)
+            return TableRow(row + 1, tuple(cells), guesses)
 
-        evidence = evidence or Evidence.from_classifier(classifier, given_codes)
         suspicious = []
         if evidence is not None:
             labelled = np.flatnonzero(given).tolist()
             for k, other in evidence.doubtful[: 2 * _SHOWN_ROWS]:
                 both = (int(evidence.codes[k]), other)
                 suspicious.append(table_row(labelled[k], both, evidence.distributions[k]))
-        embedding = None
+        embedding, described = None, []
         pairs, drawn = _eigenpairs(classifier)
         if pairs is not None:
             own = codes[drawn], given[drawn], certainty[drawn]
             embedding = Embedding(pairs, *own, hidden=lost[drawn], seed=seed or 0)
+            rows = np.arange(n)[drawn][embedding.rows]
+            described = [
+                ("row", [count(row) for row in (rows + 1).tolist()]),
+                ("class", [classes[code] for code in codes[rows]]),
+                *_probabilities(classes, rows, given, certainty, evidence),
+                *((name, cell_texts(frame[name].iloc[rows])) for name in shown),
+            ]
         networks = evidence is None
         self.source, self.command, self.seed = source, command, seed
         self.columns, self.n_rows, self.classes, self.shown_columns = columns, n, classes, shown
         self.given = tuple(np.bincount(codes[given], minlength=n_classes).tolist())
         self.predicted = tuple(np.bincount(codes[predicted], minlength=n_classes).tolist())
         self.median, self.histogram = float(ranked.median()), np.histogram(ranked, edges)
-        self.evidence, self.embedding = evidence, embedding
+        self.evidence, self.embedding, self.descriptions = evidence, embedding, described
+        self.overview = overview
         self.graphs = describe_graphs(classifier)
         self.filters = _filters(classifier) if networks else classifier.filter_
         self.eigenvalues = pairs.eigenvalues if networks and pairs is not None else None
@@ -218,16 +261,63 @@ class Classification:
         return sum(self.predicted)
 
 
-def cell_texts(frame: Any, row: int, columns: Sequence[Any]) -> tuple[str, ...]:
-    """Return short texts of the cells of a row; a missing cell gives an empty text."""
-    texts = []
-    for name in columns:
-        value = frame[name].iloc[row]
-        if pd.api.types.is_scalar(value) and pd.isna(value):
-            texts.append("")
-        else:
-            texts.append(f"{value:.6g}" if isinstance(value, float) else shorten(str(value)))
-    return tuple(texts)
+def cell_texts(column: Any) -> list[str]:
+    """Return short texts of the cells of a column; a missing cell gives an empty text."""
+    return [
+        ""
+        if pd.api.types.is_scalar(value) and pd.isna(value)
+        else f"{value:.6g}"
+        if isinstance(value, float)
+        else shorten(str(value))
+        for value in column
+    ]
+
+
+def _probabilities(
+    classes: Sequence[str], rows: Any, given: Any, certainty: Any, evidence: Evidence | None
+) -> list[tuple[str, list[str]]]:
+    """Describe the probabilities of rows: of predictions, or of labelled rows without the label."""
+    texts = ["" if given[row] else rounded_percent(certainty[row]) for row in rows]
+    found = [("probability", texts)]
+    if evidence is None:
+        return [*found, ("label", ["given" if given[row] else "" for row in rows])]
+    held_out, place = evidence.distributions, np.cumsum(given) - 1
+    likely = [held_out[place[row]].argmax() if given[row] else 0 for row in rows]
+    texts = [
+        f"{shorten(classes[code])}, {rounded_percent(held_out[place[row], code])}"
+        if given[row]
+        else ""
+        for row, code in zip(rows, likely, strict=True)
+    ]
+    return [*found, ("without its label", texts)]
+
+
+def _overview(
+    frame: Any, columns: Columns, importance: Mapping[str, float]
+) -> tuple[ColumnSummary, ...]:
+    """Describe used columns by importance, then those that are left out."""
+    found = []
+    for name, kind in columns.used.items():
+        words = [word for word in importance if word.startswith(f"{name}: ")]  # of a text column
+        own = [name] if name in importance else [word for word in words if word not in columns.used]
+        share = sum(importance[feature] for feature in own) if own else None
+        found.append(ColumnSummary(name, kind, "", *_cells_of(frame, name, kind), share))
+    found.sort(key=lambda column: -(column.importance or 0.0))
+    for name, reason in columns.left_out.items():
+        found.append(ColumnSummary(name, "", reason, *_cells_of(frame, name, ""), None))
+    return tuple(found)
+
+
+def _cells_of(frame: Any, name: str, kind: str) -> tuple[int | None, int | None]:
+    """Count missing cells and distinct values."""
+    if frame is None or name not in frame:
+        return None, None
+    present = frame[name].dropna()
+    if kind == "number" and pd.api.types.is_string_dtype(present):
+        present = present[~present.isin(MISSING_TEXTS)]
+    if present.dtype == object:
+        present = present.astype(str)  # cells may be lists
+    return len(frame) - len(present), int(present.nunique())
 
 
 def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:

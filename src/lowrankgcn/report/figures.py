@@ -1,175 +1,307 @@
-"""Figures of the reports as inline SVG, and the marks (colour and shape) of classes in them.
+"""Figures of the reports as numbers in a frame; ``charts.html.j2`` writes them as SVG.
 
-Points are drawn as an embedded bitmap: ten thousand SVG circles would take megabytes.
+The style sheet of the page has the colours, light and dark.
 
->>> marks = class_marks(["no", "yes"], counts=[2, 7])
->>> [(mark.name, mark.shape) for mark in marks], marks[0].colour != marks[1].colour
-([('no', 'o'), ('yes', 's')], True)
+>>> chart = histogram_chart(np.array([2, 5]), np.array([0.5, 0.75, 1.0]))
+>>> [text for _, text in chart.y.ticks]
+['0', '1', '2', '3', '4', '5']
 """
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Callable, Sequence
-from html import escape
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, final
 
-import matplotlib
 import numpy as np
-from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.markers import MarkerStyle
-from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
-from lowrankgcn.plotting import plot_filter
-from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, FloatArray
+from lowrankgcn._format import number
 from lowrankgcn.report.embedding import Embedding
+from lowrankgcn.report.evidence import ReliabilityBin
 
-# Stands for the text colour of the page, light or dark, until the SVG is written.
-INK = "#102132"
-_INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
-_STYLE: Any = {
-    "font.size": 9.5,
-    "svg.fonttype": "none",  # text stays text: small, searchable, in the font of the page
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    **dict.fromkeys([*_INKED, "legend.labelcolor"], INK),
-}
+FloatArray = NDArray[np.float64]
 
-MOST_MARKS = 12
-_PALETTE = COLOURS[:6]  # the seventh is black, which a dark page would hide
-_LAYERS = 12  # points are drawn in layers that contain all classes, so that none hides another
+_TICKS = 6  # at most
+_LETTER = 6.2  # width of a digit
+_LINE_POINTS = 200
+_POLE = 3.0  # responses beyond this multiple of nine tenths of them are not drawn
+
+# Corners, turn in degrees, and for stars the inner radius; no corners: a circle.
+_SHAPES = (
+    (0, 0, 1.0),
+    (4, 45, 1.0),
+    (3, 0, 1.0),
+    (4, 0, 1.0),
+    (3, 180, 1.0),
+    (5, 0, 0.42),
+    (4, 45, 0.35),
+    (3, 90, 1.0),
+    (4, 0, 0.35),
+    (3, 270, 1.0),
+    (6, 0, 0.5),
+    (3, 180, 0.3),
+)
+N_COLOURS = 8  # of report.css
 
 
-def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
-    """Draw on new axes and return an <svg> element, which inherits the text colour of the page.
+class Mark(NamedTuple):
+    """Name, colour and shape of a class or curve.
 
-    Parameters
+    Attributes
     ----------
-    draw : callable
-        Draws on the given axes.
     name : str
-        Prefix of all ids in the element; unique in the page.
-    title : str
-        Description for screen readers.
-
-    Examples
-    --------
-    >>> drawing = svg(lambda ax: ax.set_xlabel("λ"), "some-name", "An empty picture")
-    >>> drawing.startswith('<svg viewBox="0 0 309.6 244.8" role="img" aria-label="An empty')
-    True
+    colour : int
+        Position among the colours of the style sheet.
+    outline : str
+        SVG path of the shape around the origin, of radius 4 or less.
+    hollow : bool
     """
-    stream = io.StringIO()
-    # The salt makes ids, and so the file, reproducible.
-    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        # Small, because phones show the figure at about this size and its text must be legible.
-        figure = Figure(figsize=(4.3, 3.4), layout="constrained")
-        draw(figure.subplots())
-        metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(stream, format="svg", transparent=True, dpi=220, metadata=metadata)
-    text = stream.getvalue()
-    text = text[text.index("<svg") :]
-    # report.css has the style, and an HTML parser needs no name spaces.
-    text = re.sub(r"<(metadata|style)[^>]*>.*?</\1>", "", text, flags=re.DOTALL)
-    text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)
-    text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = text.replace('xlink:href="#', f'href="#{name}-').replace("xlink:href=", "href=")
-    text = text.replace("url(#", f"url(#{name}-")
-    text = re.sub("#000000|" + INK, "currentColor", text, flags=re.IGNORECASE)
-    box = re.search(r'viewBox="[^"]*"', text)
-    assert box is not None
-    opening = f'<svg {box[0]} role="img" aria-label="{escape(title)}">'
-    return Markup(opening + text[text.index(">") + 1 :].strip())
-
-
-class ClassMark(NamedTuple):
-    """Colour and Matplotlib marker of a class; shapes differ for readers who cannot see colours."""
 
     name: str
-    colour: str
-    shape: str
+    colour: int
+    outline: str
+    hollow: bool
+
+
+def class_marks(names: Iterable[str]) -> tuple[Mark, ...]:
+    """Choose a mark for every name; 192 of them differ in colour, shape or filling.
+
+    >>> first, second = class_marks(["no", "yes"])
+    >>> first.colour != second.colour, first.outline != second.outline
+    (True, True)
+    """
+    period = np.lcm(N_COLOURS, len(_SHAPES))
+    most = N_COLOURS * len(_SHAPES)
+    return tuple(
+        Mark(
+            name,
+            place % N_COLOURS,
+            _outline(*_SHAPES[(place + place // period) % len(_SHAPES)]),
+            place // most % 2 == 1,
+        )
+        for place, name in enumerate(names)
+    )
+
+
+def _outline(corners: int, turn: float, inner: float) -> str:
+    if not corners:
+        return "M-3.5,0a3.5,3.5 0 1 0 7,0a3.5,3.5 0 1 0 -7,0z"
+    radii = np.tile([4.4, 4.4 * inner], corners) if inner < 1 else np.full(corners, 4.4)
+    angles = np.deg2rad(turn) + np.linspace(0, 2 * np.pi, len(radii), endpoint=False)
+    points = np.column_stack([radii * np.sin(angles), -radii * np.cos(angles)])
+    return _path(points) + "z"
+
+
+@final
+@dataclass(frozen=True)
+class Axis:
+    """A range of values with ticks.
+
+    Attributes
+    ----------
+    label : str
+    low, high : float
+        Ends of the axis; their logarithms if it is logarithmic.
+    ticks : tuple of (float, str)
+        Positions between 0 and 1, and their texts.
+    logarithmic : bool
+    """
+
+    label: str
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    logarithmic: bool = False
+
+    @classmethod
+    def linear(
+        cls, label: str, low: float, high: float, *, percent: bool = False, whole: bool = False
+    ) -> Axis:
+        """Make an axis with ticks at round numbers."""
+        high = high if high > low else low + 1.0
+        step = _step((high - low) / _TICKS)
+        step = max(step, 1.0) if whole else step
+        values = step * np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1)
+        values = values + 0.0  # no negative zero
+        texts = [f"{100 * v:.4g} %" if percent else number(v) for v in values]
+        return cls(label, low, high, tuple(zip((values - low) / (high - low), texts, strict=True)))
+
+    @classmethod
+    def decades(cls, label: str, low: float, high: float) -> Axis:
+        """Make a logarithmic axis from one power of ten to another, with ticks at powers of ten."""
+        first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+        last = max(last, first + 1)
+        every = -(-(last - first) // _TICKS)
+        ticks = [(k / (last - first), number(10.0 ** (first + k))) for k in range(last - first + 1)]
+        return cls(label, first, last, tuple(ticks[::every]), logarithmic=True)
+
+    def shares(self, values: ArrayLike) -> FloatArray:
+        """Return the positions of values between 0 and 1."""
+        own = np.asarray(values, np.float64)
+        shares: FloatArray = (np.log10(own) if self.logarithmic else own) - self.low
+        return shares / (self.high - self.low)
+
+
+@final
+@dataclass(frozen=True)
+class Chart:
+    """A picture of `width` × `height` units with two axes; the origin is its upper left corner.
+
+    Attributes
+    ----------
+    title : str
+        Description for screen readers.
+    x, y : Axis
+    bars : list of (left, top, width, height)
+    rules : list of (x, top, bottom)
+        Thin vertical lines.
+    lines : list of (int or None, str)
+        Paths with the colour of a mark; None for a reference line.
+    points : list of (mark, x, y)
+    marks : sequence of Mark
+        Explained in the legend.
+    sizes : (float, float)
+        Scale of points, and of those of labelled rows.
+    """
+
+    title: str
+    x: Axis
+    y: Axis
+    bars: list[tuple[float, ...]] = field(default_factory=list)
+    rules: list[tuple[float, ...]] = field(default_factory=list)
+    lines: list[tuple[int | None, str]] = field(default_factory=list)
+    points: list[tuple[str, float, float]] = field(default_factory=list)
+    marks: Sequence[Mark] = ()
+    sizes: tuple[float, float] = (1.0, 1.0)
+
+    width, height, top, bottom, right = 360, 270, 8, 230, 343
 
     @property
-    def corners(self) -> list[tuple[float, float]]:
-        """Corners of the marker around the origin, for a legend; none for a circle."""
-        if self.shape in "o.":
-            return []
-        style = MarkerStyle(self.shape)
-        outline = style.get_path().transformed(style.get_transform())
-        corners = np.asarray(outline.vertices, np.float64)[:-1] * (12, -12)  # last = first
-        return [(float(x), float(y)) for x, y in corners]
+    def left(self) -> float:
+        """Position of the vertical axis: right of its label and the longest tick text."""
+        return 26 + _LETTER * max(len(text) for _, text in self.y.ticks)
+
+    def place(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
+        """Return positions in the picture, shape (m, 2)."""
+        across = self.left + self.x.shares(x) * (self.right - self.left)
+        return np.column_stack([across, self.bottom - self.y.shares(y) * (self.bottom - self.top)])
+
+    def add_line(self, mark: int | None, x: ArrayLike, y: ArrayLike) -> None:
+        """Add a line through the points with a known y."""
+        height = np.asarray(y, np.float64)
+        known = np.isfinite(height)
+        self.lines.append((mark, _path(self.place(np.asarray(x)[known], height[known]))))
+
+    def add_points(self, names: Iterable[str], x: ArrayLike, y: ArrayLike) -> None:
+        """Add points with the marks of the given ids."""
+        places = self.place(x, y).round(1).tolist()
+        self.points.extend((name, *place) for name, place in zip(names, places, strict=True))
 
 
-def class_marks(names: Sequence[str], counts: ArrayLike) -> tuple[ClassMark, ...]:
-    """Choose a mark for every class; beyond twelve classes the rare ones share a grey dot.
-
-    Parameters
-    ----------
-    names : sequence of str
-    counts : array of int
-        Number of points of each class.
-    """
-    shown = list(range(len(names)))
-    if len(names) > MOST_MARKS:
-        shown = sorted(np.argsort(-np.asarray(counts), kind="stable")[: MOST_MARKS - 1].tolist())
-    marks = [ClassMark(name, GREY, ".") for name in names]
-    for place, code in enumerate(shown):
-        colour, shape = _PALETTE[place % len(_PALETTE)], MARKERS[place % len(MARKERS)]
-        marks[code] = ClassMark(names[code], colour, shape)
-    return tuple(marks)
-
-
-def draw_filter(filters: Any, eigenvalues: FloatArray | None) -> Markup:
-    """Draw learned filters, or filters over the known part of the spectrum."""
-    title = "Filter responses over the eigenvalues"
-    return svg(lambda ax: plot_filter(filters, eigenvalues, ax=ax), "filters", title)
-
-
-def draw_loss(curve: NDArray[Any]) -> Markup:
-    """Draw the losses (T, s) of s restarts over T iterations."""
-
-    def draw(ax: Axes) -> None:
-        ax.plot(np.arange(1, len(curve) + 1), curve, color=COLOURS[0], linewidth=1.2, alpha=0.8)
-        ax.set(yscale="log", xlabel="iteration", ylabel="loss")
-
-    return svg(draw, "loss", "Loss of every restart by iteration")
-
-
-def draw_map(drawn: Embedding, marks: Sequence[ClassMark]) -> Markup:
-    """Draw rows as points with the mark of their class, labelled ones larger and ringed."""
-    others = np.random.default_rng(0).permutation(np.flatnonzero(~drawn.given))
-    labelled = np.flatnonzero(drawn.given)
-    size = float(np.clip(24_000 / max(len(others), 1), 5, 34))
-    ringed = float(np.clip(4_000 / max(len(labelled), 1), 14, 46))
-    colours = np.array([mark.colour for mark in marks])[drawn.codes]
-    shapes = np.array([mark.shape for mark in marks])[drawn.codes]
-
-    def draw(ax: Axes) -> None:
-        style: Any = {"s": size, "alpha": 0.75, "linewidths": 0, "rasterized": True}
-        layers = np.array_split(others, min(_LAYERS, max(1, len(others) // 50)))
-        for layer in [*layers, labelled]:
-            if layer is labelled:
-                style = {"s": ringed, "edgecolors": INK, "linewidths": 1.2, "zorder": 3}
-            for shape in np.unique(shapes[layer]):
-                alike = layer[shapes[layer] == shape]
-                x, y = drawn.coordinates[alike].T
-                ax.scatter(x, y, c=colours[alike], marker=shape, **style)
-        ax.locator_params(nbins=5)  # tick labels may be long
-        ax.set(xlabel=drawn.axes[0], ylabel=drawn.axes[1])
-
-    return svg(draw, "map", "Rows by class")
-
-
-def draw_counts(counts: NDArray[Any], edges: FloatArray) -> Markup:
+def histogram_chart(counts: NDArray[Any], edges: FloatArray) -> Chart:
     """Draw numbers of rows by probability."""
+    x = Axis.linear("probability of the predicted class", edges[0], edges[-1], percent=True)
+    y = Axis.linear("rows", 0.0, float(max(counts.max(), 1)), whole=True)
+    chart = Chart("Number of rows by the probability of their predicted class", x, y)
+    corners = chart.place(edges[:-1], counts)
+    sizes = chart.place(edges[1:], np.zeros(len(counts))) - corners
+    chart.bars.extend(map(tuple, np.hstack([corners, sizes]).round(1).tolist()))
+    return chart
 
-    def draw(ax: Axes) -> None:
-        ax.bar(edges[:-1], counts, 0.92 * np.diff(edges), align="edge", color=COLOURS[0])
-        ax.set(xlim=edges[[0, -1]], xlabel="probability of the predicted class", ylabel="rows")
-        ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-        ax.locator_params(axis="y", integer=True)
 
-    return svg(draw, "certainty", "Number of rows by the probability of their predicted class")
+def reliability_chart(bins: Sequence[ReliabilityBin]) -> Chart:
+    """Draw the share of correct rows by probability, with the range of chance around equality."""
+    mean, correct, _, chance = np.array(bins).T
+    low, high = mean - chance, np.minimum(mean + chance, 1.0)
+    start = np.clip(np.floor(10 * min(low.min(), correct.min()) + 1e-9) / 10, 0.0, 0.9)
+    x = Axis.linear("mean probability of the predicted class", start, 1.0, percent=True)
+    y = Axis.linear("correct", start, 1.0, percent=True)
+    (mark,) = class_marks(["labelled rows"])
+    chart = Chart("Share of correct rows by the probability of their class", x, y, marks=[mark])
+    chart.add_line(None, [start, 1.0], [start, 1.0])
+    ends = np.hstack([chart.place(mean, high), chart.place(mean, np.maximum(low, start))[:, 1:]])
+    chart.rules.extend(map(tuple, ends.round(1).tolist()))
+    chart.add_line(0, mean, correct)
+    chart.add_points(["reliability-0"] * len(bins), mean, correct)
+    return chart
+
+
+def filter_chart(filters: Any, eigenvalues: FloatArray | None) -> Chart:
+    """Draw learned filters, or filters of networks at the known eigenvalues."""
+    if isinstance(filters, Mapping):
+        label = "learned response φ(λ) / max φ"
+        curves = {
+            name.replace("-", " "): (
+                found.eigenvalues,
+                found.response / (found.response.max(initial=0.0) or 1.0),
+            )
+            for name, found in filters.items()
+        }
+    else:
+        label = "filter response φ(λ)"
+        values = np.linspace(0.0, 2.0, 101) if eigenvalues is None else eigenvalues
+        curves = {str(phi): (values, phi(values)) for phi in filters}
+        if eigenvalues is None:
+            curves = {name: (values, _without_pole(own)) for name, (_, own) in curves.items()}
+    across, heights = (np.concatenate(parts) for parts in zip(*curves.values(), strict=True))
+    heights = np.append(heights[np.isfinite(heights)], 0.0)
+    x = Axis.linear("eigenvalue λ", min(across.min(), 0.0), across.max())
+    y = Axis.linear(label, heights.min(), heights.max())
+    title = "Filter responses over the eigenvalues"
+    chart = Chart(title, x, y, marks=class_marks(curves), sizes=(0.7, 0.7))
+    for place, (own, response) in enumerate(curves.values()):
+        chart.add_line(place, own, response)
+        if isinstance(filters, Mapping) or eigenvalues is not None:
+            # Many eigenvalues may be equal or nearly so: one mark is enough.
+            spots = np.unique(chart.place(own, response).round(), axis=0, return_index=True)[1]
+            chart.add_points([f"filters-{place}"] * len(spots), own[spots], response[spots])
+    return chart
+
+
+def _without_pole(response: FloatArray) -> FloatArray:
+    size = np.abs(response)
+    return np.where(size <= _POLE * np.quantile(size, 0.9), response, np.nan)
+
+
+def loss_chart(curve: NDArray[Any]) -> Chart:
+    """Draw the losses (T, s) of s restarts over T iterations."""
+    shown = np.unique(np.linspace(0, len(curve) - 1, _LINE_POINTS).astype(int))
+    losses = np.where(curve > 0, curve, np.nan)[shown]
+    known = losses[np.isfinite(losses)]
+    y = Axis.decades("loss", known.min(), known.max()) if known.size else Axis.linear("loss", 0, 1)
+    chart = Chart(
+        "Loss of every restart by iteration", Axis.linear("iteration", 1, len(curve), whole=True), y
+    )
+    for own in losses.T:
+        chart.add_line(0, shown + 1, own)
+    return chart
+
+
+def map_chart(drawn: Embedding, marks: Sequence[Mark]) -> Chart:
+    """Draw rows as points with the mark of their class; those of labelled rows have a ring."""
+    low, high = drawn.coordinates.min(axis=0), drawn.coordinates.max(axis=0)
+    margin = 0.04 * np.where(high > low, high - low, 1.0)
+    low, high = low - margin, high + margin
+    x, y = (Axis.linear(drawn.axes[k], low[k], high[k]) for k in (0, 1))
+    n_labelled = int(drawn.given.sum())
+    sizes = (
+        float(np.clip(24 / np.sqrt(max(len(drawn.given) - n_labelled, 1)), 0.42, 1.0)),
+        float(np.clip(9 / np.sqrt(max(n_labelled, 1)), 0.45, 1.1)),
+    )
+    chart = Chart("Rows by class", x, y, marks=marks, sizes=sizes)
+    ids = np.where(drawn.given, "given", "map")
+    names = [f"{kind}-{code}" for kind, code in zip(ids, drawn.codes, strict=True)]
+    chart.add_points(names, *drawn.coordinates.T)
+    return chart
+
+
+def _step(smallest: float) -> float:
+    """Return the smallest of 1, 2, 5, 10, … that is not below a number."""
+    power = 10.0 ** np.floor(np.log10(smallest))
+    return float(power * next(m for m in (1, 2, 5, 10) if m * power >= smallest * (1 - 1e-9)))
+
+
+def _path(points: FloatArray) -> str:
+    """Return an SVG path with one decimal."""
+    return "M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in points)

@@ -29,6 +29,7 @@ from typing import Literal, final, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._html import card
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_int
 from lowrankgcn.operators import (
@@ -40,7 +41,7 @@ from lowrankgcn.operators import (
     PolynomialOperator,
     SymmetricOperator,
 )
-from lowrankgcn.operators.fastsum import DENSE_LIMIT
+from lowrankgcn.operators.base import DENSE_LIMIT
 from lowrankgcn.spectral.dominance import bind_filters
 from lowrankgcn.spectral.eigenpairs import accurate_pairs, checked_request
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
@@ -90,6 +91,24 @@ class Kernel(SymmetricOperator):
     def __repr__(self) -> str:
         rank = "" if self.eigenpairs is None else f", rank={self.eigenpairs.rank}"
         return f"Kernel({self.filter} of {self.laplacian!r}, form={self.form!r}{rank})"
+
+    def _repr_html_(self) -> str:
+        """Show the kernel in a notebook."""
+        facts: dict[str, str | int | float] = {
+            "filter": str(self.filter),
+            "form": self.form,
+            "nodes": self.n,
+            "graph": repr(self.laplacian.graph),
+        }
+        if self.eigenpairs is not None:
+            response = np.abs(self.response)
+            facts |= {
+                "rank": self.eigenpairs.rank,
+                "largest |φ(λ)|": float(response.max(initial=0.0)),
+                "smallest |φ(λ)|": float(response.min(initial=np.inf)),
+                "largest residual": float(self.eigenpairs.residuals.max(initial=0.0)),
+            }
+        return card("Kernel φ(𝓛)", facts)
 
     @property
     def n(self) -> int:

@@ -227,7 +227,8 @@ class Laplacian(SymmetricOperator):
         set_fields(self, shift=read_only(shift), scale=read_only(scale))
 
     def __repr__(self) -> str:
-        return f"Laplacian({self.graph!r}, smoother={self.smoother!r})"
+        smoother = f"({self.n},) array" if np.ndim(self.smoother) else repr(self.smoother)
+        return f"Laplacian({self.graph!r}, smoother={smoother})"
 
     @property
     def n(self) -> int:

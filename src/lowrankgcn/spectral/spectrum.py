@@ -16,12 +16,15 @@ array([[ 0.5, -0.1],
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from lowrankgcn._format import number, scientific
+from lowrankgcn._html import card
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, warn_caller
 from lowrankgcn.operators import FloatArray
@@ -46,6 +49,10 @@ class WholeSpectrum:
 
     values: FloatArray
     counts: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        """Show the number and the range of the eigenvalues."""
+        return f"WholeSpectrum({self.counts.sum()} eigenvalues {_range(self.values)})"
 
 
 @final
@@ -86,12 +93,31 @@ class Eigenpairs:
     n_components: int
     fast_sum_error: float = 0.0
     next_eigenvalue: float = float("nan")
-    spectrum: WholeSpectrum | None = field(default=None, repr=False)
+    spectrum: WholeSpectrum | None = None
 
     @property
     def rank(self) -> int:
         """Number of pairs k."""
         return len(self.eigenvalues)
+
+    def __repr__(self) -> str:
+        """Show the number, range and accuracy of the pairs."""
+        largest = scientific(self.residuals.max(initial=0.0))
+        return (
+            f"Eigenpairs({self.rank} of {len(self.eigenvectors)}, eigenvalues "
+            f"{_range(self.eigenvalues)}, residuals <= {largest}, method={self.method!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show eigenvalues and residuals in a notebook."""
+        pairs = zip(self.eigenvalues, self.residuals, strict=True)
+        rows = [(number(value), scientific(residual)) for value, residual in pairs]
+        table = pd.DataFrame(rows, range(1, self.rank + 1), ["eigenvalue", "residual"])
+        return card(repr(self), table)
+
+
+def _range(values: FloatArray) -> str:
+    return f"{number(values[0])}..{number(values[-1])}" if len(values) else "(none)"
 
 
 def fix_signs(vectors: NDArray[Any]) -> None:

@@ -20,7 +20,7 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.fastsum import DENSE_LIMIT
+from lowrankgcn.operators.base import DENSE_LIMIT
 from lowrankgcn.spectral.eigenpairs import whole_spectrum
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian

@@ -199,15 +199,8 @@ class Engine:
         model = answer.classifier._model
         process, one = model.process, model.process.represent(self.prepared.at(np.array([row])))
 
-        def variance(rows: Any) -> Any:
-            parts = zip(process.blocks, process.amplitudes, rows, strict=True)
-            return sum(
-                amplitude * ((own**2).sum(axis=1) if isinstance(block, LinearBlock) else 1.0)
-                for block, amplitude, own in parts
-            )
-
         shared = process.kernel(one, process.labelled)[0] - CONSTANT
-        alike = shared / np.sqrt(variance(one) * variance(process.labelled))
+        alike = shared / np.sqrt(process.variances(one) * process.variances(process.labelled))
         rows = model.labelled[process.index]
         order = np.argsort(-alike, kind="stable")
         found = [(int(rows[k]), float(np.clip(alike[k], 0.0, 1.0))) for k in order]

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lowrankgcn._format import plural
 from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.nn import Network, ReducedOrderGCN
 from lowrankgcn.nn.layers import convolve
@@ -86,7 +87,8 @@ class TrainingRecord:
         """Show the number of restarts and iterations, and the best loss."""
         fate = f", {int(self.diverged.sum())} diverged" if self.diverged.any() else ""
         return (
-            f"TrainingRecord({self.n_restarts} restarts, {int(self.n_iter.max())} iterations, "
+            f"TrainingRecord({plural(self.n_restarts, 'restart')}, "
+            f"{plural(int(self.n_iter.max()), 'iteration')}, "
             f"loss {self.final_loss.min():.3g}{fate})"
         )
 

@@ -18,7 +18,7 @@ ValueError: dataset: expected one of 'iris', ..., 'spiral' or a file, got 'cats'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from typing import Any, final
@@ -31,7 +31,6 @@ from sklearn import datasets as sklearn_datasets
 
 from lowrankgcn import datasets
 from lowrankgcn._validation import invalid
-from lowrankgcn.files import TableFile, choose_columns
 
 _LARGEST = 1e150  # squares, which variances need, stay finite
 
@@ -172,25 +171,3 @@ def load_task(name: str) -> ComparisonTask:
         raise invalid("dataset", f"one of {', '.join(map(repr, NAMES))} or a file", repr(name))
     data = _LOADERS[name](as_frame=True)
     return ComparisonTask(name, data.data, np.asarray(data.target_names).astype(str)[data.target])
-
-
-def file_task(table: TableFile, target: str, *, drop: Iterable[str] = ()) -> ComparisonTask:
-    """Prepare a table that was read from a file.
-
-    Parameters
-    ----------
-    table : TableFile
-    target : str
-        Column of the classes. Rows without a class are neither labelled nor tested.
-    drop : iterable of str
-        Columns to leave out, in addition to identifiers and constant columns.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, none is left, or there are fewer than two classes.
-    """
-    columns = choose_columns(table.frame, target, drop, decimal=table.decimal)
-    rows = columns.features(table.frame, decimal=table.decimal)
-    notes = tuple(f"column {name} left out: {why}" for name, why in columns.left_out.items())
-    return ComparisonTask(table.name, rows, columns.labels(table.frame), notes=notes)

@@ -1,0 +1,218 @@
+"""Labels of a table: markers of unlabelled rows, and labels from other files.
+
+>>> import pandas as pd
+>>> labels = pd.Series(["oak", "?", "?", "elm", "?", "?", "Elm"], dtype=object)
+>>> found, notes = without_markers(labels, None)
+>>> found.tolist()
+['oak', None, None, 'elm', None, None, 'Elm']
+>>> print(notes[0])
+rows with '?' in the target are taken as unlabelled (--unlabelled '' keeps it as a class)
+>>> spelling_notes(found)
+["classes 'Elm', 'elm' differ only by blanks or case; if they are one class, correct the table"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lowrankgcn._format import plural
+from lowrankgcn.exceptions import prefix_errors
+from lowrankgcn.files import TableFile, read_texts
+from lowrankgcn.files.cells import Cells
+
+#: Texts that often mark unlabelled rows, in lower case.
+MARKERS = frozenset(
+    "na n/a #n/a nan null none ? - -- -1 unknown unlabelled unlabeled missing tbd todo".split()
+)
+
+_LISTED = 3
+
+
+def without_markers(
+    labels: pd.Series, markers: Collection[str] | None
+) -> tuple[pd.Series, list[str]]:
+    """Replace markers of unlabelled rows by None.
+
+    Parameters
+    ----------
+    labels : Series of texts
+        None in unlabelled rows.
+    markers : names, optional
+        By default the usual marker that more than half of the rows have, provided that two classes
+        are left.
+
+    Returns
+    -------
+    labels : Series
+    notes : list of str
+        Which marker was found, or may be one.
+    """
+    if markers is not None:
+        return labels.where(~labels.isin(list(markers)), None), []
+    counts = labels.value_counts()
+    usual = [name for name in counts.index if name.strip().lower() in MARKERS]
+    notes = []
+    for name in usual:
+        if 2 * counts[name] > len(labels) and len(counts) > 2:
+            labels = labels.where(labels != name, None)
+            keep = "(--unlabelled '' keeps it as a class)"
+            notes.append(f"rows with {name!r} in the target are taken as unlabelled {keep}")
+        else:
+            say = f"if so, use --unlabelled {name!r}"
+            notes.append(f"the class {name!r} may mark unlabelled rows; {say}")
+    return labels, notes
+
+
+def spelling_notes(labels: pd.Series) -> list[str]:
+    """Return a note for classes that differ only by blanks or case."""
+    classes = pd.Series(sorted(labels.dropna().unique()), dtype=object)
+    alike = classes.groupby(classes.map(lambda name: " ".join(name.split()).casefold()))
+    advice = "if they are one class, correct the table"
+    return [
+        f"classes {', '.join(map(repr, names))} differ only by blanks or case; {advice}"
+        for _, names in alike
+        if len(names) > 1
+    ]
+
+
+def leak_notes(features: pd.DataFrame, labels: pd.Series) -> list[str]:
+    """Return a note for each column that may be another name of the class.
+
+    Such a column has one value for each class and another one for each other class, in all of at
+    least ten labelled rows.
+    """
+    known = labels.notna().to_numpy()
+    classes = labels[known].to_numpy()
+    if known.sum() < 10:
+        return []
+    notes = []
+    for name in features:
+        values = features[name][known]
+        if values.isna().any() or values.nunique() != len(set(classes)):
+            continue
+        pairs = set(zip(values.tolist(), classes, strict=True))
+        if len(pairs) == values.nunique():
+            notes.append(
+                f"column {name!r} may be another name of the class: each class has a value of its "
+                f"own; if so, leave it out by --drop {str(name)!r}"
+            )
+    return notes
+
+
+def row_number_column(columns: Collection[str]) -> str:
+    """Return the name of the column of row numbers that ``suggest`` adds to a table."""
+    name = "row"
+    while name in columns:
+        name += "_"
+    return name
+
+
+def merged_labels(
+    labels: pd.Series, frame: pd.DataFrame, more: TableFile, key: str | None
+) -> tuple[pd.Series, list[str]]:
+    """Add the labels of another file.
+
+    Parameters
+    ----------
+    labels : Series of texts
+        Labels of the table; its name is that of the target.
+    frame : DataFrame
+        The table.
+    more : TableFile
+        Table with the target and the row numbers that ``suggest`` writes, or `key`. Cells without
+        a label are skipped, unless the row is marked as "removed"; later rows replace earlier ones.
+    key : str, optional
+        Column of both tables that identifies the rows.
+
+    Raises
+    ------
+    ValueError
+        If the target or the key is missing, a row does not exist, or the other cells of most rows
+        differ from those of the table.
+    """
+    target = str(labels.name)
+    with prefix_errors(more.name):
+        place = key or row_number_column(frame.columns)
+        for name in (target, place):
+            if name not in more.frame.columns:
+                advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
+                raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
+        new = read_texts(more.frame, target)
+        told = new.notna().to_numpy()
+        if "removed" in more.frame.columns:  # a journal, in which labels may be taken back
+            told = told | (read_texts(more.frame, "removed") == "true").to_numpy()
+        given, new = more.frame[told], new[told]
+        if new.empty:
+            raise ValueError(f"expected labels in column {target!r}, got empty cells only")
+        if key is None:
+            rows = _row_numbers(given[place], len(frame))
+        else:
+            rows = _matched_rows(given[place], frame, key)
+        _check_cells(given, frame.iloc[rows], {target, place})
+    notes = []
+    if len(set(rows.tolist())) < len(rows):
+        notes.append(f"{more.name} has several labels of one row; the last one is used")
+    known = labels.iloc[rows]
+    changed = int((known.notna().to_numpy() & (known.to_numpy() != new.to_numpy())).sum())
+    if changed:
+        notes.append(f"{more.name} replaces {plural(changed, 'label')} of the table")
+    labels = labels.copy()
+    labels.iloc[rows] = new.to_numpy()
+    return labels, notes
+
+
+def _row_numbers(column: pd.Series, n_rows: int) -> Any:
+    """Return positions from numbers that count from 1."""
+    with prefix_errors(f"column {column.name!r}"):
+        numbers = Cells.from_column(column).as_numbers()
+        wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
+        if wrong.any():
+            raise ValueError(f"expected row numbers from 1 to {n_rows}, got {numbers[wrong][0]:g}")
+    return numbers.astype(np.intp) - 1
+
+
+def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
+    """Return the positions of keys in the table."""
+    if key not in frame.columns:
+        raise ValueError(f"--key: expected a column of the table, got {key!r}")
+    known = pd.Index(read_texts(frame, key))
+    wanted = pd.Index(read_texts(column.to_frame(), key))
+    if known.dropna().has_duplicates:
+        twice = known.dropna()[known.dropna().duplicated()][0]
+        raise ValueError(f"--key: expected different values in {key!r}, got {twice!r} twice")
+    rows = known.get_indexer(wanted)
+    if (rows < 0).any() or wanted.hasnans:
+        absent = wanted[(rows < 0) | wanted.isna()].tolist()
+        listed = ", ".join(map(repr, absent[:_LISTED])) + (", …" if len(absent) > _LISTED else "")
+        raise ValueError(f"column {key!r}: the table has no row {listed}")
+    return rows
+
+
+def _check_cells(given: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> None:
+    """Raise ValueError if most cells of most rows differ: the labels are those of another table."""
+    shared = [name for name in given.columns if name in rows.columns and name not in others]
+    wrong = np.zeros((len(given), len(shared)), bool)
+    for k, name in enumerate(shared):
+        texts = [read_texts(part, name) for part in (given, rows)]
+        wrong[:, k] = [not _same(a, b) for a, b in zip(*texts, strict=True)]
+    if shared and 2 * (2 * wrong.sum(axis=1) > len(shared)).sum() > len(given):
+        row, k = np.argwhere(wrong)[0]
+        cells = [part[shared[k]].iloc[row] for part in (given, rows)]
+        example = f"column {shared[k]!r} has {cells[0]!r} instead of {cells[1]!r}"
+        raise ValueError(
+            f"its rows are not those of the table: {example}; check --labels and --key"
+        )
+
+
+def _same(a: str | None, b: str | None) -> bool:
+    """Return whether two cells agree; a spreadsheet may write numbers differently."""
+    if a == b:
+        return True
+    try:
+        return bool(np.isclose(float(str(a).replace(",", ".")), float(str(b).replace(",", "."))))
+    except ValueError:
+        return (a or "").strip() == (b or "").strip()

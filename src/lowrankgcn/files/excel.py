@@ -1,0 +1,179 @@
+"""Excel workbooks, read and written with openpyxl."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import warnings
+import zipfile
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lowrankgcn.files.compression import largest_result
+from lowrankgcn.files.records import as_column, as_text, python_values
+
+MISSING = "Excel workbooks need openpyxl: pip install 'lowrankgcn[excel]'"
+
+_MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
+_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
+_DECLARATION = b"<!DOCTYPE"  # never in a workbook; entities could grow without bound
+_EXACT = 10**15  # Excel shows and keeps fifteen digits
+_FIRST_DAY = datetime.datetime(1900, 3, 1)  # Excel counts a 29 February 1900
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # not in XML
+_ADVICE = "write CSV or Parquet"
+
+
+def parse_excel(data: bytes) -> tuple[Any, list[str]]:
+    """Parse the first sheet of a workbook as an Arrow table; also return notes.
+
+    The first row that is not empty holds the column names. Formulas have the values that were saved
+    with them. Errors such as #DIV/0! are missing cells.
+
+    Raises
+    ------
+    ValueError
+        If openpyxl is not installed, or the data are not a workbook, or are damaged.
+    """
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise ValueError(MISSING) from None
+    _check_archive(data)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about formats and extensions, not about cells
+            book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+            sheets = book.worksheets
+            rows = _rows(sheets[0])
+            names: list[Any] = next(rows, [])
+            cells = list(rows)
+    except _Refused:
+        raise
+    except Exception as error:  # openpyxl raises errors of many types for damaged files
+        raise ValueError(f"not a valid Excel workbook: {error or type(error).__name__}") from None
+    notes = []
+    if len(sheets) > 1:
+        others = ", ".join(repr(sheet.title) for sheet in sheets[1:])
+        notes.append(f"sheet {sheets[0].title!r} was read; the workbook also has {others}")
+    n_errors = sum(value in _ERRORS for row in cells for value in row if isinstance(value, str))
+    if n_errors:
+        notes.append(f"cells with errors such as #N/A, taken as missing: {n_errors}")
+    return _table(names, cells), notes
+
+
+class _Refused(ValueError):
+    """Error for a workbook that openpyxl reads, but that is refused."""
+
+
+def _check_archive(data: bytes) -> None:
+    """Raise ValueError unless the archive is a workbook without entities, of limited size."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            parts, limit = archive.infolist(), largest_result(len(data))
+            if "xl/workbook.xml" not in archive.namelist():
+                raise _Refused("expected an Excel workbook, got another zip archive; unpack it")
+            if sum(part.file_size for part in parts) > limit:
+                raise _Refused(f"expected at most {limit} bytes in the workbook, got more")
+            for part in parts:
+                if _DECLARATION in archive.read(part).replace(b"\0", b""):
+                    raise _Refused(f"not a valid Excel workbook: a declaration in {part.filename}")
+    except _Refused:
+        raise
+    except Exception as error:  # zipfile raises errors of many types for damaged archives
+        raise ValueError(f"not a valid Excel workbook: {error or type(error).__name__}") from None
+
+
+def _rows(sheet: Any) -> Any:
+    """Yield rows that are not empty, without the empty cells at their ends."""
+    sheet.reset_dimensions()  # they may be wrong
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if number > _MOST_ROWS:
+            raise _Refused(f"expected at most {_MOST_ROWS} rows, got more")
+        cells = list(row)
+        while cells and (cells[-1] is None or cells[-1] == ""):
+            cells.pop()
+        if cells:
+            yield cells
+
+
+def _table(names: list[Any], rows: list[list[Any]]) -> Any:
+    width = max(map(len, [names, *rows]))
+    texts = ["" if name is None else as_text(name) for name in names]
+    texts += [""] * (width - len(texts))
+    columns, kept = [], []
+    for place, name in enumerate(texts):
+        cells = [row[place] if place < len(row) else None for row in rows]
+        cells = [None if isinstance(c, str) and (not c or c in _ERRORS) else c for c in cells]
+        if name or any(cell is not None for cell in cells):
+            kept.append(name)
+            columns.append(_dates(as_column(cells)))
+    return pa.table(columns, names=kept)
+
+
+def _dates(column: Any) -> Any:
+    """Return times as dates if all are at midnight."""
+    if pa.types.is_timestamp(column.type):
+        days = column.cast(pa.date32(), safe=False)
+        if pc.all(pc.equal(days.cast(column.type), column)).as_py():
+            return days
+    return column
+
+
+def write_excel(table: Any, sink: Any) -> None:
+    """Write an Arrow table as the only sheet of a workbook; texts are never formulas.
+
+    Raises
+    ------
+    ValueError
+        If openpyxl is not installed, or a workbook cannot hold the table: too many rows or columns,
+        too long texts, control characters.
+    """
+    try:
+        from openpyxl import Workbook
+        from openpyxl.cell import WriteOnlyCell
+    except ImportError:
+        raise ValueError(MISSING) from None
+    for count, most, what in (
+        (table.num_rows + 1, _MOST_ROWS, "rows"),
+        (table.num_columns, _MOST_COLUMNS, "columns"),
+    ):
+        if count > most:
+            raise ValueError(
+                f"expected at most {most} {what} in a workbook, got {count}; {_ADVICE}"
+            )
+    columns = [[name, *_excel_values(table[name])] for name in table.column_names]
+    for text in (cell for column in columns for cell in column if isinstance(cell, str)):
+        if len(text) > _LONGEST_TEXT or _UNWRITABLE.search(text):
+            expected = f"texts of at most {_LONGEST_TEXT} characters without control characters"
+            raise ValueError(f"expected {expected} in a workbook, got another text; {_ADVICE}")
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet("table")
+
+    def cell_of(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        cell = WriteOnlyCell(sheet, value)
+        cell.data_type = "s"  # openpyxl takes "=1+1" for a formula and "#N/A" for an error
+        return cell
+
+    for row in zip(*columns, strict=True):
+        sheet.append([cell_of(value) for value in row])
+    buffer = io.BytesIO()  # a full disk would leave an archive that cannot be closed
+    book.save(buffer)
+    sink.write(buffer.getvalue())
+
+
+def _excel_values(column: Any) -> list[Any]:
+    """Return values that Excel keeps: what it does not is text."""
+    return [v if v is None or _keeps(v) else as_text(v) for v in python_values(column)]
+
+
+def _keeps(value: Any) -> bool:
+    if isinstance(value, datetime.datetime):
+        return value.tzinfo is None and value >= _FIRST_DAY
+    if isinstance(value, datetime.date):
+        return value >= _FIRST_DAY.date()
+    return not isinstance(value, bytes) and not (isinstance(value, int) and abs(value) >= _EXACT)

@@ -1,0 +1,89 @@
+"""Columns of free text as the words that occur in them.
+
+>>> import pandas as pd
+>>> from lowrankgcn.files.cells import Cells
+>>> reviews = ["A great film", "great, GREAT fun", "not a great idea", "such a bad idea"]
+>>> cells = Cells.from_column(pd.Series(reviews))
+>>> find_words(cells)
+('idea',)
+>>> word_columns(cells, ("idea",))["idea"].tolist()
+[False, False, True, True]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lowrankgcn.files.cells import Cells
+
+_LEAST_WORDS = 3  # mean number of words of a text
+_LEAST_SHARE = 0.5  # of distinct texts among the cells; the same text again is a category
+_MOST_WORDS, _FEWEST_WORDS, _MOST_CELLS = 200, 50, 2 * 10**7  # fewer words for many rows
+_LEAST_ROWS = 2
+_LARGEST_SHARE = 0.5  # words in more of the rows do not tell them apart
+
+
+def is_text(cells: Cells) -> bool:
+    """Return whether a column holds texts of several words, most of them different."""
+    present = int((cells.codes >= 0).sum())
+    if cells.kind != "category" or len(cells.values) <= _LEAST_SHARE * present:
+        return False
+    gaps = pc.count_substring_regex(pc.utf8_trim_whitespace(_texts(cells)), r"\s+")
+    return bool(pc.mean(gaps).as_py() + 1 >= _LEAST_WORDS)
+
+
+def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the most frequent words of a column in descending order of frequency.
+
+    Words in a single row or in more than half of the rows are left out.
+
+    Parameters
+    ----------
+    cells : Cells
+    taken : words
+        Words to leave out.
+    """
+    texts, codes, words = _occurrences(cells)
+    pairs = pd.unique(texts * len(words) + codes)  # a word counts once in a row
+    texts, codes = np.divmod(pairs, max(1, len(words)))
+    counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.values))
+    rows = np.bincount(codes, weights=counts[texts], minlength=len(words)).astype(np.int64)
+    allowed = (rows >= _LEAST_ROWS) & (rows <= _LARGEST_SHARE * len(cells.codes))
+    left = set(taken)
+    found = [(-rows[k], words[k]) for k in np.flatnonzero(allowed).tolist() if words[k] not in left]
+    most = min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_CELLS // len(cells.codes)))
+    return tuple(word for _, word in sorted(found)[:most])
+
+
+def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, NDArray[np.bool_]]:
+    """Return for each word which cells contain it."""
+    texts, codes, known = _occurrences(cells)
+    columns = np.zeros((len(words), len(cells.values) + 1), dtype=bool)  # code -1 reads the last
+    place = {word: k for k, word in enumerate(words)}
+    rows = np.array([place.get(word, -1) for word in known], dtype=np.intp)[codes]
+    columns[rows[rows >= 0], texts[rows >= 0]] = True
+    return {word: columns[k][cells.codes] for word, k in place.items()}
+
+
+def _texts(cells: Cells) -> Any:
+    return cells.values.cast("large_string")
+
+
+def _occurrences(cells: Cells) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
+    """Return the text and the word of every occurrence, as positions, and the words."""
+    lists = pc.split_pattern_regex(pc.utf8_lower(_texts(cells)), r"[^\p{L}\p{M}\p{N}]+")
+    spelled = pc.list_flatten(lists).dictionary_encode()
+    folded = [normalize("NFKC", word).casefold() for word in spelled.dictionary.to_pylist()]
+    words = list(dict.fromkeys(word for word in folded if len(word) > 1))
+    place = {word: k for k, word in enumerate(words)}
+    codes = np.array([place.get(word, -1) for word in folded], dtype=np.int64)
+    codes = codes[spelled.indices.to_numpy(zero_copy_only=False)]
+    texts = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    return texts[codes >= 0], codes[codes >= 0], words

@@ -1,0 +1,74 @@
+"""Arrays to draw from eigenpairs, fitted classifiers and others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.plotting._style import FloatArray
+from lowrankgcn.spectral.filters import Filter, Scaled
+from lowrankgcn.spectral.spectrum import Eigenpairs
+
+
+def fitted_attribute(classifier: Any, name: str, argument: str, expected: str) -> Any:
+    """Return an attribute of a fitted classifier; raise if it has none."""
+    check_is_fitted(classifier)
+    value = getattr(classifier, name, None)
+    if value is None or (isinstance(value, dict) and not value):
+        raise invalid(argument, expected, f"a {type(classifier).__name__} without {name}")
+    return value
+
+
+def pairs_by_graph(source: Any, argument: str) -> dict[str, Eigenpairs] | None:
+    """Return the eigenpairs of a classifier or a mapping by graph; None for an array."""
+    expected = "an array, eigenpairs, or a classifier with eigenpairs (files do not keep them)"
+    if isinstance(source, BaseEstimator):
+        source = fitted_attribute(source, "eigenpairs_", argument, expected)
+    if isinstance(source, Eigenpairs):
+        return {"": source}
+    if not isinstance(source, Mapping):
+        return None
+    if not source or not all(isinstance(pairs, Eigenpairs) for pairs in source.values()):
+        raise invalid(argument, expected, "a mapping of others")
+    return dict(source)
+
+
+def pairs_and_rows(classifier: Any, argument: str) -> tuple[Eigenpairs, NDArray[np.intp]]:
+    """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
+    found = pairs_by_graph(classifier, argument)
+    expected = "a classifier of rows in memory"
+    classes = fitted_attribute(classifier, "transduction_", argument, expected)
+    if not isinstance(classes, np.ndarray):
+        raise invalid(argument, expected, "one fitted to a Dask collection")
+    assert found is not None  # of a classifier
+    name = min(found, key=lambda name: found[name].n_components > 1)
+    pairs, rows = found[name], np.arange(len(classes))
+    if hasattr(classifier, "_fitted"):
+        fitted = classifier._fitted
+        rows = fitted.sample
+        if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
+            pairs = replace(pairs, eigenvectors=fitted.views.views[name])
+    return pairs, rows
+
+
+def network_filters(classifier: Any) -> list[Filter]:
+    """Return the filters of networks, without the factor that scales their kernels."""
+    expected = "filters, or a classifier that was fitted in this process"
+    networks = fitted_attribute(classifier, "networks_", "filters", expected)
+    filters = [kernel.filter for network in networks for kernel in network.kernels]
+    unscaled = [phi.filter if isinstance(phi, Scaled) else phi for phi in filters]
+    return list({str(phi): phi for phi in unscaled}.values())
+
+
+def held_out(classifier: Any, argument: str) -> tuple[FloatArray, NDArray[Any], list[str]]:
+    """Return leave-one-out distributions and class codes of labelled rows, and the classes."""
+    expected = "true classes and predictions, or a SpectralGPClassifier"
+    shares = fitted_attribute(classifier, "loo_distributions_", argument, expected)
+    return shares, classifier._model.codes, [str(name) for name in classifier.classes_]

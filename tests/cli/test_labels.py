@@ -1,0 +1,349 @@
+"""Labels as people have them: markers, spellings, leaks, earlier predictions, other files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris, load_wine
+
+from lowrankgcn.files import read_file
+from tests.cli.commands import call, refused
+
+EVERY = 6  # every sixth row has a label
+
+
+def flowers(**columns: Any) -> pd.DataFrame:
+    """Return iris with some labels in `kind`, and more columns."""
+    iris = load_iris()
+    frame = pd.DataFrame(iris.data, columns=["sl", "sw", "pl", "pw"]).assign(**columns)
+    kinds = iris.target_names[iris.target].astype(object)
+    return frame.assign(kind=np.where(np.arange(150) % EVERY == 0, kinds, None))
+
+
+def classified(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+    """Classify a table and return the JSON document."""
+    assert call("classify", str(path), "--target", "kind", "--json", *options) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "flowers.csv"
+    flowers().to_csv(path, index=False)
+    return path
+
+
+class TestEarlierRun:
+    def test_its_columns_are_replaced(
+        self, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        first, second = table.with_name("1.csv"), table.with_name("2.csv")
+        options = ("--probabilities", "--level", "0.9")
+        before = classified(table, capsys, "--out", str(first), *options)
+        after = classified(first, capsys, "--out", str(second), *options)
+        assert second.read_bytes() == first.read_bytes()
+        assert after["loo_accuracy"] == before["loo_accuracy"]
+        assert list(after["columns"]) == ["sl", "sw", "pl", "pw"]
+        (note,) = after["notes"]
+        assert note.startswith("columns 'prediction', 'probability', 'classes_90', 'probability_s")
+        options = ("--splits", "1", "--labels-per-class", "3", "--methods", "logistic")
+        assert call("compare", str(first), "-t", "kind", *options) == 0
+        assert "earlier run" in capsys.readouterr().out
+
+    def test_named_columns_are_kept(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "own.csv"
+        rows = np.arange(150)
+        flowers(prediction=rows % 3, probability=rows % 7 / 7).to_csv(path, index=False)
+        assert "prediction" not in classified(path, capsys)["columns"]
+        found = classified(path, capsys, "--categorical", "prediction", "--numeric", "probability")
+        assert {"prediction", "probability"} <= set(found["columns"])
+
+    def test_other_columns_of_these_names(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path, rows = tmp_path / "other.csv", np.arange(150)
+        flowers(prediction=rows % 3, probability=rows % 7).to_csv(path, index=False)
+        assert {"prediction", "probability"} <= set(classified(path, capsys)["columns"])
+
+    def test_the_table_is_not_overwritten(
+        self, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        before = table.read_bytes()
+        said = refused(capsys, "classify", str(table), "-t", "kind", "--out", str(table))
+        assert "would overwrite the table" in said and "--overwrite" in said
+        assert table.read_bytes() == before
+        classified(table, capsys, "--out", str(table), "--overwrite")
+        assert "prediction" in table.read_text().splitlines()[0]
+
+
+class TestSpelling:
+    @pytest.mark.parametrize("marker", ["NA", "?", "-", "-1", "unknown", "Unlabelled"])
+    def test_marker_of_most_rows(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], marker: str
+    ) -> None:
+        path = tmp_path / "marked.csv"
+        frame = flowers()
+        frame.fillna({"kind": marker}).to_csv(path, index=False)
+        document = classified(path, capsys)
+        assert document["labelled"] == 25 and set(document["classes"]) == set(
+            load_iris().target_names
+        )
+        assert f"rows with {marker!r} in the target are taken as unlabelled" in document["notes"][0]
+        kept = classified(path, capsys, "--unlabelled", "", "--save", str(tmp_path / "kept.model"))
+        assert marker in kept["classes"] and kept["labelled"] == 150
+
+    def test_given_markers(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / "marked.csv"
+        frame = flowers()
+        frame.loc[[1, 2, 3], "kind"] = ["?", "to do", "?"]
+        frame.to_csv(path, index=False)
+        offered = classified(path, capsys)
+        assert "?" in offered["classes"]
+        assert any("if so, use --unlabelled '?'" in note for note in offered["notes"])
+        document = classified(path, capsys, "--unlabelled", "?,to do")
+        assert document["labelled"] == 25 and document["notes"] == []
+
+    def test_marker_that_leaves_one_class(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "signs.csv"
+        frame = flowers()
+        frame["kind"] = np.where(np.arange(150) < 30, "1", "-1")
+        frame.loc[140:, "kind"] = None
+        frame.to_csv(path, index=False)
+        assert set(classified(path, capsys)["classes"]) == {"-1", "1"}
+
+    def test_classes_spelled_alike(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "alike.csv"
+        frame = flowers()
+        frame.loc[[0, 6, 60], "kind"] = ["setosa ", "Setosa", "versicolor"]
+        frame.to_csv(path, index=False)
+        (note,) = classified(path, capsys)["notes"]
+        assert note.startswith("classes 'Setosa', 'setosa', 'setosa ' differ only by blanks or")
+
+    def test_leak(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / "leak.csv"
+        iris = load_iris()
+        flowers(code=iris.target * 10, side=np.arange(150) % 3).to_csv(path, index=False)
+        document = classified(path, capsys)
+        (note,) = document["notes"]
+        assert note.startswith("column 'code' may be another name of the class")
+        assert classified(path, capsys, "--drop", "code")["notes"] == []
+
+
+class TestMoreLabels:
+    def test_suggest_label_classify(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        wine = load_wine(as_frame=True)
+        path, labels = tmp_path / "wine.csv", tmp_path / "to-label.csv"
+        wine.data.to_csv(path, index=False)  # no column of classes
+        names = np.array(["Barolo", "Grignolino", "Barbera"])[wine.target]
+        assert call("suggest", str(path), "-t", "grape", "-k", "12", "-o", str(labels), "-q") == 0
+        frame = pd.read_csv(labels)
+        assert frame.columns[:2].tolist() == ["row", "grape"] and frame["grape"].isna().all()
+        frame["grape"] = names[frame["row"] - 1]
+        frame.iloc[:-1].to_csv(labels, index=False)
+        out, more = tmp_path / "out.csv", tmp_path / "more.csv"
+        first = ("--labels", str(labels))
+        assert call("suggest", str(path), "-t", "grape", *first, "-k", "5", "-o", str(more)) == 0
+        frame = pd.read_csv(more)
+        assert frame.columns[2:4].tolist() == ["prediction", "probability"]
+        frame.assign(grape=names[frame["row"] - 1]).to_csv(more, index=False)
+        capsys.readouterr()
+        command = ("classify", str(path), "-t", "grape", *first, "--labels", str(more), "--json")
+        assert call(*command, "-o", str(out)) == 0
+        assert json.loads(capsys.readouterr().out)["labelled"] == 16
+        found = pd.read_csv(out)
+        assert found["grape"].notna().sum() == 16
+        assert (found["grape"].fillna("") == np.where(found["grape"].isna(), "", names)).all()
+        assert (found["prediction"] == names).mean() > 0.8
+
+    def test_key(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path, labels, out = (tmp_path / name for name in ("t.csv", "l.csv", "o.csv"))
+        rows = np.arange(150)
+        flowers(code=[f"f{row:03}" for row in rows]).to_csv(path, index=False)
+        labels.write_text("code,kind\nf001,setosa\nf149,virginica\nf060,\n")
+        options = ("--labels", str(labels), "--key", "code", "--out", str(out))
+        assert classified(path, capsys, *options)["labelled"] == 27
+        assert read_file(out).frame["kind"].iloc[[1, 149]].tolist() == ["setosa", "virginica"]
+
+    def test_replaced_and_repeated(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        labels = table.with_name("l.csv")
+        labels.write_text("row,kind\n1,virginica\n2,setosa\n2,versicolor\n")
+        document = classified(table, capsys, "--labels", str(labels))
+        assert document["labelled"] == 26 and document["classes"]["virginica"]["given"] == 9
+        assert "several labels of one row; the last one is used" in document["notes"][0]
+        assert "replaces 1 label of the table" in document["notes"][1]
+
+    def test_journal(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        journal = table.with_name("flowers.csv.labels.jsonl")
+        lines = [
+            (2, "virginica", False),
+            (1, None, True),
+            (2, "setosa", False),
+            (3, "setosa", False),
+        ]
+        lines += [(3, None, True)]
+        records = [dict(row=row, kind=kind, removed=gone) for row, kind, gone in lines]
+        journal.write_text("".join(json.dumps(record) + "\n" for record in records))
+        out = table.with_name("o.csv")
+        document = classified(table, capsys, "--labels", str(journal), "--out", str(out))
+        assert document["labelled"] == 25 and document["classes"]["virginica"]["given"] == 8
+        kinds = read_file(out).frame["kind"]
+        assert kinds.isna()[[0, 2]].all() and kinds[1] == "setosa"
+
+    @pytest.mark.parametrize("ending", ["parquet", "csv"])
+    def test_types_of_labels(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
+    ) -> None:
+        frame = flowers()
+        codes = pd.Categorical(frame["kind"]).codes
+        frame["kind"] = pd.array([None if code < 0 else int(code) for code in codes], "Int64")
+        path, out, labels = (tmp_path / f"{name}.{ending}" for name in ("t", "o", "l"))
+        labels = labels.with_suffix(".csv")
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+        labels.write_text("row,kind\n2,0\n")
+        classified(path, capsys, "--labels", str(labels), "--out", str(out))
+        found = read_file(out).frame
+        assert str(found["kind"].iloc[1]) == "0"
+        if ending == "parquet":
+            assert found["kind"].dtype == found["prediction"].dtype == "int64[pyarrow]"
+            labels.write_text("row,kind\n2,new\n3,new\n")
+            classified(path, capsys, "--labels", str(labels), "--out", str(out))
+            kinds = read_file(out).frame["kind"]
+            assert kinds.iloc[:3].tolist() == ["0", "new", "new"] and kinds.isna()[3]
+
+    @pytest.mark.parametrize(
+        ("content", "options", "said"),
+        [
+            ("kind\nsetosa\n", (), "expected the columns 'kind' and 'row'"),
+            ("row\n1\n", (), "expected the columns 'kind' and 'row'"),
+            ("row,kind\n0,setosa\n", (), "expected row numbers from 1 to 150, got 0"),
+            ("row,kind\n151,setosa\n", (), "expected row numbers from 1 to 150, got 151"),
+            ("row,kind\n1.5,setosa\n", (), "expected row numbers from 1 to 150, got 1.5"),
+            ("row,kind\n,setosa\n", (), "expected row numbers from 1 to 150, got nan"),
+            ("row,kind\nfirst,setosa\n", (), "expected numbers, got 'first'"),
+            ("row,kind\n1,\n2, \n", (), "got empty cells only"),
+            ("row,kind,sl\n1,setosa,9.9\n", (), "not those of the table: column 'sl' has '9.9'"),
+            ("id,kind\n1,setosa\n", ("--key", "id"), "expected a column of the table, got 'id'"),
+            ("pw,kind\n0.2,setosa\n", ("--key", "pw"), "different values in 'pw', got '0.2' twice"),
+        ],
+    )
+    def test_errors(
+        self,
+        table: Path,
+        capsys: pytest.CaptureFixture[str],
+        content: str,
+        options: tuple[str, ...],
+        said: str,
+    ) -> None:
+        labels = table.with_name("l.csv")
+        labels.write_text(content)
+        out = table.with_name("o.csv")
+        command = ("classify", str(table), "-t", "kind", "-o", str(out), "--labels", str(labels))
+        assert said in refused(capsys, *command, *options)
+        assert not out.exists()
+
+    def test_spreadsheets_write_numbers_differently(
+        self, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        labels = table.with_name("l.csv")
+        labels.write_text('row;kind;sl;sw\n2;setosa;4,90;"3"\n')
+        assert classified(table, capsys, "--labels", str(labels))["labelled"] == 26
+
+    def test_misspelled_target(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        said = refused(capsys, "suggest", str(table), "--target", "kindd")
+        assert "did you mean 'kind'?" in said
+
+
+class TestSets:
+    def test_sets_in_classify_and_predict(
+        self, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        out, model, again = (table.with_name(name) for name in ("o.csv", "f.model", "p.csv"))
+        options = ("--level", "0.9", "--save", str(model))
+        document = classified(table, capsys, "--out", str(out), *options)
+        frame = pd.read_csv(out)
+        assert frame.columns[-1] == "classes_90"
+        sets = frame["classes_90"].str.split("|")
+        truth = load_iris().target_names[load_iris().target]
+        unlabelled = frame["kind"].isna()
+        unsure = frame["classes_90"] == "unsure"
+        covered = np.array([name in own for name, own in zip(truth, sets, strict=True)])
+        assert covered[~unlabelled].all() and covered[unlabelled & ~unsure].mean() > 0.8
+        assert document["unsure"] == unsure.sum() < 15
+        assert call("predict", str(model), str(table), "-o", str(again), "--level", "0.9") == 0
+        assert "90 % sets" in capsys.readouterr().out
+        assert list(pd.read_csv(again))[-3:] == ["prediction", "probability", "classes_90"]
+
+    def test_unknown_class_is_unsure(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """Points far away from all labels fit no class."""
+        generator = np.random.default_rng(0)
+        centres = np.repeat([[0.0, 0.0], [4.0, 0.0], [2.0, 40.0]], 60, axis=0)
+        points = centres + generator.normal(size=(180, 2))
+        kind = np.repeat(np.array(["a", "b", None], dtype=object), 60)
+        kind[(np.arange(180) % 4 > 0)] = None
+        frame = pd.DataFrame(points, columns=["x", "y"]).assign(kind=kind)
+        path, out = tmp_path / "p.csv", tmp_path / "o.csv"
+        frame.to_csv(path, index=False)
+        classified(path, capsys, "--level", "0.9", "--out", str(out))
+        unsure = (pd.read_csv(out)["classes_90"] == "unsure").to_numpy()
+        assert unsure[120:].mean() > 0.9 and unsure[:120].mean() < 0.1
+
+    @pytest.mark.parametrize("level", ["0", "1", "90", "-0.5", "nan", "x"])
+    def test_invalid_level(
+        self, table: Path, capsys: pytest.CaptureFixture[str], level: str
+    ) -> None:
+        assert "--level" in refused(capsys, "classify", str(table), "-t", "kind", "--level", level)
+
+
+def test_balanced_classes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rare class that overlaps a frequent one is found more often."""
+    generator = np.random.default_rng(1)
+    rare = np.arange(1000) % 20 == 0
+    points = generator.normal(size=(1000, 2)) + 1.5 * rare[:, None]
+    kind = np.where(rare, "rare", "common").astype(object)
+    labelled = np.arange(1000) < 200
+    frame = pd.DataFrame(points, columns=["x", "y"])
+    frame.assign(kind=np.where(labelled, kind, None)).to_csv(tmp_path / "t.csv", index=False)
+    recall = {}
+    for name, options in {"plain": (), "balanced": ("--class-weight", "balanced")}.items():
+        out = tmp_path / f"{name}.csv"
+        classified(tmp_path / "t.csv", capsys, "--out", str(out), *options)
+        recall[name] = (pd.read_csv(out)["prediction"] == "rare")[rare & ~labelled].mean()
+    assert recall["balanced"] > max(0.6, recall["plain"] + 0.2)
+
+
+def test_eighty_columns_without_cut_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = flowers().rename(columns={"pl": "SCALED VARIANCE OF THE MAJOR AXIS", "sw": "width"})
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    for command in ("classify", "suggest"):
+        options = ("-o", str(tmp_path / "o.csv")) if command == "classify" else ()
+        assert call(command, str(path), "-t", "kind", *options) == 0
+        lines = [
+            line for line in capsys.readouterr().out.splitlines() if str(path.parent) not in line
+        ]
+        assert max(map(len, lines)) <= 80
+        words = " ".join(" ".join(lines).split())
+        assert "versicolor" in words
+        assert command == "suggest" or "SCALED VARIANCE OF THE MAJOR AXIS" in words
+    for command in ("classify", "predict", "explain", "suggest", "compare", "reproduce", "demo"):
+        assert call(command, "--help") == 0
+        text = capsys.readouterr().out
+        assert "<bool>" not in text and max(map(len, text.splitlines())) <= 80
