@@ -7,6 +7,7 @@ import { NONE, store } from "./store.js";
 import { label } from "./sync.js";
 
 const CLASSES = 6; // bars shown at first
+const QUIET = 200; // milliseconds
 const LETTERS = 160; // of a cell shown at first
 const panel = $("row");
 let asked = 0;
@@ -154,8 +155,12 @@ export function connectRow() {
     show();
     announce();
   });
+  let timer = 0;
   store.on("state", () => {
-    if (store.state.version !== version) show();
+    if (store.state.version === version) return;
     version = store.state.version;
+    // A label changes the version two or three times in a row: explain the row after the last one.
+    clearTimeout(timer);
+    timer = setTimeout(show, QUIET);
   });
 }

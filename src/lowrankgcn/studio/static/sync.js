@@ -9,8 +9,7 @@ let shown = []; // labels shown before the predictions contain them
 let sending = false;
 let refreshing = false;
 let again = false;
-let labelledAt = null; // time of the last label whose colours are not painted yet
-let wanted = 0; // version of the labels that these colours must contain
+let unpainted = []; // changes whose colours are not on the screen: when they were made, and their version
 
 /** Load the table and its map, then follow the server. */
 export async function start() {
@@ -25,12 +24,13 @@ export async function start() {
 /** Give the rows a class; null removes their label. The page shows it before the server answers. */
 export function label(rows, name) {
   if (!rows.length) return say("Select a row first: click a point, or press N.");
-  labelledAt = performance.mark("label").startTime;
+  const { startTime } = performance.mark("label");
   if (name !== null && store.codeOf(name) === NONE) {
     store.state.classes.push({ name, labelled: 0, predicted: 0 });
   }
-  const entry = { rows, code: name === null ? NONE : store.codeOf(name), version: Infinity };
+  const entry = { rows, code: name === null ? NONE : store.codeOf(name), version: Infinity, startTime };
   shown.push(entry);
+  unpainted.push(entry);
   show(entry);
   store.changed("state");
   store.changed("predictions");
@@ -55,12 +55,13 @@ async function send() {
     const { body, entry } = waiting[0];
     try {
       const { version } = await post("label", body);
-      entry.version = wanted = version;
+      entry.version = version;
       waiting.shift();
     } catch (error) {
       if (error instanceof Unreachable || error.status === 403) break; // sent again after the next connection
       waiting.shift();
       shown = shown.filter(other => other !== entry);
+      unpainted = unpainted.filter(other => other !== entry);
       say(error.message);
     }
     count();
@@ -85,8 +86,9 @@ function count() {
 export async function step(direction) {
   if (waiting.length) return say("Wait until all labels are saved.");
   try {
-    labelledAt = performance.mark("label").startTime;
-    ({ version: wanted } = await post(direction));
+    const { startTime } = performance.mark("label");
+    const { version } = await post(direction);
+    unpainted.push({ version, startTime });
     await refresh();
   } catch (error) {
     say(error.message);
@@ -153,10 +155,11 @@ function remember({ labelled, accuracy }) {
 
 /** Called by the map when new colours are on the screen. */
 export function painted() {
-  if (labelledAt === null || shown.length || waiting.length || store.state.fitted < wanted) return;
-  performance.mark("painted");
-  performance.measure("label → painted", { start: labelledAt, end: "painted" });
-  labelledAt = null;
+  const done = unpainted.filter(({ version }) => version <= store.state.fitted);
+  if (!done.length) return;
+  const end = performance.mark("painted").startTime;
+  for (const { startTime } of done) performance.measure("label → painted", { start: startTime, end });
+  unpainted = unpainted.filter(change => !done.includes(change));
 }
 
 function seen(version) {

@@ -284,7 +284,9 @@ export function connectTable() {
   store.on("state", () => {
     if (store.state.version === version) return;
     version = store.state.version;
-    renew();
+    // Classes and certainties come with the predictions: only an order by them is out of date.
+    if (FIXED.some(({ sort }) => sort === order.sort && sort !== "row")) renew();
+    else render();
   });
   store.on("table predictions", render);
   store.on("selection", () => {
