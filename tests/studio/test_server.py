@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
+from tests.cli.commands import call
 from tests.studio.client import JSON, Client
 from tests.studio.running import Studio, iris, studio
 
@@ -175,6 +176,8 @@ def test_bad_requests_are_named(client: Client, method: str, path: str, body: ob
 
 def test_labels_undo_redo_and_the_journal_after_a_kill(tmp_path: Path) -> None:
     path, truth = iris(tmp_path)
+    frame = pd.read_csv(path).drop(columns="species")  # the target need not be there yet
+    frame.to_csv(path, index=False)
     before = path.read_bytes()
     journal = path.with_name("iris.csv.labels.jsonl")
     with studio(path, "species") as running:
@@ -249,6 +252,11 @@ def test_files_equal_those_of_a_fresh_fit(tmp_path: Path) -> None:
     assert (classified["prediction"] == fresh.transduction_)[unlabelled].all()
     top = fresh.label_distributions_.max(axis=1)
     np.testing.assert_allclose(classified["probability"][unlabelled], top[unlabelled], atol=1e-6)
+    again = tmp_path / "again.csv"
+    journal = path.with_name("iris.csv.labels.jsonl")
+    options = ["--labels", str(journal), "--seed", "3", "--out", str(again), "--quiet"]
+    assert call("classify", str(path), "--target", "species", *options) == 0
+    assert again.read_text() == found["table"].read_text()
     loaded = lg.load(found["model"])
     np.testing.assert_allclose(
         loaded.predict_proba(features), fresh.predict_proba(features), atol=1e-6

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, final
 
 import numpy as np
@@ -90,12 +90,14 @@ class Engine:
         self._classifier = SpectralGPClassifier(**parameters)
         settings = checked(GPSettings, self._classifier.get_params(deep=False))
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
-        self.features, self._n = features, len(features)
+        self._n = len(features)
         self.prepared = self._classifier._prepare(rows, settings, read_all=True)
         sample, outside = self.prepared.sample, self.prepared.outside
         self._parts = [(sample, self.prepared.views.views)]
         if outside is not None:
             self._parts.append((np.setdiff1d(np.arange(self._n), sample), outside))
+        # An explanation takes a quarter of a second; a page asks again after every update.
+        self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.iloc[[row]])[0])
         nobody = np.zeros(0, np.intp)
         self._unfitted = unfitted_process(self.prepared.views, nobody, self.prepared.seed)
 
@@ -211,7 +213,7 @@ class Engine:
         """Return the class that a row is compared with, and the strongest reasons for its class."""
         if answer.classifier is None or answer.distributions is None:
             return None
-        one = answer.classifier.explain(self.features.iloc[[row]])[0]
+        one = self._explained(answer.classifier, row)
         shown = answer.classes[int(answer.distributions[row].argmax())]
         # A row may be read slightly differently as a new row, or labels have changed since the fit.
         pair, sign = (str(one.predicted), str(one.runner_up)), 1.0
