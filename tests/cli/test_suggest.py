@@ -77,7 +77,7 @@ def test_singular_and_columns_left_out_and_whole_cells(
     assert call("suggest", str(tmp_path / "t.csv"), "-t", "ok", "-k", "2") == 0
     text = capsys.readouterr().out
     assert "40 rows, 1 label of 1 class\n" in text
-    assert "column 'same' is left out: all its values are equal" in " ".join(text.split())
+    assert "'same' are left out: all values of each are equal" in " ".join(text.split())
     assert "…" not in text and max(len(line) for line in text.splitlines()[1:]) <= 60
 
 
