@@ -231,6 +231,31 @@ def test_everything_fits(
     assert page.errors == []
 
 
+def test_fingers(chromium: Browser, shown: Studio) -> None:
+    person = Person(chromium, shown)
+    page = person.page
+    page.resize(390, 844, phone=True)
+    page.wait("Array.from({ length: 150 }, (_, row) => studio.place(row)[0]).every(x => x < 390)")
+
+    def touch(kind: str, *places: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
+        page.send("Input.dispatchTouchEvent", type=f"touch{kind}", touchPoints=points)
+
+    x, y = person.place(0)
+    touch("Start", (x, y))
+    touch("End")
+    assert person.focus >= 0  # a tap selects
+    before = np.subtract(person.place(0), person.place(100))
+    touch("Start", (150, 500))
+    touch("Start", (150, 500), (250, 500))
+    touch("Move", (130, 500), (270, 500))
+    touch("Move", (100, 500), (300, 500))
+    touch("End")
+    after = np.subtract(person.place(0), person.place(100))
+    np.testing.assert_allclose(after / before, 2, atol=0.1)  # fingers twice as far apart
+    assert page.errors == []
+
+
 def test_controls_have_names(chromium: Browser, shown: Studio) -> None:
     person = Person(chromium, shown)
     person.next()
