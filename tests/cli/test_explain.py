@@ -118,7 +118,7 @@ def test_bad_input_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) 
         ("cars.model", "cars.csv", ("--row", "0"), "--row"),
         ("cars.model", "cars.csv", (), "Missing option '--row'"),
         ("cars.model", "cars.csv", ("--row", "1", "--by", "magic"), "magic"),
-        ("network.model", "cars.csv", ("--row", "1"), "classify with --method gp"),
+        ("network.model", "cars.csv", ("--row", "1"), "use --method gp"),
         ("spiral.model", "cars.csv", ("--row", "1"), "expected columns 'x', 'y', 'z'"),
         ("cars.model", "none.csv", ("--row", "1"), "No such file"),
         ("none.model", "cars.csv", ("--row", "1"), "No such file"),

@@ -129,7 +129,7 @@ class TestSpelling:
         frame.loc[[0, 6, 60], "kind"] = ["setosa ", "Setosa", "versicolor"]
         frame.to_csv(path, index=False)
         (note,) = classified(path, capsys)["notes"]
-        assert note.startswith("classes 'Setosa', 'setosa', 'setosa ' differ only by blanks or")
+        assert note.startswith("classes 'Setosa', 'setosa', 'setosa ' differ only by blanks,")
 
     def test_leak(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = tmp_path / "leak.csv"
@@ -177,6 +177,19 @@ class TestMoreLabels:
         options = ("--labels", str(labels), "--key", "code", "--out", str(out))
         assert classified(path, capsys, *options)["labelled"] == 27
         assert read_file(out).frame["kind"].iloc[[1, 149]].tolist() == ["setosa", "virginica"]
+
+    def test_numbers_with_a_decimal_zero(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path, labels = tmp_path / "t.csv", [tmp_path / "1.csv", tmp_path / "2.csv"]
+        flowers().drop(columns="kind").to_csv(path, index=False)
+        target = load_iris().target
+        labels[0].write_text("row,kind\n1,0.0\n2,\n60,1.0\n149,2.0\n8,0.0\n")
+        labels[1].write_text("row,kind\n9,0\n61,1\n148,2\n")
+        options = ("--labels", str(labels[0]), "--labels", str(labels[1]))
+        document = classified(path, capsys, *options, "--out", str(tmp_path / "o.csv"))
+        assert list(document["classes"]) == ["0", "1", "2"]
+        assert (pd.read_csv(tmp_path / "o.csv")["prediction"] == target).mean() > 0.8
 
     def test_replaced_and_repeated(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         labels = table.with_name("l.csv")
@@ -262,6 +275,27 @@ class TestMoreLabels:
         labels.write_text('row;kind;sl;sw\n2;setosa;4,90;"3"\n')
         assert classified(table, capsys, "--labels", str(labels))["labelled"] == 26
 
+    def test_pattern_is_not_overwritten(
+        self, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pattern, before = str(table.with_name("f*.csv")), table.read_bytes()
+        for option in ("--out", "--report", "--save"):
+            said = refused(capsys, "classify", pattern, "-t", "kind", option, str(table))
+            assert "would overwrite the table" in said
+        said = refused(capsys, "suggest", pattern, "-t", "kind", "--out", str(table))
+        assert "would overwrite the table" in said and table.read_bytes() == before
+
+    def test_options_that_make_no_sense(
+        self, table: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for options, expected in {
+            ("-t", "kind", "--key", "sl"): "--key: only with --labels",
+            ("-t", "kind", "--unlabelled", "nope"): "expected texts of the target, got 'nope'",
+            ("-t", "price"): "needs --labels, and lowrankgcn suggest",
+        }.items():
+            assert expected in refused(capsys, "classify", str(table), *options)
+        assert "got ''" in refused(capsys, "suggest", str(table), "-t", "")
+
     def test_misspelled_target(self, table: Path, capsys: pytest.CaptureFixture[str]) -> None:
         said = refused(capsys, "suggest", str(table), "--target", "kindd")
         assert "did you mean 'kind'?" in said
@@ -302,6 +336,18 @@ class TestSets:
         classified(path, capsys, "--level", "0.9", "--out", str(out))
         unsure = (pd.read_csv(out)["classes_90"] == "unsure").to_numpy()
         assert unsure[120:].mean() > 0.9 and unsure[:120].mean() < 0.1
+
+    def test_bars_and_unsure_in_names(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        frame = flowers()
+        names = {"setosa": "a", "versicolor": "a|b", "virginica": "unsure"}
+        path, out = tmp_path / "t.csv", tmp_path / "o.csv"
+        frame.assign(kind=frame["kind"].map(names)).to_csv(path, index=False)
+        classified(path, capsys, "--level", "0.9", "--out", str(out))
+        found = set(pd.read_csv(out)["classes_90"])
+        assert r"a\|b" in found and "unsure" in found
+        assert found <= {"a", r"a\|b", "unsure", r"a\|b|unsure", "unsure (no class)"}
 
     @pytest.mark.parametrize("level", ["0", "1", "90", "-0.5", "nan", "x"])
     def test_invalid_level(

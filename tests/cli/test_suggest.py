@@ -103,7 +103,7 @@ def test_bad_input_is_refused(
         (("some.csv",), "Missing option '--target'"),
         (("some.csv", "-t", "ok", "-k", "0"), "-k"),
         (("some.csv", "-t", "ok", "-k", "425"), "has 424 rows without a label; use -k 424"),
-        (("all.csv", "-t", "ok"), "has 0 rows without a label"),
+        (("all.csv", "-t", "ok"), "has 0 rows without a label; all rows are labelled"),
         (("missing.csv", "-t", "ok"), "No such file"),
         (("some.csv", "-t", "ok", "--graph", "tree"), "--graph"),
         (("some.csv", "-t", "ok", "--drop", "bying"), "did you mean 'buying'?"),

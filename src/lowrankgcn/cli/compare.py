@@ -77,7 +77,10 @@ def compare(
             keys = None if methods is None else [key.strip() for key in methods.split(",")]
             chosen = choose(keys)
         data = _task(table, target, context.params)
-    inputs = {} if table in task.NAMES else {"the table": Path(table)}
+    if str(context.get_parameter_source("labels_per_class")).endswith("DEFAULT"):
+        most = max(data.class_sizes.values()) // 2
+        counts = tuple(count for count in counts if count <= most) or (most,)
+    inputs = {} if table in task.NAMES else errors.inputs([Path(table)])
     errors.check_outputs({"--csv": csv, "--markdown": markdown}, inputs)
     with bar(shown=not quiet) as show, errors.exit_on_user_error():
         watch = show if quiet else _with_estimate(show, splits)

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from glob import glob
 from pathlib import Path
 
 import typer
@@ -96,9 +97,13 @@ def check_outputs(
 
 
 def inputs(tables: Iterable[Path], labels: Iterable[Path] | None = None) -> dict[str, Path | None]:
-    """Return the files that a command reads, by a description of each."""
-    named = {"the table": tables, "--labels": labels or ()}
-    return {f"{name} {path}": path for name, paths in named.items() for path in paths}
+    """Return the files that a command reads, patterns expanded, by a description of each."""
+    found: dict[str, Path | None] = {}
+    for name, paths in {"the table": tables, "--labels": labels or ()}.items():
+        for path in paths:
+            matching = [] if path.exists() else glob(str(path), recursive=True)
+            found |= {f"{name} {one}": Path(one) for one in matching or [str(path)]}
+    return found
 
 
 def prepare_folder(folder: Path, *, inside: str = "") -> None:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from lowrankgcn.cli import errors, output
-from lowrankgcn.cli.labels import without_markers
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names, own_columns
@@ -144,7 +143,7 @@ def _read_labels(block: pd.DataFrame, target: str, markers: Sequence[str]) -> pd
     """Return labels as texts, None for blank texts, markers, and the integer −1."""
     integers = block.dtypes[target].kind == "i"
     labels = read_texts(block[[target]].replace(-1, pd.NA) if integers else block, target)
-    return without_markers(labels, markers)[0]
+    return labels.where(~labels.isin(list(markers)), None)
 
 
 def _write(

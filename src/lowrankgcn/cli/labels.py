@@ -8,11 +8,12 @@
 >>> print(notes[0])
 rows with '?' in the target are taken as unlabelled (--unlabelled '' keeps it as a class)
 >>> spelling_notes(found)
-["classes 'Elm', 'elm' differ only by blanks or case; if they are one class, correct the table"]
+["classes 'Elm', 'elm' differ only by blanks, case or zeros; ...", '3 labels of 3 classes ...']
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -52,7 +53,10 @@ def without_markers(
         Which marker was found, or may be one.
     """
     if markers is not None:
-        return labels.where(~labels.isin(list(markers)), None), []
+        given = [name for name in markers if name]
+        if given and not labels.isin(given).any():
+            raise ValueError(f"--unlabelled: expected texts of the target, got {given[0]!r}")
+        return labels.where(~labels.isin(given), None), []
     counts = labels.value_counts()
     usual = [name for name in counts.index if name.strip().lower() in MARKERS]
     notes = []
@@ -68,26 +72,35 @@ def without_markers(
 
 
 def spelling_notes(labels: pd.Series) -> list[str]:
-    """Return a note for classes that differ only by blanks or case."""
+    """Return notes on classes that differ only by spelling, and on too many classes."""
     classes = pd.Series(sorted(labels.dropna().unique()), dtype=object)
-    alike = classes.groupby(classes.map(lambda name: " ".join(name.split()).casefold()))
     advice = "if they are one class, correct the table"
-    return [
-        f"classes {', '.join(map(repr, names))} differ only by blanks or case; {advice}"
-        for _, names in alike
+    notes = [
+        f"classes {', '.join(map(repr, names))} differ only by blanks, case or zeros; {advice}"
+        for _, names in classes.groupby(classes.map(_plain))
         if len(names) > 1
     ]
+    if len(classes) > 2 and 2 * len(classes) > labels.notna().sum():
+        count = plural(int(labels.notna().sum()), "label")
+        notes.append(f"{count} of {len(classes)} classes are few; label more rows of each class")
+    return notes
+
+
+def _plain(name: str) -> str:
+    """Return a class without differences of spelling; "3.0" is 3."""
+    text = " ".join(name.split()).casefold()
+    return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
 
 
 def leak_notes(features: pd.DataFrame, labels: pd.Series) -> list[str]:
     """Return a note for each column that may be another name of the class.
 
     Such a column has one value for each class and another one for each other class, in all of at
-    least ten labelled rows.
+    least ten labelled rows and twice as many as classes.
     """
     known = labels.notna().to_numpy()
     classes = labels[known].to_numpy()
-    if known.sum() < 10:
+    if known.sum() < max(10, 2 * len(set(classes))):
         return []
     notes = []
     for name in features:
@@ -146,6 +159,9 @@ def merged_labels(
         if "removed" in more.frame.columns:  # a journal, in which labels may be taken back
             told = told | (read_texts(more.frame, "removed") == "true").to_numpy()
         given, new = more.frame[told], new[told]
+        if not labels.dropna().str.endswith(".0").any():
+            # A spreadsheet or pandas writes the class 3 as 3.0 if some cells are empty.
+            new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
         if key is None:

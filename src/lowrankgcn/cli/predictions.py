@@ -89,14 +89,19 @@ class Predictions:
 
     @property
     def set_texts(self) -> list[str | None]:
-        """Set of every row: "unsure", or its classes with bars between; labelled rows are sure."""
+        r"""Set of every row: "unsure", or its classes with bars between; labelled rows are sure.
+
+        Bars in the name of a class are written as \|.
+        """
         assert self.sets is not None and self.unsure is not None
         patterns, where = np.unique(self.sets, axis=0, return_inverse=True)
-        names = ["|".join(self.classes[members]) for members in patterns]
-        found = np.array([*names, "unsure"], dtype=object)
+        classes = np.array([name.replace("|", r"\|") for name in self.classes], dtype=object)
+        names = ["|".join(classes[members]) for members in patterns]
+        unsure = "unsure" if "unsure" not in names else "unsure (no class)"
+        found = np.array([*names, unsure], dtype=object)
         chosen = np.where(self.unsure, len(names), where.reshape(-1))
         texts: list[str | None] = np.where(
-            self.unlabelled, found[chosen], self.classes[self.given]
+            self.unlabelled, found[chosen], classes[self.given]
         ).tolist()
         return texts
 
@@ -153,7 +158,7 @@ class Predictions:
         single, total = int((sure == 1).sum()), int(new.sum())
         text = f"{single} of {total} rows have one class, {total - single - int(unsure.sum())} "
         text += f"several, {int(unsure.sum())} fit no labelled class (unsure)"
-        return {f"{100 * (self.level or 0):g} % sets": text}
+        return {f"{100 * (self.level or 0):.4g} % sets": text}
 
     def renamed_notes(self, columns: Any) -> list[str]:
         """Return a note for each new column whose name the table has already."""

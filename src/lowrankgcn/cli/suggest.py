@@ -62,6 +62,8 @@ def suggest(
         check_ending(out)
         data = read_labelled_table(table, target, context.params, few_labels=True)
     free = len(data.labels) - data.n_labelled
+    by_default = str(context.get_parameter_source("count")).endswith("DEFAULT")
+    count = min(count, max(free, 1)) if by_default else count
     if free < count:
         advice = f"use -k {free}" if free else "all rows are labelled"
         message = f"{data.table.name} has {plural(free, 'row')} without a label; {advice}"

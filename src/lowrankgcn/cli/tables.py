@@ -109,6 +109,8 @@ def read_labelled_table(
         If the file cannot be read.
     """
     given = {**TABLE_OPTIONS, **given}
+    if given["key"] and not given["labels"]:
+        raise ValueError("--key: only with --labels")
     table = read_table(paths, given)
     report_progress("reading the columns")
     with prefix_errors(table.name):
@@ -138,7 +140,8 @@ def read_labelled_table(
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
         features = columns.features(frame, decimal=table.decimal)
-    notes += labelling.spelling_notes(labels) + labelling.leak_notes(features, labels)
+    whole = features[[name for name, kind in columns.used.items() if kind != "text"]]
+    notes += labelling.spelling_notes(labels) + labelling.leak_notes(whole, labels)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes)
 
 
@@ -158,8 +161,14 @@ def _left_out_notes(columns: Columns) -> list[str]:
 def _with_target(frame: pd.DataFrame, target: str, new: bool) -> tuple[pd.DataFrame, list[str]]:
     """Add an empty target column to a table without it, unless the name is a misspelling."""
     near = difflib.get_close_matches(target.lower(), [name.lower() for name in frame.columns])
-    if target in frame.columns or near or not new:
+    if target in frame.columns or near:
         return frame, []
+    if not new or not target.strip():
+        listed = ", ".join(map(repr, frame.columns[:_LISTED]))
+        raise ValueError(
+            f"target: expected a column of the table, got {target!r} (columns: {listed}, …); a "
+            "table without classes needs --labels, and lowrankgcn suggest chooses rows to label"
+        )
     empty = pd.array([None] * len(frame), dtype=pd.ArrowDtype(pa.string()))
     return frame.assign(**{target: empty}), [f"the table has no column {target!r}; it is added"]
 

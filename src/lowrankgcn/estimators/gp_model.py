@@ -245,7 +245,7 @@ def _level(level: float) -> float:
 
 
 def _text(cell: Any) -> str:
-    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell).removesuffix(" 00:00:00")
 
 
 def _sorted(named: list[tuple[Any, Any, Any]], amounts: FloatArray) -> list[Contribution]:

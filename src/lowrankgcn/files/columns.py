@@ -265,7 +265,8 @@ def check_classes(labels: pd.Series) -> None:
     with prefix_errors(f"column {labels.name!r}"):
         if len(counts) < 2:
             got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
-            raise ValueError(f"expected labels of at least two classes, got {got}")
+            advice = "label more rows; lowrankgcn suggest chooses some"
+            raise ValueError(f"expected labels of at least two classes, got {got}; {advice}")
         cells = Cells.from_column(labels)
         fractions = cells.kind == "number" and not cells.whole
         most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
