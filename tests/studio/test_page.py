@@ -60,10 +60,10 @@ def test_labels_classify_digits(chromium: Browser, tmp_path: Path) -> None:
     path, truth = digits(tmp_path)
     with studio(path, "digit") as running:
         person = Person(chromium, running)
-        # Ten labels are one per digit at best, and reach about 70 %: five more until it is 90 %.
+        # Ten labels are one per digit at best, and reach about 70 %: more until it is 90 %.
         accuracy, count = 0.0, 0
         while accuracy < 0.9 and count < 100:
-            for _ in range(5):
+            for _ in range(5 if count else 20):
                 count += 1
                 person.assign(truth[person.next()])
                 person.page.wait(f"document.body.dataset.labelled === '{count}'")
