@@ -321,9 +321,8 @@ class TestNumbers:
         )
 
 
-@pytest.mark.slow
-def test_page_of_a_million_rows_is_small() -> None:
-    n = 1_000_000
+def test_page_does_not_grow_with_the_rows() -> None:
+    n = 50_000
     generator = np.random.default_rng(0)
     truth = generator.integers(0, 3, n)
     frame = pd.DataFrame(
@@ -335,10 +334,10 @@ def test_page_of_a_million_rows_is_small() -> None:
         }
     )
     labels = np.where(np.arange(n) < 300, truth, -1)
-    result = classified(process(fit_rows=10_000), frame, labels, frame)
+    result = classified(process(fit_rows=5_000), frame, labels, frame)
     html = render_classification(result)
     assert len(html.encode()) < 2_000_000
-    assert "The map shows 4000 of the 1\N{NO-BREAK SPACE}000\N{NO-BREAK SPACE}000 rows" in html
+    assert "The map shows 4000 of the 50\N{NO-BREAK SPACE}000 rows" in html
     check(html)
 
 

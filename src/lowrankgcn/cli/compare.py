@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.text import Text
 
 from lowrankgcn._atomic import write_text
@@ -150,18 +149,16 @@ def _task(table: str, target: str | None, given: Mapping[str, Any]) -> Compariso
 def _show(console: Console, comparison: Comparison) -> None:
     from lowrankgcn.experiments.comparison import summary
 
-    console.print(f"[bold]{escape(summary.heading(comparison))}[/bold]", soft_wrap=True)
+    output.print_text(console, summary.heading(comparison), "bold")
     for count, rows in summary.summarise(comparison).items():
         best = summary.winner(rows)
         texts = []
         for row in rows:
             bold = "bold" if row is best else ""
             texts.append([Text(cell, bold) for cell in summary.cells(row, comparison.splits)])
-        title = escape(summary.subtitle(comparison, count))
-        style = {"title": title, "title_justify": "left", "title_style": ""}
-        narrow = {"padding": (0, 1, 0, 0), "pad_edge": False, "show_edge": False}
-        console.print(output.text_table(summary.HEADER, texts, summary.NUMERIC, **style, **narrow))
+        output.print_text(console, summary.subtitle(comparison, count))
+        output.print_table(console, summary.HEADER, texts, summary.NUMERIC, show_edge=False)
         console.print()
     for remark in (*summary.remarks(comparison), _EXPLANATION):
-        console.print(f"[dim]{escape(remark)}[/dim]", soft_wrap=True)
-    console.print(f"[bold]{escape(summary.verdict(comparison))}[/bold]", soft_wrap=True)
+        output.print_text(console, remark, "dim")
+    output.print_text(console, summary.verdict(comparison), "bold")

@@ -94,6 +94,7 @@ class FittedTable:
             source=self.data.table.name,
             seconds=seconds,
             warnings=self.warnings,
+            facts=self.predictions.set_facts(),
             command=command,
             seed=self.classifier.random_state,
         )
@@ -123,7 +124,7 @@ class FittedTable:
         facts = {
             "table": f"{data.table.name}: {plural(n_rows, 'row')}, "
             f"{plural(len(columns.used), 'column')} used ({kinds_text})",
-            "target": f"{columns.target}: {plural(n_labelled, 'row')} labelled, "
+            "target": f"{output.name_text(columns.target)}: {plural(n_labelled, 'row')} labelled, "
             f"{count(n_rows - n_labelled)} to classify",
             "graph": graphs,
         }

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import textwrap
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 import lowrankgcn
-from lowrankgcn._format import duration, percent
+from lowrankgcn._format import duration, percent, shorten
 from lowrankgcn.cli.progress import Stopwatch
 
 if TYPE_CHECKING:
@@ -25,21 +27,62 @@ if TYPE_CHECKING:
 
 _MOST, _LARGEST = 0.9, 5  # share that is listed, and number of names
 _INSTANT = 5e-4  # seconds; shorter steps are not listed
+_LONGEST = 60  # characters of a name
+_NARROWEST = 20  # width that a column of longer names has at least
+_QUOTED = re.compile(r"""(?<!\w)(['"])(.*?)\1(?!\w)""")
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min)(?!\w))")
+_UNSEEN = {"Cc", "Cs", "Zl", "Zp"}  # control characters, lone surrogates, ends of lines
+_DIRECTIONS = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def print_line(console: Console, text: str) -> None:
+def visible(text: str) -> str:
+    r"""Return a text with escapes for characters that move the cursor or change the terminal.
+
+    >>> print(visible("red \x1b[31m\tline\n"))
+    red \x1b[31m\tline\n
+    """
+    return "".join(
+        c.encode("unicode_escape").decode()
+        if unicodedata.category(c) in _UNSEEN or c in _DIRECTIONS
+        else c
+        for c in text
+    )
+
+
+def name_text(name: str) -> str:
+    """Return a name from the data on one line, shortened; an empty one as two quotes."""
+    return shorten(visible(name), _LONGEST) or "''"
+
+
+def print_line(console: Console, text: str, style: str | None = None) -> None:
     """Print a line of any length without wrapping."""
-    console.print(text, soft_wrap=True, markup=False, highlight=False)
+    console.print(visible(text), style=style, soft_wrap=True, markup=False, highlight=False)
+
+
+def print_text(console: Console, text: str, style: str | None = None) -> None:
+    """Print a text, wrapped at words."""
+    for line in _wrapped(text, console.width):
+        print_line(console, line, style)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Wrap a text at words; numbers stay with their units, and quoted names are shortened."""
+
+    def quoted(found: re.Match[str]) -> str:
+        name = found[2] if len(found[2]) <= _LONGEST else shorten(found[2], _LONGEST)
+        return f"{found[1]}{name}{found[1]}"
+
+    text = _UNIT.sub("\0", _QUOTED.sub(quoted, visible(text)))
+    # A word, such as a path, is never cut.
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines] or [""]
 
 
 def print_facts(console: Console, facts: Mapping[str, Any], *, width: int = 12) -> None:
     """Print names, in a column of the given width, with values; long ones continue below."""
-    space = max(console.width - width, 20)
     for name, value in facts.items():
-        # A word, such as a path, is never cut.
-        lines = textwrap.wrap(str(value), space, break_long_words=False, break_on_hyphens=False)
-        for k, text in enumerate(lines or [""]):
-            print_line(console, f"{'' if k else name:<{width}}{text}")
+        for k, text in enumerate(_wrapped(str(value), max(console.width - width, 20))):
+            print_line(console, f"{'' if k else name:<{width - 1}} {text}")
 
 
 def print_json(document: Mapping[str, Any], *, err: bool = False) -> None:
@@ -59,20 +102,55 @@ def share_text(share: float | None) -> str:
     return "–" if share is None else percent(share)
 
 
-def text_table(
+def print_table(
+    console: Console,
     header: Sequence[str],
     rows: Iterable[Sequence[str | Text]],
     numeric: Collection[int] = (),
     **style: Any,
-) -> Table:
-    """Arrange texts in columns; the columns with the positions `numeric` are right-aligned."""
-    table = Table(box=box.SIMPLE_HEAD, **style)
-    for position, title in enumerate(header):
-        side: Any = "right" if position in numeric else "left"
-        table.add_column(escape(title), justify=side, no_wrap=side == "right", overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(cell) if isinstance(cell, str) else cell for cell in row))
-    return table
+) -> None:
+    """Print texts in columns; those with the positions `numeric` are right-aligned.
+
+    In a narrow terminal, names are wrapped. Columns at the right that still do not fit are named
+    below the table.
+    """
+    titles = [name_text(title) for title in header]
+    lines = [
+        [Text(shorten(visible(cell), _LONGEST)) if isinstance(cell, str) else cell for cell in row]
+        for row in rows
+    ]
+    cells = [max((line[k].cell_len for line in lines), default=0) for k in range(len(titles))]
+    edges = 2 if style.get("show_edge", True) else 0
+    for gap, padding in ((3, (0, 1)), (2, (0, 1, 0, 0))):
+        widths = [
+            max(width, *map(cell_len, title.split("\n")))
+            for width, title in zip(cells, titles, strict=True)
+        ]
+        least = [w if k in numeric else min(w, _NARROWEST) for k, w in enumerate(widths)]
+        ends = accumulate(width + gap for width in least)
+        shown = max(sum(end - gap + edges <= console.width for end in ends), 1)
+        if shown == len(titles):
+            break
+        titles = [
+            title.replace(" ", "\n") if k in numeric and cell_len(title) > cells[k] else title
+            for k, title in enumerate(titles)
+        ]
+    table = Table(box=box.SIMPLE_HEAD, padding=padding, pad_edge=False, **style)
+    for k, (title, width) in enumerate(zip(titles[:shown], least, strict=False)):
+        side: Any = "right" if k in numeric else "left"
+        table.add_column(
+            Text(title),
+            justify=side,
+            no_wrap=k in numeric,
+            min_width=width,
+            overflow="ellipsis",
+        )
+    for line in lines:
+        table.add_row(*line[:shown])
+    console.print(table)
+    if shown < len(titles):
+        hidden = ", ".join(map(name_text, header[shown:]))
+        print_text(console, f"columns that do not fit into the window: {hidden}")
 
 
 def shares_text(shares: Mapping[str, float]) -> str:
@@ -82,7 +160,9 @@ def shares_text(shares: Mapping[str, float]) -> str:
     'linear 72 %, radial 20 %'
     """
     before = dict(zip(shares, accumulate(shares.values(), initial=0.0), strict=False))
-    shown = (f"{name} {percent(shares[name], 0)}" for name in shares if before[name] < _MOST)
+    shown = (
+        f"{name_text(name)} {percent(shares[name], 0)}" for name in shares if before[name] < _MOST
+    )
     return ", ".join(islice(shown, _LARGEST))
 
 
@@ -167,9 +247,9 @@ def print_summary(
     if missing:
         rows.append(["none", *"–" * (len(numbers) - 1), str(missing), *"–" * len(shares)])
     header = ["class", *numbers, "mean probability", *listed]
-    table = text_table(header, rows, range(1, 6), pad_edge=False, show_edge=False)
-    for part in ("", table, ""):
-        console.print(part)
+    console.print()
+    print_table(console, header, rows, range(1, 6), show_edge=False)
+    console.print()
     for name, path in files.items():
         print_line(console, f"{name:<12}{path}")
     print_facts(console, {"time": times_text(watch)})

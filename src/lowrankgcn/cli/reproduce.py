@@ -103,7 +103,6 @@ def _show(console: Console, results: Results, file: Path) -> None:
 
     wide = console.width >= _WIDE
     header, cells = (page.HEADER, page.cells) if wide else (page.SHORT_HEADER, page.short_cells)
-    style = {"padding": (0, 1) if wide else (0, 1, 0, 0), "title_justify": "left"}
     for name, table in results.tables.items():
         rows: list[list[str | Text]] = []
         for row in table:
@@ -111,7 +110,7 @@ def _show(console: Console, results: Results, file: Path) -> None:
             colour = "green" if row["agrees"] else "yellow" if row["explained_by"] else "red"
             rows.append([*texts, Text(verdict, style=colour)])
         title, numeric = f"[bold]{TABLES[name]['title']}[/bold]", range(1, len(header) - 1)
-        console.print(output.text_table(header, rows, numeric, title=title, **style))
+        output.print_table(console, header, rows, numeric, title=title, title_justify="left")
     if results.rows:
         for erratum in results.errata:
             if erratum["shown"]:

@@ -157,7 +157,7 @@ def _show(
         header.append(column)
         for row, cell in zip(rows, cells, strict=True):
             row.append(cell)
-    console.print(output.text_table(header, rows, numeric, pad_edge=False))
+    output.print_table(console, header, rows, numeric)
 
 
 def _width(rows: list[list[str]]) -> int:

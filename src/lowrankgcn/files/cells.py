@@ -8,13 +8,15 @@ Each distinct text is parsed once:
 ('number', 2, [12.0, 7.0, nan, nan])
 >>> Cells.from_column(pd.Series(["007", "12"])).kind  # codes, not numbers
 'category'
+>>> Cells.from_column(pd.Series(["$ 1,234.50", "$ 7"])).as_numbers().tolist()
+[1234.5, 7.0]
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import pandas as pd
@@ -22,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from lowrankgcn.files.dates import DateOrder, Dates, parse_dates
+from lowrankgcn.files.dates import DateOrder, Dates, are_dates, parse_dates
 from lowrankgcn.graphs.cells import ColumnKind, column_kind
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
@@ -30,7 +32,10 @@ MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None
 
 _CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 9999 in microseconds
 _SEARCHED = 10_000  # values among which one for a message is searched
-_CODE = r"^[+-]?0[0-9]"  # leading zeros: codes, not numbers
+_CODE = r"^[^0-9.,]*0[0-9]"  # leading zeros: codes, not numbers
+_BLANK = "[\\s\u00a0\u2009\u202f]"  # the last three, from no-break to narrow, are between thousands
+_BEFORE = rf"^(?:[+-]?{_BLANK}*\p{{Sc}}?|\p{{Sc}}{_BLANK}*[+-]){_BLANK}*"
+_AFTER = rf"(?:[eE][+-]?[0-9]+)?{_BLANK}*[\p{{Sc}}%]?$"
 
 
 @final
@@ -110,11 +115,12 @@ class Cells:
 
         Texts are numbers if all of them parse as numbers, none with a leading zero, dates if all
         are dates (see :func:`parse_dates`), and categories otherwise. An empty column holds
-        categories.
+        categories. Numbers may have thousands separators, and a percent sign or the sign of one
+        currency, which are ignored.
         """
         if not len(self.values):
             return "category"
-        if not pa.types.is_large_string(self.values.type):
+        if not self._is_text:
             return column_kind(pd.ArrowDtype(self.values.type))
         if self._numbers is not None and self._numbers.null_count < len(self.values):
             if not pc.any(pc.match_substring_regex(self.values, _CODE)).as_py():
@@ -129,6 +135,11 @@ class Cells:
         numbers = self._numbers
         return numbers is not None and pa.types.is_integer(numbers.type)
 
+    @property
+    def formatted(self) -> bool:
+        """Whether numbers have thousands separators, percent or currency signs."""
+        return self.kind == "number" and self._plain is None
+
     @cached_property
     def dates(self) -> Dates | None:
         """Distinct values as dates; None if some are not dates."""
@@ -137,12 +148,17 @@ class Cells:
     def _parse_dates(self, order: DateOrder | None) -> Dates | None:
         if pa.types.is_temporal(self.values.type):
             return Dates(self.values.cast(pa.timestamp("us"), safe=False))
-        if not pa.types.is_large_string(self.values.type):
+        if not self._is_text:
             return None
         return parse_dates(self._known, order, prefer_day=self.decimal == ",")
 
-    def as_numbers(self) -> NDArray[Any]:
+    def as_numbers(self, *, lenient: bool = False) -> NDArray[Any]:
         """Return all cells as integers if all are, else as float64 with NaN where missing.
+
+        Parameters
+        ----------
+        lenient : bool
+            Whether texts that are not numbers are missing.
 
         Raises
         ------
@@ -150,11 +166,35 @@ class Cells:
             If a cell is not a number; the message quotes it.
         """
         numbers = self._numbers
+        if numbers is None and self._is_text and lenient:
+            numbers = self._readable
         if numbers is None:
-            every = self.values.to_pylist()
-            wrong = next(value for value in every if self._alone(value)._numbers is None)
+            wrong = self.parsed("number")[2] or self.values[0].as_py()
             raise ValueError(f"expected numbers, got {wrong!r}")
         return _numpy(self._at_codes(numbers))
+
+    def parsed(self, kind: Literal["number", "date"]) -> tuple[int, int, str | None, float]:
+        """Count the texts that are numbers or dates on their own.
+
+        Returns
+        -------
+        cells, present : int
+            Number of such cells, and of cells that are not missing.
+        other : str or None
+            The first other text.
+        share : float
+            Share of such texts among the distinct texts.
+        """
+        if not self._is_text:
+            return 0, 0, None, 0.0
+        known = _numpy(self._known.is_valid())
+        found = self._readable.is_valid() if kind == "number" else are_dates(self._known)
+        right = _numpy(found) & known
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(known))
+        others = np.flatnonzero(known & ~right)
+        other = self.values[int(others[0])].as_py() if len(others) else None
+        share = right.sum() / max(1, known.sum())
+        return int(counts[right].sum()), int(counts[known].sum()), other, float(share)
 
     def as_dates(self, order: DateOrder | None = None) -> NDArray[Any]:
         """Return all cells as UTC times, NaT where missing.
@@ -212,12 +252,50 @@ class Cells:
         values = self.values
         if pa.types.is_boolean(values.type) or pa.types.is_temporal(values.type):
             return None
-        if not pa.types.is_large_string(values.type):
+        if not self._is_text:
             return values
+        if self._plain is not None:
+            return _finite(self._plain)
+        complete = self._readable.null_count == self._known.null_count
+        return self._readable if complete else None
+
+    @cached_property
+    def _plain(self) -> Any:
+        """Distinct texts as Arrow numbers; None if some are not numbers or are formatted."""
         texts = self._known
         if self.decimal == ",":
             texts = pc.replace_substring(texts, ",", ".")
-        return _finite(_first_cast(texts, pa.int64(), pa.float64()))
+        return _first_cast(texts, pa.int64(), pa.float64())
+
+    @cached_property
+    def _readable(self) -> Any:
+        """Distinct texts as numbers, perhaps formatted; null where missing or not numbers.
+
+        The decimal mark is the other one than in the table if more texts are numbers then.
+        """
+        forms = []
+        for decimal in (self.decimal, "." if self.decimal == "," else ","):
+            fits = pc.match_substring_regex(self._known, _formatted(decimal))
+            kept = pc.if_else(fits, self._known, pa.scalar(None, pa.string()))
+            forms.append((kept, decimal))
+        (kept, decimal), (other, other_decimal) = forms
+        # "1,5" alone is no number where points are decimal; "1.234,5" is.
+        clear = decimal == "," or pc.any(pc.match_substring_regex(other, r"[.].*,")).as_py()
+        if clear and other.null_count < kept.null_count:
+            kept, decimal = other, other_decimal
+        units = pc.unique(pc.replace_substring_regex(kept.drop_null(), r"[^\p{Sc}%]", ""))
+        if not _one_unit(units.to_pylist()):
+            return pa.nulls(len(kept), pa.float64())
+        digits = pc.replace_substring_regex(kept, f"[^0-9eE+{decimal}-]", "")
+        digits = pc.replace_substring(digits, decimal, ".")
+        numbers = _first_cast(digits, pa.int64(), pa.float64())
+        if pa.types.is_floating(numbers.type):  # "1e999" may be a code
+            numbers = pc.if_else(pc.is_inf(numbers), pa.scalar(None, pa.float64()), numbers)
+        return numbers
+
+    @property
+    def _is_text(self) -> bool:
+        return bool(pa.types.is_large_string(self.values.type))
 
     @cached_property
     def _known(self) -> Any:
@@ -228,6 +306,22 @@ class Cells:
 
     def _alone(self, value: Any) -> Cells:
         return Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
+
+
+def _formatted(decimal: str) -> str:
+    """Return the pattern of numbers, perhaps with thousands separators and a unit."""
+    comma = "." if decimal == "," else ","
+    groups = "|".join(f"(?:{mark}[0-9]{{3}})+" for mark in (f"[{comma}]", _BLANK, "['’]"))
+    whole = f"(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{groups}))"
+    return f"{_BEFORE}(?:{whole}(?:[{decimal}][0-9]*)?|[{decimal}][0-9]+){_AFTER}"
+
+
+def _one_unit(units: list[str]) -> bool:
+    """Return whether all numbers are percent, or all are in one currency or without a sign."""
+    if "%" in units:
+        return len(units) == 1
+    signs = [unit for unit in units if unit]
+    return not signs or (len(signs) == 1 and len(signs[0]) == 1)
 
 
 def _numpy(values: Any) -> NDArray[Any]:

@@ -44,6 +44,7 @@ _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values 
 # More classes than this, and than half of the labelled rows, are measurements or identifiers.
 _MAX_FLOAT_CLASSES = 20  # numbers with a fraction
 _MAX_CLASSES = 1000  # other values; more would exhaust memory
+_MIXED_SHARE = 0.8  # a category column with a larger share of numbers or dates is reported
 _LISTED = 8  # names in a message
 
 
@@ -64,6 +65,8 @@ class Columns:
         Words that are features, the most frequent first.
     dates : dict from date column to {"day first", "month first"}
         Columns of texts whose year is last.
+    lenient : tuple of str
+        Columns of numbers in which other texts are missing.
     notes : tuple of str
         What was guessed; not saved.
     """
@@ -73,6 +76,7 @@ class Columns:
     left_out: dict[str, Reason]
     words: dict[str, tuple[str, ...]] = field(default_factory=dict, metadata=ADDED)
     dates: dict[str, DateOrder] = field(default_factory=dict, metadata=ADDED)
+    lenient: tuple[str, ...] = field(default=(), metadata=ADDED)
     notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:
@@ -108,7 +112,8 @@ class Columns:
         Raises
         ------
         ValueError
-            If columns are missing, or cells of numeric or date columns cannot be parsed.
+            If columns are missing, or cells of numeric or date columns cannot be parsed. Cells of
+            the columns in `lenient` are missing then.
         """
         absent = [name for name in self.used if name not in frame.columns]
         if absent:
@@ -119,7 +124,7 @@ class Columns:
             with prefix_errors(f"column {name!r}"):
                 cells = Cells.from_column(frame[name], decimal)
                 if kind == "number":
-                    typed[name] = cells.as_numbers()
+                    typed[name] = cells.as_numbers(lenient=name in self.lenient)
                 elif kind == "date":
                     typed[name] = cells.as_dates(self.dates.get(name))
                 elif kind == "category":
@@ -168,7 +173,8 @@ def choose_columns(
     drop : names
         Columns to leave out.
     categorical, numeric, text : names
-        Columns to use as categories, as numbers or as words, overriding detection.
+        Columns to use as categories, as numbers or as words, overriding detection. If more than
+        half of the cells of a numeric column are numbers, others are missing, with a note.
     decimal : str
         Decimal mark, see :attr:`TableFile.decimal`.
 
@@ -176,9 +182,11 @@ def choose_columns(
     -------
     Columns
         Empty columns, constant columns and identifiers are left out unless they are named.
-        Identifiers are texts that differ in more than 90 % of the rows and integers that differ in
-        all rows. A text column is numeric if all cells are numbers without leading zeros, and a
-        date if all cells are dates; "NA" and similar texts are missing there. Texts of three or
+        Identifiers are texts that differ in more than 90 % of the rows and integers without
+        thousands separators and signs that differ in all rows. A text column is numeric if all cells are numbers without leading zeros, and a
+        date if all cells are dates; "NA" and similar texts are missing there. Numbers may have
+        thousands separators, and a percent sign or the sign of one currency. A note reports columns
+        in which at least 80 % of the cells, but not all, are numbers or dates. Texts of three or
         more words on average that differ in more than half of the rows are free text, which
         is used by its 200 most frequent words (50 to 200 beyond 100,000 rows) among those in two or
         more, and at most half, of the rows. All other texts are categories.
@@ -187,7 +195,7 @@ def choose_columns(
     ------
     ValueError
         If a name is unknown or given twice, no column is left, or a numeric column contains
-        infinite numbers or texts.
+        infinite numbers, or texts in half of its cells or more.
 
     Notes
     -----
@@ -214,6 +222,7 @@ def choose_columns(
     left_out: dict[str, Reason] = {}
     words: dict[str, tuple[str, ...]] = {}
     dates: dict[str, DateOrder] = {}
+    lenient: list[str] = []
     notes: list[str] = []
     for name in frame.columns:
         if name == target:
@@ -225,14 +234,20 @@ def choose_columns(
             cells = Cells.from_column(frame[name], decimal)
             kind = next((kind for kind, option in _OPTIONS.items() if name in named[option]), None)
             if kind == "number":
-                cells.as_numbers()
+                if note := _lenient_note(cells):
+                    lenient.append(name)
+                    notes.append(f"column {name!r}: {note}")
+                cells.as_numbers(lenient=name in lenient)
             elif kind == "text" or (kind is None and is_text(cells)):
                 taken = [str(one).removeprefix(f"{name}: ") for one in frame.columns]
                 if found := find_words(cells, taken):
                     kind, words[name] = "text", found
                 elif kind == "text":
                     raise ValueError("expected words that occur in several rows, got none")
-            if kind is None and (reason := _reason(cells)) is not None:
+            reason = _reason(cells) if kind is None else None
+            if kind is None and (note := _mixed_note(cells, reason is None, name)):
+                notes.append(f"column {name!r}: {note}")
+            if reason is not None:
                 left_out[name] = reason
                 continue
             used[name] = kind or cells.kind
@@ -247,7 +262,7 @@ def choose_columns(
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
-    return Columns(target, used, left_out, words, dates, tuple(notes))
+    return Columns(target, used, left_out, words, dates, tuple(lenient), tuple(notes))
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
@@ -285,8 +300,30 @@ def _reason(cells: Cells) -> Reason | None:
         return "constant"
     if cells.kind == "category":
         return "identifier" if cells.n_distinct > max(1, _IDENTIFIER_SHARE * present) else None
-    counts = cells.kind == "number" and cells.whole
+    counts = cells.kind == "number" and cells.whole and not cells.formatted
     return "identifier" if counts and cells.n_distinct == total else None
+
+
+def _lenient_note(cells: Cells) -> str | None:
+    """Return a note if more than half of the cells, but not all, are numbers."""
+    found, present, other, _ = cells.parsed("number")
+    if other is None or 2 * found <= present:
+        return None
+    counts = f"({present - found} of {present})"
+    return f"cells that are not numbers, such as {other!r}, are read as missing {counts}"
+
+
+def _mixed_note(cells: Cells, used: bool, name: str) -> str | None:
+    """Return a note if nearly all cells, but not all, are numbers or dates."""
+    for kind in ("number", "date") if cells.kind == "category" else ():
+        found, present, other, share = cells.parsed(kind)
+        if other is not None and found >= _MIXED_SHARE * present and share > 0.5:
+            use = "it is used as categories" if used else "it is left out"
+            advice = f"--numeric {name!r} reads other cells as missing"
+            if kind == "date":
+                advice = "correct the other cells to use it as dates"
+            return f"{found} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
+    return None
 
 
 def check_names(

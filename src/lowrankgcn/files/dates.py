@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -34,6 +36,7 @@ _YEAR_FIRST = (
     + _MARK.format(2)
     + r"(?P<last>[0-9]{1,2})"
 )
+_DATE = r"^(?P<date>[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4})(?:[ T,].*)?$"
 
 
 class Dates(NamedTuple):
@@ -98,6 +101,22 @@ def parse_dates(
     if not kept:
         return None
     return kept[0]._replace(ambiguous=len(kept) == 2 and not kept[0].times.equals(kept[1].times))
+
+
+def are_dates(texts: Any) -> Any:
+    """Return which texts are dates, in the order of day, month and year that fits most of them.
+
+    Times of day are not checked.
+    """
+    days = pc.struct_field(pc.extract_regex(texts, _DATE), "date")
+    if 2 * days.null_count > len(days):  # too few to be a column of dates
+        return pa.nulls(len(days)).is_valid()
+    spelled = pd.Series(pc.replace_substring_regex(days, "[./]", "-").to_pylist(), dtype=object)
+    found = [
+        pd.to_datetime(spelled, format=order, errors="coerce").notna().to_numpy()
+        for order in ("%Y-%m-%d", "%d-%m-%Y", "%m-%d-%Y")
+    ]
+    return pa.array(max(found, key=np.count_nonzero))
 
 
 def _parts(texts: Any, pattern: str) -> Any:

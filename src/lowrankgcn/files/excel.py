@@ -20,6 +20,11 @@ MISSING = "Excel workbooks need openpyxl: pip install 'lowrankgcn[excel]'"
 _MOST_ROWS, _MOST_COLUMNS, _LONGEST_TEXT = 1_048_576, 16_384, 32_767
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 _DECLARATION = b"<!DOCTYPE"  # never in a workbook; entities could grow without bound
+# Formula cells without a value; that of a text formula may be an empty text.
+_LOST = re.compile(
+    rb"<(?:\w+:)?c\b(?![^>]*\bt=.str.)[^>]*>\s*<(?:\w+:)?f\b[^>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</|</(?:\w+:)?c>)"
+)
 _EXACT = 10**15  # Excel shows and keeps fifteen digits
 _FIRST_DAY = datetime.datetime(1900, 3, 1)  # Excel counts a 29 February 1900
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # not in XML
@@ -61,7 +66,17 @@ def parse_excel(data: bytes) -> tuple[Any, list[str]]:
     n_errors = sum(value in _ERRORS for row in cells for value in row if isinstance(value, str))
     if n_errors:
         notes.append(f"cells with errors such as #N/A, taken as missing: {n_errors}")
+    n_lost = _count_lost(data, getattr(sheets[0], "_worksheet_path", ""))
+    if n_lost:
+        advice = "open and save the file in Excel"
+        notes.append(f"formulas without a stored result, taken as missing: {n_lost}; {advice}")
     return _table(names, cells), notes
+
+
+def _count_lost(data: bytes, path: str) -> int:
+    """Return the number of formulas of a sheet without a stored result."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return len(_LOST.findall(archive.read(path))) if path in archive.namelist() else 0
 
 
 class _Refused(ValueError):
@@ -103,6 +118,12 @@ def _table(names: list[Any], rows: list[list[Any]]) -> Any:
     width = max(map(len, [names, *rows]))
     texts = ["" if name is None else as_text(name) for name in names]
     texts += [""] * (width - len(texts))
+    if (len(names) == 1 and width > 1) or texts.count("") > 1:
+        raise ValueError(
+            f"expected a name for every column in the first row that is not empty, got "
+            f"{', '.join(map(repr, filter(None, texts)))} for {width} columns; delete the rows "
+            "above the column names"
+        )
     columns, kept = [], []
     for place, name in enumerate(texts):
         cells = [row[place] if place < len(row) else None for row in rows]

@@ -153,7 +153,9 @@ def _typed(column: Any, decimal: str) -> Any:
         kind = cells.kind
     except ValueError:  # infinite numbers
         return column
-    doubtful = kind == "category" or (cells.dates is not None and cells.dates.ambiguous)
-    if kind == "number" and not cells.whole:
+    doubtful = (
+        kind == "category" or cells.formatted or (cells.dates is not None and cells.dates.ambiguous)
+    )
+    if kind == "number" and not (doubtful or cells.whole):
         doubtful = pc.any(pc.match_substring_regex(cells.values, _LONG_INTEGER)).as_py()
     return column if doubtful else cells.as_arrow()

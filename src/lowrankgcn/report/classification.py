@@ -104,6 +104,8 @@ class Classification:
     seconds : mapping from step to float, optional
         By default the timings of the classifier.
     warnings : iterable of str
+    facts : mapping from name to str, optional
+        Further results, such as the number of sets with one class.
     command : str
     seed : int, optional
         Also chooses the rows to draw if there are many.
@@ -148,6 +150,9 @@ class Classification:
         Number of rows without a path to a labelled row.
     seconds : mapping from step to float
     warnings : tuple of str
+    facts : mapping from name to str
+    weighting : str
+        How the classes are weighted, as a sentence; empty for the default.
     command : str
         Command line that reproduces the run; empty if there is none.
     seed : int or None
@@ -173,6 +178,7 @@ class Classification:
         source: str = "table",
         seconds: Mapping[str, float] | None = None,
         warnings: Iterable[str] = (),
+        facts: Mapping[str, str] | None = None,
         command: str = "",
         seed: int | None = None,
     ) -> None:
@@ -248,7 +254,8 @@ class Classification:
         )
         self.n_unplaced = int(lost.sum())
         self.seconds = dict(classifier.timings_ if seconds is None else seconds)
-        self.warnings = tuple(warnings)
+        self.warnings, self.facts = tuple(warnings), dict(facts or {})
+        self.weighting = _weighting(classifier)
 
     @property
     def n_given(self) -> int:
@@ -340,6 +347,24 @@ def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
         return {name: graph.description for name, graph in classifier.graphs_.items()}
     found = classifier.graph_.description
     return {found.name: found}
+
+
+def _weighting(classifier: Any) -> str:
+    """Describe class shares or class weights that differ from the default."""
+    shares = getattr(classifier, "class_shares", "auto")
+    weights = getattr(classifier, "class_weight", None)
+    if isinstance(shares, Mapping) or isinstance(weights, Mapping):
+        name, given = ("shares", shares) if weights is None else ("weights", weights)
+        listed = ", ".join(f"{shorten(str(key))} {value:g}" for key, value in given.items())
+        return f"The {name} of the classes are given: {listed}."
+    if shares == "labels":
+        return "The classes are taken to be as frequent as among the labelled rows."
+    if shares == "equal" or weights == "balanced":
+        return (
+            "All classes count alike, however many labels they have: rare classes are found more "
+            "often, at the cost of false alarms."
+        )
+    return ""
 
 
 def _eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
