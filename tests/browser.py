@@ -18,13 +18,13 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Layout", "evaluate", "measure", "needs_browser", "picture"]
+__all__ = ["BROWSER", "Layout", "evaluate", "measure", "needs_browser", "picture"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-_BROWSER = next(filter(None, map(shutil.which, _NAMES)), None)
+BROWSER = next(filter(None, map(shutil.which, _NAMES)), None)
 _SECONDS = 120
 
-needs_browser = pytest.mark.skipif(_BROWSER is None, reason="needs Chromium to show the page")
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium to show the page")
 
 _FRAME = """<!DOCTYPE html><html><head><meta charset="utf-8">
 <style>body{margin:0}iframe{border:0;display:block}</style></head>
@@ -190,8 +190,8 @@ def _framed(page: str, folder: Path, width: int, height: int, script: str, dark:
 
 
 def _run(arguments: list[str], folder: Path) -> tuple[str, str]:
-    assert _BROWSER is not None
-    command = [_BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    assert BROWSER is not None
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     command += ["--hide-scrollbars", f"--user-data-dir={folder / 'profile'}", *arguments]
     done = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=True)
     return done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace")

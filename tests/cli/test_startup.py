@@ -59,6 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("--version", []),
         ("classify --help", []),
         ("predict --help", []),
+        ("studio --help", []),
         ("predict {folder}/model {folder}/table.csv -q", NUMERIC),
         ("classify {folder}/table.csv -t kind -q", [*NUMERIC, "sklearn"]),
         ("explain {folder}/model {folder}/table.csv --row 1", [*NUMERIC, "sklearn"]),

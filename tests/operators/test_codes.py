@@ -224,6 +224,13 @@ def test_wrong_shapes_are_named() -> None:
         factor.take(np.array([2]))
 
 
+def test_one_row_of_many_columns() -> None:
+    codes, total = random_codes(1, [3] * 150)
+    factor = CodeFactor(codes, total)
+    V = np.arange(2.0 * total).reshape(total, 2)
+    np.testing.assert_allclose(factor @ V, one_hot(codes, total) @ V)
+
+
 def test_thousands_of_hyperedges() -> None:
     codes, total = random_codes(3000, [2000, 1500, 500, 96], missing=0.1)
     factor = CodeFactor(codes, total)

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lowrankgcn import __version__, cli
-from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, suggest
+from lowrankgcn.cli import classify, compare, demo, explain, predict, reproduce, studio, suggest
 
 
 class _OneLineErrors(TyperGroup):
@@ -89,6 +89,6 @@ def main(
         typer.echo(context.get_help())
 
 
-for _module in (classify, predict, explain, suggest, compare, reproduce, demo):
+for _module in (classify, predict, explain, suggest, studio, compare, reproduce, demo):
     _name = _module.__name__.rpartition(".")[2]
     app.command(cls=_PlainHelp, epilog=_module.EXAMPLES)(getattr(_module, _name))

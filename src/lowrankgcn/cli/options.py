@@ -165,6 +165,12 @@ InOrder = Annotated[bool, _flag("--in-order", _IN_ORDER)]
 What = Annotated[PaperTable, Argument(metavar="NAME", help="Table or figure of the paper.")]
 Runs = Annotated[int, _option("--runs", "N", "Training runs per row.", min=1)]
 
+# Studio
+_PORT = "Port of the server; another one if it is taken."
+TableFileArgument = Annotated[Path, Argument(metavar="TABLE", help=f"{_FORMATS}.")]
+Port = Annotated[int, _option("--port", "N", _PORT, min=1024, max=65535)]
+Browser = Annotated[bool, _option("--browser/--no-browser", None, "Open the page in the browser.")]
+
 # Output
 _OUT = "Write the table with predictions, in the format of this name; - for standard output."
 _OUT_ROWS = "Write these rows with their numbers, to be labelled."

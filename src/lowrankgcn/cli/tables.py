@@ -223,6 +223,14 @@ def _follows(column: pd.Series) -> bool:
     return not len(column)
 
 
+def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTable:
+    """Replace the labels of a table."""
+    frame, target = data.table.frame, data.columns.target
+    labels = pd.Series(list(names), index=frame.index, name=target, dtype=object)
+    frame = _with_labels(frame, target, labels, data.labels)
+    return replace(data, table=replace(data.table, frame=frame), labels=labels)
+
+
 def column_names(given: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
     """Return the names in an option: columns of the table, or several separated by commas."""
     known = set(columns)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import single_threaded_blas_if_small
+from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
 from lowrankgcn.estimators.gp_model import GPModel
@@ -35,6 +35,7 @@ _GRAPHS = {
     "hypergraph": ("hypergraph",),
     "precomputed": (),
 }
+_READ = 8192  # rows that are read at a time
 _BACKGROUND = 32  # rows that explanations start from
 _SAMPLE = 1000  # rows whose mean distance is the unit of radial blocks, without labels
 
@@ -91,9 +92,11 @@ class FittedGP:
         The sampled rows.
     distributions : (n, C) array
     novelty : (n,) array
-        Measures of novelty of the rows that are not sampled, NaN for the sampled ones, which are
-        computed from their views on demand.
+        Measures of novelty of the rows that are not sampled, NaN for all rows whose views are
+        kept: their measures are computed on demand.
     timings : dict
+    outside : dict from view to array, or None
+        Views of the rows that are not sampled, if they are kept.
     """
 
     model: GPModel
@@ -103,43 +106,121 @@ class FittedGP:
     distributions: FloatArray
     novelty: FloatArray
     timings: dict[str, float]
+    outside: dict[str, FloatArray] | None = None
 
     def measures(self) -> FloatArray:
         """Return the measures of novelty of all rows, shape (n,)."""
         measures = self.novelty.copy()
         measures[self.sample] = self.model.novelty.measures(self.views.views)
+        if self.outside is not None:
+            rest = np.setdiff1d(np.arange(len(measures)), self.sample)
+            measures[rest] = self.model.novelty.measures(self.outside)
         return measures
 
 
-def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> FittedGP:
-    """Fit views, blocks and process, and classify all rows."""
+@final
+@dataclass(frozen=True, eq=False)
+class PreparedRows:
+    """All of a fit that does not depend on labels.
+
+    Attributes
+    ----------
+    rows : Rows
+    settings : GPSettings
+    seed : int
+    sample : (s,) int array
+        Rows that graphs and features were fitted to, ascending.
+    sampled : DataFrame, array, sparse array or Graph
+        The sampled rows.
+    views : FittedViews
+        Of the sampled rows.
+    extends : bool
+        Whether new rows can be read.
+    outside : dict from view to (n − s, d) array, or None
+        Views of the rows that are not sampled; None if they are read when they are needed.
+    seconds : float
+    """
+
+    rows: Rows
+    settings: GPSettings
+    seed: int
+    sample: NDArray[np.intp]
+    sampled: Any
+    views: FittedViews
+    extends: bool
+    outside: dict[str, FloatArray] | None
+    seconds: float
+
+    def at(self, index: NDArray[np.intp]) -> dict[str, FloatArray]:
+        """Return the views of some rows."""
+        places = np.searchsorted(self.sample, index)
+        inside = np.append(self.sample, -1)[places] == index
+        views = self.views.views
+        if inside.all():
+            return {name: own[places] for name, own in views.items()}
+        if self.outside is None:
+            more = self.views.maps.read(take(self.rows.data, index[~inside]))
+        else:  # `places` is the number of sampled rows before each row
+            rest = (index - places)[~inside]
+            more = {name: own[rest] for name, own in self.outside.items()}
+        found = {name: np.empty((len(index), own.shape[1])) for name, own in views.items()}
+        for name, own in found.items():
+            own[inside], own[~inside] = views[name][places[inside]], more[name]
+        return found
+
+
+def prepare_rows(
+    rows: Rows, settings: GPSettings, seed: int, *, read_all: bool = False
+) -> PreparedRows:
+    """Fit views to rows; with `read_all`, keep the views of rows that are not sampled, too."""
+    begin = time.perf_counter()
+    report_progress("reading the columns")
+    sample = _sample(rows, settings, seed)
+    sampled = rows.data if len(sample) == rows.n_rows else take(rows.data, sample)
+    views, extends = _fit_views(rows.kind, sampled, settings, seed)
+    outside = None
+    if read_all and len(sample) < rows.n_rows:
+        rest = np.setdiff1d(np.arange(rows.n_rows), sample)
+        outside = {name: np.empty((len(rest), own.shape[1])) for name, own in views.views.items()}
+        for start, stop in chunks(len(rest), _READ):
+            report_progress("reading the other rows", start, len(rest))
+            for name, part in views.maps.read(take(rows.data, rest[start:stop])).items():
+                outside[name][start:stop] = part
+    seconds = time.perf_counter() - begin
+    return PreparedRows(rows, settings, seed, sample, sampled, views, extends, outside, seconds)
+
+
+def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
+    """Fit blocks and process, and classify all rows."""
     clock = [time.perf_counter()]
-    timings: dict[str, float] = {}
+    timings: dict[str, float] = {"graphs": prepared.seconds}
 
     def note(step: str) -> None:
         clock.append(time.perf_counter())
         timings[step] = clock[-1] - clock[-2]
 
-    report_progress("reading the columns")
-    sample = _sample(rows, labels.index, settings, seed)
-    sampled = rows.data if len(sample) == rows.n_rows else take(rows.data, sample)
-    views, extends = _fit_views(rows.kind, sampled, settings, seed)
-    note("graphs")
+    rows, settings, seed, sample = prepared.rows, prepared.settings, prepared.seed, prepared.sample
+    views = prepared.views
     report_progress("fitting the blocks")
-    labelled = np.searchsorted(sample, labels.index)
-    known = {name: own[labelled] for name, own in views.views.items()}
+    known = prepared.at(labels.index)
+    placed, labelled = views.views, np.searchsorted(sample, labels.index)
+    sampled = np.isin(sample, labels.index)
+    if sampled.sum() < len(labelled):
+        placed = {name: np.concatenate([own, known[name]]) for name, own in placed.items()}
+        labelled = len(sample) + np.arange(len(labelled))
     with single_threaded_blas_if_small(10 * len(labelled)):  # matrices of that many columns
-        blocks, forest_loss = _blocks(views, labelled, labels.codes, settings, seed)
+        blocks, forest_loss = _blocks(placed, views, labelled, labels.codes, settings, seed)
         fitted = fit_process(
             known, labels.codes, labels.n_classes, blocks, forest_loss, Prior.load(), seed
         )
+    del placed
     process = fitted.process
     note("blocks")
     report_progress("predicting")
     sizes = np.zeros(len(blocks))
     plain = softmax(process.temperature * process.scores(views.views, sizes))
     sizes /= sizes.sum() or 1.0
-    factors = _factors(settings.class_shares, plain, labelled, labels)
+    factors = _factors(settings.class_shares, plain, np.flatnonzero(sampled), labels)
     process = replace(process, factors=factors)
     distributions = apply_factors(plain, factors)
     model = GPModel(
@@ -149,31 +230,31 @@ def fit_gp(rows: Rows, labels: Labels, settings: GPSettings, seed: int) -> Fitte
         labels.codes.astype(np.int64),
         softmax(process.temperature * fitted.held_out),
         {block.name: float(size) for block, size in zip(blocks, sizes, strict=True)},
-        extends,
-        _background(views, sampled, distributions) if extends else {},
+        prepared.extends,
+        _background(views, prepared.sampled, distributions) if prepared.extends else {},
     )
     novelty = np.full(rows.n_rows, np.nan)
     if len(sample) < rows.n_rows:
         rest = np.setdiff1d(np.arange(rows.n_rows), sample)
         every = np.empty((rows.n_rows, labels.n_classes))
         every[sample] = distributions
-        every[rest], novelty[rest] = model.classify(take(rows.data, rest))
+        if prepared.outside is None:
+            every[rest], novelty[rest] = model.classify(take(rows.data, rest))
+        else:
+            every[rest] = process.distributions(prepared.outside)
         distributions = every
     note("prediction")
-    return FittedGP(model, views, sample, sampled, distributions, novelty, timings)
+    return FittedGP(
+        model, views, sample, prepared.sampled, distributions, novelty, timings, prepared.outside
+    )
 
 
-def _sample(
-    rows: Rows, labelled: NDArray[np.intp], settings: GPSettings, seed: int
-) -> NDArray[np.intp]:
+def _sample(rows: Rows, settings: GPSettings, seed: int) -> NDArray[np.intp]:
     """Return the rows to fit graphs and features to, ascending."""
-    every = np.arange(rows.n_rows)
-    if rows.kind != "table" or settings.given is not None or rows.n_rows <= settings.fit_rows:
-        return every
-    rest = np.setdiff1d(every, labelled)
-    count = min(len(rest), max(0, settings.fit_rows - len(labelled)))
-    chosen = np.random.default_rng(seed).choice(rest, count, replace=False)
-    return np.sort(np.concatenate([labelled, chosen]))
+    n = rows.n_rows
+    if rows.kind != "table" or settings.given is not None or n <= settings.fit_rows:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, settings.fit_rows, replace=False))
 
 
 def _fit_views(kind: str, data: Any, settings: GPSettings, seed: int) -> tuple[FittedViews, bool]:
@@ -201,6 +282,7 @@ def _is_built_from(graph: Graph, data: Any) -> bool:
 
 
 def _blocks(
+    placed: dict[str, FloatArray],
     views: FittedViews,
     labelled: NDArray[np.intp],
     codes: NDArray[np.intp],
@@ -208,11 +290,11 @@ def _blocks(
     seed: int,
 ) -> tuple[list[Any], float | None]:
     values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
-    blocks = row_blocks(views.views, values, labelled, settings.blocks)
+    blocks = row_blocks(placed, values, labelled, settings.blocks)
     features, loss = views.maps.features, None
     if features is not None and features.columns:
         more, loss = supervised_blocks(
-            views.views, labelled, codes, features.owners, random_state=seed, wanted=settings.blocks
+            placed, labelled, codes, features.owners, random_state=seed, wanted=settings.blocks
         )
         blocks += more
     if not blocks:
@@ -299,11 +381,30 @@ def first_rows(
     free[known] = False
     if positive_int(k, "k") > free.sum():
         raise invalid("k", f"at most {int(free.sum())}, the number of rows without a label", k)
+    return first_of_views(views, k, np.flatnonzero(free), known, seed)
+
+
+def first_of_views(
+    views: FittedViews,
+    k: int,
+    candidates: NDArray[np.intp],
+    known: NDArray[np.intp],
+    seed: int,
+) -> NDArray[np.intp]:
+    """Return the rows to label first among `candidates`; `known` rows have a label."""
+    process = unfitted_process(views, known, seed)
+    weights = np.ones(len(next(iter(views.views.values()))))
+    return choose_rows(process, views.views, weights, candidates, k, random_state=seed)
+
+
+def unfitted_process(views: FittedViews, known: NDArray[np.intp], seed: int) -> GaussianProcess:
+    """Return the process of the prior, without labels, at some rows."""
     values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
+    n = len(next(iter(views.views.values())))
     sample = np.random.default_rng(seed).permutation(n)[:_SAMPLE]
     blocks = row_blocks(views.views, values, sample)
     prior = Prior.load().adaptation
-    process = GaussianProcess(
+    return GaussianProcess(
         tuple(blocks),
         np.exp([prior[block.name] for block in blocks]),
         tuple(b.represent({v: r[known] for v, r in views.views.items()}) for b in blocks),
@@ -312,5 +413,3 @@ def first_rows(
         1.0,
         np.ones(2),
     )
-    candidates = np.flatnonzero(free)
-    return choose_rows(process, views.views, np.ones(n), candidates, k, random_state=seed)

@@ -29,10 +29,10 @@ from lowrankgcn.estimators.base import (
     unchanged_on_failure,
 )
 from lowrankgcn.estimators.explanation import By, Explanation
-from lowrankgcn.estimators.gp_fitting import GPSettings, fit_gp
+from lowrankgcn.estimators.gp_fitting import GPSettings, PreparedRows, fit_gp, prepare_rows
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.labels import read_labels
-from lowrankgcn.estimators.rows import check_rows, read_rows
+from lowrankgcn.estimators.labels import Labels, read_labels
+from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
 from lowrankgcn.estimators.settings import checked
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
@@ -71,7 +71,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         found more often, at the cost of false alarms.
     fit_rows : int
         With more rows than this, graphs and features are fitted to a uniform sample of this size,
-        which includes all labelled rows; the other rows are classified like new rows.
+        which does not depend on the labels; the other rows are read like new rows.
     tol : float
         Largest residual of the eigenpairs.
     random_state : None, int or RandomState
@@ -191,17 +191,27 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         settings = checked(GPSettings, self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph, numbers="table")
         labels = read_labels(y, rows.n_rows)
-        seed = draw_seed(self.random_state)
         show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
-        with single_threaded_blas_if_small(rows.n_rows), listening(show or listener()):
-            fitted = fit_gp(rows, labels, settings, seed)
+        with listening(show or listener()):
+            return self._fit_labels(self._prepare(rows, settings), labels)
+
+    def _prepare(self, rows: Rows, settings: GPSettings, *, read_all: bool = False) -> PreparedRows:
+        """Compute all that does not depend on labels."""
+        with single_threaded_blas_if_small(rows.n_rows):
+            return prepare_rows(rows, settings, draw_seed(self.random_state), read_all=read_all)
+
+    def _fit_labels(self, prepared: PreparedRows, labels: Labels) -> Self:
+        """Fit to labels; the prepared rows are not changed and serve any number of fits."""
+        with single_threaded_blas_if_small(prepared.rows.n_rows):
+            fitted = fit_gp(prepared, labels)
         self.classes_ = labels.classes
         self.label_distributions_ = fitted.distributions
         self.transduction_ = labels.classes[fitted.distributions.argmax(axis=1)]
         self.graphs_, self.eigenpairs_ = fitted.views.graphs, fitted.views.eigenpairs
         self.graph_ = next(iter(self.graphs_.values()), None)
         self.timings_ = fitted.timings
-        self._kind, self._seed, self._fitted = rows.later, seed, fitted
+        self._kind, self._seed = prepared.rows.later, prepared.seed
+        self._fitted = fitted
         self._restore(fitted.model)
         return self
 

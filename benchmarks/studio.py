@@ -1,0 +1,129 @@
+"""Times of the studio: start, and from a label to new predictions, over HTTP.
+
+Run ``python -m benchmarks.studio``; ``--rows 10000,100000`` chooses the sizes. Wall-clock times on
+one machine: run it on an idle one. The page adds its drawing; tests/studio/test_page.py measures
+that in a browser.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import make_classification
+
+TARGETS = {10_000: 0.2, 100_000: 1.0, 1_000_000: 3.0}  # seconds
+ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)")
+
+
+def table(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return ten columns of numbers, one of categories, and the class of every row."""
+    X, classes = make_classification(
+        n, 10, n_informative=6, n_classes=3, class_sep=1.5, random_state=0
+    )
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(10)]).round(4)
+    frame["kind"] = np.array([*"abcdef"])[np.random.default_rng(0).integers(6, size=n)]
+    return frame.assign(**{"class": None}), np.array(["ash", "elm", "oak"])[classes]
+
+
+class Connection:
+    """Requests to a studio, and its events."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self._headers = {"x-token": token, "content-type": "application/json"}
+        self._port = port
+        stream = http.client.HTTPConnection("127.0.0.1", port)
+        stream.request("GET", "/api/events", headers=self._headers)
+        self._events = stream.getresponse()
+
+    def send(self, method: str, path: str, body: Any = None) -> bytes:
+        data = None if body is None else json.dumps(body).encode()
+        connection = http.client.HTTPConnection("127.0.0.1", self._port)
+        connection.request(method, f"/api/{path}", data, self._headers)
+        found = connection.getresponse().read()
+        connection.close()
+        return found
+
+    def wait(self, ready: Any) -> dict[str, Any]:
+        """Return the state as soon as it is ready."""
+        while True:
+            state: dict[str, Any] = json.loads(self.send("GET", "state"))
+            if ready(state):
+                return state
+            while not self._events.readline().startswith(b"data"):
+                pass
+
+
+def measure(n: int, labels: int, folder: Path) -> None:
+    frame, truth = table(n)
+    path = folder / f"{n}.csv"
+    frame.to_csv(path, index=False)
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "lowrankgcn", "studio", str(path), "--target", "class"]
+    process = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    found = next(filter(None, map(ADDRESS.search, process.stdout)))
+    start = time.perf_counter() - begin
+    server = Connection(int(found[1]), found[2])
+    server.send("GET", "positions")
+    mapped = time.perf_counter() - begin
+    state = server.wait(lambda state: not state["refreshing"])
+    quick, settled, shown = [], [], b""
+    for _ in range(labels):
+        row = state["suggestions"][0]
+        begin = time.perf_counter()
+        answer = server.send("POST", "label", {"rows": [row], "class": str(truth[row])})
+        version = json.loads(answer)["version"]
+        server.wait(lambda state, version=version: state["fitted"] >= version)
+        shown = server.send("GET", "predictions")
+        quick.append(time.perf_counter() - begin)
+        state = server.wait(lambda state: not state["refreshing"])
+        settled.append(time.perf_counter() - begin)
+    codes = np.frombuffer(server.send("GET", "predictions"), "<u2", n, 8)
+    names = np.array([one["name"] for one in state["classes"]] + [""])
+    right = (names[np.minimum(codes, len(names) - 1)] == truth).mean()
+    assert len(shown) == 8 + 4 * n
+    memory = _peak(process.pid)
+    os.kill(process.pid, signal.SIGINT)
+    process.wait()
+    times = [f"{np.quantile(quick, q):9.3f}" for q in (0.5, 1.0)] + [f"{np.median(settled):9.2f}"]
+    print(
+        f"{n:9,} {start:8.1f} {mapped:8.1f} {' '.join(times)} {TARGETS.get(n, np.nan):7} ", end=""
+    )
+    print(f"{memory:7.2f} {100 * right:7.1f}", flush=True)
+
+
+def _peak(pid: int) -> float:
+    """Return the largest memory of a process in GB, on Linux."""
+    status = Path(f"/proc/{pid}/status")
+    lines = status.read_text().splitlines() if status.exists() else ["VmHWM: nan kB"]
+    return float(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1e6
+
+
+def main() -> None:
+    """Print one line for each size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", default=",".join(map(str, TARGETS)))
+    parser.add_argument("--labels", type=int, default=20)
+    given = parser.parse_args()
+    print("     rows    start      map   label → predictions           target  memory   right")
+    print("             (s)       (s)    median   slowest   settled    (s)     (GB)    (%)")
+    with tempfile.TemporaryDirectory() as folder:
+        for n in map(int, given.rows.split(",")):
+            measure(n, given.labels, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

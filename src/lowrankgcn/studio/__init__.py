@@ -1,0 +1,14 @@
+"""Labelling in the browser: a page on this machine, its server and the engine behind it.
+
+``lowrankgcn studio`` serves a table on 127.0.0.1. A person labels some rows, and all other rows are
+classified anew after each label.
+
+================ ===============================================================================
+``journal``      labels on disk, one JSON line for each change
+``engine``       predictions: an immediate update, then the same answer as a fresh fit
+``layout``       positions of the rows on the map
+``session``      labels, undo, versions
+``view``         what the page shows: cells, search and order of rows, reasons
+``server``       HTTP interface, access control, events
+================ ===============================================================================
+"""

@@ -1,0 +1,276 @@
+r"""Predictions after each label: an immediate update, then the answer of a fresh fit.
+
+Graphs, eigenpairs and features do not depend on labels and are computed once. A fresh answer also
+needs new forests and amplitudes. Until it is there, amplitudes stay, and blocks that depend on the
+labels are left out of the update: with coefficients α of the labels at the last answer and α′ of
+the labels now, the class distributions are
+
+.. math:: P'(x) \propto P(x) \exp(T \sum_i k(x, i) (\alpha'_i - \alpha_i)).
+
+That is a small system of equations and one product with the rows.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
+from lowrankgcn.estimators.gp_fitting import GPSettings, first_of_views, unfitted_process
+from lowrankgcn.estimators.labels import read_labels
+from lowrankgcn.estimators.rows import read_rows
+from lowrankgcn.estimators.settings import checked
+from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
+from lowrankgcn.gp.likelihood import CONSTANT, targets
+from lowrankgcn.gp.prior import Prior, size_terms
+from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.recipe import SUPERVISED
+
+_SUGGESTED = 10
+_MOST_LABELS = 1500  # of an immediate update
+_CHUNK = 4096
+_NEIGHBOURS, _REASONS = 5, 3
+
+Floats = NDArray[np.floating[Any]]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What follows from labels.
+
+    Attributes
+    ----------
+    labels : (n,) object array
+        Texts; None in unlabelled rows.
+    classes : tuple of str
+    distributions : (n, C) array or None
+        None with fewer than two classes.
+    suggestions : list of int
+        Rows to label next, the most useful first.
+    accuracy : dict from str to float, or None
+    classifier : SpectralGPClassifier or None
+        The last fitted one; None before the first.
+    """
+
+    labels: NDArray[Any]
+    classes: tuple[str, ...] = ()
+    distributions: Floats | None = None
+    suggestions: tuple[int, ...] = ()
+    accuracy: dict[str, float] | None = None
+    classifier: SpectralGPClassifier | None = None
+
+    def coded(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the labelled rows and their classes."""
+        places = {name: k for k, name in enumerate(self.classes)}
+        rows = np.flatnonzero(self.labels != None)  # noqa: E711  (of each element)
+        return rows, np.array([places[name] for name in self.labels[rows]], np.intp)
+
+
+@final
+class Engine:
+    """All of a table that does not depend on labels, and answers for labels.
+
+    Parameters
+    ----------
+    features : DataFrame
+    parameters : dict
+        Of :class:`SpectralGPClassifier`.
+    """
+
+    def __init__(self, features: pd.DataFrame, parameters: dict[str, Any]) -> None:
+        self._classifier = SpectralGPClassifier(**parameters)
+        settings = checked(GPSettings, self._classifier.get_params(deep=False))
+        rows = read_rows(self._classifier, features, settings.graph, numbers="table")
+        self._n = len(features)
+        self.prepared = self._classifier._prepare(rows, settings, read_all=True)
+        sample, outside = self.prepared.sample, self.prepared.outside
+        self._parts = [(sample, self.prepared.views.views)]
+        if outside is not None:
+            self._parts.append((np.setdiff1d(np.arange(self._n), sample), outside))
+        # An explanation takes a quarter of a second; a page asks again after every update.
+        self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.iloc[[row]])[0])
+        nobody = np.zeros(0, np.intp)
+        self._unfitted = unfitted_process(self.prepared.views, nobody, self.prepared.seed)
+
+    def settle(self, labels: NDArray[Any]) -> Answer:
+        """Return the answer that a fit to these labels gives."""
+        known = labels != None  # noqa: E711
+        sample, free = self.prepared.sample, ~known[self.prepared.sample]
+        count = min(_SUGGESTED, int(free.sum()))
+        if len(set(labels[known])) < 2:
+            candidates, place = np.flatnonzero(free), np.flatnonzero(~free)
+            views, seed = self.prepared.views, self.prepared.seed
+            first = first_of_views(views, count, candidates, place, seed) if count else sample[:0]
+            return Answer(labels, suggestions=tuple(sample[first].tolist()))
+        found = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
+        low, high = found.loo_interval_
+        return Answer(
+            labels,
+            tuple(found.classes_.tolist()),
+            found.label_distributions_,
+            tuple(found.suggest(count).tolist()) if count else (),
+            {"value": found.loo_accuracy_, "low": low, "high": high},
+            found,
+        )
+
+    def update(self, base: Answer, labels: NDArray[Any]) -> Answer | None:
+        """Return an immediate answer, starting from an earlier one; None for too many labels."""
+        new = list(dict.fromkeys(labels[labels != None]))  # noqa: E711
+        if len(new) < 2:
+            return Answer(labels, suggestions=base.suggestions, classifier=base.classifier)
+        classes = (*base.classes, *(name for name in new if name not in base.classes))
+        before, now = replace(base, classes=classes), replace(base, classes=classes, labels=labels)
+        if base.distributions is None:
+            before = replace(before, labels=np.full(self._n, None))
+        (old_rows, old_codes), (rows, codes) = before.coded(), now.coded()
+        index = np.union1d(old_rows, rows)
+        if len(index) > _MOST_LABELS:
+            return None
+        with single_threaded_blas_if_small(self._n):
+            process = self._row_process(base, index, len(rows), len(classes))
+            G = process.kernel(process.labelled, process.labelled) + np.eye(len(index))
+            change = np.zeros((len(index), len(classes)))
+            for sign, some, own in ((1.0, rows, codes), (-1.0, old_rows, old_codes)):
+                if len(some):
+                    at = np.searchsorted(index, some)
+                    factor = cho_factor(G[np.ix_(at, at)])
+                    change[at] += sign * cho_solve(factor, targets(own, len(classes)))
+            shares = self._multiplied(before, replace(process, alpha=change))
+        return replace(now, distributions=shares)
+
+    def _row_process(
+        self, base: Answer, index: NDArray[np.intp], m: int, n_classes: int
+    ) -> GaussianProcess:
+        """Return the process of the blocks that do not depend on labels, at some rows."""
+        if base.classifier is not None and base.distributions is not None:
+            process = base.classifier._model.process
+        else:
+            prior, size = Prior.load(), np.append(size_terms(m, n_classes), 0.0)
+            amplitudes = np.exp([prior.final[block.name] for block in self._unfitted.blocks])
+            warm = float(np.exp(size @ prior.final_temperature))
+            process = replace(self._unfitted, amplitudes=amplitudes, temperature=warm)
+        kept = [k for k, block in enumerate(process.blocks) if block.name not in SUPERVISED]
+        blocks, views = tuple(process.blocks[k] for k in kept), self.prepared.at(index)
+        return replace(
+            process,
+            blocks=blocks,
+            amplitudes=process.amplitudes[kept],
+            labelled=tuple(block.represent(views) for block in blocks),
+            index=np.arange(len(index)),
+            alpha=np.zeros((len(index), n_classes)),
+            factors=np.append(process.factors, np.ones(n_classes))[:n_classes],
+        )
+
+    def _multiplied(self, base: Answer, process: GaussianProcess) -> NDArray[np.float32]:
+        """Multiply distributions by exp(T f), normalised, for the scores f of a process."""
+        read, known = _Scores(process), 0
+        result = np.zeros((self._n, len(base.classes)), np.float32)
+        shares = base.distributions
+        if shares is not None:
+            known = shares.shape[1]
+            factors = np.log(process.factors[:known])
+
+        def multiply(rows: Any, views: Any, start: int, stop: int) -> None:
+            logs, own = read(views, start, stop), rows[start:stop]
+            if shares is not None:
+                before = np.log(np.maximum(shares[own], 1e-30))
+                logs[:, :known] += before
+                # Scores add up to zero, and that of a class without labels is −1/C.
+                level = (before - factors).mean(axis=1) - process.temperature / known
+                logs[:, known:] += level[:, None]
+            odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+            result[own] = odds / odds.sum(axis=1, keepdims=True)
+
+        for rows, views in self._parts:
+            map_chunks(partial(multiply, rows, views), len(rows), _CHUNK)
+        return result
+
+    def neighbours(self, answer: Answer, row: int) -> list[tuple[int, float]]:
+        """Return the nearest labelled rows by correlation in the fitted process."""
+        if answer.classifier is None:
+            return []
+        model = answer.classifier._model
+        process, one = model.process, model.process.represent(self.prepared.at(np.array([row])))
+
+        shared = process.kernel(one, process.labelled)[0] - CONSTANT
+        alike = shared / np.sqrt(process.variances(one) * process.variances(process.labelled))
+        rows = model.labelled[process.index]
+        order = np.argsort(-alike, kind="stable")
+        found = [(int(rows[k]), float(np.clip(alike[k], 0.0, 1.0))) for k in order]
+        kept = [pair for pair in found if answer.labels[pair[0]] is not None and pair[0] != row]
+        return kept[:_NEIGHBOURS]
+
+    def explain(self, answer: Answer, row: int) -> tuple[str, list[dict[str, Any]]] | None:
+        """Return the class that a row is compared with, and the strongest reasons for its class."""
+        if answer.classifier is None or answer.distributions is None:
+            return None
+        one = self._explained(answer.classifier, row)
+        shown = answer.classes[int(answer.distributions[row].argmax())]
+        # A row may be read slightly differently as a new row, or labels have changed since the fit.
+        pair, sign = (str(one.predicted), str(one.runner_up)), 1.0
+        if shown == pair[1]:
+            pair, sign = pair[::-1], -1.0
+        elif shown != pair[0]:
+            return None
+        parts = [
+            {"name": str(part.name), "value": part.value, "amount": sign * part.amount}
+            for part in one.contributions[:_REASONS]
+        ]
+        return pair[1], parts
+
+
+@final
+class _Scores:
+    """Scores of linear and radial blocks times the temperature, in single precision.
+
+    Linear blocks on one view are one product.
+    """
+
+    def __init__(self, process: GaussianProcess) -> None:
+        alpha = process.temperature * process.alpha
+        constant = CONSTANT * alpha.sum(axis=0)
+        self._linear: dict[str, Floats] = {}
+        self._radial = []
+        for block, amplitude, rows in zip(
+            process.blocks, process.amplitudes, process.labelled, strict=True
+        ):
+            if isinstance(block, LinearBlock):
+                scale = amplitude * block.weights / block.scale
+                slopes = scale[:, None] * (rows.T @ alpha)
+                constant -= block.centre @ slopes
+                total = self._linear.get(block.view, np.zeros((0, alpha.shape[1])))
+                if len(total) < len(slopes):
+                    slopes[: len(total)] += total
+                    self._linear[block.view] = slopes
+                else:
+                    total[: len(slopes)] += slopes
+            elif isinstance(block, RadialBlock):
+                roots = np.sqrt(block.rate)
+                points = (rows * roots).astype(np.float32)
+                own = (amplitude * alpha).astype(np.float32)
+                self._radial.append((block.view, block.weights * roots, points, own))
+        self._constant = constant
+
+    def __call__(self, views: Any, start: int, stop: int) -> NDArray[np.float32]:
+        """Return the scores of some rows of views, shape (stop − start, C)."""
+        total = np.tile(self._constant, (stop - start, 1))
+        for view, slopes in self._linear.items():
+            total += views[view][start:stop, : len(slopes)] @ slopes
+        total = total.astype(np.float32)
+        for view, weights, points, alpha in self._radial:
+            rows = (views[view][start:stop] * weights).astype(np.float32)
+            kernel = rows @ (2 * points.T)
+            kernel -= (rows * rows).sum(axis=1)[:, None]
+            kernel -= (points * points).sum(axis=1)
+            np.minimum(kernel, 0.0, out=kernel)
+            total += np.exp(kernel, out=kernel) @ alpha
+        return total

@@ -1,0 +1,240 @@
+"""The server: HTTP interface on 127.0.0.1, access control, and events."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.view import View
+
+STATIC = Path(__file__).with_name("static")
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+}
+_LARGEST_BODY = 2**25
+_TOKEN = "LOWRANKGCN_STUDIO_TOKEN"
+_PAUSE = 0.25  # seconds until events notice that the server ends
+
+
+class Guard:
+    """Refuse requests without the token, from other hosts or from other origins (ASGI)."""
+
+    def __init__(self, app: Any, token: str, port: int) -> None:
+        self.app, self._token, self._cookie = app, token, f"studio_{port}"
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        request = Request(scope)
+        problem = self._problem(request)
+        answer = self.app if problem is None else PlainTextResponse(problem, 403)
+        more = dict(_HEADERS)
+        if problem is None and request.url.path == "/":
+            more["set-cookie"] = f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
+
+        async def send_guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(more)
+            await send(message)
+
+        await answer(scope, receive, send_guarded)
+
+    def _problem(self, request: Request) -> str | None:
+        headers, path = request.headers, request.url.path
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if host not in self._hosts or origin not in (None, f"http://{host}"):
+            return "refused: another host or origin"
+        given = [request.cookies.get(self._cookie), headers.get("x-token")]
+        given += [request.query_params.get("token")] if path == "/" else []
+        known = self._token.encode()
+        if not any(secrets.compare_digest(one.encode(), known) for one in given if one):
+            return "refused: open the address that the command printed"
+        kind = headers.get("content-type", "").split(";")[0].strip()
+        if request.method == "POST" and kind != "application/json":
+            return "refused: expected application/json"
+        return None
+
+
+def make_app(view: View, write: Callable[[str], Path], token: str, port: int) -> Guard:
+    """Return the ASGI application.
+
+    Parameters
+    ----------
+    view : View
+    write : callable
+        Writes "labels", "table", "report" or "model"; returns the path.
+    token : str
+    port : int
+    """
+    session = view.session
+
+    def rows(query: Mapping[str, str]) -> Any:
+        sort, search = query.get("sort", "row"), query.get("search", "")
+        count, offset = _number(query, "count", 100, 200), _number(query, "offset", 0, 2**31)
+        return view.rows(sort, query.get("descending") == "1", offset, count, search)
+
+    def label(body: dict[str, Any]) -> Any:
+        if not isinstance(body.get("rows"), list) or "class" not in body:
+            raise ValueError('expected {"rows": [...], "class": name or null}')
+        return {"version": session.label(body["rows"], body["class"])}
+
+    def write_file(body: dict[str, Any]) -> Any:
+        if body.get("what") not in ("labels", "table", "report", "model"):
+            raise ValueError("what: expected labels, table, report or model")
+        return {"path": str(write(body["what"]))}
+
+    questions: dict[str, Callable[[Any], Any]] = {
+        "table": lambda query: view.description,
+        "positions": lambda query: view.positions(),
+        "state": lambda query: session.state.describe(),
+        "predictions": lambda query: session.state.packed(),
+        "rows": rows,
+        "search": lambda query: {"rows": view.search(query.get("text", ""))},
+    }
+    orders: dict[str, Callable[[Any], Any]] = {
+        "label": label,
+        "undo": lambda body: {"version": session.undo()},
+        "redo": lambda body: {"version": session.redo()},
+        "write": write_file,
+    }
+
+    def get(request: Request) -> Response:
+        return _answer(questions[request.url.path.split("/")[-1]](request.query_params))
+
+    async def post(request: Request) -> Response:
+        body = await _body(request)
+        return _answer(await run_in_threadpool(orders[request.url.path.split("/")[-1]], body))
+
+    async def events(request: Request) -> Response:
+        return StreamingResponse(_events(session, request.app), media_type="text/event-stream")
+
+    routes = [
+        Route("/", lambda request: FileResponse(STATIC / "index.html")),
+        *(Route(f"/api/{name}", get) for name in questions),
+        *(Route(f"/api/{name}", post, methods=["POST"]) for name in orders),
+        Route("/api/row/{row:int}", lambda request: _answer(view.row(request.path_params["row"]))),
+        Route("/api/events", events),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    app = Starlette(routes=routes, exception_handlers={ValueError: _refuse, OSError: _refuse})
+    return Guard(app, token, port)
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, 400)
+
+
+def _answer(found: Any) -> Response:
+    if isinstance(found, bytes):
+        return Response(found, media_type="application/octet-stream")
+    return JSONResponse(found)
+
+
+def _number(query: Mapping[str, str], name: str, default: int, most: int) -> int:
+    text = query.get(name, str(default))
+    if not text.isdecimal() or len(text) > 12:
+        raise ValueError(f"{name}: expected a number, got {text[:20]!r}")
+    return min(int(text), most)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > _LARGEST_BODY:
+            raise ValueError(f"expected at most {_LARGEST_BODY} bytes")
+        parts.append(part)
+    try:
+        body = json.loads(b"".join(parts))
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise ValueError("expected a JSON object")
+    return body
+
+
+async def _events(session: Session, app: Any) -> AsyncIterator[str]:
+    """Yield the version after every change."""
+    loop, changed, sent = asyncio.get_running_loop(), asyncio.Event(), 0
+
+    def note() -> None:
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(changed.set)
+
+    stop = session.listen(note)
+    try:
+        while not app.state.server.should_exit:
+            if sent != (version := session.state.version):
+                yield f"event: version\ndata: {version}\n\n"
+                sent = version
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), _PAUSE)
+            changed.clear()
+        yield "event: bye\ndata: 0\n\n"
+    finally:
+        stop()
+
+
+def new_token() -> str:
+    """Return the secret in ``LOWRANKGCN_STUDIO_TOKEN``, or one that cannot be guessed."""
+    given = os.environ.get(_TOKEN, "")
+    if given and not re.fullmatch(r"[A-Za-z0-9_-]{16,}", given):
+        raise invalid(_TOKEN, "at least 16 letters, digits, - or _", f"{len(given)} characters")
+    return given or secrets.token_urlsafe(24)
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket on 127.0.0.1 at a port, or at another one if that is taken."""
+    for wanted in (port, 0):
+        # With this protocol, asyncio sends answers without the delay of Nagle's algorithm (40 ms).
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        # A server that ended a moment ago does not keep its port.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", wanted))
+            listener.listen(128)
+            return listener
+        except OSError:
+            listener.close()
+    raise OSError("no free port on 127.0.0.1")
+
+
+def serve(guard: Guard, listener: socket.socket) -> None:
+    """Serve until the process is interrupted."""
+    options: Any = {"log_level": "critical", "access_log": False, "server_header": False}
+    config = uvicorn.Config(guard, lifespan="off", timeout_graceful_shutdown=2, **options)
+    guard.app.state.server = server = uvicorn.Server(config)
+    server.run(sockets=[listener])

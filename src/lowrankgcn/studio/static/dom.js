@@ -1,0 +1,32 @@
+// Small helpers for elements. Text from the table is only ever inserted as text.
+
+export const $ = id => document.getElementById(id);
+
+/** Make an element: properties are set as such, names with a dash as attributes; children are nodes or text. */
+export function make(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined) continue;
+    if (name.includes("-") || name === "role") element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  element.append(...children.filter(child => child !== null));
+  return element;
+}
+
+const SHOWN = 240;
+
+/** Show foreign text: isolated from the text around it, shortened to `length` characters. */
+export function foreign(text, length = SHOWN) {
+  if (text === null) return make("span", { className: "none" }, "empty");
+  return make("bdi", { dir: "auto", title: text.length > 24 ? text.slice(0, 1000) : "" }, shorten(text, length));
+}
+
+export function shorten(text, length) {
+  if (text.length <= length) return text;
+  // Iterating by code points cuts no character in half.
+  return [...text.slice(0, length)].slice(0, -1).join("") + "…";
+}
+
+export const whole = number => number.toLocaleString("en").replaceAll(",", "\u202f");
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;

@@ -1,0 +1,144 @@
+// The top of the page: classes, accuracy, suggestions, undo, files.
+
+import { $, foreign, make, percent, shorten, whole } from "./dom.js";
+import { sign } from "./looks.js";
+import { store } from "./store.js";
+import { label, step, write } from "./sync.js";
+
+const LISTED = 6; // suggestions with a button of their own; the map shows all
+
+function classes() {
+  const buttons = store.state.classes.map(({ name, labelled, predicted }, code) => {
+    const key = code < 10 ? String((code + 1) % 10) : null;
+    const button = make(
+      "button",
+      { type: "button", className: "class", title: `${shorten(name, 200)}: ${labelled} labelled, ${predicted} predicted`, "aria-keyshortcuts": key },
+      key === null ? null : make("kbd", {}, key),
+      sign(code),
+      foreign(name, 28),
+      make("span", { className: "number" }, make("b", {}, whole(labelled)), ` / ${whole(predicted)}`),
+    );
+    button.addEventListener("click", () => label(store.selection, name));
+    return button;
+  });
+  $("classes").replaceChildren(...buttons);
+  $("class-names").replaceChildren(...store.state.classes.map(({ name }) => make("option", { value: name })));
+}
+
+function accuracy() {
+  const { accuracy: found, labelled } = store.state;
+  $("counts").textContent = `${whole(labelled)} of ${whole(store.table.rows)} rows labelled`;
+  const box = $("accuracy");
+  if (!found) box.title = "The leave-one-out accuracy appears after a few labels of two classes";
+  if (!found) return box.replaceChildren(make("span", { className: "soft" }, "no accuracy yet"));
+  box.title = "Share of the labelled rows that are predicted correctly without their own label, and its 90 % interval";
+  box.replaceChildren(
+    ...(store.history.length > 1 ? [sparkline()] : []),
+    make("b", {}, percent(found.value)),
+    make("span", { className: "soft" }, make("span", { className: "words" }, "leave-one-out accuracy, "), `${percent(found.low)} to ${percent(found.high)}`),
+  );
+}
+
+/** Draw the accuracy and its interval over the number of labels. */
+function sparkline() {
+  const [width, height] = [88, 26];
+  const names = "http://www.w3.org/2000/svg";
+  const picture = document.createElementNS(names, "svg");
+  picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  picture.setAttribute("class", "spark");
+  picture.setAttribute("aria-hidden", "true");
+  const points = store.history;
+  const last = Math.max(1, points.length - 1);
+  const x = i => 3 + ((width - 6) * i) / last;
+  const y = value => height - 3 - (height - 6) * value;
+  const shape = (name, attributes) => {
+    const element = document.createElementNS(names, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    picture.append(element);
+  };
+  const corners = [...points.map((p, i) => [x(i), y(p.high)]), ...points.map((p, i) => [x(i), y(p.low)]).reverse()];
+  shape("polygon", { class: "band", points: corners.join(" ") });
+  shape("polyline", { class: "curve", points: points.map((p, i) => [x(i), y(p.value)]).join(" ") });
+  if (points.length) shape("circle", { class: "end", cx: x(points.length - 1), cy: y(points.at(-1).value), r: 2.4 });
+  return picture;
+}
+
+function open() {
+  return store.state.suggestions.filter(row => !store.labelled[row]);
+}
+
+function suggestions() {
+  const buttons = open().slice(0, LISTED).map(row => {
+    const button = make("button", { type: "button", className: "row" }, whole(row + 1));
+    button.setAttribute("aria-label", `Row ${row + 1}`);
+    button.setAttribute("aria-pressed", row === store.focus);
+    button.addEventListener("click", () => store.select([row]));
+    return button;
+  });
+  $("suggestions").replaceChildren(...buttons);
+  $("next-button").disabled = !buttons.length;
+}
+
+/** Select the next suggested row. */
+export function next() {
+  const rows = open();
+  if (rows.length) store.select([rows[(rows.indexOf(store.focus) + 1) % rows.length]]);
+}
+
+/** Assign the class with a number from 0 to the selection. */
+export function assign(code) {
+  const known = store.state.classes[code];
+  if (known) label(store.selection, known.name);
+}
+
+function connection() {
+  const away = !store.connected;
+  const labels = store.waiting === 1 ? "1 label waits" : `${store.waiting} labels wait`;
+  let text = "";
+  if (away) text = store.refused ? "The server has a new address: open the page it printed." : "The server is away; reconnecting …";
+  if (away && store.waiting) text += ` ${labels}.`;
+  $("connection").textContent = text;
+  document.body.classList.toggle("away", away);
+  for (const button of [$("write").querySelector("summary"), $("undo"), $("redo")]) button.classList.toggle("off", away);
+}
+
+export function connectHead() {
+  $("undo").addEventListener("click", () => step("undo"));
+  $("redo").addEventListener("click", () => step("redo"));
+  $("next-button").addEventListener("click", next);
+  $("new-class").addEventListener("submit", event => {
+    event.preventDefault();
+    const name = $("class-name").value.trim();
+    if (!name) return;
+    label(store.selection, name);
+    if (store.selection.length) $("class-name").value = "";
+    $("class-name").blur();
+  });
+  $("write").addEventListener("click", event => {
+    const what = event.target.closest("[data-what]")?.dataset.what;
+    if (!what) return;
+    $("write").open = false;
+    write(what);
+  });
+  document.addEventListener("click", event => {
+    if (!$("write").contains(event.target)) $("write").open = false;
+  });
+  store.on("table", () => {
+    const { name, target } = store.table;
+    $("name").textContent = name;
+    document.title = `${name} · ${target} · studio`;
+  });
+  store.on("state table", () => {
+    if (!store.table) return;
+    $("undo").disabled = !store.state.undo;
+    $("redo").disabled = !store.state.redo;
+    document.body.classList.toggle("busy", Boolean(store.state.refreshing));
+    classes();
+    accuracy();
+    suggestions();
+    const { version, labelled } = store.state;
+    Object.assign(document.body.dataset, { version, labelled });
+  });
+  store.on("selection", suggestions);
+  store.on("connection", connection);
+}

@@ -1,0 +1,115 @@
+// Mouse and fingers on the map: drag moves it (or turns a cloud in space), wheel and pinch zoom, a click selects.
+
+import { $, make, percent, shorten } from "./dom.js";
+import { draw, fit, moved, nearest, overlay, panel, view, within, zoom } from "./map.js";
+import { store } from "./store.js";
+
+const REACH = 14; // pixels around the pointer
+const CLICK = 5; // pixels that a click may move
+const TURN = 0.008; // angle per pixel
+const pointers = new Map(); // fingers, or the mouse while its button is down
+let encircling = false;
+
+/** Switch the lasso on or off. */
+export function encircle(on = !encircling) {
+  encircling = on;
+  view.lasso = null;
+  $("lasso").setAttribute("aria-pressed", on);
+  panel.classList.toggle("encircling", on);
+  draw();
+}
+
+function at(event) {
+  const box = panel.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+}
+
+function down(event) {
+  overlay.setPointerCapture(event.pointerId);
+  const [x, y] = at(event);
+  pointers.set(event.pointerId, { x, y, travelled: 0, turning: view.camera.dimensions === 3 && event.button === 0 && !event.altKey });
+  view.lasso = pointers.size === 1 && (encircling || event.shiftKey) ? [[x, y]] : null;
+  hover(null);
+}
+
+function move(event) {
+  const [x, y] = at(event);
+  const pointer = pointers.get(event.pointerId);
+  if (!pointer) return hover(event.pointerType === "touch" ? null : nearest(x, y, REACH), x, y);
+  const [dx, dy] = [x - pointer.x, y - pointer.y];
+  pointer.travelled += Math.hypot(dx, dy);
+  if (pointers.size === 2) pinch(pointer, x, y, dx, dy);
+  else if (view.lasso) view.lasso.push([x, y]);
+  else if (pointer.travelled > CLICK) {
+    if (pointer.turning) view.camera.turn(dx * TURN, dy * TURN);
+    else view.camera.move(dx, dy);
+  }
+  Object.assign(pointer, { x, y });
+  if (view.lasso) draw();
+  else moved();
+}
+
+function pinch(pointer, x, y, dx, dy) {
+  const other = [...pointers.values()].find(one => one !== pointer);
+  const before = Math.max(1, Math.hypot(pointer.x - other.x, pointer.y - other.y));
+  view.camera.zoomAt(Math.hypot(x - other.x, y - other.y) / before, (x + other.x) / 2, (y + other.y) / 2);
+  view.camera.move(dx / 2, dy / 2);
+}
+
+function up(event) {
+  const pointer = pointers.get(event.pointerId);
+  pointers.delete(event.pointerId);
+  if (!pointer || event.type === "pointercancel") return;
+  const more = event.ctrlKey || event.metaKey;
+  if (view.lasso && pointer.travelled > CLICK) {
+    const rows = within(view.lasso);
+    encircle(false);
+    store.select(more ? [...new Set([...store.selection, ...rows])] : rows, rows.length === 1 ? rows[0] : null);
+  } else if (pointer.travelled <= CLICK && pointers.size === 0) {
+    view.lasso = null;
+    click(nearest(pointer.x, pointer.y, REACH), more);
+  }
+  draw();
+}
+
+function click(row, more) {
+  if (!more) store.select(row === null ? [] : [row]);
+  else if (row !== null) store.toggle(row);
+}
+
+function wheel(event) {
+  event.preventDefault();
+  const step = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 0.05 : 0.0016;
+  view.camera.zoomAt(Math.exp(-step * event.deltaY), ...at(event));
+  moved();
+}
+
+/** Show what the row under the pointer is. */
+function hover(row, x, y) {
+  if (row !== view.hovered) draw();
+  view.hovered = row;
+  const tip = $("tip");
+  tip.hidden = row === null;
+  if (row === null) return;
+  const name = store.className(store.codes[row]);
+  const sure = store.labelled[row] ? "labelled" : percent(store.certainty[row] / 255);
+  tip.replaceChildren(`Row ${row + 1}`, ...(name === null ? [] : [" · ", make("bdi", {}, shorten(name, 40)), `, ${sure}`]));
+  tip.style.left = `${Math.min(x + 14, view.camera.width - tip.offsetWidth - 6)}px`;
+  tip.style.top = `${Math.min(y + 14, view.camera.height - tip.offsetHeight - 6)}px`;
+}
+
+export function connectPointer() {
+  store.on("table", () => {
+    overlay.addEventListener("pointerdown", down);
+    overlay.addEventListener("pointermove", move);
+    overlay.addEventListener("pointerup", up);
+    overlay.addEventListener("pointercancel", up);
+    overlay.addEventListener("pointerleave", () => hover(null));
+    overlay.addEventListener("contextmenu", event => event.preventDefault());
+    overlay.addEventListener("wheel", wheel, { passive: false });
+    $("lasso").addEventListener("click", () => encircle());
+    $("zoom-in").addEventListener("click", () => zoom(1.5));
+    $("zoom-out").addEventListener("click", () => zoom(1 / 1.5));
+    $("fit").addEventListener("click", fit);
+  });
+}

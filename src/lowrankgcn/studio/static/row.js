@@ -1,0 +1,166 @@
+// The selected row: its cells, how probable each class is, why, and which labelled rows are near.
+
+import { Unreachable, get } from "./api.js";
+import { $, foreign, make, percent, shorten, whole } from "./dom.js";
+import { colourNumber, sign } from "./looks.js";
+import { NONE, store } from "./store.js";
+import { label } from "./sync.js";
+
+const CLASSES = 6; // bars shown at first
+const QUIET = 200; // milliseconds
+const LETTERS = 160; // of a cell shown at first
+const panel = $("row");
+let asked = 0;
+
+async function show() {
+  const number = ++asked;
+  panel.ariaBusy = store.focus !== null;
+  if (store.focus === null) {
+    delete panel.dataset.row;
+    return panel.replaceChildren(...(store.selection.length ? many() : nothing()));
+  }
+  let data;
+  try {
+    data = await get(`row/${store.focus}`);
+  } catch (error) {
+    if (error instanceof Unreachable) return; // asked again after the next connection
+    data = null;
+    if (number === asked) panel.replaceChildren(make("p", { className: "hint" }, error.message));
+  }
+  if (number !== asked || !data) return;
+  const scrolled = Number(panel.dataset.row) === data.row ? panel.scrollTop : 0;
+  panel.dataset.row = data.row;
+  panel.ariaBusy = false;
+  panel.replaceChildren(title(data), ...[probabilities(data), reasons(data), neighbours(data), cells(data)].filter(Boolean));
+  panel.scrollTop = scrolled;
+}
+
+function nothing() {
+  return [
+    make("h2", {}, "Start here"),
+    make("ol", { className: "hint" },
+      make("li", {}, "Click a point, or press ", make("kbd", {}, "N"), " for a row that is worth a label."),
+      make("li", {}, "Press ", make("kbd", {}, "1"), " – ", make("kbd", {}, "9"), " to give it a class, or ", make("kbd", {}, "C"), " to name a new one."),
+      make("li", {}, "Watch the other rows take their colours."),
+    ),
+    make("p", { className: "hint" }, "Press ", make("kbd", {}, "?"), " for all keys."),
+  ];
+}
+
+function many() {
+  const counts = new Map();
+  for (const row of store.selection) counts.set(store.codes[row], (counts.get(store.codes[row]) ?? 0) + 1);
+  const labelled = store.selection.filter(row => store.labelled[row]).length;
+  const most = store.selection.length;
+  const bars = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 12);
+  return [
+    heading(`${whole(most)} rows selected`),
+    make("p", { className: "hint" }, `${whole(labelled)} labelled. A class key labels all of them.`),
+    section("Predicted", make("ul", { className: "bars" }, ...bars.map(([code, count]) => bar(code, store.className(code) ?? "no prediction", count / most, whole(count))))),
+  ];
+}
+
+function heading(text) {
+  return make("div", { className: "title" }, make("h2", {}, text));
+}
+
+function section(name, ...children) {
+  return make("section", { "aria-label": name }, make("h3", {}, name), ...children);
+}
+
+function title({ row, label: given }) {
+  const box = heading(`Row ${whole(row + 1)}`);
+  if (given !== null) {
+    const remove = make("button", { type: "button", className: "quiet", title: "Remove the label (Delete)" }, "remove");
+    remove.addEventListener("click", () => label([row], null));
+    box.append(make("span", { className: "given" }, "labelled ", foreign(given, 60)), remove);
+  }
+  return box;
+}
+
+function bar(code, name, share, text) {
+  const track = make("span", { className: `track back-${colourNumber(code)}`, "aria-hidden": "true" });
+  track.style.setProperty("--share", share);
+  return make("li", {}, sign(code), foreign(name, 60), track, make("span", { className: "number" }, text));
+}
+
+function probabilities({ probabilities: shares }) {
+  if (!shares?.length) return null;
+  const bars = shares.map(([name, share]) => bar(store.codeOf(name), name, share, percent(share, share > 0.9995 || share < 0.0005 ? 0 : 1)));
+  const list = make("ul", { className: "bars" }, ...bars.slice(0, CLASSES));
+  return section("Class probabilities", list, rest(bars.slice(CLASSES), () => list.append(...bars.slice(CLASSES)), "more classes"));
+}
+
+function rest(items, open, what) {
+  if (!items.length) return null;
+  const button = make("button", { type: "button", className: "quiet" }, `${whole(items.length)} ${what}`);
+  button.addEventListener("click", () => {
+    open();
+    button.remove();
+  });
+  return button;
+}
+
+function reasons({ reasons: list, against, probabilities: shares }) {
+  if (!list?.length) return null;
+  const most = Math.max(...list.map(({ amount }) => Math.abs(amount)), 1e-12);
+  const items = list.map(({ name, value, amount }) => {
+    const track = make("span", { className: `reason ${amount >= 0 ? "for" : "against"}`, "aria-hidden": "true" });
+    track.style.setProperty("--share", Math.abs(amount) / most);
+    const text = make("span", { className: "what" }, foreign(name, 60), value === null || value === undefined || value === "" ? null : " = ", value === null || value === undefined || value === "" ? null : foreign(String(value), 60));
+    const side = make("span", { className: "number" }, `${amount >= 0 ? "+" : "−"}${Math.abs(amount).toPrecision(2)}`);
+    side.title = amount >= 0 ? "supports the class" : "speaks against the class";
+    return make("li", {}, text, track, side);
+  });
+  const question = make("p", { className: "hint" }, "for ", foreign(shares?.[0]?.[0] ?? "the class", 60), ...(against ? [", against ", foreign(against, 60)] : []));
+  return section("Strongest reasons", question, make("ul", { className: "reasons" }, ...items));
+}
+
+function neighbours({ neighbours: list }) {
+  if (!list?.length) return null;
+  const items = list.map(({ row, label: given, similarity }) => {
+    const button = make("button", { type: "button" }, `Row ${whole(row + 1)}`);
+    button.addEventListener("click", () => store.select([row]));
+    return make("li", {}, sign(store.codeOf(given)), button, foreign(given, 60), make("span", { className: "number", title: "similarity" }, similarity < 0.005 ? "< 0.01" : similarity.toFixed(2)));
+  });
+  return section("Nearest labelled rows", make("ul", { className: "near" }, ...items));
+}
+
+function cells({ cells: pairs }) {
+  const list = make("dl", { className: "cells" }, ...pairs.map(([column, text]) => make("div", {}, make("dt", {}, foreign(column, 80)), value(text))));
+  return section("Cells", list);
+}
+
+function value(text) {
+  const box = make("dd", {}, foreign(text, LETTERS));
+  if (text === null || text.length <= LETTERS) return box;
+  const button = make("button", { type: "button", className: "quiet" }, `all ${whole(text.length)} characters`);
+  button.addEventListener("click", () => box.replaceChildren(make("div", { className: "long", dir: "auto", tabIndex: 0 }, text)));
+  box.append(" ", button);
+  return box;
+}
+
+/** Say the row in focus to screen readers. */
+function announce() {
+  const row = store.focus;
+  if (row === null) return;
+  const name = store.className(store.codes[row]);
+  const sure = store.labelled[row] ? "labelled" : percent(store.certainty[row] / 255);
+  $("spoken").textContent = `Row ${row + 1}${store.codes[row] === NONE ? "" : `, ${shorten(name, 60)}, ${sure}`}`;
+}
+
+export function connectRow() {
+  let version = -1;
+  store.on("selection", () => {
+    show();
+    announce();
+  });
+  let timer = 0;
+  store.on("state", () => {
+    if (store.state.version === version) return;
+    version = store.state.version;
+    // A label changes the version two or three times in a row: explain the row after the last one.
+    clearTimeout(timer);
+    timer = setTimeout(show, QUIET);
+  });
+}

@@ -1,0 +1,51 @@
+// What the page knows, and the events that say what changed:
+// "table", "predictions", "state", "selection", "matches", "connection".
+
+export const NONE = 65535; // class code of rows without a prediction
+
+class Store extends EventTarget {
+  table = null;
+  positions = null; // rows × dimensions
+  codes = null; // class of every row
+  certainty = null; // 0 to 255
+  labelled = null; // 1: labelled
+  state = { version: -1, classes: [], suggestions: [], labelled: 0, accuracy: null };
+  history = []; // accuracy as labels grew
+  selection = []; // selected rows
+  focus = null; // the row shown on the right
+  matches = null; // rows found by a search, or null
+  connected = true;
+  waiting = 0; // labels not yet saved
+
+  on(topics, listener) {
+    for (const topic of topics.split(" ")) this.addEventListener(topic, listener);
+  }
+
+  changed(topic) {
+    this.dispatchEvent(new Event(topic));
+  }
+
+  className(code) {
+    return code === NONE ? null : (this.state.classes[code]?.name ?? null);
+  }
+
+  codeOf(name) {
+    const code = this.state.classes.findIndex(one => one.name === name);
+    return code < 0 ? NONE : code;
+  }
+
+  select(rows, focus = rows.length ? rows[rows.length - 1] : null) {
+    this.selection = rows;
+    this.focus = focus;
+    this.changed("selection");
+  }
+
+  /** Add a row to the selection, or take it out. */
+  toggle(row) {
+    const others = this.selection.filter(one => one !== row);
+    const added = others.length === this.selection.length;
+    this.select(added ? [...others, row] : others, row);
+  }
+}
+
+export const store = new Store();

@@ -1,0 +1,206 @@
+"""What the page shows of a table: description, map, single rows, lists of rows."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.files import Columns
+from lowrankgcn.studio.engine import Engine
+from lowrankgcn.studio.layout import has_own_positions, map_positions
+from lowrankgcn.studio.session import Session, State
+
+_FOUND = 1000
+_SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
+
+
+@final
+class View:
+    """Answers to the questions of the page.
+
+    Parameters
+    ----------
+    name : str
+        Of the table.
+    frame : DataFrame
+        The table as it was read.
+    columns : Columns
+    features : DataFrame
+        The columns in use.
+    session : Session
+    engine : Engine
+    """
+
+    def __init__(
+        self,
+        name: str,
+        frame: pd.DataFrame,
+        columns: Columns,
+        features: pd.DataFrame,
+        session: Session,
+        engine: Engine,
+    ) -> None:
+        self.session, self._engine = session, engine
+        others = frame.drop(columns=columns.target)
+        self._rows, self._n = TableRows(others, features), len(frame)
+        own = has_own_positions(features)
+        axes = list(features.columns) if own else ["direction 1", "direction 2"]
+        self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
+        self.description = {
+            "name": name,
+            "rows": self._n,
+            "target": columns.target,
+            "columns": [
+                {"name": c, "kind": columns.used.get(c) or columns.left_out[c]}
+                for c in others.columns
+            ],
+            "space": "own" if own else "embedding",
+            "dimensions": len(axes),
+            "axes": axes,
+        }
+        self._order = lru_cache(2)(self._sorted)
+
+    def positions(self) -> bytes:
+        """Return the positions on the map as bytes, as soon as they are computed."""
+        return self._positions.result().astype("<f4").tobytes()
+
+    def row(self, row: int) -> dict[str, Any]:
+        """Return cells, label, probabilities, reasons and labelled neighbours of a row."""
+        if not 0 <= row < self._n:
+            raise invalid("row", f"a row from 0 to {self._n - 1}", row)
+        state = self.session.state
+        cells = self._rows.texts([row], _LONG)[0]
+        found: dict[str, Any] = {
+            "row": row,
+            "cells": [list(pair) for pair in zip(self._rows.names, cells, strict=True)],
+            "label": _name(state, state.labels[row]),
+            "probabilities": state.shares(row),
+            "reasons": [],
+            "against": None,
+            "neighbours": [
+                {"row": near, "label": _name(state, state.labels[near]), "similarity": alike}
+                for near, alike in self._engine.neighbours(state.answer, row)
+            ],
+        }
+        if (explained := self._engine.explain(state.answer, row)) is not None:
+            found["against"], found["reasons"] = explained
+        return found
+
+    def rows(
+        self, sort: str, descending: bool, offset: int, count: int, search: str | None
+    ) -> dict[str, Any]:
+        """Return a part of the ordered list of rows."""
+        state = self.session.state
+        order = self._order(sort, descending, search or "", state)
+        part = order[offset : offset + count]
+        texts = self._rows.texts(part, _SHORT) if len(part) else []
+        rows = [
+            {
+                "row": row,
+                "label": _name(state, state.labels[row]),
+                "prediction": _name(state, state.predicted[row]),
+                "probability": float(state.certainty[row]) if state.predicted[row] >= 0 else None,
+                "cells": cells,
+            }
+            for row, cells in zip(part.tolist(), texts, strict=True)
+        ]
+        return {"total": len(order), "rows": rows}
+
+    def search(self, text: str) -> list[int]:
+        """Return the first rows with a cell that contains a text."""
+        return np.flatnonzero(self._rows.search(text))[:_FOUND].tolist() if text else []
+
+    def _sorted(self, sort: str, descending: bool, search: str, state: State) -> NDArray[np.intp]:
+        keys = self._keys(sort, state)
+        chosen = np.flatnonzero(self._rows.search(search)) if search else np.arange(self._n)
+        keys = keys[chosen]
+        order = np.argsort(-keys if descending else keys, kind="stable")  # NaN last in both
+        return chosen[order]
+
+    def _keys(self, sort: str, state: State) -> NDArray[Any]:
+        if sort == "row":
+            return np.arange(self._n, dtype=np.float64)
+        if sort == "uncertainty":
+            return 1.0 - state.certainty
+        if sort == "probability":
+            return state.certainty
+        if sort in ("label", "prediction"):
+            places = np.argsort(np.argsort(np.array([*state.classes], dtype=object)))
+            places = np.append(places.astype(np.float64), np.nan)
+            return places[state.labels if sort == "label" else state.predicted]
+        name = sort.removeprefix("column:")
+        if sort == name or name not in self._rows.names:
+            raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
+        return self._rows.keys(name)
+
+
+def _name(state: State, code: int) -> str | None:
+    return None if code < 0 else state.classes[code]
+
+
+@final
+class TableRows:
+    """The table as texts.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Columns of Arrow types, without the target.
+    features : DataFrame
+        The columns in use, as numbers, dates and categories.
+    """
+
+    def __init__(self, frame: pd.DataFrame, features: pd.DataFrame) -> None:
+        self._frame, self._features = frame, features
+        self.names = list(frame.columns)
+
+    def texts(self, rows: Any, longest: int) -> list[list[str | None]]:
+        """Return the cells of rows, None where missing, shortened to `longest` characters."""
+        columns = [_as_text(self._frame[name].iloc[rows], longest) for name in self.names]
+        return [list(cells) for cells in zip(*columns, strict=True)] or [[] for _ in rows]
+
+    def search(self, text: str) -> NDArray[np.bool_]:
+        """Return which rows have a cell that contains a text, in any case."""
+        found = np.zeros(len(self._frame), bool)
+        for name in self.names:
+            cells = _strings(self._frame[name])
+            hit = pc.match_substring(cells, text, ignore_case=True).fill_null(False)
+            found |= hit.to_numpy(zero_copy_only=False)
+        return found
+
+    def keys(self, name: str) -> NDArray[np.float64]:
+        """Return numbers that order the rows by a column; missing cells are NaN."""
+        column = self._features[name] if name in self._features else None
+        if column is None:  # not in use
+            texts = _strings(self._frame[name]).to_numpy(zero_copy_only=False)
+            keys = pd.factorize(texts, sort=True)[0].astype(np.float64)
+        elif isinstance(column.dtype, pd.CategoricalDtype):  # sorted by their texts
+            keys = column.cat.codes.to_numpy(np.float64)
+        else:
+            numbers = (
+                column.to_numpy("datetime64[us]").astype(np.int64)
+                if (column.dtype.kind == "M")
+                else column.to_numpy()
+            )
+            return np.where(column.isna(), np.nan, numbers.astype(np.float64))
+        return np.where(keys < 0, np.nan, keys)
+
+
+def _strings(column: pd.Series) -> Any:
+    return pa.array(column, from_pandas=True).cast(pa.large_string())
+
+
+def _as_text(column: pd.Series, longest: int) -> list[str | None]:
+    cells = _strings(column).to_pylist()
+    return [
+        cell if cell is None or len(cell) <= longest else cell[: longest - 1] + "…"
+        for cell in cells
+    ]

@@ -1,0 +1,278 @@
+"""Answers of the studio beside a fresh fit, and its parts without a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lowrankgcn as lg
+from lowrankgcn.estimators import first_rows
+from lowrankgcn.studio import engine as engines
+from lowrankgcn.studio.engine import Answer, Engine
+from lowrankgcn.studio.journal import Journal
+from lowrankgcn.studio.layout import map_positions
+from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.view import TableRows
+
+
+def mixed_table(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
+    """Three classes in numbers with gaps, categories and dates."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=n)
+    frame = pd.DataFrame(
+        {"size": truth + rng.normal(scale=0.5, size=n), "weight": rng.normal(size=n)}
+    )
+    frame.loc[::7, "weight"] = np.nan
+    frame["colour"] = pd.Categorical(np.array(["red", "green", "blue"])[truth])
+    frame.loc[::5, "colour"] = "red"
+    frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(
+        truth * 30 + rng.integers(20, size=n), "D"
+    )
+    return frame, np.array(["ash", "elm", "oak"], object)[truth]
+
+
+FRAME, TRUTH = mixed_table()
+
+
+def some_labels(rows: Any) -> np.ndarray:
+    labels = np.full(len(TRUTH), None)
+    labels[rows] = TRUTH[rows]
+    return labels
+
+
+@pytest.mark.parametrize("more", [{}, {"fit_rows": 100}, {"graph": "hypergraph"}])
+def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
+    parameters = {"random_state": 5, "rank": 20, **more}
+    engine = Engine(FRAME, parameters)
+    base = engine.settle(some_labels([]))
+    assert len(set(base.suggestions)) == 10 and base.distributions is None
+    agreement = []
+    for count in (3, 4, 5, 6, 7, 15, 16, 17):
+        labels = some_labels(range(count))
+        quick = engine.update(base, labels)
+        base = engine.settle(labels)
+        fresh = lg.SpectralGPClassifier(**parameters).fit(FRAME, labels)
+        assert base.classes == tuple(fresh.classes_)
+        np.testing.assert_allclose(base.distributions, fresh.label_distributions_, atol=1e-6)
+        assert base.suggestions == tuple(fresh.suggest(10).tolist())
+        assert base.accuracy == {
+            "value": fresh.loo_accuracy_,
+            "low": fresh.loo_interval_[0],
+            "high": fresh.loo_interval_[1],
+        }
+        assert quick is not None and quick.distributions is not None
+        np.testing.assert_allclose(quick.distributions.sum(axis=1), 1, atol=1e-5)
+        names = np.array(quick.classes, object)[quick.distributions.argmax(axis=1)]
+        agreement.append((names == fresh.transduction_).mean())
+    assert min(agreement) > 0.6 and np.mean(agreement) > 0.85
+
+
+def test_first_suggestions_leave_out_labelled_rows() -> None:
+    engine = Engine(FRAME, {"random_state": 5})
+    for labelled in ([], [0], [0, 3]):  # no class, or one
+        labels = np.full(len(FRAME), None)
+        labels[labelled] = "elm"
+        options: Any = {"labelled": labelled, "random_state": engine.prepared.seed}
+        assert engine.settle(labels).suggestions == tuple(first_rows(FRAME, 10, **options).tolist())
+    assert engine.settle(np.full(len(FRAME), "elm", object)).suggestions == ()
+
+
+def test_updates_are_exact_without_blocks_that_know_the_labels() -> None:
+    """With fixed amplitudes, an update is the solution for the new labels."""
+    blocks = ["linear", "linear-ranks", "radial", "radial-ranks", "hypergraph-6", "neighbours-20"]
+    engine = Engine(FRAME, {"random_state": 0, "blocks": blocks, "class_shares": "labels"})
+    base = engine.settle(some_labels(range(20)))
+    for rows in (range(30), range(5, 20), [*range(3, 15), 50]):  # more, fewer, others
+        labels = some_labels(rows)
+        labels[rows[0]] = "elm"
+        quick = engine.update(base, labels)
+        assert base.classifier is not None and quick is not None
+        process = base.classifier._model.process
+        index, codes = quick.coded()
+        known = process.represent(engine.prepared.at(index))
+        G = process.kernel(known, known) + np.eye(len(index))
+        Y = np.eye(3)[codes] - 1 / 3
+        every = process.represent(engine.prepared.at(np.arange(len(FRAME))))
+        scores = process.temperature * process.kernel(every, known) @ np.linalg.solve(G, Y)
+        expected = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(quick.distributions, expected, atol=1e-5)
+
+
+def test_a_new_class_and_too_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(FRAME, {"random_state": 0, "rank": 20})
+    two = [row for row in range(30) if TRUTH[row] != "oak"]
+    base = engine.settle(some_labels(two))
+    labels = some_labels(range(30))
+    quick = engine.update(base, labels)
+    assert quick is not None and quick.classes == ("ash", "elm", "oak")
+    names = np.array(quick.classes, object)[quick.distributions.argmax(axis=1)]
+    assert (names == TRUTH)[TRUTH == "oak"].mean() > 0.5
+    assert engine.update(base, some_labels([])).distributions is None
+    monkeypatch.setattr(engines, "_MOST_LABELS", 10)
+    assert engine.update(base, labels) is None
+
+
+def test_explanations_follow_the_class_shown() -> None:
+    engine = Engine(FRAME, {"random_state": 0, "rank": 20})
+    answer = engine.settle(some_labels(range(20)))
+    assert engine.explain(Answer(answer.labels), 0) is None
+    for row in range(40):
+        told = engine.explain(answer, row)
+        assert told is not None
+        against, reasons = told
+        order = np.argsort(-answer.distributions[row])
+        assert against != answer.classes[order[0]] and len(reasons) == 3
+        near = engine.neighbours(answer, row)
+        assert len(near) == 5 and row not in [other for other, _ in near]
+        assert [value for _, value in near] == sorted([value for _, value in near], reverse=True)
+
+
+def test_positions_are_framed_and_do_not_depend_on_labels() -> None:
+    for more in ({}, {"fit_rows": 100}, {"graph": "gaussian"}):
+        prepared = Engine(FRAME, {"random_state": 0, "rank": 20, **more}).prepared
+        points = map_positions(FRAME, prepared)
+        assert points.shape == (240, 2) and np.abs(points).max() <= 1 and points.std() > 0.1
+        np.testing.assert_array_equal(points, map_positions(FRAME, prepared))
+    cloud = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(60, 3)) * [1, 1, 2], columns=[*"xyz"]
+    )
+    cloud.iloc[0] = [np.nan, 1e9, 0]
+    own = map_positions(cloud, Engine(cloud, {"random_state": 0}).prepared)
+    assert own.shape == (60, 3) and own[0, 1] == 1
+    order = np.argsort(cloud["x"].to_numpy()[1:])
+    assert (np.diff(own[1:, 0][order]) >= 0).all()
+    tiny = pd.DataFrame({"a": ["x", "y", "z"], "b": ["u", "u", "v"], "c": ["1", "2", "2"]})
+    assert map_positions(tiny, Engine(tiny, {"random_state": 0}).prepared).shape == (3, 2)
+
+
+class Slow:
+    """An engine that answers nothing, or fails."""
+
+    def update(self, base: Answer, labels: np.ndarray) -> Answer | None:
+        return None
+
+    def settle(self, labels: np.ndarray) -> Answer:
+        if (labels == "bad").any():
+            raise ValueError("no such luck")
+        return Answer(labels)
+
+
+changes = st.lists(
+    st.one_of(
+        st.tuples(st.lists(st.integers(0, 5), max_size=4), st.sampled_from(["a", "b", "é", None])),
+        st.sampled_from(["undo", "redo"]),
+    ),
+    max_size=20,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps=changes)
+def test_journals_and_undo_agree_with_a_plain_list(
+    steps: list[Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "t.csv.labels.jsonl"
+    journal = Journal(path, "class", ["class", "row"], 6)
+    start: list[str | None] = ["a", None, None, "b", None, None]
+    session = Session(start, journal, Slow())  # type: ignore[arg-type]
+    now, past, future = list(start), [], []
+    for step in steps:
+        if step == "undo":
+            session.undo()
+            if past:
+                future.append(now)
+                now = past.pop()
+        elif step == "redo":
+            session.redo()
+            if future:
+                past.append(now)
+                now = future.pop()
+        else:
+            rows, name = step
+            session.label(rows, name)
+            new = [name if row in rows else own for row, own in enumerate(now)]
+            if new != now:
+                past, future, now = [*past, now], [], new
+        assert session.labels().tolist() == now
+        assert (session.state.undo, session.state.redo) == (bool(past), bool(future))
+    again = Session(start, Journal(path, "class", ["class", "row"], 6), Slow())  # type: ignore[arg-type]
+    assert again.labels().tolist() == now
+    assert all('"row_"' in line for line in (path.read_text("utf-8").splitlines() if past else []))
+
+
+def test_a_failure_is_shown_and_labels_go_on(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", "class", [], 3)
+    session = Session([None] * 3, journal, Slow())  # type: ignore[arg-type]
+    session.label([0], "bad")
+    assert session.settled().message == "ValueError: no such luck"
+    session.label([0], "good")
+    assert session.settled().message is None and session.state.labels.tolist() == [1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"row": 4, "class": "a"}',
+        '{"row": 0, "class": "a"}',
+        '{"row": "1", "class": "a"}',
+        '{"row": true, "class": "a"}',
+        '{"row": 1, "class": null}',
+        '{"row": 1}',
+        "[]",
+        "{",
+        "",
+    ],
+)
+def test_wrong_lines_of_a_journal_are_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_text('{"row": 1, "class": "a"}\n' + line + "\n")
+    with pytest.raises(ValueError, match="line 2: expected"):
+        Journal(path, "class", [], 3).read()
+    with pytest.raises(ValueError, match="removed"):
+        Journal(path, "removed", [], 3)
+
+
+def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(tmp_path / "j", "class", [], 3)
+    session = Session([None] * 3, journal, Slow())  # type: ignore[arg-type]
+    session.label([0], "a")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lowrankgcn.studio.journal.os.fsync", full)
+    for change in (lambda: session.label([1], "b"), session.undo):
+        with pytest.raises(OSError, match="No space"):
+            change()
+    assert session.state.labels.tolist() == [0, -1, -1] and session.state.undo
+    assert journal.read() == [(0, "a")]
+
+
+def test_rows_are_ordered_by_meaning() -> None:
+    frame = pd.DataFrame(
+        {
+            "number": ["10", "9", None, "-1"],
+            "text": ["b", "a", "c", None],
+            "day": ["2020-01-02", "2019-01-01", None, "2021-01-01"],
+            "id": ["x10", "x9", "x1", "x3"],
+        }
+    ).convert_dtypes(dtype_backend="pyarrow")
+    features = pd.DataFrame(
+        {
+            "number": [10.0, 9.0, np.nan, -1.0],
+            "text": pd.Categorical(["b", "a", "c", None]),
+            "day": pd.to_datetime(frame["day"].astype(object)),
+        }
+    )
+    rows = TableRows(frame, features)
+    for name, order in (("number", [3, 1, 0, 2]), ("text", [1, 0, 2, 3]), ("day", [1, 0, 3, 2])):
+        assert np.argsort(rows.keys(name), kind="stable").tolist() == order
+    assert np.argsort(rows.keys("id")).tolist() == [2, 0, 3, 1]
+    assert rows.search("X1").tolist() == [True, False, True, False]
+    assert rows.texts([3], 5) == [["-1", None, "2021…", "x3"]]
