@@ -214,9 +214,7 @@ def test_fit_on_a_sample_of_the_rows() -> None:
         options: Any = {"fit_rows": count, "rank": 10, "random_state": 0}
         classifier = SpectralGPClassifier(**options).fit(rows, Y)
         sample = classifier._fitted.sample
-        assert len(sample) == count and not set(range(12)) <= set(sample.tolist())
-        other = SpectralGPClassifier(**options).fit(rows, np.where(Y < 0, Y, 1 - Y))
-        np.testing.assert_array_equal(other._fitted.sample, sample)  # independent of the labels
+        assert len(sample) == max(count, 12) and set(range(12)) <= set(sample.tolist())
         assert classifier.label_distributions_.shape == (80, 2)
         own = classifier._model.process.distributions(classifier._fitted.views.views)
         np.testing.assert_allclose(classifier.label_distributions_[sample], own)

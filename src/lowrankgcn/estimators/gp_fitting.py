@@ -170,12 +170,20 @@ class PreparedRows:
 
 
 def prepare_rows(
-    rows: Rows, settings: GPSettings, seed: int, *, read_all: bool = False
+    rows: Rows, settings: GPSettings, seed: int, always: Any = (), *, read_all: bool = False
 ) -> PreparedRows:
-    """Fit views to rows; with `read_all`, keep the views of rows that are not sampled, too."""
+    """Fit views to rows.
+
+    Parameters
+    ----------
+    always : int array
+        Rows that belong to the sample, if there is one.
+    read_all : bool
+        Whether to keep the views of rows that are not sampled, too.
+    """
     begin = time.perf_counter()
     report_progress("reading the columns")
-    sample = _sample(rows, settings, seed)
+    sample = _sample(rows, np.asarray(always, np.intp), settings, seed)
     sampled = rows.data if len(sample) == rows.n_rows else take(rows.data, sample)
     views, extends = _fit_views(rows.kind, sampled, settings, seed)
     outside = None
@@ -249,12 +257,17 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
     )
 
 
-def _sample(rows: Rows, settings: GPSettings, seed: int) -> NDArray[np.intp]:
+def _sample(
+    rows: Rows, always: NDArray[np.intp], settings: GPSettings, seed: int
+) -> NDArray[np.intp]:
     """Return the rows to fit graphs and features to, ascending."""
-    n = rows.n_rows
-    if rows.kind != "table" or settings.given is not None or n <= settings.fit_rows:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, settings.fit_rows, replace=False))
+    every = np.arange(rows.n_rows)
+    if rows.kind != "table" or settings.given is not None or rows.n_rows <= settings.fit_rows:
+        return every
+    rest = np.setdiff1d(every, always)
+    count = min(len(rest), max(0, settings.fit_rows - len(always)))
+    chosen = np.random.default_rng(seed).choice(rest, count, replace=False)
+    return np.sort(np.concatenate([always, chosen]))
 
 
 def _fit_views(kind: str, data: Any, settings: GPSettings, seed: int) -> tuple[FittedViews, bool]:

@@ -71,7 +71,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         found more often, at the cost of false alarms.
     fit_rows : int
         With more rows than this, graphs and features are fitted to a uniform sample of this size,
-        which does not depend on the labels; the other rows are read like new rows.
+        which includes all labelled rows; the other rows are classified like new rows.
     tol : float
         Largest residual of the eigenpairs.
     random_state : None, int or RandomState
@@ -193,12 +193,15 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         labels = read_labels(y, rows.n_rows)
         show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
         with listening(show or listener()):
-            return self._fit_labels(self._prepare(rows, settings), labels)
+            return self._fit_labels(self._prepare(rows, settings, labels.index), labels)
 
-    def _prepare(self, rows: Rows, settings: GPSettings, *, read_all: bool = False) -> PreparedRows:
-        """Compute all that does not depend on labels."""
+    def _prepare(
+        self, rows: Rows, settings: GPSettings, always: Any = (), *, read_all: bool = False
+    ) -> PreparedRows:
+        """Compute all that does not depend on labels; rows of `always` are in the sample."""
+        seed = draw_seed(self.random_state)
         with single_threaded_blas_if_small(rows.n_rows):
-            return prepare_rows(rows, settings, draw_seed(self.random_state), read_all=read_all)
+            return prepare_rows(rows, settings, seed, always, read_all=read_all)
 
     def _fit_labels(self, prepared: PreparedRows, labels: Labels) -> Self:
         """Fit to labels; the prepared rows are not changed and serve any number of fits."""
