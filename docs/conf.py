@@ -16,5 +16,8 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 
 myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 2  # links to sections
+# Quotes in what a command prints are no error of the console block.
+suppress_warnings = ["misc.highlighting_failure"]
 # autodoc lists the members of a class; an additional table would repeat them.
 numpydoc_show_class_members = False
