@@ -1,8 +1,8 @@
 """Times of the studio: start, and from a label to new predictions, over HTTP.
 
 Run ``python -m benchmarks.studio``; ``--rows 10000,100000`` chooses the sizes. Wall-clock times on
-one machine: run it on an idle one. The page adds its drawing; tests/studio/test_page.py measures
-that in a browser.
+one machine: run it on an idle one. With ``--browser``, Chromium shows the page, and the times are
+those until the new colours are painted.
 """
 
 from __future__ import annotations
@@ -105,6 +105,30 @@ def measure(n: int, labels: int, folder: Path) -> None:
     print(f"{memory:7.2f} {100 * right:7.1f}", flush=True)
 
 
+def measure_page(n: int, labels: int, folder: Path) -> None:
+    """Print the times until the page is shown, and from a key press to new colours."""
+    from tests.studio.devtools import browser
+    from tests.studio.page import Person
+    from tests.studio.running import studio
+
+    frame, truth = table(n)
+    path = folder / f"page-{n}.csv"
+    frame.to_csv(path, index=False)
+    begin = time.perf_counter()
+    with studio(path, "class") as running, browser() as chromium:
+        start = time.perf_counter() - begin
+        person = Person(chromium, running)
+        shown = time.perf_counter() - begin
+        for count in range(1, labels + 1):
+            person.assign(str(truth[person.next()]))
+            person.labelled(count)
+        entries = "performance.getEntriesByName('label → painted').map(entry => entry.duration)"
+        times = np.array(person.page.wait(f"{entries}.length >= {labels} && {entries}")) / 1000
+    print(
+        f"{n:9,} {start:8.1f} {shown:8.1f} {np.median(times):9.3f} {times.max():9.3f}", flush=True
+    )
+
+
 def _peak(pid: int) -> float:
     """Return the largest memory of a process in GB, on Linux."""
     status = Path(f"/proc/{pid}/status")
@@ -117,7 +141,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", default=",".join(map(str, TARGETS)))
     parser.add_argument("--labels", type=int, default=20)
+    parser.add_argument("--browser", action="store_true", help="measure the page in Chromium")
     given = parser.parse_args()
+    if given.browser:
+        print("     rows    start     page   label → painted: median, slowest (s)")
+        with tempfile.TemporaryDirectory() as folder:
+            for n in map(int, given.rows.split(",")):
+                measure_page(n, given.labels, Path(folder))
+        return
     print("     rows    start      map   label → predictions           target  memory   right")
     print("             (s)       (s)    median   slowest   settled    (s)     (GB)    (%)")
     with tempfile.TemporaryDirectory() as folder:
