@@ -29,6 +29,7 @@ _MOST, _LARGEST = 0.9, 5  # share that is listed, and number of names
 _INSTANT = 5e-4  # seconds; shorter steps are not listed
 _LONGEST = 60  # characters of a name
 _NARROWEST = 20  # width that a column of longer names has at least
+_WHOLE = 40  # names up to this width are wrapped only if titles and gaps cannot give way
 _QUOTED = re.compile(r"""(?<!\w)(['"])(.*?)\1(?!\w)""")
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min)(?!\w))")
 _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}  # control characters, lone surrogates, ends of lines
@@ -121,12 +122,12 @@ def print_table(
     ]
     cells = [max((line[k].cell_len for line in lines), default=0) for k in range(len(titles))]
     edges = 2 if style.get("show_edge", True) else 0
-    for gap in (3, 2, 1):
+    for gap, longest in ((3, _WHOLE), (2, _WHOLE), (1, _WHOLE), (1, _NARROWEST)):
         widths = [
             max(width, *map(cell_len, title.split("\n")))
             for width, title in zip(cells, titles, strict=True)
         ]
-        least = [w if k in numeric else min(w, _NARROWEST) for k, w in enumerate(widths)]
+        least = [w if k in numeric else min(w, longest) for k, w in enumerate(widths)]
         ends = accumulate(width + gap for width in least)
         shown = max(sum(end - gap + edges <= console.width for end in ends), 1)
         if shown == len(titles):
