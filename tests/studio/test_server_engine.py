@@ -62,6 +62,8 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
         if "fit_rows" in more:  # the sample of a fit includes the labelled rows
             own = base.distributions.argmax(axis=1)
             assert (own == fresh.label_distributions_.argmax(axis=1)).mean() > 0.8
+            written = engine.fitted(base).label_distributions_
+            np.testing.assert_allclose(written, fresh.label_distributions_, atol=1e-6)
             continue
         np.testing.assert_allclose(base.distributions, fresh.label_distributions_, atol=1e-6)
         assert base.suggestions == tuple(fresh.suggest(10).tolist())

@@ -51,6 +51,7 @@ def classify(
     method: options.Method = options.MethodName.gp,
     class_weight: options.ClassWeight = None,
     graph: options.Graph = options.GraphName.auto,
+    edges: options.Edges = None,
     rank: options.Rank = None,
     architecture: options.Architecture = None,
     filter: options.FilterName = None,
@@ -100,7 +101,8 @@ def classify(
         if context.params[option] is not None:
             raise errors.option_error(f"--{option}", "only available for folders of Parquet files")
 
-    inputs = errors.inputs(table, labels)
+    errors.check_edges(context, without=("save", "importance"))
+    inputs = errors.inputs(table, labels, edges)
     errors.check_outputs({"--out": out}, {} if overwrite else inputs, advice=errors.OVERWRITE)
     errors.check_outputs({"--report": report, "--save": save}, {**inputs, "--out": out})
     to_stdout = str(out) == "-" or not (out or report or save or as_json or quiet)
@@ -123,6 +125,7 @@ def classify(
         classifier = _classifier(method.value, settings)
     if importance is None:
         importance = as_json or report is not None or data.features.shape[1] <= _FEW_COLUMNS
+        importance &= edges is None
     result = FittedTable.fit(data, classifier, importance, watch, shown, level=level)
     files: dict[str, str] = {}
     with progress("writing", shown=shown), watch.timing("writing"):
@@ -158,7 +161,7 @@ def _classifier(method: str, settings: dict[str, Any]) -> Any:
 def _check_folder(tables: list[Path], context: typer.Context) -> None:
     if len(tables) > 1:
         raise errors.option_error("TABLE", "expected one folder or several files")
-    for option in ("report", "level", "labels", "categorical", "numeric", "text"):
+    for option in ("report", "level", "labels", "edges", "categorical", "numeric", "text"):
         if context.params[option]:
             raise errors.option_error(f"--{option}", "not available for folders")
     for option in ("encoding", "delimiter", "decimal"):

@@ -96,10 +96,25 @@ def check_outputs(
                 raise PermissionError(13, os.strerror(13))
 
 
-def inputs(tables: Iterable[Path], labels: Iterable[Path] | None = None) -> dict[str, Path | None]:
+def check_edges(context: typer.Context, without: Iterable[str] = ()) -> None:
+    """Check that --edges is not combined with --graph, or with options that need new rows."""
+    given = context.params
+    if given["edges"] is None:
+        return
+    for name in without:
+        if given[name]:
+            raise option_error(f"--{name}", "not with --edges")
+    if given["graph"] != "auto":
+        raise option_error("--graph", "not with --edges")
+
+
+def inputs(
+    tables: Iterable[Path], labels: Iterable[Path] | None = None, edges: Path | None = None
+) -> dict[str, Path | None]:
     """Return the files that a command reads, patterns expanded, by a description of each."""
     found: dict[str, Path | None] = {}
-    for name, paths in {"the table": tables, "--labels": labels or ()}.items():
+    files = {"the table": tables, "--labels": labels or (), "--edges": [edges] if edges else ()}
+    for name, paths in files.items():
         for path in paths:
             matching = [] if path.exists() else glob(str(path), recursive=True)
             found |= {f"{name} {one}": Path(one) for one in matching or [str(path)]}

@@ -58,7 +58,7 @@ class FittedTable:
         """
         with progress("fitting", shown=shown), errors.exit_on_user_error():
             with errors.collect_warnings() as warned:
-                classifier.fit(data.features, data.labels)
+                classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
         watch.seconds |= classifier.timings_
         output.print_warnings(warned, shown=shown)
         shares = classifier.label_distributions_
@@ -118,7 +118,7 @@ class FittedTable:
         data, evidence, predictions = self.data, self.evidence, self.predictions
         columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
         kinds = Counter(_KINDS[kind] for kind in columns.used.values())
-        kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+        kinds_text = ", ".join(f"{n} {kind}" for kind, n in kinds.items()) or "a graph"
         described = describe_graphs(self.classifier).values()
         graphs = ", ".join(dict.fromkeys(graph.name for graph in described))
         facts = {

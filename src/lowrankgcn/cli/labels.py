@@ -164,10 +164,7 @@ def merged_labels(
             new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
-        if key is None:
-            rows = _row_numbers(given[place], len(frame))
-        else:
-            rows = _matched_rows(given[place], frame, key)
+        rows = row_positions(given[place], frame, key)
         _check_cells(given, frame.iloc[rows], {target, place})
     notes = []
     if len(set(rows.tolist())) < len(rows):
@@ -179,6 +176,13 @@ def merged_labels(
     labels = labels.copy()
     labels.iloc[rows] = new.to_numpy()
     return labels, notes
+
+
+def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> Any:
+    """Return positions in a table from row numbers, or from values of its column `key`."""
+    if key is None:
+        return _row_numbers(column, len(frame))
+    return _matched_rows(column, frame, key)
 
 
 def _row_numbers(column: pd.Series, n_rows: int) -> Any:
@@ -196,7 +200,7 @@ def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
     known = pd.Index(read_texts(frame, key))
-    wanted = pd.Index(read_texts(column.to_frame(), key))
+    wanted = pd.Index(read_texts(column.to_frame(), column.name))
     if known.dropna().has_duplicates:
         twice = known.dropna()[known.dropna().duplicated()][0]
         raise ValueError(f"--key: expected different values in {key!r}, got {twice!r} twice")
@@ -204,7 +208,7 @@ def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
     if (rows < 0).any() or wanted.hasnans:
         absent = wanted[(rows < 0) | wanted.isna()].tolist()
         listed = ", ".join(map(repr, absent[:_LISTED])) + (", …" if len(absent) > _LISTED else "")
-        raise ValueError(f"column {key!r}: the table has no row {listed}")
+        raise ValueError(f"column {column.name!r}: the table has no row {listed}")
     return rows
 
 

@@ -105,7 +105,7 @@ _LABELS = (
     "File with more labels: the target column, and the row numbers that suggest writes or the "
     "column --key. Repeat for more files."
 )
-_KEY = "Column of the table and of --labels that identifies the rows."
+_KEY = "Column that identifies the rows in --labels and --edges."
 _WEIGHT = "balanced: classify as if all classes were equally frequent."
 Unlabelled = Annotated[str | None, _option("--unlabelled", "TEXT,TEXT,…", _UNLABELLED, _LABELLING)]
 MoreLabels = Annotated[list[Path] | None, _option("--labels", "FILE", _LABELS, _LABELLING)]
@@ -123,6 +123,10 @@ Text = Annotated[list[str] | None, _option("--text", "COLUMN", _TEXT, _COLUMNS)]
 
 # Model
 _GRAPH = "Graph of the rows: gaussian, hypergraph, knn or auto."
+_EDGES = (
+    "File with the edges of a graph whose nodes are the rows: two columns of row numbers, or of "
+    "values of --key, and perhaps a third of weights."
+)
 _METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
 _RANK = "Number of eigenpairs."
 _FILTER = (
@@ -132,6 +136,7 @@ _FILTER = (
 _BANDWIDTH = "bandwidth of the Gaussian graph, in the units of the table."
 _ARCHITECTURE = _network("--architecture", "NAME", "full, low-rank or reduced.", "low-rank")
 Graph = Annotated[GraphName, _option("--graph", "NAME", _GRAPH, _MODEL)]
+Edges = Annotated[Path | None, _option("--edges", "FILE", _EDGES, _MODEL)]
 Method = Annotated[MethodName, _option("--method", "NAME", _METHOD, _MODEL)]
 Rank = Annotated[int | None, _option("--rank", "N", _RANK, _MODEL, min=1, show_default="auto")]
 Architecture = Annotated[ArchitectureName | None, _ARCHITECTURE]

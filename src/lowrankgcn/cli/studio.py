@@ -17,6 +17,7 @@ from lowrankgcn.cli.progress import progress
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.tables import LabelledTable
+    from lowrankgcn.studio.engine import Engine
     from lowrankgcn.studio.session import Session
 
 EXAMPLES = """Examples:
@@ -41,6 +42,7 @@ def studio(
     numeric: options.Numeric = None,
     text: options.Text = None,
     graph: options.Graph = options.GraphName.auto,
+    edges: options.Edges = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
@@ -53,6 +55,7 @@ def studio(
     **lowrankgcn classify --labels** accepts it. The page writes the labelled table, the classified
     table, the report and the model beside the table. Ctrl-C ends the server.
     """
+    errors.check_edges(context)
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         message = f"needs {' and '.join(missing)}: pip install 'lowrankgcn[studio]'"
@@ -77,13 +80,14 @@ def studio(
     errors.check_outputs({"the journal": place}, errors.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
     with progress("fitting", shown=True), errors.exit_on_user_error():
-        engine = Engine(data.features, {"graph": graph.value, "random_state": seed})
+        settings = {"graph": graph.value, "random_state": seed, **data.graph_option}
+        engine = Engine(data.rows, settings)
         session = Session(data.labels.tolist(), journal, engine)
         view = View(table.name, frame, data.columns, data.features, session, engine)
         listener = server.listen(port)
     command = output.command_line(context, without=("port", "browser"))
     port = listener.getsockname()[1]
-    app = server.make_app(view, _writer(table, data, session, command), token, port)
+    app = server.make_app(view, _writer(table, data, session, engine, command), token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
     rows = plural(len(frame), "row")
     for note in (*data.table.notes, *data.notes):
@@ -97,7 +101,7 @@ def studio(
 
 
 def _writer(
-    path: Path, data: LabelledTable, session: Session, command: str
+    path: Path, data: LabelledTable, session: Session, engine: Engine, command: str
 ) -> Callable[[str], Path]:
     """Return a function that writes a file beside the table and returns its path."""
     stem, ending = _stem_and_ending(path)
@@ -112,7 +116,7 @@ def _writer(
     def write(what: str) -> Path:
         out = written.get(what) or _free(path.with_name(f"{stem}.{endings[what]}"))
         try:
-            _write(what, out, data, session, command)
+            _write(what, out, data, session, engine, command)
         except typer.BadParameter as error:
             raise ValueError(error.message) from None
         written[what] = out
@@ -143,7 +147,9 @@ def _free(path: Path) -> Path:
     return found
 
 
-def _write(what: str, out: Path, data: LabelledTable, session: Session, command: str) -> None:
+def _write(
+    what: str, out: Path, data: LabelledTable, session: Session, engine: Engine, command: str
+) -> None:
     from lowrankgcn.cli.tables import with_labels, write_table
 
     if what == "labels":
@@ -154,21 +160,22 @@ def _write(what: str, out: Path, data: LabelledTable, session: Session, command:
     answer = state.answer
     if state.message is not None:
         raise ValueError(state.message)
-    if answer.classifier is None or answer.distributions is None:
+    classifier = engine.fitted(answer)
+    if classifier is None or answer.distributions is None:
         raise ValueError("expected labels of at least two classes; label some rows first")
     from lowrankgcn.cli.fitted import FittedTable
     from lowrankgcn.report.evidence import Evidence
 
     labelled = with_labels(data, answer.labels)
-    predictions = labelled.predictions(
-        answer.classifier.classes_, answer.distributions, labelled.labels
-    )
+    shares = classifier.label_distributions_
+    predictions = labelled.predictions(classifier.classes_, shares, labelled.labels)
     if what == "table":
         write_table(predictions.added_to(labelled.table.frame), out, data.table)
         return
-    evidence = Evidence.from_classifier(answer.classifier, predictions.given, importance=True)
-    fitted = FittedTable(labelled, answer.classifier, predictions, evidence, [])
+    importance = data.graph is None
+    evidence = Evidence.from_classifier(classifier, predictions.given, importance=importance)
+    fitted = FittedTable(labelled, classifier, predictions, evidence, [])
     if what == "model":
         fitted.save(out)
     else:
-        fitted.write_report(out, command, answer.classifier.timings_)
+        fitted.write_report(out, command, classifier.timings_)

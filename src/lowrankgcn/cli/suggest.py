@@ -38,6 +38,7 @@ def suggest(
     numeric: options.Numeric = None,
     text: options.Text = None,
     graph: options.Graph = options.GraphName.auto,
+    edges: options.Edges = None,
     encoding: options.Encoding = None,
     delimiter: options.Delimiter = None,
     decimal: options.Decimal = None,
@@ -54,7 +55,8 @@ def suggest(
     **--out** writes the rows with an empty target. Fill it in, in a spreadsheet for example, and
     pass the file to **lowrankgcn classify** or to the next **suggest** with **--labels**.
     """
-    errors.check_outputs({"--out": out}, errors.inputs(table, labels))
+    errors.check_edges(context)
+    errors.check_outputs({"--out": out}, errors.inputs(table, labels, edges))
     shown, to_stdout = not quiet, str(out) == "-"
     with progress("reading", shown=shown), errors.exit_on_user_error():
         from lowrankgcn.cli.tables import check_ending, read_labelled_table, write_table
@@ -70,7 +72,8 @@ def suggest(
         raise errors.option_error("-k", message)
     with progress("fitting", shown=shown), errors.exit_on_user_error():
         with errors.collect_warnings() as warned:
-            rows, predictions = _suggest(data, count, graph.value, seed)
+            settings = {"graph": graph.value, "random_state": seed, **data.graph_option}
+            rows, predictions = _suggest(data, count, settings)
     output.print_warnings(warned, shown=shown)
     if out is not None:
         write_table(_to_label(data, rows, predictions), out, data.table)
@@ -95,16 +98,15 @@ def suggest(
 
 
 def _suggest(
-    data: LabelledTable, count: int, graph: str, seed: int
+    data: LabelledTable, count: int, settings: dict[str, Any]
 ) -> tuple[Any, Predictions | None]:
     """Return the suggested rows and, with two or more classes, predictions for all rows."""
     from lowrankgcn.estimators import SpectralGPClassifier, first_rows
 
-    options: dict[str, Any] = {"graph": graph, "random_state": seed}
     if data.n_classes < 2:
         labelled = data.labels.notna().to_numpy().nonzero()[0]
-        return first_rows(data.features, count, labelled=labelled, **options), None
-    classifier = SpectralGPClassifier(**options).fit(data.features, data.labels)
+        return first_rows(data.rows, count, labelled=labelled, **settings), None
+    classifier = SpectralGPClassifier(**settings).fit(data.rows, data.labels)
     shares = classifier.label_distributions_
     return classifier.suggest(count), data.predictions(classifier.classes_, shares, None)
 
@@ -124,7 +126,8 @@ def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -
 
 def _suggestion(data: LabelledTable, row: int, predictions: Predictions | None) -> dict[str, Any]:
     guess, probability = (None, None) if predictions is None else predictions.at(row)
-    cells = {name: data.table.frame[name].iloc[[row]] for name in data.columns.used}
+    names = data.columns.used or data.columns.left_out  # nodes of a graph without columns
+    cells = {name: data.table.frame[name].iloc[[row]] for name in names}
     values = {n: None if cell.isna().item() else str(cell.item()) for n, cell in cells.items()}
     return {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
 
@@ -149,7 +152,7 @@ def _show(
         for row in (header, *rows):
             del row[1:]
     numeric = (0, 2) if predicted else (0,)
-    for column in data.columns.used:  # as many as fit into the lines
+    for column in suggested[0]["values"]:  # as many as fit into the lines
         cells = [one["values"][column] or "" for one in suggested]
         width = _width([header, *rows]) + _width([[text] for text in (column, *cells)])
         if width > console.width:

@@ -39,7 +39,7 @@ _REASONS = {  # of one column, and of several
 _LISTED = 5  # columns in a note
 #: Options about tables and their defaults.
 TABLE_OPTIONS: dict[str, Any] = dict.fromkeys(
-    "drop categorical numeric text encoding delimiter decimal unlabelled labels key".split()
+    "drop categorical numeric text encoding delimiter decimal unlabelled labels key edges".split()
 )
 
 
@@ -58,6 +58,8 @@ class LabelledTable:
         Texts; None in unlabelled rows.
     notes : list of str
         What the user should know about columns and labels.
+    graph : AdjacencyGraph or None
+        Given edges between the rows.
     """
 
     table: TableFile
@@ -65,6 +67,17 @@ class LabelledTable:
     features: pd.DataFrame
     labels: pd.Series
     notes: list[str]
+    graph: Any = None
+
+    @property
+    def rows(self) -> Any:
+        """What classifiers are fitted to: the columns or, without any, the graph."""
+        return self.graph if self.features.shape[1] == 0 else self.features
+
+    @property
+    def graph_option(self) -> dict[str, Any]:
+        """The parameter of classifiers for a given graph."""
+        return {} if self.graph is None or self.rows is self.graph else {"graph": self.graph}
 
     @property
     def n_labelled(self) -> int:
@@ -109,21 +122,26 @@ def read_labelled_table(
         If the file cannot be read.
     """
     given = {**TABLE_OPTIONS, **given}
-    if given["key"] and not given["labels"]:
-        raise ValueError("--key: only with --labels")
+    if given["key"] and not (given["labels"] or given["edges"]):
+        raise ValueError("--key: only with --labels or --edges")
     table = read_table(paths, given)
     report_progress("reading the columns")
     with prefix_errors(table.name):
         frame, notes = _with_target(table.frame, target, few_labels or bool(given["labels"]))
         kinds = ("drop", "categorical", "numeric", "text")
         named = {kind: column_names(given[kind] or (), frame.columns) for kind in kinds}
+        taken = {target, *(name for names in named.values() for name in names)}
+        if given["key"] in set(frame.columns) - taken:
+            named["drop"] += (given["key"],)
         kept = {name for names in named.values() for name in names}
         own = own_columns(frame[[name for name in frame.columns if name not in kept]])
         if own:
             listed = ", ".join(map(repr, own))
             notes.append(f"columns {listed} of an earlier run are left out")
             frame = frame.drop(columns=own)
-        columns = choose_columns(frame, target, **named, decimal=table.decimal)
+        columns = choose_columns(
+            frame, target, **named, decimal=table.decimal, none=bool(given["edges"])
+        )
         markers = None if given["unlabelled"] is None else given["unlabelled"].split(",")
         labels, found = labelling.without_markers(read_texts(frame, target), markers)
         notes += columns.notes
@@ -142,7 +160,12 @@ def read_labelled_table(
         features = columns.features(frame, decimal=table.decimal)
     whole = features[[name for name, kind in columns.used.items() if kind != "text"]]
     notes += labelling.spelling_notes(labels) + labelling.leak_notes(whole, labels)
-    return LabelledTable(replace(table, frame=frame), columns, features, labels, notes)
+    graph = None
+    if given["edges"]:
+        from lowrankgcn.cli.edges import read_edges  # loads SciPy
+
+        graph = read_edges(given["edges"], frame, given["key"])
+    return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
 def _left_out_notes(columns: Columns) -> list[str]:

@@ -199,7 +199,9 @@ def distributed_module(*values: Any) -> Any:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Draw a seed from the parameter ``random_state``."""
+    """Draw a seed from the parameter ``random_state``; None leaves the global generator alone."""
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**31 - 1))
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError:

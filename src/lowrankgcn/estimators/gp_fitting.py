@@ -277,8 +277,6 @@ def _fit_views(kind: str, data: Any, settings: GPSettings, seed: int) -> tuple[F
         make: Any = {"affinities": AdjacencyGraph, "incidence": Hypergraph}.get(kind, lambda g: g)
         return FittedViews.fit(None, given=make(data), **options), True
     graph = settings.given
-    if graph is not None and graph.n_nodes != len(data):
-        raise invalid("graph", f"{len(data)} nodes, as many as rows", graph.n_nodes)
     names = _GRAPHS[settings.graph] if isinstance(settings.graph, str) else ()
     views = FittedViews.fit(data, graphs=names, given=graph, **options)
     return views, graph is None or _is_built_from(graph, data)
@@ -352,14 +350,14 @@ def first_rows(
     *,
     labelled: Any = (),
     among: Any = None,
-    graph: str = "auto",
+    graph: str | Graph = "auto",
     random_state: int = 0,
 ) -> NDArray[np.intp]:
     """Return the rows to label first, before there are labels of two classes.
 
     Parameters
     ----------
-    X : array or DataFrame
+    X : array, DataFrame or Graph
         All rows.
     k : int
         Number of rows.
@@ -367,7 +365,7 @@ def first_rows(
         Rows that have a label already.
     among : int array or (n,) mask, optional
         Rows to choose from.
-    graph : str
+    graph : str or Graph
         As for :class:`SpectralGPClassifier`.
     random_state : int
 
@@ -385,9 +383,14 @@ def first_rows(
     True
     """
     seed = positive_int(random_state, "random_state", minimum=0)
-    graphs = _GRAPHS[choice(graph, "graph", [name for name in _GRAPHS if name != "precomputed"])]
-    views = FittedViews.fit(X, graphs=graphs, random_state=seed)
-    n = len(views.views["standard"])
+    graphs: tuple[str, ...] = ()
+    given = next((one for one in (X, graph) if isinstance(one, Graph)), None)
+    if given is None:
+        names = [name for name in _GRAPHS if name != "precomputed"]
+        graphs = _GRAPHS[choice(graph, "graph", names)]
+    data = None if X is given else X
+    views = FittedViews.fit(data, graphs=graphs, given=given, random_state=seed)
+    n = len(next(iter(views.views.values())))
     known = node_index(labelled, "labelled", n) if len(labelled) else np.zeros(0, np.intp)
     free = np.zeros(n, bool)
     free[slice(None) if among is None else node_index(among, "among", n)] = True

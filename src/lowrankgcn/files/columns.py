@@ -161,6 +161,7 @@ def choose_columns(
     text: Iterable[str] = (),
     *,
     decimal: str = ".",
+    none: bool = False,
 ) -> Columns:
     """Choose the columns of a table that are used as features.
 
@@ -177,6 +178,8 @@ def choose_columns(
         half of the cells of a numeric column are numbers, others are missing, with a note.
     decimal : str
         Decimal mark, see :attr:`TableFile.decimal`.
+    none : bool
+        Whether all columns may be left out.
 
     Returns
     -------
@@ -259,7 +262,7 @@ def choose_columns(
                     notes.append(
                         f"column {name!r}: dates are read with the {dates[name]}; {advice}"
                     )
-    if not used:
+    if not used and not none:
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")

@@ -53,8 +53,13 @@ class Prior:
     @staticmethod
     @cache
     def load() -> Prior:
-        """Return the prior that comes with the library."""
-        return Prior(**json.loads(files(__package__).joinpath("prior.json").read_text("utf-8")))
+        """Return the prior that comes with the library; a given graph has that of neighbours."""
+        fields = json.loads(files(__package__).joinpath("prior.json").read_text("utf-8"))
+        for name in ("adaptation", "final"):
+            learned = fields[name]
+            fields[name] = {key.replace("neighbours", "given"): learned[key] for key in learned}
+            fields[name] |= learned
+        return Prior(**fields)
 
 
 def size_terms(n_labelled: int, n_classes: int) -> FloatArray:

@@ -223,7 +223,7 @@ def fit_process(
         kernels.reshape(len(free), len(sample), len(sample)),
         Y[sample],
         classes[sample],
-        np.array([prior.adaptation[_prior_name(blocks[k].name)] for k in free]),
+        np.array([prior.adaptation[blocks[k].name] for k in free]),
         float(size @ prior.adaptation_temperature),
     )
     better = 0.0  # how much better the forest is on rows that neither has seen
@@ -235,7 +235,7 @@ def fit_process(
         if block.name in SUPERVISED:
             kind = "forests" if isinstance(block, LeafBlock) else "columns"
             shifts[k] += better * prior.gates[kind]
-    log_amplitudes = np.array([prior.final[_prior_name(block.name)] for block in blocks]) + shifts
+    log_amplitudes = np.array([prior.final[block.name] for block in blocks]) + shifts
     warm = float(np.append(size, adaptation.temperature) @ prior.final_temperature)
     process = GaussianProcess(
         tuple(blocks),
@@ -249,11 +249,6 @@ def fit_process(
     solve = _solve_exactly if m <= EXACT_ROWS else _solve_inducing
     process, held_out = solve(process, Y, generator)
     return FittedProcess(process, adaptation, held_out)
-
-
-def _prior_name(name: str) -> str:
-    """Return the block whose prior is used: given graphs have that of neighbours."""
-    return name.replace("given", "neighbours")
 
 
 def _sample(m: int, count: int, generator: np.random.Generator) -> NDArray[np.intp]:

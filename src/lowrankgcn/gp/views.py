@@ -164,6 +164,8 @@ class FittedViews:
         -----
         O(n (d + r)) memory. The graph of neighbours dominates the time.
         """
+        if X is not None and given is not None and given.n_nodes != len(X):
+            raise invalid("graph", f"{len(X)} nodes, as many as rows", given.n_nodes)
         features = None if X is None else TableFeatures.fit(X)
         maps = RowViews(features, {}) if features is not None else None
         parts = {} if maps is None else maps.parts(X)

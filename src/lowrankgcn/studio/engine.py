@@ -81,23 +81,27 @@ class Engine:
 
     Parameters
     ----------
-    features : DataFrame
+    features : DataFrame or Graph
     parameters : dict
         Of :class:`SpectralGPClassifier`.
     """
 
-    def __init__(self, features: pd.DataFrame, parameters: dict[str, Any]) -> None:
+    def __init__(self, features: Any, parameters: dict[str, Any]) -> None:
         self._classifier = SpectralGPClassifier(**parameters)
         settings = checked(GPSettings, self._classifier.get_params(deep=False))
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
-        self._n = len(features)
+        self._n = rows.n_rows
         self.prepared = self._classifier._prepare(rows, settings, read_all=True)
         sample, outside = self.prepared.sample, self.prepared.outside
         self._parts = [(sample, self.prepared.views.views)]
         if outside is not None:
             self._parts.append((np.setdiff1d(np.arange(self._n), sample), outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
+        self._explains = self.prepared.extends and isinstance(features, pd.DataFrame)
         self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.iloc[[row]])[0])
+        # A sample that includes the labelled rows, as that of the commands does, needs a whole fit.
+        fit = partial(SpectralGPClassifier(**parameters).fit, features)
+        self._fitted = lru_cache(1)(lambda answer: copy.copy(fit(answer.labels)))
         nobody = np.zeros(0, np.intp)
         self._unfitted = unfitted_process(self.prepared.views, nobody, self.prepared.seed)
 
@@ -194,6 +198,11 @@ class Engine:
             map_chunks(partial(multiply, rows, views), len(rows), _CHUNK)
         return result
 
+    def fitted(self, answer: Answer) -> SpectralGPClassifier | None:
+        """Return the classifier of the commands for the labels of an answer."""
+        everything = self.prepared.outside is None or answer.classifier is None
+        return answer.classifier if everything else self._fitted(answer)
+
     def neighbours(self, answer: Answer, row: int) -> list[tuple[int, float]]:
         """Return the nearest labelled rows by correlation in the fitted process."""
         if answer.classifier is None:
@@ -211,7 +220,7 @@ class Engine:
 
     def explain(self, answer: Answer, row: int) -> tuple[str, list[dict[str, Any]]] | None:
         """Return the class that a row is compared with, and the strongest reasons for its class."""
-        if answer.classifier is None or answer.distributions is None:
+        if answer.classifier is None or answer.distributions is None or not self._explains:
             return None
         one = self._explained(answer.classifier, row)
         shown = answer.classes[int(answer.distributions[row].argmax())]

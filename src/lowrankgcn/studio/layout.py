@@ -71,7 +71,7 @@ def neighbour_layout(fitted: FittedViews, *, random_state: int) -> NDArray[np.fl
     each other with 1/((0.05 + s)(1 + s)). O(n) for each of 50 or 100 steps.
     """
     generator = np.random.default_rng(random_state)
-    graph: Any = fitted.graphs.get("neighbours")
+    graph: Any = fitted.graphs.get("neighbours") or fitted.graphs.get("given")
     if graph is None:
         rows = fitted.views[_map_view(fitted)]
         graph = AdjacencyGraph.knn(rows, min(_NEIGHBOURS, len(rows) - 1))

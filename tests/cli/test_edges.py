@@ -1,0 +1,109 @@
+"""Commands on the nodes of a graph."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import lowrankgcn as lg
+from tests.cli.commands import call, refused
+from tests.studio.client import Client
+from tests.studio.running import studio
+
+CLUB = nx.karate_club_graph()
+MEMBERS = [CLUB.nodes[node]["club"] for node in CLUB]
+LABELS = [club if node in (0, 1, 32, 33) else None for node, club in enumerate(MEMBERS)]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """Write the club as a table of people and two tables of edges, by number and by name."""
+    names = [f"person {node}" for node in CLUB]
+    path = tmp_path / "people.csv"
+    pd.DataFrame({"name": names, "club": LABELS}).to_csv(path, index=False)
+    edges = [(a, b, data["weight"]) for a, b, data in CLUB.edges(data=True)]
+    named = pd.DataFrame([(names[a], names[b], w) for a, b, w in edges], columns=list("abw"))
+    named.to_csv(tmp_path / "named.csv", index=False)
+    numbered = pd.DataFrame([(a + 1, b + 1) for a, b, _ in edges], columns=["from", "to"])
+    numbered.to_csv(tmp_path / "numbered.csv", index=False)
+    return path
+
+
+@pytest.mark.parametrize("method", ["gp", "gcn"])
+def test_classify_equals_the_library(people: Path, capsys: Capture, method: str) -> None:
+    edges = ["--edges", str(people.with_name("named.csv")), "--key", "name"]
+    out = people.with_name("out.csv")
+    arguments = [str(people), "-t", "club", *edges, "--method", method, "--out", str(out)]
+    assert call("classify", *arguments, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["columns"] == {} and document["graph"] == "given graph"
+    graph = lg.AdjacencyGraph.from_networkx(CLUB)
+    kind = lg.SpectralGPClassifier if method == "gp" else lg.GCNClassifier
+    expected = kind(random_state=0).fit(graph, np.array(LABELS, object))
+    written = pd.read_csv(out)
+    assert written["prediction"].tolist() == expected.transduction_.tolist()
+    unknown = written["club"].isna()
+    best = expected.label_distributions_.max(axis=1)
+    np.testing.assert_allclose(written["probability"][unknown], best[unknown], atol=1e-5)
+    assert (expected.transduction_ == np.array(MEMBERS)).mean() > 0.9
+
+
+def test_columns_are_used_beside_the_graph(people: Path, capsys: Capture) -> None:
+    frame = pd.read_csv(people).assign(age=np.arange(34) % 7 + 0.5)
+    frame.to_csv(people, index=False)
+    edges, report = people.with_name("numbered.csv"), people.with_name("report.html")
+    options = ["--edges", str(edges), "--report", str(report), "--json"]
+    assert call("classify", str(people), "-t", "club", *options) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document["columns"]) == ["age"]
+    assert {"linear", "given-6"} <= set(document["block_shares"])
+    assert report.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("target", ["club", "team"])
+def test_suggest_shows_names(people: Path, capsys: Capture, target: str) -> None:
+    edges = ["--edges", str(people.with_name("named.csv")), "--key", "name"]
+    options = [*edges, "--drop", "club"] if target == "team" else edges
+    assert call("suggest", str(people), "-t", target, *options, "-k", "3", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [one["values"]["name"] for one in rows] == [f"person {one['row'] - 1}" for one in rows]
+
+
+def test_studio_shows_a_graph(people: Path) -> None:
+    pytest.importorskip("starlette", reason="needs lowrankgcn[studio]")
+    edges = ["--edges", str(people.with_name("named.csv")), "--key", "name"]
+    with studio(people, "club", *edges) as running:
+        client = Client(running)
+        found = client.settled()
+        places = np.frombuffer(client.send("GET", "/api/positions")[2], "<f4")
+        row = client.get("row/5")
+    assert found["labelled"] == 4 and len(places) == 2 * 34 and np.isfinite(places).all()
+    assert row["cells"] == [["name", "person 5"]] and row["neighbours"] and not row["reasons"]
+
+
+def test_bad_input(people: Path, capsys: Capture) -> None:
+    folder = people.parent
+    (folder / "one.csv").write_text("a\n1\n")
+    (folder / "far.csv").write_text("a,b\n1,35\n")
+    (folder / "negative.csv").write_text("a,b,w\n1,2,-1\n")
+    for arguments, message in (
+        (["--edges", "named.csv"], "--key names the column"),
+        (["--edges", "one.csv"], "expected two columns"),
+        (["--edges", "far.csv"], "expected row numbers from 1 to 34, got 35"),
+        (["--edges", "negative.csv"], "weights"),
+        (["--edges", "absent.csv"], "No such file"),
+        (["--edges", "named.csv", "--key", "club"], "--key: expected different values"),
+        (["--edges", "numbered.csv", "--graph", "knn"], "--graph: not with --edges"),
+        (["--edges", "numbered.csv", "--save", "model"], "--save: not with --edges"),
+        (["--edges", "numbered.csv", "--out", "numbered.csv"], "--out"),
+        (["--key", "name"], "--key: only with --labels or --edges"),
+    ):
+        given = [str(folder / one) if one.endswith((".csv", "model")) else one for one in arguments]
+        assert message in refused(capsys, "classify", str(people), "-t", "club", *given)
+    assert not (folder / "model").exists()
