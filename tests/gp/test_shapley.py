@@ -29,12 +29,13 @@ def random_game(n_rows: int, n_columns: int, seed: int) -> tuple[np.ndarray, np.
 def test_few_columns_are_exact(n_rows: int, n_columns: int) -> None:
     values, differs = random_game(n_rows, n_columns, n_columns)
     powers = 2 ** np.arange(n_columns)
-    found = shapley_values(
+    found, errors = shapley_values(
         differs, values[:, 0], values[0, -1], lambda rows, replaced: values[rows, replaced @ powers]
     )
     mean = values.mean(axis=0)
     expected = reference.shapley(lambda S: mean[sum(2**k for k in S)], n_columns)
     np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert not errors.any()
 
 
 def test_many_columns_add_up_and_come_close() -> None:
@@ -48,11 +49,26 @@ def test_many_columns_add_up_and_come_close() -> None:
         calls.append(len(rows))
         return values[rows, replaced @ 2 ** np.arange(9)]
 
-    found = shapley_values(differs, values[:, 0], values[0, -1], evaluate)
+    found, errors = shapley_values(differs, values[:, 0], values[0, -1], evaluate)
     np.testing.assert_allclose(found.sum(), values[0, -1] - values[:, 0].mean(), atol=1e-12)
     mean = values.mean(axis=0)
     expected = reference.shapley(lambda S: mean[sum(2**k for k in S)], 9)
     assert np.abs(found - expected).max() < 0.2 and sum(calls) <= 4000
+    ratio = np.sqrt(np.mean((found - expected) ** 2 / errors**2))
+    assert 0.4 < ratio < 1.8  # 1 on average, from nine columns
+
+
+def test_one_pair_of_orders_has_the_error_of_the_background_rows() -> None:
+    generator = np.random.default_rng(0)
+    slopes = generator.normal(size=(4, 900))  # linear: exact for any order
+    values, errors = shapley_values(
+        np.ones((4, 900), bool),
+        -slopes.sum(axis=1),
+        0.0,
+        lambda rows, replaced: (slopes[rows] * (replaced - 1.0)).sum(axis=1),
+    )
+    np.testing.assert_allclose(values, slopes.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(errors, slopes.std(axis=0, ddof=1) / 2, atol=1e-9)
 
 
 def test_background_rows_are_evenly_spaced_for_many_columns() -> None:

@@ -72,14 +72,6 @@ class FittedTable:
             evidence = Evidence.from_classifier(classifier, given, importance=importance)
         return cls(data, classifier, predictions, evidence, warned)
 
-    @property
-    def column_importance(self) -> dict[str, float]:
-        """Importance of the columns of the table, those of words added up; the largest first."""
-        columns, total = self.data.columns.feature_columns, Counter[str]()
-        for name, share in (self.evidence.importance if self.evidence else {}).items():
-            total[columns.get(name, name)] += share
-        return dict(total.most_common())
-
     def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:
         """Write the HTML page."""
         report_progress("drawing the report")
@@ -155,7 +147,7 @@ class FittedTable:
             )
             facts["calibration"] = evidence.calibration
             facts["blocks"] = output.shares_text(evidence.kinds)
-            importance = self.column_importance
+            importance = columns.column_sums(evidence.importance)
             if importance:
                 facts["columns"] = output.shares_text(importance)
             more |= {

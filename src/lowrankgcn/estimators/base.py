@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
 from importlib import import_module
 from typing import Any, TypeVar
@@ -19,6 +20,9 @@ from lowrankgcn._html import card
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
+from lowrankgcn.spectral.filters import Filter, Scaled
+from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.spectrum import Eigenpairs
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -207,3 +211,25 @@ def draw_seed(random_state: Any) -> int:
     except ValueError:
         expected = "None, an integer in 0..4294967295 or a numpy.random.RandomState"
         raise invalid("random_state", expected, repr(random_state)) from None
+
+
+def main_eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
+    """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
+    found = classifier.eigenpairs_
+    if not isinstance(found, dict):
+        return found, slice(None)
+    if not found:
+        return None, slice(None)
+    name = min(found, key=lambda name: found[name].n_components > 1)
+    pairs, fitted = found[name], classifier._fitted
+    if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
+        pairs = replace(pairs, eigenvectors=fitted.views.views[name])
+    return pairs, fitted.sample
+
+
+def unscaled_filters(networks: Iterable[Any]) -> list[Filter]:
+    """Return the different filters of networks, without the factor that scales their kernels."""
+    kernels = (kernel for network in networks for kernel in network.kernels)
+    filters = [kernel.filter for kernel in kernels if isinstance(kernel, Kernel)]
+    unscaled = [phi.filter if isinstance(phi, Scaled) else phi for phi in filters]
+    return list({str(phi): phi for phi in unscaled}.values())

@@ -43,12 +43,16 @@ class Contribution:
         The row's value in this column, as text; the label of the labelled row; None for blocks.
     amount : float
         Contribution; positive values favour the predicted class.
+    error : float
+        Standard error of the amount. It is zero unless the amount is that of one of many columns,
+        which is a mean over random orders.
     """
 
     kind: Literal["column", "row", "block"]
     name: str | int
     value: Any
     amount: float
+    error: float = 0.0
 
 
 @final
@@ -143,13 +147,15 @@ class Explanation(Sequence[ExplainedRow]):
         lines: list[tuple[Any, ...]] = []
         for one in self.rows:
             about = (one.row, one.predicted, one.probability, one.runner_up, one.log_odds)
-            lines += [(*about, c.kind, c.name, c.value, c.amount) for c in one.contributions]
-            lines.append((*about, "baseline", None, None, one.baseline))
+            lines += [
+                (*about, c.kind, c.name, c.value, c.amount, c.error) for c in one.contributions
+            ]
+            lines.append((*about, "baseline", None, None, one.baseline, 0.0))
         names = ("row", "predicted", "probability", "runner_up", "log_odds")
         frame = pd.DataFrame(
-            lines, columns=[*names, "kind", "name", "value", "amount"], dtype=object
+            lines, columns=[*names, "kind", "name", "value", "amount", "error"], dtype=object
         )
-        return frame.astype(dict.fromkeys(("probability", "log_odds", "amount"), float))
+        return frame.astype(dict.fromkeys(("probability", "log_odds", "amount", "error"), float))
 
     def __repr__(self) -> str:
         return f"Explanation({plural(len(self), 'row')}, by={self.by!r})"

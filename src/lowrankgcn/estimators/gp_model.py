@@ -207,6 +207,7 @@ class GPModel:
         scores = self.process.scores(views)
         shares = self.process.from_scores(scores)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
+        errors: Any = repeat(None)  # of the contributions to each row
         names: Any  # kind, name and value of the contributions to each row
         if by == "rows":
             baseline, amounts = by_rows(self.process, views, pair)
@@ -217,14 +218,15 @@ class GPModel:
             baseline, amounts = by_blocks(self.process, views, pair)
             names = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            baseline, amounts = by_columns(self.process, self.maps, self.background, parts, pair)
+            own = self.background, parts, pair
+            baseline, amounts, errors = by_columns(self.process, self.maps, *own)
             names = ([*cells, ("block", "given", None)] for cells in self._cells(X))
         odds = log_odds(self.process, scores, pair)
         explained = []
-        for i, (first, second, own) in enumerate(zip(*pair, names, strict=False)):
+        for i, (first, second, named, error) in enumerate(zip(*pair, names, errors, strict=False)):
             high, low = float(shares[i, first]), float(shares[i, second])
             told = classes[first], high, classes[second], low, float(odds[i]), float(baseline[i])
-            explained.append(ExplainedRow(i, *told, tuple(_sorted(own, amounts[i]))))
+            explained.append(ExplainedRow(i, *told, tuple(_sorted(named, amounts[i], error))))
         return Explanation(tuple(explained), by)
 
     def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
@@ -248,8 +250,11 @@ def _text(cell: Any) -> str:
     return f"{cell:.6g}" if isinstance(cell, float) else str(cell).removesuffix(" 00:00:00")
 
 
-def _sorted(named: list[tuple[Any, Any, Any]], amounts: FloatArray) -> list[Contribution]:
+def _sorted(
+    named: list[tuple[Any, Any, Any]], amounts: FloatArray, errors: FloatArray | None
+) -> list[Contribution]:
     """Return the contributions that are not zero, the largest first."""
+    errors = np.zeros_like(amounts) if errors is None else errors
     order = np.argsort(-np.abs(amounts), kind="stable")
-    chosen = [(*named[k], float(amounts[k])) for k in order if amounts[k] != 0]
-    return [Contribution(kind, name, value, amount) for kind, name, value, amount in chosen]
+    chosen = [(*named[k], float(amounts[k]), float(errors[k])) for k in order if amounts[k] != 0]
+    return [Contribution(*one[:3], amount=one[3], error=one[4]) for one in chosen]

@@ -93,6 +93,19 @@ class Columns:
             for feature in (self._word_names(name) if name in self.words else (name,))
         }
 
+    def column_sums(self, shares: Mapping[str, float]) -> dict[str, float]:
+        """Add up the shares of features, such as words, that belong to one column; largest first.
+
+        >>> columns = Columns("class", {"note": "text"}, {}, {"note": ("good", "bad")})
+        >>> columns.column_sums({"note: good": 0.5, "note: bad": 0.25})
+        {'note': 0.75}
+        """
+        columns, total = self.feature_columns, dict[str, float]()
+        for name, share in shares.items():
+            column = columns.get(name, name)
+            total[column] = total.get(column, 0.0) + share
+        return dict(sorted(total.items(), key=lambda pair: -pair[1]))
+
     def _word_names(self, name: str) -> list[str]:
         return [f"{name}: {word}" for word in self.words[name]]
 

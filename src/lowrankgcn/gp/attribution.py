@@ -55,8 +55,8 @@ def by_blocks(process: GaussianProcess, views: Views, pair: Pair) -> tuple[Float
 
 def by_columns(
     process: GaussianProcess, maps: RowViews, background: Parts, rows: Parts, pair: Pair
-) -> tuple[FloatArray, FloatArray]:
-    """Return the mean log-odds of background rows (q,) and the Shapley values of columns (q, p).
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the mean log-odds of background rows (q,), Shapley values and their errors (q, p).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def by_columns(
     size = max(1, _CELLS // max(1, sum(map(len, owners.values()))))
     ends = log_odds(process, process.scores(maps.views(rows)), pair)
     usual = process.scores(maps.views(background))
-    baseline, amounts = np.zeros(len(ends)), np.zeros((len(ends), n_columns))
+    baseline, (amounts, errors) = np.zeros(len(ends)), np.zeros((2, len(ends), n_columns))
     for i, (end, *classes) in enumerate(zip(ends, *pair, strict=True)):
         row = {name: part[i] for name, part in rows.items()}
         differs = np.zeros((len(usual), n_columns), bool)
@@ -87,8 +87,8 @@ def by_columns(
         mixtures = _Mixtures(process, maps, background, row, used, classes, size)
         starts = mixtures.odds(usual[used])
         baseline[i] = starts.mean()
-        amounts[i] = shapley_values(differs[used], starts, float(end), mixtures)
-    return baseline, amounts
+        amounts[i], errors[i] = shapley_values(differs[used], starts, float(end), mixtures)
+    return baseline, amounts, errors
 
 
 @final

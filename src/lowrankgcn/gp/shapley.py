@@ -8,8 +8,9 @@ the contributions is exact for any sample of orders.
 >>> import numpy as np
 >>> def product(start, replaced):  # of two columns: 2 and 3 in the row, 0 and 1 in the background
 ...     return np.where(replaced[:, 0], 2, 0) * np.where(replaced[:, 1], 3, 1)
->>> shapley_values(np.ones((1, 2), bool), np.array([0.0]), 6.0, product).tolist()
-[4.0, 2.0]
+>>> values, errors = shapley_values(np.ones((1, 2), bool), np.array([0.0]), 6.0, product)
+>>> values.tolist(), errors.tolist()
+([4.0, 2.0], [0.0, 0.0])
 
 References
 ----------
@@ -46,8 +47,8 @@ def shapley_values(
     starts: FloatArray,
     end: float,
     evaluate: Callable[[Index, NDArray[np.bool_]], FloatArray],
-) -> FloatArray:
-    """Return the contributions of columns to end − mean(starts), shape (p,).
+) -> tuple[FloatArray, FloatArray]:
+    """Return the contributions of columns to end − mean(starts), and standard errors, both (p,).
 
     Parameters
     ----------
@@ -63,22 +64,33 @@ def shapley_values(
     Notes
     -----
     At most max(4000, 8 p) evaluations. With 32 background rows, all orders are used for up to four
-    columns that differ, otherwise random orders, each with its reverse.
+    columns that differ, otherwise random orders, each with its reverse. The errors are those of
+    the random orders: of their pairs or, if there is one pair only, of the background rows.
     """
     generator = np.random.default_rng(0)  # the same orders for every row
     orders = [_orders(np.flatnonzero(own), len(differs), generator) for own in differs]
     masks = [_replaced(own, differs.shape[1]) for own in orders]
     begin = np.repeat(np.arange(len(masks)), [len(mask) for mask in masks])
     between = evaluate(begin, np.concatenate(masks)) if len(begin) else np.zeros(0)
-    values, done = np.zeros(differs.shape[1]), 0
-    for own, start, mask in zip(orders, starts, masks, strict=True):
+    values, variances = np.zeros(differs.shape), np.zeros(differs.shape)  # by background row
+    done, one_pair = 0, False
+    for k, (own, start, mask) in enumerate(zip(orders, starts, masks, strict=True)):
         if own.size:
             path = np.empty((len(own), own.shape[1] + 1))
             path[:, 0], path[:, -1] = start, end
             path[:, 1:-1] = between[done : done + len(mask)].reshape(len(own), -1)
-            np.add.at(values, own, np.diff(path, axis=1) / (len(own) * len(orders)))
+            changes = np.zeros((len(own), differs.shape[1]))
+            np.put_along_axis(changes, own, np.diff(path, axis=1), axis=1)
+            values[k] = changes.mean(axis=0)
+            half = len(own) // 2
+            if not _all_orders(own):
+                one_pair |= half == 1
+                pairs = (changes[:half] + changes[half:]) / 2
+                variances[k] = pairs.var(axis=0, ddof=min(1, half - 1)) / half
         done += len(mask)
-    return values
+    if one_pair:
+        variances[:] = values.var(axis=0, ddof=min(1, len(values) - 1))
+    return values.mean(axis=0), np.sqrt(variances.mean(axis=0) / len(values))
 
 
 def _orders(columns: Index, n_rows: int, generator: np.random.Generator) -> Index:
@@ -88,6 +100,11 @@ def _orders(columns: Index, n_rows: int, generator: np.random.Generator) -> Inde
         return np.array(list(permutations(columns)), np.intp)
     half = np.array([generator.permutation(columns) for _ in range(max(1, count // 2))])
     return np.concatenate([half, half[:, ::-1]])
+
+
+def _all_orders(orders: Index) -> bool:
+    """Return whether these are all orders, so that nothing is left to chance."""
+    return orders.shape[1] < 8 and len(orders) == math.factorial(orders.shape[1])
 
 
 def _replaced(orders: Index, n_columns: int) -> NDArray[np.bool_]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.base import main_eigenpairs, unscaled_filters
 from lowrankgcn.plotting._style import FloatArray
-from lowrankgcn.spectral.filters import Filter, Scaled
+from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 
@@ -42,29 +42,20 @@ def pairs_by_graph(source: Any, argument: str) -> dict[str, Eigenpairs] | None:
 
 def pairs_and_rows(classifier: Any, argument: str) -> tuple[Eigenpairs, NDArray[np.intp]]:
     """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
-    found = pairs_by_graph(classifier, argument)
+    pairs_by_graph(classifier, argument)  # raises if there are none
     expected = "a classifier of rows in memory"
     classes = fitted_attribute(classifier, "transduction_", argument, expected)
     if not isinstance(classes, np.ndarray):
         raise invalid(argument, expected, "one fitted to a Dask collection")
-    assert found is not None  # of a classifier
-    name = min(found, key=lambda name: found[name].n_components > 1)
-    pairs, rows = found[name], np.arange(len(classes))
-    if hasattr(classifier, "_fitted"):
-        fitted = classifier._fitted
-        rows = fitted.sample
-        if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
-            pairs = replace(pairs, eigenvectors=fitted.views.views[name])
-    return pairs, rows
+    pairs, rows = main_eigenpairs(classifier)
+    assert pairs is not None
+    return pairs, np.arange(len(classes))[rows]
 
 
 def network_filters(classifier: Any) -> list[Filter]:
     """Return the filters of networks, without the factor that scales their kernels."""
     expected = "filters, or a classifier that was fitted in this process"
-    networks = fitted_attribute(classifier, "networks_", "filters", expected)
-    filters = [kernel.filter for network in networks for kernel in network.kernels]
-    unscaled = [phi.filter if isinstance(phi, Scaled) else phi for phi in filters]
-    return list({str(phi): phi for phi in unscaled}.values())
+    return unscaled_filters(fitted_attribute(classifier, "networks_", "filters", expected))
 
 
 def held_out(classifier: Any, argument: str) -> tuple[FloatArray, NDArray[Any], list[str]]:

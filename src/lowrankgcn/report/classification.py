@@ -17,7 +17,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple, final
 
@@ -27,14 +26,12 @@ import pandas as pd
 import lowrankgcn
 from lowrankgcn._format import count, rounded_percent, shorten
 from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.base import main_eigenpairs, unscaled_filters
 from lowrankgcn.files import Columns
 from lowrankgcn.files.cells import MISSING_TEXTS
 from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.report.embedding import Embedding
 from lowrankgcn.report.evidence import Evidence
-from lowrankgcn.spectral.filters.base import Scaled
-from lowrankgcn.spectral.kernel import Kernel
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
@@ -224,7 +221,7 @@ class Classification:
                 both = (int(evidence.codes[k]), other)
                 suspicious.append(table_row(labelled[k], both, evidence.distributions[k]))
         embedding, described = None, []
-        pairs, drawn = _eigenpairs(classifier)
+        pairs, drawn = main_eigenpairs(classifier)
         if pairs is not None:
             own = codes[drawn], given[drawn], certainty[drawn]
             embedding = Embedding(pairs, *own, hidden=lost[drawn], seed=seed or 0)
@@ -244,7 +241,7 @@ class Classification:
         self.evidence, self.embedding, self.descriptions = evidence, embedding, described
         self.overview = overview
         self.graphs = describe_graphs(classifier)
-        self.filters = _filters(classifier) if networks else classifier.filter_
+        self.filters = unscaled_filters(classifier.networks_) if networks else classifier.filter_
         self.eigenvalues = pairs.eigenvalues if networks and pairs is not None else None
         self.loss_curve = classifier.loss_curve_ if networks else None
         self.suspicious = tuple(suspicious)
@@ -303,12 +300,11 @@ def _overview(
     frame: Any, columns: Columns, importance: Mapping[str, float]
 ) -> tuple[ColumnSummary, ...]:
     """Describe used columns by importance, then those that are left out."""
-    found = []
-    for name, kind in columns.used.items():
-        words = [word for word in importance if word.startswith(f"{name}: ")]  # of a text column
-        own = [name] if name in importance else [word for word in words if word not in columns.used]
-        share = sum(importance[feature] for feature in own) if own else None
-        found.append(ColumnSummary(name, kind, "", *_cells_of(frame, name, kind), share))
+    shares = columns.column_sums(importance)
+    found = [
+        ColumnSummary(name, kind, "", *_cells_of(frame, name, kind), shares.get(name))
+        for name, kind in columns.used.items()
+    ]
     found.sort(key=lambda column: -(column.importance or 0.0))
     for name, reason in columns.left_out.items():
         found.append(ColumnSummary(name, "", reason, *_cells_of(frame, name, ""), None))
@@ -364,25 +360,3 @@ def _weighting(classifier: Any) -> str:
             "often, at the cost of false alarms."
         )
     return ""
-
-
-def _eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
-    """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
-    found = classifier.eigenpairs_
-    if not isinstance(found, dict):
-        return found, slice(None)
-    if not found:
-        return None, slice(None)
-    name = min(found, key=lambda name: found[name].n_components > 1)
-    pairs, fitted = found[name], classifier._fitted
-    if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
-        pairs = replace(pairs, eigenvectors=fitted.views.views[name])
-    return pairs, fitted.sample
-
-
-def _filters(classifier: Any) -> list[Any]:
-    """Return the filters of the networks, without the factor that scales their kernels."""
-    kernels = (kernel for network in classifier.networks_ for kernel in network.kernels)
-    filters = [kernel.filter for kernel in kernels if isinstance(kernel, Kernel)]
-    unscaled = [phi.filter if isinstance(phi, Scaled) else phi for phi in filters]
-    return list({str(phi): phi for phi in unscaled}.values())
