@@ -256,5 +256,5 @@ def _sorted(
     """Return the contributions that are not zero, the largest first."""
     errors = np.zeros_like(amounts) if errors is None else errors
     order = np.argsort(-np.abs(amounts), kind="stable")
-    chosen = [(*named[k], float(amounts[k]), float(errors[k])) for k in order if amounts[k] != 0]
-    return [Contribution(*one[:3], amount=one[3], error=one[4]) for one in chosen]
+    chosen = [(named[k], float(amounts[k]), float(errors[k])) for k in order if amounts[k] != 0]
+    return [Contribution(*name, *own) for name, *own in chosen]
