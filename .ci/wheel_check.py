@@ -174,9 +174,13 @@ def use_studio(one: Environment) -> None:
     """Start the server; ask for the page with and without the token."""
     command = [str(one.python.with_name("lowrankgcn")), "studio", "table.csv", "-t", "kind"]
     with subprocess.Popen(
-        [*command, "--no-browser"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=one.folder,
+        [*command, "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=one.folder,
         env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"},
-    ) as server:  # fmt: skip
+    ) as server:
         try:
             found = None
             while found is None and server.stdout and (line := server.stdout.readline()):
