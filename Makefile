@@ -12,10 +12,10 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test oldest lint format bench docs constraints clean
+.PHONY: help demo test oldest lint format bench docs constraints wheel-check release-check clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
 
 demo: $(VENV)/.ready-nn ## classify a built-in table and a built-in point cloud
 	@$(BIN)/lowrankgcn demo
@@ -55,6 +55,14 @@ constraints: ## update the pinned versions in constraints.txt
 	    | sed 's/+cpu$$//'; } >constraints.tmp
 	@mv constraints.tmp constraints.txt
 	@rm -rf build/pins
+
+wheel-check: ## build the wheel and use it in new environments, with and without each extra
+	@$(PYTHON) -m venv --clear build/release
+	@build/release/bin/python -m pip install -r .ci/requirements.txt >build/release/pip.log 2>&1 \
+	    || { tail -n 30 build/release/pip.log; exit 1; }
+	@build/release/bin/python .ci/wheel_check.py $(WHEEL_CHECK)
+
+release-check: test docs wheel-check ## run all checks that a release needs
 
 clean: ## remove the environment and all build products
 	@rm -rf $(VENV) dist build docs/_build demo-output \

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
@@ -19,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.fixes import parse_version
 
 from lowrankgcn import GCNClassifier, Hypergraph, SpectralGPClassifier
 
@@ -28,8 +26,6 @@ EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": "rows are nodes of the graph: a repeated row "
     "is a second node, and a row of weight zero still joins its neighbours",
 }
-if parse_version(sklearn.__version__) < parse_version("1.8"):
-    EXPECTED["check_positive_only_tag_during_fit"] = "subtracts a fraction from integers in place"
 
 
 def expected_failed_checks(estimator: Any) -> dict[str, str]:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.exceptions import NotFittedError
@@ -21,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
-from sklearn.utils.fixes import parse_version
 
 from lowrankgcn import load, save
 from lowrankgcn.estimators.gp_fitting import first_rows
@@ -30,8 +28,6 @@ from lowrankgcn.gp import recipe
 
 LIGHT = ("linear", "radial", "neighbours-6", "given-6", "random-forest")
 EXPECTED = {"check_classifiers_classes": "-1 marks unlabelled rows, here it is one of two classes"}
-if parse_version(sklearn.__version__) < parse_version("1.8"):
-    EXPECTED["check_positive_only_tag_during_fit"] = "subtracts a fraction from integers in place"
 KEY_CHECKS = (
     "check_fit2d_1feature",
     "check_fit_score_takes_y",

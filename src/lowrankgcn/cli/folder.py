@@ -34,7 +34,9 @@ def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> N
     given : mapping
         Parameters of the command ``classify``.
     """
-    target, out, save = (given[name] for name in ("target", "out", "save"))
+    target = given["target"]
+    # Earlier versions of Typer keep paths as texts in the parameters.
+    out, save = (given[name] and Path(given[name]) for name in ("out", "save"))
     markers = (given["unlabelled"] or "").split(",")
     _check_outputs(table, out, save)
     shown, watch = not given["quiet"], Stopwatch()

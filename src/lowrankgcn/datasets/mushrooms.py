@@ -158,7 +158,10 @@ def mushrooms_from_debian() -> bytes:
         except subprocess.CalledProcessError as error:
             message = error.stderr.decode(errors="replace").strip()
             raise DataUnavailableError(message.rpartition("\n")[2] or str(error)) from error
-        except Exception as error:  # no rdata, no answer, or one of rdata's many errors
+        except ImportError as error:
+            message = "rdata is not installed: pip install 'lowrankgcn[datasets]'"
+            raise DataUnavailableError(message) from error
+        except Exception as error:  # no answer, or one of rdata's many errors
             raise DataUnavailableError(str(error)) from error
     rows = table.astype(object).itertuples(index=False)
     return "".join(",".join(map(letter, row)) + "\n" for row in rows).encode()

@@ -265,5 +265,7 @@ def choose(keys: Sequence[str] | None = None) -> tuple[Method, ...]:
     chosen = tuple(method for method in METHODS if method.key in wanted)
     for method in chosen:
         if (obstacle := method.obstacle()) is not None:
-            raise invalid("method", "methods that are installed", f"{method.key!r}: {obstacle}")
+            extra = "nn" if method.packages == ("torch",) else "peers"
+            got = f"{method.key!r}: {obstacle}; pip install 'lowrankgcn[{extra}]'"
+            raise invalid("method", "methods that are installed", got)
     return chosen
