@@ -1,14 +1,21 @@
 """Sphinx configuration."""
 
+import logging
+import re
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
+
+from numpydoc.xref import DEFAULT_LINKS
 
 import lowrankgcn
 
 sys.path.append(str(Path(__file__).parent / "_ext"))
 # The public name of lowrankgcn.spectral.filters is an attribute; autodoc imports modules.
 sys.modules["lowrankgcn.filters"] = lowrankgcn.filters
+# A package of the theme sets the level of all loggers to INFO.
+logging.getLogger("faiss.loader").setLevel(logging.WARNING)
+_REFERENCE = (Path(__file__).parent / "reference" / "index.md").read_text(encoding="utf-8")
 
 project = "lowrankgcn"
 author = "The lowrankgcn developers"
@@ -38,3 +45,13 @@ autodoc_typehints = "none"  # types are in the sections of the parameters
 autodoc_member_order = "bysource"
 # autodoc lists the members of a class; an additional table would repeat them.
 numpydoc_show_class_members = False
+# Types in the sections of the parameters are links if they are public classes. Those of Python and
+# NumPy would need their inventories from the network.
+DEFAULT_LINKS.clear()
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    name.rpartition(".")[2]: f"lowrankgcn.{name}"
+    for name in re.findall(r"^   ([\w.]+)$", _REFERENCE, re.MULTILINE)
+    if name.rpartition(".")[2][0].isupper()
+}

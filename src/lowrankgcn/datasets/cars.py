@@ -69,6 +69,11 @@ def load_cars(
         ``data`` (1728, 6) strings, ``target`` (1728,) index into ``target_names``, ``training``
         five nodes per class: the paper's for "buying", a fixed draw for "acceptability".
 
+    See Also
+    --------
+    load_mushrooms : A larger table.
+    load_spiral : Points.
+
     Examples
     --------
     >>> cars = load_cars("buying", as_frame=True)

@@ -77,6 +77,11 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
     ValueError
         If the file in the data directory is not UCI's.
 
+    See Also
+    --------
+    load_cars : A smaller table.
+    data_directory : Folder of the downloaded file.
+
     Examples
     --------
     >>> available = (data_directory() / "agaricus-lepiota.data").is_file()

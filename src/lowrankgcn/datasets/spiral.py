@@ -54,6 +54,10 @@ def load_spiral(
     ValueError
         If that file is invalid.
 
+    See Also
+    --------
+    load_cars, load_mushrooms : Tables of categories.
+
     Notes
     -----
     O(n) time; 40 bytes per point besides the result.

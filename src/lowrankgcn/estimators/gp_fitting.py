@@ -368,13 +368,17 @@ def first_rows(
     among : int array or (n,) mask, optional
         Rows to choose from.
     graph : str
-        As for :class:`SpectralGPClassifier`.
+        As for :class:`lowrankgcn.SpectralGPClassifier`.
     random_state : int
+
+    See Also
+    --------
+    lowrankgcn.SpectralGPClassifier.suggest : Rows to label next.
 
     Notes
     -----
-    Same rule as :meth:`SpectralGPClassifier.suggest`, with the amplitudes of the prior and equal
-    uncertainty of all rows.
+    Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
+    and equal uncertainty of all rows.
 
     Examples
     --------

@@ -69,6 +69,19 @@ class Columns:
         Columns of numbers in which other texts are missing.
     notes : tuple of str
         What was guessed; not saved.
+
+    See Also
+    --------
+    choose_columns : Chooses the columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowrankgcn.files import choose_columns
+    >>> frame = pd.DataFrame({"doors": ["2", "4", "2"], "class": ["a", None, "b"]})
+    >>> columns = choose_columns(frame, "class")
+    >>> columns.features(frame).doors.tolist(), columns.labels(frame).tolist()
+    ([2, 4, 2], ['a', None, 'b'])
     """
 
     target: str
@@ -107,7 +120,7 @@ class Columns:
         frame : DataFrame
             The table, or another table with the same column names in any order.
         decimal : str
-            Decimal mark, see :attr:`TableFile.decimal`.
+            Decimal mark, see :class:`TableFile`.
 
         Raises
         ------
@@ -176,7 +189,7 @@ def choose_columns(
         Columns to use as categories, as numbers or as words, overriding detection. If more than
         half of the cells of a numeric column are numbers, others are missing, with a note.
     decimal : str
-        Decimal mark, see :attr:`TableFile.decimal`.
+        Decimal mark, see :class:`TableFile`.
 
     Returns
     -------
@@ -197,6 +210,11 @@ def choose_columns(
     ValueError
         If a name is unknown or given twice, no column is left, or a numeric column contains
         infinite numbers, or texts in half of its cells or more.
+
+    See Also
+    --------
+    read_file : Reads a table.
+    Columns : The result.
 
     Notes
     -----
@@ -267,7 +285,15 @@ def choose_columns(
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
-    """Return a column as a Series of texts, None where cells are empty or blank."""
+    """Return a column as a Series of texts, None where cells are empty or blank.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowrankgcn.files import read_texts
+    >>> read_texts(pd.DataFrame({"class": ["a", " ", "b"]}), "class").tolist()
+    ['a', None, 'b']
+    """
     with prefix_errors(f"column {column!r}"):
         cells = Cells.from_column(frame[column])
     texts = [text if text and text.strip() else None for text in cells.texts]

@@ -76,7 +76,7 @@ _TAB = ("\\t", "tab")  # easier to type than a tab
 @final
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """A table read from one or more files.
+    r"""A table read from one or more files.
 
     Attributes
     ----------
@@ -97,6 +97,22 @@ class TableFile:
         What was guessed or left out.
     paths : tuple of Path
         Files that were read; empty for standard input.
+
+    See Also
+    --------
+    read_file : Reads a table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lowrankgcn.files import read_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "cars.csv")
+    ...     _ = file.write_text("doors;price\n2;1,5\n4;\n")
+    ...     table = read_file(file)
+    >>> table.format, table.delimiter, table.decimal, table.frame.shape
+    ('csv', ';', ',', (2, 2))
     """
 
     frame: pd.DataFrame
@@ -152,6 +168,11 @@ def read_file(
         If a file is missing, a folder or not readable.
     ValueError
         If a file is not a table; the message names the file and, if known, the line.
+
+    See Also
+    --------
+    write_file : Writes a table.
+    choose_columns : Chooses the features.
 
     Notes
     -----

@@ -59,6 +59,10 @@ def plot_embedding(
     -------
     matplotlib.axes.Axes
 
+    See Also
+    --------
+    plot_spectrum : Eigenvalues and residuals.
+
     Examples
     --------
     >>> ax = plot_embedding(np.eye(4), labels=["left", "left", "right", ""])

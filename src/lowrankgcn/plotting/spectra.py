@@ -66,6 +66,10 @@ def plot_filter(
         If there is a `rank`, or a filter with an "auto" parameter, but no eigenvalues; or if there
         are eigenvalues or a rank for learned filters.
 
+    See Also
+    --------
+    plot_spectrum : Eigenvalues and residuals.
+
     Notes
     -----
     A curve is not drawn where it leaves the range of the responses on the spectrum, as a
@@ -234,6 +238,11 @@ def plot_spectrum(
     -------
     matplotlib.axes.Axes
         The Axes of the eigenvalues.
+
+    See Also
+    --------
+    plot_filter : Responses of filters.
+    lowrankgcn.eigenpairs : Computes eigenpairs.
 
     Examples
     --------

@@ -66,6 +66,10 @@ def render_classification(classification: Classification) -> str:
         A complete HTML document, identical for the same classification and smaller than two
         megabytes for any number of rows.
 
+    See Also
+    --------
+    lowrankgcn.report.classification.Classification : The results to render.
+
     Examples
     --------
     >>> import lowrankgcn as lg, numpy as np

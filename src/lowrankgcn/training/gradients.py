@@ -1,6 +1,6 @@
 r"""Explicit loss gradients of GCNs and reduced-order GCNs, for many restarts at once.
 
-With :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]` computed once, one iteration of
+With :math:`F B^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]` computed once, one iteration of
 a network with one hidden layer (section A4.3) is
 
 .. math:: H = \sigma(F B^T \Theta^1), \quad Z = R H \Theta^2, \quad
@@ -85,7 +85,7 @@ class ExplicitGradients:
         no biases for a network without them.
     rotated : bool
         Whether the weights of the first layer are in the coordinates of ``problem.basis``, shape
-        (N_1, q + 1), see :class:`lowrankgcn.training.problem.Coordinates`.
+        (N_1, q + 1), see ``lowrankgcn.training.problem.Coordinates``.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
 
@@ -94,6 +94,11 @@ class ExplicitGradients:
     parameters : (s, P) Tensor
     gradients : (s, P) Tensor
         Gradients of the mean cross-entropy, set by :meth:`evaluate`.
+
+    See Also
+    --------
+    TrainingProblem : The problem.
+    train : Trains a network.
 
     Notes
     -----

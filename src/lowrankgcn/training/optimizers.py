@@ -41,6 +41,17 @@ class Optimizer(ABC):
     ----------
     rotation_invariant : bool
         Whether the iterates are the same in every orthonormal basis of the weights.
+
+    See Also
+    --------
+    GradientDescent, Adam, LBFGS : The optimisers.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> optimizers = [lg.training.GradientDescent(0.5), lg.training.Adam(), lg.training.LBFGS()]
+    >>> [optimizer.rotation_invariant for optimizer in optimizers]
+    [True, False, True]
     """
 
     rotation_invariant: ClassVar[bool]
@@ -76,6 +87,11 @@ class GradientDescent(Optimizer):
     learning_rate : float
         η.
 
+    See Also
+    --------
+    Adam, LBFGS : Other optimisers.
+    train : Trains a network.
+
     Examples
     --------
     >>> GradientDescent(0.1)
@@ -108,6 +124,11 @@ class Adam(Optimizer):
         Decay of the first and the second moment.
     eps : float
         Added to the root of the second moment.
+
+    See Also
+    --------
+    GradientDescent, LBFGS : Other optimisers.
+    train : Trains a network.
 
     Notes
     -----
@@ -159,6 +180,11 @@ class LBFGS(Optimizer):
     ----------
     memory : int
         Number of gradients kept.
+
+    See Also
+    --------
+    GradientDescent, Adam : Other optimisers.
+    train : Trains a network.
 
     Notes
     -----

@@ -125,7 +125,7 @@ def as_filter(spec: FilterLike) -> Filter:
 
 
 def as_filters(spec: FilterLike | Sequence[FilterLike]) -> tuple[Filter, ...]:
-    """Return the K filters that `spec` means: one spec of :func:`as_filter`, or a list of them.
+    """Return the K filters that `spec` means: one spec of ``as_filter``, or a list of them.
 
     Examples
     --------

@@ -235,7 +235,7 @@ class Constant(Filter):
 @final
 @dataclass(frozen=True)
 class HighPass(Filter):
-    """φ(λ) = 1 for λ > cutoff, else 0; at cutoff 0 the complement of :class:`ZeroImpulse`.
+    """φ(λ) = 1 for λ > cutoff, else 0; at cutoff 0 the complement of ``ZeroImpulse``.
 
     Parameters
     ----------
