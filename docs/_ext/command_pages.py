@@ -65,10 +65,11 @@ def _body(command: Any, context: Any) -> list[str]:
 def _entry(parameter: Any, context: Any) -> list[str]:
     """Return a parameter as a directive: its names, its help and, as code, its default."""
     names, text = parameter.get_help_record(context)
+    names = re.sub(r" <[^|]*>$", "", names).replace(" / ", ", ")  # a type, or a list of choices
     text, _, facts = text.partition("  [")
     text = re.sub(r"(?<![\w`-])--[a-z-]+", r"`\g<0>`", text)
     facts = f" `[{facts}`" if facts else ""
-    return ["", f"```{{option}} {names.replace(' / ', ', ')}", f"{text}{facts}", "```"]
+    return ["", f"```{{option}} {names}", f"{text}{facts}", "```"]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

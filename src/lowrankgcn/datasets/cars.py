@@ -76,6 +76,7 @@ def load_cars(
 
     Examples
     --------
+    >>> from lowrankgcn.datasets import load_cars
     >>> cars = load_cars("buying", as_frame=True)
     >>> cars.data.iloc[[0, 1727]]
          buying  maint  doors persons lug_boot safety

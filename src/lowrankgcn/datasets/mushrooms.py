@@ -84,6 +84,7 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
 
     Examples
     --------
+    >>> from lowrankgcn.datasets import data_directory, load_mushrooms
     >>> available = (data_directory() / "agaricus-lepiota.data").is_file()
     >>> load_mushrooms().data.shape if available else (8124, 21)
     (8124, 21)

@@ -64,6 +64,8 @@ def load_spiral(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from lowrankgcn.datasets import load_spiral
     >>> spiral = load_spiral(400)
     >>> spiral
     <Dataset: 2000 rows, 3 features, 5 classes, 10 training nodes>

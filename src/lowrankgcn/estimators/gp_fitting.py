@@ -383,6 +383,7 @@ def first_rows(
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.estimators import first_rows
     >>> spiral = lg.datasets.load_spiral(100, random_state=0)
     >>> rows = first_rows(spiral.data, 5)
     >>> len(set(spiral.target[rows].tolist())) > 3

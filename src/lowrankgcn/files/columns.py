@@ -226,6 +226,7 @@ def choose_columns(
     Examples
     --------
     >>> import pandas as pd
+    >>> from lowrankgcn.files import choose_columns
     >>> frame = pd.DataFrame({"year": ["1970", "1980", "1990"], "class": ["a", None, "b"]})
     >>> choose_columns(frame, "class", numeric=["year"]).used
     {'year': 'number'}

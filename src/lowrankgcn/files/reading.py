@@ -184,6 +184,7 @@ def read_file(
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from lowrankgcn.files import read_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "cars.tsv"
     ...     _ = path.write_text("price\tdoors\n12.50\t2\n9.00\t4\n")

@@ -43,6 +43,7 @@ def output_format(path: str | os.PathLike[str]) -> Format | None:
 
     Examples
     --------
+    >>> from lowrankgcn.files import output_format
     >>> output_format("classified.csv.gz")
     'csv'
     >>> output_format("classified.doc")

@@ -69,6 +69,7 @@ class TableEncoder:
     Examples
     --------
     >>> import numpy as np
+    >>> from lowrankgcn import TableEncoder
     >>> encoder = TableEncoder.fit(np.array([["a", "x"], ["b", "x"]]))
     >>> encoder.n_hyperedges, encoder.transform(np.array([["b", "y"]])).tolist()
     (3, [[1, 3]])

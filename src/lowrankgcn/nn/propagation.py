@@ -242,6 +242,7 @@ class SpectralPropagation(Propagation):
     Examples
     --------
     >>> import torch
+    >>> from lowrankgcn.nn import SpectralPropagation
     >>> P = SpectralPropagation([1.0, 0.5], torch.float32)
     >>> P(torch.ones(2, 1)).ravel().tolist()
     [1.0, 0.5]

@@ -126,6 +126,7 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     --------
     >>> import torch
     >>> from types import SimpleNamespace
+    >>> from lowrankgcn.nn import from_pyg
     >>> from_pyg(SimpleNamespace(hyperedge_index=torch.tensor([[0, 1, 1, 2], [0, 0, 1, 1]]))).graph
     Hypergraph(3 nodes, 2 hyperedges)
     """
@@ -196,6 +197,7 @@ def to_pyg(
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.nn import to_pyg
     >>> data = to_pyg(lg.AdjacencyGraph([[0, 1], [1, 0]]), labels=["yes", ""])
     >>> data.edge_index.tolist(), data.y.tolist(), data.train_mask.tolist()
     ([[0, 1], [1, 0]], [0, -1], [True, False])

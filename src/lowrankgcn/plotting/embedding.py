@@ -65,6 +65,8 @@ def plot_embedding(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from lowrankgcn.plotting import plot_embedding
     >>> ax = plot_embedding(np.eye(4), labels=["left", "left", "right", ""])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['left', 'right', 'unlabelled']

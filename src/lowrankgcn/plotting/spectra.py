@@ -77,6 +77,7 @@ def plot_filter(
 
     Examples
     --------
+    >>> from lowrankgcn.plotting import plot_filter
     >>> ax = plot_filter("pseudoinverse", eigenvalues=[0.0, 0.3, 0.4, 1.0, 1.5])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['pseudoinverse (scale=0.3)']
@@ -246,6 +247,7 @@ def plot_spectrum(
 
     Examples
     --------
+    >>> from lowrankgcn.plotting import plot_spectrum
     >>> ax = plot_spectrum([0.0, 0.15, 0.41], residuals=[0.0, 1e-9, 3e-8])
     >>> ax.get_ylabel()
     'eigenvalue'

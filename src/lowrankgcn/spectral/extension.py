@@ -126,6 +126,7 @@ def divided_difference(phi: Filter) -> Filter:
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.spectral.extension import divided_difference
     >>> divided_difference(lg.filters.Polynomial((0.0, 0.0, 1.0))).coefficients  # (λ² − 1)/(1 − λ)
     (-1.0, -1.0)
     """

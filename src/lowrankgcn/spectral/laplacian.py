@@ -57,6 +57,7 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.spectral.laplacian import loop_weights
     >>> graph = lg.Hypergraph([[1, 0], [1, 1]])
     >>> loop_weights(graph, "combined").tolist()
     [1.5, 2.5]

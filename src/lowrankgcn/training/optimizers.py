@@ -94,6 +94,7 @@ class GradientDescent(Optimizer):
 
     Examples
     --------
+    >>> from lowrankgcn.training import GradientDescent
     >>> GradientDescent(0.1)
     GradientDescent(learning_rate=0.1)
     """
@@ -136,6 +137,7 @@ class Adam(Optimizer):
 
     Examples
     --------
+    >>> from lowrankgcn.training import Adam
     >>> Adam(0.02)
     Adam(learning_rate=0.02, betas=(0.9, 0.999), eps=1e-08)
     """
@@ -193,6 +195,7 @@ class LBFGS(Optimizer):
 
     Examples
     --------
+    >>> from lowrankgcn.training import LBFGS
     >>> LBFGS(memory=5)
     LBFGS(memory=5)
     """

@@ -106,6 +106,7 @@ class TrainingProblem:
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.training import TrainingProblem
     >>> cars = lg.datasets.load_cars(as_frame=True)
     >>> graph = lg.Hypergraph.from_table(cars.data)
     >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=15), (21, 8, 4))
