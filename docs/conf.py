@@ -1,6 +1,21 @@
 """Sphinx configuration."""
 
+import logging
+import re
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+
+from numpydoc.xref import DEFAULT_LINKS
+
+import lowrankgcn
+
+sys.path.append(str(Path(__file__).parent / "_ext"))
+# The public name of lowrankgcn.spectral.filters is an attribute; autodoc imports modules.
+sys.modules["lowrankgcn.filters"] = lowrankgcn.filters
+# A package of the theme sets the level of all loggers to INFO.
+logging.getLogger("faiss.loader").setLevel(logging.WARNING)
+_REFERENCE = (Path(__file__).parent / "reference" / "index.md").read_text(encoding="utf-8")
 
 project = "lowrankgcn"
 author = "The lowrankgcn developers"
@@ -8,16 +23,38 @@ release = version = installed_version("lowrankgcn")
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "command_pages",
+    "offline",
 ]
 exclude_patterns = ["_build"]
+templates_path = ["_templates"]
 html_theme = "furo"
+html_title = f"lowrankgcn {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+nitpicky = True
 
 myst_enable_extensions = ["dollarmath"]
-myst_heading_anchors = 2  # links to sections
+myst_heading_anchors = 3  # links to sections
 # Quotes in what a command prints are no error of the console block.
 suppress_warnings = ["misc.highlighting_failure"]
+smartquotes = False  # two hyphens begin an option
+
+autodoc_typehints = "none"  # types are in the sections of the parameters
+autodoc_member_order = "bysource"
 # autodoc lists the members of a class; an additional table would repeat them.
 numpydoc_show_class_members = False
+# Types in the sections of the parameters are links if they are public classes. Those of Python and
+# NumPy would need their inventories from the network.
+DEFAULT_LINKS.clear()
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    name.rpartition(".")[2]: f"lowrankgcn.{name}"
+    for name in re.findall(r"^   ([\w.]+)$", _REFERENCE, re.MULTILINE)
+    if name.rpartition(".")[2][0].isupper()
+}

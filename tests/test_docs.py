@@ -1,11 +1,15 @@
-"""The documentation agrees with the code: public names, file names, docstrings."""
+"""The documentation agrees with the code: public names, examples, file names, links, docstrings."""
 
 from __future__ import annotations
 
+import ast
+import builtins
+import doctest
 import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +18,27 @@ import pytest
 import lowrankgcn as lg
 
 ROOT = Path(__file__).parent.parent
-REFERENCE = ROOT / "docs" / "reference.md"
-DIRECTIVES = r"^\.\. auto(\w+):: (lowrankgcn[\w.]*)$"
+REFERENCE = ROOT / "docs" / "reference" / "index.md"
+# Packages whose public names have pages, besides those of lowrankgcn itself.
+PACKAGES = ("datasets", "distributed", "estimators", "exceptions", "files", "graphs", "nn")
+PACKAGES += ("operators", "plotting", "spectral.filters", "training")
+
+pytestmark = pytest.mark.skipif(
+    not REFERENCE.is_file(), reason="the documentation is not part of the package"
+)
 
 
 def documented_objects() -> dict[str, Any]:
-    """Return the objects of the reference page by name."""
-    names = re.findall(DIRECTIVES, REFERENCE.read_text(), re.MULTILINE)
-    return {name: pkgutil.resolve_name(name) for _, name in names}
+    """Return the objects of the reference by name; each has a page."""
+    names = re.findall(r"^   ([a-zA-Z][\w.]*)$", REFERENCE.read_text("utf-8"), re.MULTILINE)
+    return {name: resolve(f"lowrankgcn.{name}") for name in names}
+
+
+def resolve(name: str) -> Any:
+    """Return the object of a name; functions come before modules of the same name."""
+    package, _, attribute = name.rpartition(".")
+    module = lg.filters if package == "lowrankgcn.filters" else pkgutil.resolve_name(package)
+    return getattr(module, attribute, None) or import_module(name)
 
 
 def docstrings(name: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -35,16 +52,49 @@ def docstrings(name: str, value: Any) -> Iterator[tuple[str, str]]:
             yield f"{name}.{key}", inspect.getdoc(member) or ""
 
 
-@pytest.mark.skipif(not REFERENCE.is_file(), reason="the documentation is not part of the package")
-def test_the_reference_lists_every_public_name() -> None:
-    entries = {name for _, name in re.findall(DIRECTIVES, REFERENCE.read_text(), re.MULTILINE)}
-    public = {name: getattr(lg, name) for name in lg.__all__ if name not in lg.exceptions.__all__}
-    for name, value in public.items():
-        expected = value.__name__ if inspect.ismodule(value) else f"lowrankgcn.{name}"
-        assert expected in entries, name
+def is_public(value: Any) -> bool:
+    """Return whether a value is a class or function; helpers for messages are not documented."""
+    helper = inspect.isfunction(value) and value.__module__ == "lowrankgcn.exceptions"
+    return (inspect.isclass(value) or inspect.isfunction(value)) and not helper
 
 
-@pytest.mark.skipif(not REFERENCE.is_file(), reason="the documentation is not part of the package")
+def undefined_names(docstring: str) -> set[str]:
+    """Return the names that the examples of a docstring use without defining them."""
+    source = "".join(part.source for part in doctest.DocTestParser().get_examples(docstring))
+    nodes = list(ast.walk(ast.parse(source)))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    defined = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    for node in nodes:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            defined |= {(item.asname or item.name).partition(".")[0] for item in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            defined.add(node.name)
+        elif isinstance(node, ast.arg):
+            defined.add(node.arg)
+    return {node.id for node in names} - defined - set(dir(builtins))
+
+
+def test_every_public_name_has_a_page() -> None:
+    pytest.importorskip("dask", reason="Dask is not installed")
+    pages = {id(value) for value in documented_objects().values()}
+    public = {f"lowrankgcn.{name}": getattr(lg, name) for name in lg.__all__}
+    for package in PACKAGES:
+        module = import_module(f"lowrankgcn.{package}")
+        public |= {f"{package}.{name}": getattr(module, name) for name in module.__all__}
+    classes_and_functions = {name for name, value in public.items() if is_public(value)}
+    assert {name for name in classes_and_functions if id(public[name]) not in pages} == set()
+
+
+def test_every_page_has_examples_that_run_on_their_own() -> None:
+    """Doctests run in the namespace of their module; readers start with an empty one."""
+    pytest.importorskip("dask", reason="Dask is not installed")
+    for name, value in documented_objects().items():
+        if inspect.isclass(value) or inspect.isfunction(value):
+            text = inspect.cleandoc(value.__doc__ or "")
+            assert "\n\nExamples\n--------\n" in text, name
+            assert undefined_names(text) == set(), name
+
+
 @pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
 def test_files_named_on_a_page_exist(page: str) -> None:
     """Paths start at the project or the package; ``graphs/table.py, columns.py`` share a folder."""
@@ -55,7 +105,29 @@ def test_files_named_on_a_page_exist(page: str) -> None:
         assert any((place / name).is_file() for place in places), name
 
 
-@pytest.mark.skipif(not REFERENCE.is_file(), reason="the documentation is not part of the package")
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub and MyST spell them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ +(.+?) *$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_links_between_files_resolve() -> None:
+    """Sphinx checks the pages of the documentation; other files link to them as well."""
+    pages = [*ROOT.glob("*.md"), *(ROOT / ".github").rglob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    built = ("docs/reference/generated/", "docs/reference/commands/", "docs/auto_gallery/")
+    for page in pages:
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(<?([^)\s>]+)>?\)", re.sub(r"`[^`\n]*`", "", text)):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            where = f"{page.relative_to(ROOT)}: {link}"
+            if ":" in path or str(target.relative_to(ROOT)).startswith(built):
+                continue
+            assert target.exists(), where
+            assert not anchor or anchor in anchors(target), where
+
+
 def test_docstrings_have_no_substitutions() -> None:
     """Outside formulas and code, reStructuredText reads |E| as a substitution."""
     pytest.importorskip("dask", reason="Dask is not installed")

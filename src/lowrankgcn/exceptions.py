@@ -29,35 +29,162 @@ TORCH_MISSING = "networks need torch: pip install 'lowrankgcn[nn]'"
 
 
 class DataUnavailableError(OSError):
-    """A data file is missing and cannot be downloaded."""
+    """A data file is missing and cannot be downloaded.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> try:
+    ...     dataset = lg.datasets.load_mushrooms(fetch=False)
+    ... except lg.exceptions.DataUnavailableError:  # the file has not been downloaded
+    ...     dataset = lg.datasets.load_cars()
+    """
 
 
 class EigensolverError(RuntimeError):
-    """An eigensolver did not reach the requested tolerance."""
+    """An eigensolver did not reach the requested tolerance.
+
+    See Also
+    --------
+    eigenpairs : Its parameters tol and max_iter.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> spiral = lg.datasets.load_spiral()
+    >>> laplacian = lg.Laplacian(lg.GaussianGraph(spiral.data, bandwidth=3.5))
+    >>> lg.eigenpairs(laplacian, 5, method="block", max_iter=1)
+    Traceback (most recent call last):
+        ...
+    lowrankgcn.exceptions.EigensolverError: block iteration reached residuals of ...
+    """
 
 
 class FastSumError(RuntimeError):
-    """The requested fast summation method cannot represent the Gaussian kernel."""
+    """The requested fast summation method cannot represent the Gaussian kernel.
+
+    See Also
+    --------
+    GaussianGraph.affinity : Its parameter method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> points = np.random.default_rng(0).normal(size=(3000, 3))
+    >>> lg.GaussianGraph(points, bandwidth=0.01).affinity(method="fourier")
+    Traceback (most recent call last):
+        ...
+    lowrankgcn.exceptions.FastSumError: method='fourier' cannot represent this kernel: ...
+    """
 
 
 class UnlabelledComponentWarning(UserWarning):
-    """A connected component has no labelled row, so its predictions are arbitrary."""
+    """A connected component has no labelled row, so its predictions are arbitrary.
+
+    See Also
+    --------
+    GCNClassifier : Issues this warning.
+
+    Examples
+    --------
+    Rows 2 and 3 are joined to each other only, and neither has a label:
+
+    >>> import warnings
+    >>> import lowrankgcn as lg
+    >>> graph = lg.AdjacencyGraph([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", lg.UnlabelledComponentWarning)
+    ...     lg.GCNClassifier(graph="precomputed", max_iter=5).fit(graph, [0, 1, -1, -1])
+    Traceback (most recent call last):
+        ...
+    lowrankgcn.exceptions.UnlabelledComponentWarning: 2 of 4 rows belong to parts of the graph ...
+    """
 
 
 class AccuracyWarning(UserWarning):
-    """A measured error exceeds the requested tolerance."""
+    """A measured error exceeds the requested tolerance.
+
+    See Also
+    --------
+    eigenpairs : Issues this warning.
+
+    Examples
+    --------
+    Raise an error instead of continuing with less accurate eigenpairs:
+
+    >>> import warnings
+    >>> import lowrankgcn as lg
+    >>> graph = lg.GaussianGraph(lg.datasets.load_spiral().data, bandwidth=3.5)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", lg.AccuracyWarning)
+    ...     pairs = lg.eigenpairs(lg.Laplacian(graph), 4)
+    >>> pairs.fast_sum_error < 1e-6
+    True
+    """
 
 
 class RankWarning(UserWarning):
-    """The operator has fewer eigenpairs than requested; fewer are returned."""
+    """The operator has fewer eigenpairs than requested; fewer are returned.
+
+    See Also
+    --------
+    eigenpairs : Issues this warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lowrankgcn as lg
+    >>> laplacian = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", lg.RankWarning)
+    ...     pairs = lg.eigenpairs(laplacian, 3)
+    >>> pairs.rank
+    2
+    """
 
 
 class DisconnectedGraphWarning(UserWarning):
-    """The graph has several components, so zero is a multiple eigenvalue."""
+    """The graph has several components, so zero is a multiple eigenvalue.
+
+    See Also
+    --------
+    eigenpairs : Issues this warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lowrankgcn as lg
+    >>> graph = lg.AdjacencyGraph([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0]])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", lg.DisconnectedGraphWarning)
+    ...     pairs = lg.eigenpairs(lg.Laplacian(graph), 2)
+    >>> pairs.eigenvalues.tolist(), pairs.n_components
+    ([0.0, 0.0], 2)
+    """
 
 
 class DegenerateCutWarning(UserWarning):
-    """The last eigenvalue kept equals the first one left out: the subspace is arbitrary."""
+    """The last eigenvalue kept equals the first one left out: the subspace is arbitrary.
+
+    See Also
+    --------
+    eigenpairs : Issues this warning.
+
+    Examples
+    --------
+    A triangle has the eigenvalues 0, 3/2 and 3/2:
+
+    >>> import warnings
+    >>> import lowrankgcn as lg
+    >>> laplacian = lg.Laplacian(lg.AdjacencyGraph([[0, 1, 1], [1, 0, 1], [1, 1, 0]]))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", lg.DegenerateCutWarning)
+    ...     lg.eigenpairs(laplacian, 2)
+    Traceback (most recent call last):
+        ...
+    lowrankgcn.exceptions.DegenerateCutWarning: the cut goes through a multiple eigenvalue: ...
+    """
 
 
 @contextmanager

@@ -32,6 +32,19 @@ class Dataset:
         Sorted 0-based indices of the training nodes.
     DESCR : str
         Description and origin of the data.
+
+    See Also
+    --------
+    load_spiral, load_cars, load_mushrooms : Loaders.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> cars = lg.datasets.load_cars()
+    >>> cars
+    <Dataset: 1728 rows, 6 features, 4 classes, 20 training nodes>
+    >>> cars.target_names[cars.target[0]]
+    'unacc'
     """
 
     data: Any

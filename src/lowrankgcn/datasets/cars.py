@@ -69,8 +69,14 @@ def load_cars(
         ``data`` (1728, 6) strings, ``target`` (1728,) index into ``target_names``, ``training``
         five nodes per class: the paper's for "buying", a fixed draw for "acceptability".
 
+    See Also
+    --------
+    load_mushrooms : A larger table.
+    load_spiral : Points.
+
     Examples
     --------
+    >>> from lowrankgcn.datasets import load_cars
     >>> cars = load_cars("buying", as_frame=True)
     >>> cars.data.iloc[[0, 1727]]
          buying  maint  doors persons lug_boot safety

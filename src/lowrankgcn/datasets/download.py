@@ -34,6 +34,7 @@ def data_directory() -> Path:
 
     Examples
     --------
+    >>> from lowrankgcn.datasets import data_directory
     >>> data_directory().is_absolute()
     True
     """

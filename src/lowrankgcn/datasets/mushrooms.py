@@ -77,8 +77,14 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
     ValueError
         If the file in the data directory is not UCI's.
 
+    See Also
+    --------
+    load_cars : A smaller table.
+    data_directory : Folder of the downloaded file.
+
     Examples
     --------
+    >>> from lowrankgcn.datasets import data_directory, load_mushrooms
     >>> available = (data_directory() / "agaricus-lepiota.data").is_file()
     >>> load_mushrooms().data.shape if available else (8124, 21)
     (8124, 21)

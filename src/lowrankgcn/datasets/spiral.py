@@ -54,12 +54,18 @@ def load_spiral(
     ValueError
         If that file is invalid.
 
+    See Also
+    --------
+    load_cars, load_mushrooms : Tables of categories.
+
     Notes
     -----
     O(n) time; 40 bytes per point besides the result.
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from lowrankgcn.datasets import load_spiral
     >>> spiral = load_spiral(400)
     >>> spiral
     <Dataset: 2000 rows, 3 features, 5 classes, 10 training nodes>

@@ -35,6 +35,21 @@ def fit(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> None:
         If an argument is invalid, or the graph is not built from rows.
     ConnectionError
         If the scheduler is lost, or workers repeatedly die while running the same task.
+
+    Examples
+    --------
+    ``SpectralGPClassifier.fit`` calls this function if X is a Dask collection:
+
+    >>> import dask.array as da, numpy as np
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.distributed import fit
+    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+    >>> rows = da.from_array(X, chunks=(10, 2))
+    >>> classifier = lg.SpectralGPClassifier(random_state=0)
+    >>> fit(classifier, rows, y)
+    >>> classifier.transduction_.compute().sum()
+    np.float64(20.0)
     """
     parameters = classifier.get_params(deep=False)
     graph = parameters.get("graph", "auto")

@@ -38,6 +38,18 @@ def read_folder(folder: str | os.PathLike[str]) -> Any:
     ------
     ValueError
         If the folder has no Parquet files, or they cannot be read as one table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import dask.dataframe as dd, pandas as pd
+    >>> from lowrankgcn.distributed.parquet import read_folder, write_folder
+    >>> table = dd.from_pandas(pd.DataFrame({"x": [1, 2, 3]}), npartitions=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n_rows = write_folder(table.to_delayed(), Path(folder, "table"))
+    ...     read_folder(Path(folder, "table")).x.sum().compute()
+    np.int64(6)
     """
     files = _files(folder)
     folder_types(folder)
@@ -128,6 +140,18 @@ def write_folder(frames: Sequence[Delayed], folder: str | os.PathLike[str]) -> i
         If the folder exists or cannot be written.
     ConnectionError
         If the scheduler is lost.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import dask.dataframe as dd, pandas as pd
+    >>> from lowrankgcn.distributed.parquet import write_folder
+    >>> table = dd.from_pandas(pd.DataFrame({"x": [1, 2, 3]}), npartitions=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     n_rows = write_folder(table.to_delayed(), Path(folder, "table"))
+    ...     n_rows, sorted(file.name for file in Path(folder, "table").iterdir())
+    (3, ['part-00000.parquet', 'part-00001.parquet'])
     """
     with new_folder(folder) as temporary:
         task = delayed(_write, pure=False)

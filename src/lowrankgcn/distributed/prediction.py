@@ -26,13 +26,39 @@ _LARGE = 2**23  # bytes of a model that are sent once, and not with every comput
 
 
 def predict_proba(classifier: Any, X: Any) -> Any:
-    """Return the class distributions of a Dask collection as a lazy Dask array (q, C)."""
+    """Return the class distributions of a Dask collection as a lazy Dask array (q, C).
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.distributed import predict_proba
+    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+    >>> rows = da.from_array(X, chunks=(10, 2))
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
+    >>> predict_proba(classifier, rows)
+    dask.array<rows, shape=(40, 2), dtype=float64, chunksize=(10, 2), chunktype=numpy.ndarray>
+    """
     blocks = Blocks.from_rows(X)
     return lazy_distributions(classifier, blocks, blocks.known_lengths())
 
 
 def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
-    """Return the accuracy on the labelled rows of a Dask collection, in one pass."""
+    """Return the accuracy on the labelled rows of a Dask collection, in one pass.
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.distributed import score
+    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+    >>> rows = da.from_array(X, chunks=(10, 2))
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
+    >>> score(classifier, rows, y)
+    1.0
+    """
     blocks = Blocks.from_rows(X)
     shared = [_shared(classifier)] * len(blocks.tasks)
     given = aligned_labels(y, blocks), aligned_weights(sample_weight, blocks)
@@ -51,7 +77,16 @@ def lazy_distributions(classifier: Any, blocks: Blocks, lengths: tuple[float, ..
 
 
 def most_probable(shares: Any, classes: NDArray[Any]) -> Any:
-    """Return the most probable class of each row of a lazy array, shape (q,)."""
+    """Return the most probable class of each row of a lazy array, shape (q,).
+
+    Examples
+    --------
+    >>> import dask.array as da, numpy as np
+    >>> from lowrankgcn.distributed import most_probable
+    >>> shares = da.from_array(np.array([[0.9, 0.1], [0.2, 0.8]]), chunks=(1, 2))
+    >>> most_probable(shares, np.array(["ham", "spam"])).compute().tolist()
+    ['ham', 'spam']
+    """
     return shares.map_blocks(_choose, classes, drop_axis=1, dtype=classes.dtype, meta=classes[:0])
 
 

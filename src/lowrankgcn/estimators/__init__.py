@@ -26,6 +26,7 @@ _MODULES = {
     "Contribution": "explanation",
     "ExplainedRow": "explanation",
     "Explanation": "explanation",
+    "LearnedFilter": "gp_model",
     "GCNClassifier": "gcn",
     "SpectralGPClassifier": "spectral_gp",
     "first_rows": "gp_fitting",

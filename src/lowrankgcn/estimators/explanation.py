@@ -46,6 +46,16 @@ class Contribution:
     error : float
         Standard error of the amount. It is zero unless the amount is that of one of many columns,
         which is a mean over random orders.
+
+    See Also
+    --------
+    ExplainedRow : The contributions of a row.
+
+    Examples
+    --------
+    >>> from lowrankgcn.estimators import Contribution
+    >>> Contribution("column", "colour", "red", 1.5)
+    Contribution(kind='column', name='colour', value='red', amount=1.5, error=0.0)
     """
 
     kind: Literal["column", "row", "block"]
@@ -78,6 +88,24 @@ class ExplainedRow:
         the values of the row, or on labelled rows.
     contributions : tuple of Contribution
         Sorted by absolute amount, largest first.
+
+    See Also
+    --------
+    Explanation : Several rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
+    >>> row = classifier.explain(X[[7]])[0]
+    >>> row.predicted, sorted(part.name for part in row.contributions)
+    (np.float64(0.0), [0, 1])
+    >>> total = row.baseline + sum(part.amount for part in row.contributions)
+    >>> bool(np.isclose(total, row.log_odds))
+    True
     """
 
     row: int
@@ -120,12 +148,29 @@ def _reason(one: Contribution, first: int) -> str:
 @final
 @dataclass(frozen=True)
 class Explanation(Sequence[ExplainedRow]):
-    """Explanations of some rows; prints as text, :meth:`to_frame` makes a table.
+    """Explanations of some rows; prints as text, ``to_frame`` makes a table.
 
     Attributes
     ----------
     rows : tuple of ExplainedRow
     by : {"columns", "rows", "blocks"}
+
+    See Also
+    --------
+    lowrankgcn.SpectralGPClassifier.explain : Explains predictions.
+
+    Examples
+    --------
+    >>> from lowrankgcn.estimators import Contribution, ExplainedRow, Explanation
+    >>> colour = Contribution("column", "colour", "red", 1.5)
+    >>> row = ExplainedRow(0, "apple", 0.8, "pear", 0.2, 1.4, -0.1, (colour,))
+    >>> explanation = Explanation((row,), "columns")
+    >>> print(explanation)
+    row 0: apple (80.0 %) rather than pear (20.0 %), log-odds +1.40
+      +1.50  colour = red
+      -0.10  average row
+    >>> explanation.to_frame().amount.tolist()
+    [1.5, -0.1]
     """
 
     rows: tuple[ExplainedRow, ...]

@@ -117,6 +117,13 @@ class GCNClassifier(SemiSupervisedClassifier):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    See Also
+    --------
+    SpectralGPClassifier : Gaussian process in closed form, without torch.
+    nn.GCN : The network alone.
+    training.train : The training alone.
+    save, load : Model files.
+
     Notes
     -----
     Set-up costs one or two passes over the rows for hypergraphs and landmark kernels. Training

@@ -366,17 +366,22 @@ def first_rows(
     among : int array or (n,) mask, optional
         Rows to choose from.
     graph : str or Graph
-        As for :class:`SpectralGPClassifier`.
+        As for :class:`lowrankgcn.SpectralGPClassifier`.
     random_state : int
+
+    See Also
+    --------
+    lowrankgcn.SpectralGPClassifier.suggest : Rows to label next.
 
     Notes
     -----
-    Same rule as :meth:`SpectralGPClassifier.suggest`, with the amplitudes of the prior and equal
-    uncertainty of all rows.
+    Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
+    and equal uncertainty of all rows.
 
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.estimators import first_rows
     >>> spiral = lg.datasets.load_spiral(100, random_state=0)
     >>> rows = first_rows(spiral.data, 5)
     >>> len(set(spiral.target[rows].tolist())) > 3

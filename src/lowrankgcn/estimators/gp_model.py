@@ -44,6 +44,21 @@ class LearnedFilter:
     eigenvalues : (r,) array
     response : (r,) array
         φ(λ) at the eigenvalues.
+
+    See Also
+    --------
+    lowrankgcn.SpectralGPClassifier : Its attribute ``filter_``.
+    lowrankgcn.plotting.plot_filter : Plots filters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+    >>> classifier = lg.SpectralGPClassifier(graph="knn", random_state=0).fit(X, y)
+    >>> classifier.filter_
+    {'neighbours': LearnedFilter('neighbours', 40 eigenvalues)}
     """
 
     graph: str

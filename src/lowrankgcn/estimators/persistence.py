@@ -197,6 +197,10 @@ def save(
     OSError
         If the file cannot be written; an existing file is left unchanged.
 
+    See Also
+    --------
+    load : Reads the file.
+
     Notes
     -----
     The file holds O(m R) numbers for m hyperedges or landmarks and R extended vectors. Graphs of
@@ -259,6 +263,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     ValueError
         If the file is damaged, incomplete, not a classifier, or of an earlier or later format; the
         message names the file and what is wrong.
+
+    See Also
+    --------
+    save : Writes the file.
 
     Notes
     -----

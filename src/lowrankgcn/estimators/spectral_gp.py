@@ -112,6 +112,13 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
+    See Also
+    --------
+    GCNClassifier : The networks of the paper.
+    save, load : Model files.
+    estimators.first_rows : Rows to label first, before there are labels.
+    datasets.load_cars : A table to try it on.
+
     Notes
     -----
     O(m³ + n (r + m)) time and O(n r) memory for n rows, m labels and rank r. Up to 5000 labelled

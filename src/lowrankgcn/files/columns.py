@@ -69,6 +69,19 @@ class Columns:
         Columns of numbers in which other texts are missing.
     notes : tuple of str
         What was guessed; not saved.
+
+    See Also
+    --------
+    choose_columns : Chooses the columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowrankgcn.files import choose_columns
+    >>> frame = pd.DataFrame({"doors": ["2", "4", "2"], "class": ["a", None, "b"]})
+    >>> columns = choose_columns(frame, "class")
+    >>> columns.features(frame).doors.tolist(), columns.labels(frame).tolist()
+    ([2, 4, 2], ['a', None, 'b'])
     """
 
     target: str
@@ -120,7 +133,7 @@ class Columns:
         frame : DataFrame
             The table, or another table with the same column names in any order.
         decimal : str
-            Decimal mark, see :attr:`TableFile.decimal`.
+            Decimal mark, see :class:`TableFile`.
 
         Raises
         ------
@@ -190,7 +203,7 @@ def choose_columns(
         Columns to use as categories, as numbers or as words, overriding detection. If more than
         half of the cells of a numeric column are numbers, others are missing, with a note.
     decimal : str
-        Decimal mark, see :attr:`TableFile.decimal`.
+        Decimal mark, see :class:`TableFile`.
     none : bool
         Whether all columns may be left out.
 
@@ -214,6 +227,11 @@ def choose_columns(
         If a name is unknown or given twice, no column is left, or a numeric column contains
         infinite numbers, or texts in half of its cells or more.
 
+    See Also
+    --------
+    read_file : Reads a table.
+    Columns : The result.
+
     Notes
     -----
     Cost: one pass over the table. Dates are in ISO 8601, or have their year first or last, as in
@@ -224,6 +242,7 @@ def choose_columns(
     Examples
     --------
     >>> import pandas as pd
+    >>> from lowrankgcn.files import choose_columns
     >>> frame = pd.DataFrame({"year": ["1970", "1980", "1990"], "class": ["a", None, "b"]})
     >>> choose_columns(frame, "class", numeric=["year"]).used
     {'year': 'number'}
@@ -283,7 +302,15 @@ def choose_columns(
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
-    """Return a column as a Series of texts, None where cells are empty or blank."""
+    """Return a column as a Series of texts, None where cells are empty or blank.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowrankgcn.files import read_texts
+    >>> read_texts(pd.DataFrame({"class": ["a", " ", "b"]}), "class").tolist()
+    ['a', None, 'b']
+    """
     with prefix_errors(f"column {column!r}"):
         cells = Cells.from_column(frame[column])
     texts = [text if text and text.strip() else None for text in cells.texts]

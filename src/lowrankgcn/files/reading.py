@@ -76,7 +76,7 @@ _TAB = ("\\t", "tab")  # easier to type than a tab
 @final
 @dataclass(frozen=True, eq=False)
 class TableFile:
-    """A table read from one or more files.
+    r"""A table read from one or more files.
 
     Attributes
     ----------
@@ -97,6 +97,22 @@ class TableFile:
         What was guessed or left out.
     paths : tuple of Path
         Files that were read; empty for standard input.
+
+    See Also
+    --------
+    read_file : Reads a table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lowrankgcn.files import read_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "cars.csv")
+    ...     _ = file.write_text("doors;price\n2;1,5\n4;\n")
+    ...     table = read_file(file)
+    >>> table.format, table.delimiter, table.decimal, table.frame.shape
+    ('csv', ';', ',', (2, 2))
     """
 
     frame: pd.DataFrame
@@ -153,6 +169,11 @@ def read_file(
     ValueError
         If a file is not a table; the message names the file and, if known, the line.
 
+    See Also
+    --------
+    write_file : Writes a table.
+    choose_columns : Chooses the features.
+
     Notes
     -----
     The first line of CSV, and the first row of the first sheet of Excel, hold unique column names.
@@ -163,6 +184,7 @@ def read_file(
     Examples
     --------
     >>> import tempfile, pathlib
+    >>> from lowrankgcn.files import read_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "cars.tsv"
     ...     _ = path.write_text("price\tdoors\n12.50\t2\n9.00\t4\n")

@@ -43,6 +43,7 @@ def output_format(path: str | os.PathLike[str]) -> Format | None:
 
     Examples
     --------
+    >>> from lowrankgcn.files import output_format
     >>> output_format("classified.csv.gz")
     'csv'
     >>> output_format("classified.doc")
@@ -67,7 +68,7 @@ def output_format(path: str | os.PathLike[str]) -> Format | None:
 def write_file(
     frame: pd.DataFrame, path: str | os.PathLike[str], like: TableFile | None = None
 ) -> None:
-    """Write a table atomically to a file, or to standard output.
+    r"""Write a table atomically to a file, or to standard output.
 
     Parameters
     ----------
@@ -88,9 +89,25 @@ def write_file(
         If the ending is unknown, or the format cannot hold the table: a workbook has at most
         1,048,576 rows.
 
+    See Also
+    --------
+    read_file : Reads a table.
+
     Notes
     -----
     Text is UTF-8 with plain newlines; cells are quoted where needed, and missing cells are empty.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import pandas as pd
+    >>> from lowrankgcn.files import write_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "cars.csv")
+    ...     write_file(pd.DataFrame({"doors": [2, 4], "price": ["low", None]}), file)
+    ...     file.read_text()
+    'doors,price\n2,low\n4,\n'
     """
     format = output_format(path)
     if format is None:

@@ -1,6 +1,6 @@
 """Blocks of the covariance: each turns rows into a representation and compares representations.
 
-A block reads one *view* of the rows, an array (q, d) from :class:`lowrankgcn.gp.views.RowViews`:
+A block reads one *view* of the rows, an array (q, d) from ``lowrankgcn.gp.views.RowViews``:
 standard scores, ranks, or spectral coordinates. A linear block on spectral coordinates with weights
 φ(λ) is the covariance U φ(Λ)² Uᵀ of a graph convolution with Gaussian weights.
 

@@ -75,6 +75,12 @@ class AdjacencyGraph(Graph):
     ValueError
         If the matrix is not square, not symmetric, or has negative or non-finite entries.
 
+    See Also
+    --------
+    GaussianGraph : Complete graph of points.
+    Laplacian : The operator of a graph.
+    nn.from_pyg : Graph of a data object of PyTorch Geometric.
+
     Examples
     --------
     >>> from lowrankgcn import AdjacencyGraph

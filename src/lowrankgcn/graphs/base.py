@@ -43,6 +43,12 @@ class GraphDescription:
         How rows are joined, in one or two sentences.
     facts : dict
         Numbers by name.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).description.facts
+    {'rows': 3, 'joined pairs': 2, 'separate parts': 1}
     """
 
     name: str
@@ -55,6 +61,24 @@ class Graph(ABC):
 
     Subclasses are frozen and validate their input once. A new subclass implements the abstract
     members; no other module depends on its type.
+
+    See Also
+    --------
+    lowrankgcn.GaussianGraph : Points joined by Gaussian weights.
+    lowrankgcn.AdjacencyGraph : Given weights, or nearest neighbours.
+    lowrankgcn.Hypergraph : Hyperedges, such as the values of a table.
+
+    Examples
+    --------
+    All graphs have the same members:
+
+    >>> import lowrankgcn as lg
+    >>> points = lg.GaussianGraph([[0.0], [1.0], [2.0]], bandwidth=1.0)
+    >>> table = lg.Hypergraph([[1, 0], [1, 1], [0, 1]])
+    >>> [(graph.n_nodes, graph.n_components) for graph in (points, table)]
+    [(3, 1), (3, 1)]
+    >>> points.affinity().degrees.round(3).tolist()
+    [0.386, 0.736, 0.386]
     """
 
     @property

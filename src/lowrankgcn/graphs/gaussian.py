@@ -63,6 +63,12 @@ class GaussianGraph(Graph):
     ----------
     points, bandwidth, n_nodes, components, n_components, isolated, loop_weights
 
+    See Also
+    --------
+    AdjacencyGraph.knn : Sparse graph of nearest neighbours, for more than three dimensions.
+    Laplacian : The operator of a graph.
+    datasets.load_spiral : Points of the paper.
+
     Notes
     -----
     Nothing n×n is stored beyond n = 2048: memory is O(n d) plus that of the summation method

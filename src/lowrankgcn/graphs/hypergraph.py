@@ -82,6 +82,11 @@ class Hypergraph(Graph):
     encoder : TableEncoder or None
         Encoder of new rows, for hypergraphs built by :meth:`from_table`.
 
+    See Also
+    --------
+    TableEncoder : The hyperedges of a table, also for new rows.
+    Laplacian : The operator of a graph.
+
     Notes
     -----
     Memory O(number of incidences). For tables it is one small integer per cell; H is not formed.

@@ -57,6 +57,10 @@ class TableEncoder:
         The columns in use, in the order of the table: all of `names` except those excluded by
         ``missing="drop-column"``.
 
+    See Also
+    --------
+    Hypergraph.from_table : The hypergraph of a table.
+
     Notes
     -----
     Fitting costs one pass over the table and a partial sort of each binned column. Rows of data
@@ -65,6 +69,7 @@ class TableEncoder:
     Examples
     --------
     >>> import numpy as np
+    >>> from lowrankgcn import TableEncoder
     >>> encoder = TableEncoder.fit(np.array([["a", "x"], ["b", "x"]]))
     >>> encoder.n_hyperedges, encoder.transform(np.array([["b", "y"]])).tolist()
     (3, [[1, 3]])

@@ -69,6 +69,11 @@ class SpectralConv(nn.Module):
     ValueError
         If an argument has the wrong type or size.
 
+    See Also
+    --------
+    GCN : Network of such layers.
+    lowrankgcn.kernel : Builds kernels.
+
     Notes
     -----
     The weights of each kernel start uniform in :math:`\pm\sqrt{6/(N_{in}+N_{out})}` (Glorot,

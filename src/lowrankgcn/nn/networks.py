@@ -48,6 +48,18 @@ class Network(nn.Module, ABC):
         The name by which the activation was chosen.
     dropout : Dropout
         Applied to the output of hidden layers, not to the input, so that 𝒦X⁰ is constant.
+
+    See Also
+    --------
+    GCN, ReducedOrderGCN : The networks.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> laplacian = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+    >>> network = lg.nn.GCN(lg.kernel(laplacian, "linear"), (4, 16, 2))
+    >>> isinstance(network, lg.nn.Network), network.depth, network.n_nodes
+    (True, 2, 3)
     """
 
     convs: Sequence[SpectralConv]
@@ -124,8 +136,8 @@ class Network(nn.Module, ABC):
 class GCN(Network):
     r"""Graph convolutional network; with a low-rank kernel, the paper's L-GCN.
 
-    .. math:: X^{(l)} = \sigma\Big(\sum_{k=1}^K \mathcal{K}^{(k)} X^{(l-1)} \Theta^{(k,l)}
-              + \mathbf{1} b_l^T\Big), \qquad l = 1, \dots, L
+    .. math:: X^{(l)} = \sigma\left(\sum_{k=1}^K \mathcal{K}^{(k)} X^{(l-1)} \Theta^{(k,l)}
+              + \mathbf{1} b_l^T\right), \qquad l = 1, \ldots, L
 
     (equation 2 and section A4.1), without the activation in the last layer: the results are logits,
     whose softmax is the prediction.
@@ -152,6 +164,12 @@ class GCN(Network):
     ------
     ValueError
         If an argument has the wrong type or size.
+
+    See Also
+    --------
+    ReducedOrderGCN : Network on spectral coefficients.
+    lowrankgcn.training.train : Trains many restarts at once.
+    lowrankgcn.GCNClassifier : Graph, kernel, network and training in one estimator.
 
     Notes
     -----
@@ -196,8 +214,8 @@ class ReducedOrderGCN(Network):
     r"""Reduced-order GCN: all layers act on spectral coefficients (section 2.4, figure 1).
 
     .. math:: \hat X^{(0)} = U_r^T X^{(0)}, \qquad
-              \hat X^{(l)} = \sigma\Big(\sum_{k=1}^K \varphi_k(\Lambda_r) \hat X^{(l-1)}
-              \Theta^{(k,l)}\Big), \qquad X^{(L)} = U_r \hat X^{(L)}
+              \hat X^{(l)} = \sigma\left(\sum_{k=1}^K \varphi_k(\Lambda_r) \hat X^{(l-1)}
+              \Theta^{(k,l)}\right), \qquad X^{(L)} = U_r \hat X^{(L)}
 
     without the activation in the last layer. It is the GCN of r nodes with the diagonal kernels
     :math:`\varphi_k(\Lambda_r)`, between a reduction and a projection.
@@ -222,6 +240,11 @@ class ReducedOrderGCN(Network):
     ------
     ValueError
         If an argument has the wrong type or size, or if kernels have no or different eigenpairs.
+
+    See Also
+    --------
+    GCN : Network on nodes.
+    lowrankgcn.training.train : Trains many restarts at once.
 
     Notes
     -----

@@ -34,6 +34,21 @@ class Propagation(nn.Module, ABC):
     ----------
     shape : (int, int)
         The pair (n, m); m = n for a kernel.
+
+    See Also
+    --------
+    as_propagation : Converts a kernel.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import lowrankgcn as lg
+    >>> laplacian = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+    >>> propagation = lg.nn.as_propagation(lg.kernel(laplacian, "linear"))
+    >>> isinstance(propagation, lg.nn.Propagation), propagation.shape
+    (True, (3, 3))
+    >>> propagation(torch.ones(3, 2), rows=torch.tensor([0])).shape
+    torch.Size([1, 2])
     """
 
     __call__: Callable[..., Tensor]
@@ -220,9 +235,14 @@ class SpectralPropagation(Propagation):
         φ(Λ_r).
     dtype : torch.dtype
 
+    See Also
+    --------
+    ReducedOrderGCN : The network that uses it.
+
     Examples
     --------
     >>> import torch
+    >>> from lowrankgcn.nn import SpectralPropagation
     >>> P = SpectralPropagation([1.0, 0.5], torch.float32)
     >>> P(torch.ones(2, 1)).ravel().tolist()
     [1.0, 0.5]

@@ -45,6 +45,21 @@ class PygTask(NamedTuple):
     labels : (n,) array or None
         ``y``.
     train_mask, val_mask, test_mask : (n,) bool array or None
+
+    See Also
+    --------
+    from_pyg : Reads a data object.
+    to_pyg : Makes a data object.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> graph = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> train_mask = np.array([True, False, True])
+    >>> task = lg.nn.PygTask(graph, labels=np.array([0, 0, 1]), train_mask=train_mask)
+    >>> task.training_labels
+    array([ 0, -1,  1])
     """
 
     graph: AdjacencyGraph | Hypergraph
@@ -95,6 +110,11 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
         If edges are missing, if their weights differ between the directions, or if ``x``, ``y`` or
         a mask does not have one row per node.
 
+    See Also
+    --------
+    to_pyg : The inverse.
+    lowrankgcn.AdjacencyGraph.from_edge_index : Graph of an edge list.
+
     Notes
     -----
     ``GCNConv`` is the linear filter with ``smoother="identity"``. ``HypergraphConv`` normalises by
@@ -106,6 +126,7 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     --------
     >>> import torch
     >>> from types import SimpleNamespace
+    >>> from lowrankgcn.nn import from_pyg
     >>> from_pyg(SimpleNamespace(hyperedge_index=torch.tensor([[0, 1, 1, 2], [0, 0, 1, 1]]))).graph
     Hypergraph(3 nodes, 2 hyperedges)
     """
@@ -141,7 +162,7 @@ def to_pyg(
     *,
     dtype: torch.dtype | None = None,
 ) -> Any:
-    """Make a data object of PyTorch Geometric; ``to_pyg(*task)`` undoes :func:`from_pyg`.
+    """Make a data object of PyTorch Geometric; ``to_pyg(*task)`` undoes ``from_pyg``.
 
     Parameters
     ----------
@@ -169,9 +190,14 @@ def to_pyg(
     ModuleNotFoundError
         If torch-geometric is not installed.
 
+    See Also
+    --------
+    from_pyg : The inverse.
+
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.nn import to_pyg
     >>> data = to_pyg(lg.AdjacencyGraph([[0, 1], [1, 0]]), labels=["yes", ""])
     >>> data.edge_index.tolist(), data.y.tolist(), data.train_mask.tolist()
     ([[0, 1], [1, 0]], [0, -1], [True, False])

@@ -5,11 +5,11 @@ This is the only module in which dtype and device of set-up arrays change:
 ======================== =========================================================
 operator                 propagation
 ======================== =========================================================
-DiagonalPlusLowRank      :class:`LowRankPropagation`, diag(d) + Z M Zᵀ
-MatrixOperator           :class:`DenseMatrix` or :class:`SparseMatrix`
+DiagonalPlusLowRank      ``LowRankPropagation``, diag(d) + Z M Zᵀ
+MatrixOperator           ``DenseMatrix`` or ``SparseMatrix``
 Laplacian                one of the above, depending on its weights
-PolynomialOperator       :class:`PolynomialPropagation` of one of the above
-all others               :class:`NumpyMatrix`, products by NumPy
+PolynomialOperator       ``PolynomialPropagation`` of one of the above
+all others               ``NumpyMatrix``, products by NumPy
 ======================== =========================================================
 
 >>> import lowrankgcn as lg, torch
@@ -80,6 +80,10 @@ def as_propagation(
     ValueError
         If `operator` is not an operator of this package or `dtype` is another type.
 
+    See Also
+    --------
+    as_propagations : Several kernels with common buffers.
+
     Examples
     --------
     >>> import lowrankgcn as lg
@@ -99,6 +103,19 @@ def as_propagations(kernels: Any, *, dtype: torch.dtype = torch.float32) -> nn.M
     """Convert kernels to modules; kernels with the same eigenvectors share one buffer.
 
     Modules are not copied, so that several layers can share them.
+
+    See Also
+    --------
+    as_propagation : One kernel.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> laplacian = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+    >>> kernels = lg.kernel(laplacian, ["linear", "heat"], rank=2)
+    >>> first, second = lg.nn.as_propagations(kernels)
+    >>> first.factor is second.factor
+    True
     """
     check_dtype(dtype)
     given, converted = as_operators(kernels), _Converted()

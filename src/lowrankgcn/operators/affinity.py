@@ -46,6 +46,13 @@ class Affinity:
         Some rows of W, to measure errors on; None if `operator` is exact.
     row_sums : (n,) array or None
         Row sums d + a of A, if they are known more accurately than by that addition.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> weights = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).affinity()
+    >>> weights.degrees.tolist(), weights.exact
+    ([1.0, 2.0, 1.0], True)
     """
 
     operator: SymmetricOperator

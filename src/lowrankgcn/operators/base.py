@@ -34,6 +34,19 @@ class SymmetricOperator(ABC):
 
     Subclasses define ``n``, ``_apply`` for blocks of vectors and ``diagonal``. They override
     ``_apply_rows`` if selected rows are cheaper than all of them.
+
+    Examples
+    --------
+    Every Laplacian and every kernel is a symmetric operator:
+
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.operators import SymmetricOperator
+    >>> L = lg.Laplacian(lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> isinstance(L, SymmetricOperator), L.shape
+    (True, (3, 3))
+    >>> L.rows([0], np.array([1.0, 0.0, 0.0]))
+    array([1.])
     """
 
     # __array_ufunc__ = None lets ``ndarray @ operator`` reach __rmatmul__ instead of NumPy's loop.

@@ -30,7 +30,18 @@ BLOCK_ROWS = 1024
 
 
 class Factor(ABC):
-    """A real n×m matrix F that is used through its products."""
+    """A real n×m matrix F that is used through its products.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowrankgcn.operators import Factor, MatrixFactor
+    >>> F = MatrixFactor(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
+    >>> isinstance(F, Factor), F.shape
+    (True, (3, 2))
+    >>> F.transpose_product(np.ones(3))
+    array([2., 3.])
+    """
 
     __array_ufunc__ = None
 
@@ -70,6 +81,14 @@ class MatrixFactor(Factor):
     """A factor stored as an array or as a sparse matrix.
 
     For example a block of eigenvectors, or a general incidence matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowrankgcn.operators import MatrixFactor
+    >>> F = MatrixFactor(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 2.0]]))
+    >>> F @ np.array([1.0, 1.0]), F.gram().tolist()
+    (array([1., 2., 2.]), [[2.0, 1.0], [1.0, 5.0]])
     """
 
     matrix: Any  # (n, m), array or csr_array
@@ -105,6 +124,15 @@ class ScaledFactor(Factor):
 
     The normalised incidence H̃ = D^{-1/2} H W_E^{1/2} D_E^{-1/2} (section A3.1) is such a scaling of
     the plain incidence H.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowrankgcn.operators import MatrixFactor, ScaledFactor
+    >>> F = MatrixFactor(np.array([[1.0, 0.0], [1.0, 1.0]]))
+    >>> ScaledFactor(F, row_scale=np.array([1.0, 10.0])).to_dense()
+    array([[ 1.,  0.],
+           [10., 10.]])
     """
 
     factor: Factor

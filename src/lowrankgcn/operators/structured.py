@@ -29,7 +29,16 @@ _DENSE_ENTRIES = 2**18  # entries of a factor that are evaluated at a time
 @final
 @dataclass(frozen=True, eq=False)
 class MatrixOperator(SymmetricOperator):
-    """A symmetric matrix stored as an array or as a sparse matrix."""
+    """A symmetric matrix stored as an array or as a sparse matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowrankgcn.operators import MatrixOperator
+    >>> A = MatrixOperator(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> A @ np.array([1.0, 0.0])
+    array([2., 1.])
+    """
 
     matrix: Any  # (n, n), array or csr_array
 
@@ -67,6 +76,15 @@ class DiagonalPlusLowRank(SymmetricOperator):
     -----
     A product with k vectors costs two products with the factor, O(n m k) if it is stored, and
     O(n k) memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowrankgcn.operators import DiagonalPlusLowRank, MatrixFactor
+    >>> Z = MatrixFactor(np.array([[1.0], [2.0]]))
+    >>> DiagonalPlusLowRank(np.array([3.0, 3.0]), Z).to_dense()
+    array([[4., 2.],
+           [2., 7.]])
     """
 
     offset: FloatArray
@@ -108,6 +126,14 @@ class PolynomialOperator(SymmetricOperator):
     """The operator Σ_j a_j L^j, applied by Horner's rule (section A3.3).
 
     A product costs as many products with L as the degree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lowrankgcn.operators import MatrixOperator, PolynomialOperator
+    >>> L = MatrixOperator(np.diag([0.0, 2.0]))
+    >>> PolynomialOperator(L, (1.0, 0.0, 3.0)).to_dense().diagonal()  # 1 + 3 L²
+    array([ 1., 13.])
     """
 
     operator: SymmetricOperator

@@ -59,8 +59,14 @@ def plot_embedding(
     -------
     matplotlib.axes.Axes
 
+    See Also
+    --------
+    plot_spectrum : Eigenvalues and residuals.
+
     Examples
     --------
+    >>> import numpy as np
+    >>> from lowrankgcn.plotting import plot_embedding
     >>> ax = plot_embedding(np.eye(4), labels=["left", "left", "right", ""])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['left', 'right', 'unlabelled']

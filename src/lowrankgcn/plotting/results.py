@@ -62,6 +62,7 @@ def plot_reliability(
 
     Examples
     --------
+    >>> from lowrankgcn.plotting import plot_reliability
     >>> ax = plot_reliability([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], ["no", "yes", "yes"])
     >>> ax.get_xlabel()
     'predicted probability'
@@ -132,6 +133,7 @@ def plot_confusion(
 
     Examples
     --------
+    >>> from lowrankgcn.plotting import plot_confusion
     >>> ax = plot_confusion(["a", "a", "b", ""], ["a", "b", "b", "b"])
     >>> [text.get_text() for text in ax.texts]
     ['1', '1', '1']
@@ -202,6 +204,7 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
 
     Examples
     --------
+    >>> from lowrankgcn.plotting import plot_loss
     >>> plot_loss([1.0, 0.5, 0.3]).get_yscale()
     'log'
     """

@@ -66,6 +66,10 @@ def plot_filter(
         If there is a `rank`, or a filter with an "auto" parameter, but no eigenvalues; or if there
         are eigenvalues or a rank for learned filters.
 
+    See Also
+    --------
+    plot_spectrum : Eigenvalues and residuals.
+
     Notes
     -----
     A curve is not drawn where it leaves the range of the responses on the spectrum, as a
@@ -73,6 +77,7 @@ def plot_filter(
 
     Examples
     --------
+    >>> from lowrankgcn.plotting import plot_filter
     >>> ax = plot_filter("pseudoinverse", eigenvalues=[0.0, 0.3, 0.4, 1.0, 1.5])
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['pseudoinverse (scale=0.3)']
@@ -235,8 +240,14 @@ def plot_spectrum(
     matplotlib.axes.Axes
         The Axes of the eigenvalues.
 
+    See Also
+    --------
+    plot_filter : Responses of filters.
+    lowrankgcn.eigenpairs : Computes eigenpairs.
+
     Examples
     --------
+    >>> from lowrankgcn.plotting import plot_spectrum
     >>> ax = plot_spectrum([0.0, 0.15, 0.41], residuals=[0.0, 1e-9, 3e-8])
     >>> ax.get_ylabel()
     'eigenvalue'

@@ -75,6 +75,18 @@ class Evidence:
     block_shares : mapping from block to float
     importance : mapping from column to float
         The largest first; empty if it was not computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.report.evidence import Evidence
+    >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+    >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
+    >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
+    >>> evidence = Evidence(classifier, y.astype(int))
+    >>> evidence.accuracy, evidence.confusion.tolist()
+    (1.0, [[5, 0], [0, 5]])
     """
 
     def __init__(self, classifier: Any, codes: NDArray[Any], *, importance: bool = False) -> None:

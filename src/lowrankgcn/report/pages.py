@@ -66,9 +66,15 @@ def render_classification(classification: Classification) -> str:
         A complete HTML document, identical for the same classification and smaller than two
         megabytes for any number of rows.
 
+    See Also
+    --------
+    lowrankgcn.report.classification.Classification : The results to render.
+
     Examples
     --------
     >>> import lowrankgcn as lg, numpy as np
+    >>> from lowrankgcn.report.classification import Classification
+    >>> from lowrankgcn.report.pages import render_classification
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
     >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)

@@ -108,6 +108,12 @@ def eigenpairs(
     AccuracyWarning
         The fast sum's measured error stayed above `tol`.
 
+    See Also
+    --------
+    Eigenpairs : The result.
+    kernel : Kernel of a filter, from the eigenpairs that it needs.
+    plotting.plot_spectrum : Plot of eigenvalues and residuals.
+
     Notes
     -----
     Memory is O(n k) besides what the operator needs.

@@ -73,6 +73,11 @@ class Kernel(SymmetricOperator):
     laplacian : Laplacian
         The Laplacian of the kernel.
 
+    See Also
+    --------
+    kernel : Builds kernels.
+    nn.as_propagation : A kernel as a torch module.
+
     Examples
     --------
     >>> import numpy as np, lowrankgcn as lg
@@ -206,6 +211,12 @@ def kernel(
     -----
     RankWarning, DegenerateCutWarning
         See :func:`lowrankgcn.eigenpairs`.
+
+    See Also
+    --------
+    Kernel : The result.
+    lowrankgcn.filters : Filters by name.
+    nn.GCN : Network with one or more kernels.
 
     Notes
     -----

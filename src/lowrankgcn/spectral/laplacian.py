@@ -57,6 +57,7 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.spectral.laplacian import loop_weights
     >>> graph = lg.Hypergraph([[1, 0], [1, 1]])
     >>> loop_weights(graph, "combined").tolist()
     [1.5, 2.5]
@@ -89,6 +90,14 @@ class NullSpace:
         Component of every node.
     profile : (n,) array
         Sum of the normalised vectors, whose supports are disjoint.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> null = lg.Laplacian(path).null_space
+    >>> null.dimension, null.profile.round(3).tolist()
+    (1, [0.5, 0.707, 0.5])
     """
 
     components: NDArray[np.intp]
@@ -170,6 +179,12 @@ class Laplacian(SymmetricOperator):
     factor : Factor or None
         Z with 𝓛_S = diag(shift) − Z Zᵀ (section A3.3), for hypergraphs and landmark kernels.
     null_space : NullSpace
+
+    See Also
+    --------
+    eigenpairs : Eigenvalues and eigenvectors.
+    kernel : Functions of the Laplacian.
+    GaussianGraph, Hypergraph, AdjacencyGraph : Graphs.
 
     Notes
     -----

@@ -45,6 +45,16 @@ class WholeSpectrum:
         Ascending; may list a value several times.
     counts : (p,) int array
         Multiplicities, adding up to n.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> spectrum = lg.eigenpairs(lg.Laplacian(path), 2).spectrum
+    >>> spectrum
+    WholeSpectrum(3 eigenvalues 0..2)
+    >>> spectrum.values.round(6).tolist(), spectrum.counts.tolist()
+    ([0.0, 1.0, 2.0], [1, 1, 1])
     """
 
     values: FloatArray
@@ -83,6 +93,20 @@ class Eigenpairs:
         The first eigenvalue left out, NaN if unknown or if none is left.
     spectrum : WholeSpectrum or None
         All eigenvalues, if the solver computes them.
+
+    See Also
+    --------
+    eigenpairs : Computes eigenpairs.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> graph = lg.GaussianGraph(lg.datasets.load_spiral().data, bandwidth=3.5)
+    >>> pairs = lg.eigenpairs(lg.Laplacian(graph), 4)
+    >>> pairs.eigenvalues.round(3).tolist(), pairs.eigenvectors.shape
+    ([0.0, 0.151, 0.414, 0.632], (10000, 4))
+    >>> bool(pairs.residuals.max() < 1e-6)
+    True
     """
 
     eigenvalues: FloatArray

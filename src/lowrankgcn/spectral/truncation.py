@@ -35,7 +35,20 @@ _STEPS = 24  # Lanczos steps: the quadrature is exact for polynomials of degree 
 @final
 @dataclass(frozen=True)
 class TruncationError:
-    """A Frobenius norm, with the standard error of its estimate (0 when exact)."""
+    """A Frobenius norm, with the standard error of its estimate (0 when exact).
+
+    See Also
+    --------
+    lowrankgcn.Kernel.truncation_error : Computes it.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])  # eigenvalues 0, 1 and 2
+    >>> error = lg.kernel(lg.Laplacian(path), lg.filters.Linear(), rank=2).truncation_error()
+    >>> round(error.value, 6), error.standard_error
+    (0.0, 0.0)
+    """
 
     value: float
     standard_error: float

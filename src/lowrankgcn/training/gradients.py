@@ -1,12 +1,12 @@
 r"""Explicit loss gradients of GCNs and reduced-order GCNs, for many restarts at once.
 
-With :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]` computed once, one iteration of
-a network with one hidden layer (section A4.3) is
+With :math:`F B^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]` computed once, one iteration
+of a network with one hidden layer (section A4.3) is
 
 .. math:: H = \sigma(F B^T \Theta^1), \quad Z = R H \Theta^2, \quad
           G = w \circ (\mathrm{softmax}(Z) - T), \\
           \partial\Theta^2 = (R H)^T G, \quad
-          \partial\Theta^1 = B F^T \big(R^T G \Theta^{2T} \circ \sigma'\big)
+          \partial\Theta^1 = B F^T (R^T G \Theta^{2T} \circ \sigma')
 
 where R holds the labelled rows of the kernel. All arrays are stored transposed, (s, N, m) for s
 restarts of N features on m nodes: products with F and R are single matrix products for all
@@ -85,7 +85,7 @@ class ExplicitGradients:
         no biases for a network without them.
     rotated : bool
         Whether the weights of the first layer are in the coordinates of ``problem.basis``, shape
-        (N_1, q + 1), see :class:`lowrankgcn.training.problem.Coordinates`.
+        (N_1, q + 1), see ``lowrankgcn.training.problem.Coordinates``.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
 
@@ -94,6 +94,11 @@ class ExplicitGradients:
     parameters : (s, P) Tensor
     gradients : (s, P) Tensor
         Gradients of the mean cross-entropy, set by :meth:`evaluate`.
+
+    See Also
+    --------
+    TrainingProblem : The problem.
+    train : Trains a network.
 
     Notes
     -----
@@ -104,7 +109,9 @@ class ExplicitGradients:
     --------
     Both classes have probability one half at Θ = 0; each node gets the feature of the other:
 
+    >>> import torch
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.training import ExplicitGradients, TrainingProblem
     >>> graph = lg.AdjacencyGraph([[0.0, 1.0], [1.0, 0.0]])
     >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "linear"), (1, 2))
     >>> problem = TrainingProblem(network, [[1.0], [2.0]], [0, 1], [0, 1])

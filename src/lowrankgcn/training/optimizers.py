@@ -41,6 +41,17 @@ class Optimizer(ABC):
     ----------
     rotation_invariant : bool
         Whether the iterates are the same in every orthonormal basis of the weights.
+
+    See Also
+    --------
+    GradientDescent, Adam, LBFGS : The optimisers.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> optimizers = [lg.training.GradientDescent(0.5), lg.training.Adam(), lg.training.LBFGS()]
+    >>> [optimizer.rotation_invariant for optimizer in optimizers]
+    [True, False, True]
     """
 
     rotation_invariant: ClassVar[bool]
@@ -76,8 +87,14 @@ class GradientDescent(Optimizer):
     learning_rate : float
         η.
 
+    See Also
+    --------
+    Adam, LBFGS : Other optimisers.
+    train : Trains a network.
+
     Examples
     --------
+    >>> from lowrankgcn.training import GradientDescent
     >>> GradientDescent(0.1)
     GradientDescent(learning_rate=0.1)
     """
@@ -109,12 +126,18 @@ class Adam(Optimizer):
     eps : float
         Added to the root of the second moment.
 
+    See Also
+    --------
+    GradientDescent, LBFGS : Other optimisers.
+    train : Trains a network.
+
     Notes
     -----
     The penalty is part of the gradient, so it is scaled with it.
 
     Examples
     --------
+    >>> from lowrankgcn.training import Adam
     >>> Adam(0.02)
     Adam(learning_rate=0.02, betas=(0.9, 0.999), eps=1e-08)
     """
@@ -160,6 +183,11 @@ class LBFGS(Optimizer):
     memory : int
         Number of gradients kept.
 
+    See Also
+    --------
+    GradientDescent, Adam : Other optimisers.
+    train : Trains a network.
+
     Notes
     -----
     An iteration evaluates the loss once for each trial of the search, mostly once, and costs
@@ -167,6 +195,7 @@ class LBFGS(Optimizer):
 
     Examples
     --------
+    >>> from lowrankgcn.training import LBFGS
     >>> LBFGS(memory=5)
     LBFGS(memory=5)
     """

@@ -30,6 +30,7 @@ class ProjectedFeatures(NamedTuple):
     Examples
     --------
     >>> import lowrankgcn as lg, torch
+    >>> from lowrankgcn.training import ProjectedFeatures
     >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
     >>> network = lg.nn.GCN(lg.kernel(L, "heat", rank=2), (2, 4, 2))
     >>> X = L.graph.incidence.to_dense()

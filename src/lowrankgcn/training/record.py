@@ -45,6 +45,10 @@ class TrainingRecord:
     setup_seconds, training_seconds : float
         Time of the set-up and of all iterations.
 
+    See Also
+    --------
+    train : Trains a network.
+
     Examples
     --------
     >>> import lowrankgcn as lg

@@ -52,7 +52,7 @@ class TrainingProblem:
     Only labelled rows enter the loss and the input never changes, so the n nodes reduce to
 
     * features F (m×q) and a basis B with
-      :math:`F B^T = [\mathcal{K}^{(1)} X \dots \mathcal{K}^{(K)} X]`,
+      :math:`F B^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]`,
     * a readout: the labelled rows of the kernels,
     * for networks with more than one hidden layer, the kernels themselves.
 
@@ -93,6 +93,11 @@ class TrainingProblem:
         If an argument has the wrong type, shape or value, if the activation of the network has no
         name, or if its kernels have no common eigenvectors and X is projected.
 
+    See Also
+    --------
+    train : Trains a network.
+    ExplicitGradients : Gradients of a problem.
+
     Notes
     -----
     Costs K products of kernels with N_0 columns, one with p unit vectors, and O(m (K N_0)²) to find
@@ -101,6 +106,7 @@ class TrainingProblem:
     Examples
     --------
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.training import TrainingProblem
     >>> cars = lg.datasets.load_cars(as_frame=True)
     >>> graph = lg.Hypergraph.from_table(cars.data)
     >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=15), (21, 8, 4))

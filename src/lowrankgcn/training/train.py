@@ -122,6 +122,12 @@ def train(
     ValueError
         If an argument has the wrong type, shape or value.
 
+    See Also
+    --------
+    TrainingRecord : The result.
+    GradientDescent, Adam, LBFGS : Optimisers.
+    lowrankgcn.plotting.plot_loss : Plot of the losses.
+
     Notes
     -----
     After the set-up (:class:`lowrankgcn.training.TrainingProblem`), an iteration with one hidden

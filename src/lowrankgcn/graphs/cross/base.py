@@ -23,7 +23,7 @@ class CrossAffinity(ABC):
     With weights w(x, i), degree d(x) = Σ w(x, i) and loop s(x) of a new row x,
 
     .. math:: \tilde w(x, i) = \frac{w(x, i)}{\sqrt{(d(x) + s(x)) (d_i + s_i)}}
-              \Big/ \Big(1 - \frac{s(x)}{d(x) + s(x)}\Big) = a(x)^T C^T e_i
+              \left(1 - \frac{s(x)}{d(x) + s(x)}\right)^{-1} = a(x)^T C^T e_i
 
     continues the rows of I − 𝓛 = (D+S)^{-1/2} (W+S) (D+S)^{-1/2} (section A2.4). The last factor
     distributes the loop of the new row, which is not a fitted node, to its neighbours. This is
@@ -39,6 +39,19 @@ class CrossAffinity(ABC):
         s(x), in addition to the loops of a hypergraph itself.
     columns : Factor or None
         C. It is not saved: None for a cross-affinity read from a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.spectral.extension import cross_affinity
+    >>> points = np.array([[0.0], [1.0], [2.0]])
+    >>> laplacian = lg.Laplacian(lg.GaussianGraph(points, bandwidth=1.0))
+    >>> cross = cross_affinity(laplacian)
+    >>> cross.n_columns
+    3
+    >>> cross.product([[0.5]], cross.compress(np.sqrt(laplacian.degrees)[:, None])).shape
+    (1, 1)
     """
 
     # New points have other weights than fitted ones, and 1/(1−λ) amplifies the difference.

@@ -110,7 +110,8 @@ def as_filter(spec: FilterLike) -> Filter:
 
     Examples
     --------
-    >>> as_filter("regularized-inverse")
+    >>> import lowrankgcn as lg
+    >>> lg.filters.as_filter("regularized-inverse")
     RegularizedInverse(epsilon=0.05)
     """
     if isinstance(spec, Filter):
@@ -125,15 +126,17 @@ def as_filter(spec: FilterLike) -> Filter:
 
 
 def as_filters(spec: FilterLike | Sequence[FilterLike]) -> tuple[Filter, ...]:
-    """Return the K filters that `spec` means: one spec of :func:`as_filter`, or a list of them.
+    """Return the K filters that `spec` means: one spec of ``as_filter``, or a list of them.
 
     Examples
     --------
-    >>> as_filters(["linear", "constant"])
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> lg.filters.as_filters(["linear", "constant"])
     (Linear(largest=1.0), Constant(value=1.0))
-    >>> as_filters("linear")
+    >>> lg.filters.as_filters("linear")
     (Linear(largest=1.0),)
-    >>> [str(f) for f in as_filters([Heat(time=4.0), np.cos])]
+    >>> [str(f) for f in lg.filters.as_filters([lg.filters.Heat(time=4.0), np.cos])]
     ['heat (time=4)', 'cos']
     """
     if isinstance(spec, Sequence) and not isinstance(spec, str):

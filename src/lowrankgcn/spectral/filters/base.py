@@ -36,6 +36,15 @@ class Filter(ABC):
     -----
     A subclass defines ``_response`` for 1-D float64 arrays; a polynomial also ``coefficients``; one
     with an "auto" parameter names in ``_auto`` the parameter and the eigenvalue it stands for.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> f = lg.filters.Linear() + 0.5 * lg.filters.ZeroImpulse()
+    >>> f([0.0, 0.5, 1.0])
+    array([1.5, 0.5, 0. ])
+    >>> print(f)
+    linear + 0.5 * zero-impulse
     """
 
     _auto: ClassVar[tuple[str, str] | None] = None

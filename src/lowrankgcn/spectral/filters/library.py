@@ -47,9 +47,10 @@ class Linear(Filter):
 
     Examples
     --------
-    >>> Linear()([0.0, 0.5, 1.0])
+    >>> import lowrankgcn as lg
+    >>> lg.filters.Linear()([0.0, 0.5, 1.0])
     array([1. , 0.5, 0. ])
-    >>> Linear(largest=2).coefficients
+    >>> lg.filters.Linear(largest=2).coefficients
     (1.0, -0.5)
     """
 
@@ -78,9 +79,10 @@ class Quadratic(Filter):
 
     Examples
     --------
-    >>> Quadratic()([0.0, 0.5, 1.0])
+    >>> import lowrankgcn as lg
+    >>> lg.filters.Quadratic()([0.0, 0.5, 1.0])
     array([1.  , 0.25, 0.  ])
-    >>> Quadratic("auto").bind(largest=2.0).coefficients
+    >>> lg.filters.Quadratic("auto").bind(largest=2.0).coefficients
     (1.0, -1.0, 0.25)
     """
 
@@ -113,7 +115,8 @@ class Polynomial(Filter):
 
     Examples
     --------
-    >>> Polynomial([2, -1])([0.0, 1.0, 2.0])  # 2I − L, before the re-normalization trick (A2.4)
+    >>> import lowrankgcn as lg
+    >>> lg.filters.Polynomial([2, -1])([0.0, 1.0, 2.0])  # 2I − L, see section A2.4
     array([2., 1., 0.])
     """
 
@@ -145,7 +148,8 @@ class Pseudoinverse(Filter):
 
     Examples
     --------
-    >>> Pseudoinverse(scale=0.5)([0.0, 0.5, 1.0])
+    >>> import lowrankgcn as lg
+    >>> lg.filters.Pseudoinverse(scale=0.5)([0.0, 0.5, 1.0])
     array([0. , 1. , 0.5])
     """
 
@@ -170,7 +174,8 @@ class RegularizedInverse(Filter):
 
     Examples
     --------
-    >>> RegularizedInverse(0.25)([0.0, 0.75])
+    >>> import lowrankgcn as lg
+    >>> lg.filters.RegularizedInverse(0.25)([0.0, 0.75])
     array([4., 1.])
     """
 
@@ -193,7 +198,8 @@ class Heat(Filter):
 
     Examples
     --------
-    >>> Heat(time=2.0)([0.0, 0.5]).round(3)
+    >>> import lowrankgcn as lg
+    >>> lg.filters.Heat(time=2.0)([0.0, 0.5]).round(3)
     array([1.   , 0.368])
     """
 
@@ -216,7 +222,8 @@ class Constant(Filter):
 
     Examples
     --------
-    >>> (Constant() + Polynomial([0, -0.5])).coefficients
+    >>> import lowrankgcn as lg
+    >>> (lg.filters.Constant() + lg.filters.Polynomial([0, -0.5])).coefficients
     (1.0, -0.5)
     """
 
@@ -235,7 +242,7 @@ class Constant(Filter):
 @final
 @dataclass(frozen=True)
 class HighPass(Filter):
-    """φ(λ) = 1 for λ > cutoff, else 0; at cutoff 0 the complement of :class:`ZeroImpulse`.
+    """φ(λ) = 1 for λ > cutoff, else 0; at cutoff 0 the complement of ``ZeroImpulse``.
 
     Parameters
     ----------
@@ -244,7 +251,8 @@ class HighPass(Filter):
 
     Examples
     --------
-    >>> HighPass()([0.0, 0.1, 1.0])
+    >>> import lowrankgcn as lg
+    >>> lg.filters.HighPass()([0.0, 0.1, 1.0])
     array([0., 1., 1.])
     """
 
@@ -262,7 +270,8 @@ class ZeroImpulse(Filter):
 
     Examples
     --------
-    >>> ZeroImpulse()([0.0, 0.1, 1.0])
+    >>> import lowrankgcn as lg
+    >>> lg.filters.ZeroImpulse()([0.0, 0.1, 1.0])
     array([1., 0., 0.])
     """
 
@@ -284,7 +293,9 @@ class Custom(Filter):
 
     Examples
     --------
-    >>> Custom(np.cos, name="cosine")([0.0])
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> lg.filters.Custom(np.cos, name="cosine")([0.0])
     array([1.])
     """
 
