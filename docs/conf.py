@@ -11,8 +11,9 @@ extensions = [
     "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery"]
 html_theme = "furo"
 
 myst_enable_extensions = ["dollarmath"]
@@ -21,3 +22,14 @@ myst_heading_anchors = 2  # links to sections
 suppress_warnings = ["misc.highlighting_failure"]
 # autodoc lists the members of a class; an additional table would repeat them.
 numpydoc_show_class_members = False
+
+# The examples run at build time, unless their outputs in auto_gallery/ are up to date.
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "auto_gallery/backreferences",
+    "doc_module": ("lowrankgcn",),
+    "image_srcset": ["2x"],  # for screens of high resolution
+    "write_computation_times": False,  # they differ from build to build
+}
