@@ -7,11 +7,12 @@ classify all rows.
 """
 
 # %%
-# The table has 300 rows and two columns, the coordinates of points on two moons. Three rows of each
-# class have a label. :class:`~lowrankgcn.GaussianGraph` joins every pair of rows with a weight that
-# decreases with their distance. :func:`~lowrankgcn.eigenpairs` computes the smoothest eigenvectors
-# of its :class:`~lowrankgcn.Laplacian`: neighbours have similar values, and the first ones separate
-# the moons. Six labels are then sufficient for :class:`~lowrankgcn.SpectralGPClassifier`.
+# The table has 300 rows and two columns, the coordinates of points on two moons. Three rows of
+# each class have a label. :class:`~lowrankgcn.GaussianGraph` joins every pair of rows with a
+# weight that decreases with their distance. :func:`~lowrankgcn.eigenpairs` computes the smoothest
+# eigenvectors of its :class:`~lowrankgcn.Laplacian`: neighbours have similar values, and the
+# first ones separate the moons. Six labels are then sufficient for
+# :class:`~lowrankgcn.SpectralGPClassifier`.
 
 import sys
 
@@ -36,8 +37,8 @@ classifier = lg.SpectralGPClassifier(random_state=0).fit(graph, y)
 print(f"{(classifier.transduction_ == truth)[y < 0].mean():.1%} of the other rows are correct")
 
 # %%
-# The picture shows the four steps. A line joins two rows if their weight is above 0.5. Eigenvectors
-# are drawn from orange (negative) over grey (zero) to blue (positive).
+# The picture shows the four steps. A line joins two rows if their weight is above 0.5.
+# Eigenvectors are drawn from orange (negative) over grey (zero) to blue (positive).
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#B0B0B0"
 colours, labelled = np.array([BLUE, ORANGE, GREY]), y >= 0  # grey for rows without a label

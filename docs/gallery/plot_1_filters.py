@@ -7,12 +7,13 @@ eigenvector a graph convolution keeps.
 """
 
 # %%
-# The spiral has five overlapping clouds of points. Its :class:`~lowrankgcn.GaussianGraph` has the
-# eigenvalue 0, whose eigenvector is the same for all clouds up to the degrees, four small
-# eigenvalues that separate the five clouds, and many eigenvalues close to 1, which are mostly noise.
+# The spiral has five overlapping clouds of points. The smallest eigenvalue of its
+# :class:`~lowrankgcn.GaussianGraph` is 0; its eigenvector depends on the degrees only and does
+# not distinguish the clouds. The next four separate the five clouds. Most others are close to 1,
+# and their eigenvectors are mostly noise.
 #
-# The linear filter is that of the usual graph convolutional network. The linear, the quadratic and
-# the heat filter are largest at 0. The pseudoinverse leaves out 0 and is largest at the next
+# The linear filter is that of the usual graph convolutional network. The linear, the quadratic
+# and the heat filter are largest at 0. The pseudoinverse leaves out 0 and is largest at the next
 # eigenvalue.
 
 import matplotlib.pyplot as plt

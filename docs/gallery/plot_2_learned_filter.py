@@ -2,14 +2,14 @@
 A learned filter on three tables
 ================================
 
-:class:`~lowrankgcn.SpectralGPClassifier` does not need a choice of filter: it learns one for each of
-its graphs from the labelled rows.
+:class:`~lowrankgcn.SpectralGPClassifier` does not need a choice of filter: it learns one for each
+of its graphs from the labelled rows.
 """
 
 # %%
 # The classifier is fitted to three tables with ten labels per class. Its attribute ``filter_``
-# contains the learned response for each graph. :func:`~lowrankgcn.plotting.plot_filter` draws those
-# of the graphs of nearest neighbours.
+# contains the learned response for each graph. :func:`~lowrankgcn.plotting.plot_filter` draws
+# those of the graphs of nearest neighbours.
 
 import matplotlib.pyplot as plt
 import numpy as np

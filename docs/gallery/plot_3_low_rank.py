@@ -2,14 +2,15 @@
 What the low rank keeps
 =======================
 
-A kernel of rank r keeps the r eigenvalues with the largest response. Lemma 1 of the paper gives the
-error: its square is the sum of the squared responses that are left out.
+A kernel of rank r keeps the r eigenvalues with the largest response. Lemma 1 of the paper gives
+the error: its square is the sum of the squared responses that are left out.
 """
 
 # %%
-# The graph joins each of 1797 handwritten digits with its ten nearest neighbours. The error of a
+# The graph joins each of 1000 handwritten digits with its ten nearest neighbours. The error of a
 # low-rank kernel is measured as the Frobenius norm of its difference from the full kernel, and
-# predicted by Lemma 1 from the eigenvalues alone. Both are relative to the norm of the full kernel.
+# predicted by Lemma 1 from the eigenvalues alone. Both are relative to the norm of the full
+# kernel.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.datasets import load_digits
 
 import lowrankgcn as lg
 
-X, truth = load_digits(return_X_y=True)
+X, truth = (array[:1000] for array in load_digits(return_X_y=True))
 graph = lg.AdjacencyGraph.knn(X, 10)
 laplacian = lg.Laplacian(graph)
 full = lg.kernel(laplacian, "pseudoinverse")
@@ -43,8 +44,8 @@ plt.show()
 
 # %%
 # The first ten eigenvectors carry most of the kernel. The others contribute little each, and the
-# classes do not need them: :class:`~lowrankgcn.GCNClassifier` is as accurate at rank 10 as at rank
-# 100. Each point is a network trained with five labels per class.
+# classes do not need them: :class:`~lowrankgcn.GCNClassifier` is as accurate at rank 10 as at
+# rank 100. Each point is a network trained with five labels per class.
 
 draws = []
 for seed in range(4):

@@ -2,7 +2,8 @@
 Eigenvector signs and R-GCN
 ===========================
 
-An eigenvector can be multiplied by −1. GCN and L-GCN do not depend on this choice, but R-GCN does.
+An eigenvector can be multiplied by −1. GCN and L-GCN do not depend on this choice, but R-GCN
+does.
 """
 
 # %%
@@ -12,8 +13,8 @@ An eigenvector can be multiplied by −1. GCN and L-GCN do not depend on this ch
 # changes with the signs.
 #
 # Two examples show the effect. On the spiral, eigenvalues are simple and the signs of ten
-# eigenvectors are drawn at random. In the table of cars, one eigenvalue has the multiplicity 15, and
-# its eigenvectors are rotated at random. Networks start from the same weights every time.
+# eigenvectors are drawn at random. In the table of cars, one eigenvalue has the multiplicity 15,
+# and its eigenvectors are rotated at random. Networks start from the same weights every time.
 
 from dataclasses import replace
 
@@ -26,7 +27,7 @@ from lowrankgcn.spectral.kernel import low_rank_kernels
 
 
 def accuracies(network_type, kernel, changes, dataset, X, hidden):
-    """Return the mean accuracy over ten starts, in per cent, for each change of the basis."""
+    """Return the mean accuracy over five starts, in per cent, for each change of the basis."""
     truth, labelled = np.asarray(dataset.target), dataset.training
     others = np.setdiff1d(np.arange(len(truth)), labelled)
     results = []
@@ -34,7 +35,7 @@ def accuracies(network_type, kernel, changes, dataset, X, hidden):
         pairs = replace(kernel.eigenpairs, eigenvectors=kernel.eigenpairs.eigenvectors @ change)
         (changed,) = low_rank_kernels(kernel.laplacian, [kernel.filter], pairs)
         network = network_type(changed, (X.shape[1], hidden, len(dataset.target_names)))
-        record = lg.training.train(network, X, labelled, truth[labelled], n_restarts=10)
+        record = lg.training.train(network, X, labelled, truth[labelled], n_restarts=5)
         predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
         results.append(100 * (predicted == truth[others]).mean())
     return results

@@ -3,14 +3,14 @@ Suggested against random labels
 ===============================
 
 :meth:`~lowrankgcn.SpectralGPClassifier.suggest` chooses the rows to label next. On handwritten
-digits, suggested labels are worth about twice as many random ones.
+digits, twenty suggested labels give the accuracy of more than thirty random ones.
 """
 
 # %%
-# Three random subsets of 600 digits start without labels. One strategy labels random rows. The other
-# labels ten rows chosen by :func:`~lowrankgcn.estimators.first_rows`, which needs no labels, and then
-# rows suggested by the classifier that was fitted to the labels so far. Accuracy is that on all
-# rows without a label.
+# Three random subsets of 600 digits start without labels. One strategy labels random rows. The
+# other labels ten rows chosen by :func:`~lowrankgcn.estimators.first_rows`, which needs no
+# labels, and then rows suggested by the classifier that was fitted to the labels so far. Accuracy
+# is that on all rows without a label.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,7 +21,7 @@ from lowrankgcn.estimators import first_rows
 
 counts = [10, 20, 30, 40]
 digits, classes = load_digits(return_X_y=True)
-accuracy = {"suggested": [], "random": []}
+accuracy, classifier = {"suggested": [], "random": []}, None
 for seed in range(3):
     subset = np.random.default_rng(seed).permutation(len(digits))[:600]
     X, truth = digits[subset], classes[subset]
@@ -40,8 +40,8 @@ for seed in range(3):
             results[-1].append(100 * (classifier.transduction_ == truth)[y == -1].mean())
 
 # %%
-# Thin lines are the subsets, thick lines their means. The gain is largest between 20 and 40 labels,
-# where some random draws miss a digit. With more labels, both strategies approach the same accuracy.
+# Thin lines are the subsets, thick lines their means. The gain is largest at the beginning, where
+# random rows miss some of the digits and suggested rows miss fewer.
 
 fig, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 for (strategy, results), colour, style in zip(
@@ -55,4 +55,4 @@ fig.suptitle("Suggested labels give more accuracy than random ones")
 plt.show()
 
 # %%
-# The page on suggested labels has the results for more tables, with confidence intervals.
+# The page :doc:`/suggestion` has the results for more tables, with confidence intervals.

@@ -2,14 +2,14 @@
 Conformal prediction sets
 =========================
 
-:meth:`~lowrankgcn.SpectralGPClassifier.prediction_sets` returns a set of classes for each row. The
-sets contain the true class with the probability that is asked for.
+:meth:`~lowrankgcn.SpectralGPClassifier.prediction_sets` returns a set of classes for each row.
+The sets contain the true class with the probability that is asked for.
 """
 
 # %%
 # The table of cars has four classes of acceptability, two of them rare. Eighty random rows have a
-# label. The classifier is fitted to ten such draws, and its sets for the other rows are compared with
-# their true classes. A class without a label is in no set and counts as an error.
+# label. The classifier is fitted to ten such draws, and its sets for the other rows are compared
+# with their true classes. A class without a label is in no set and counts as an error.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,8 +35,8 @@ print(f"accuracy {np.mean(accuracy):.1%}, coverage at level 0.9 {np.mean(coverag
 
 # %%
 # No set is empty. Sets of one class have the accuracy of the classifier, so that the coverage is
-# never below it. Above it, the mean coverage follows the level. A single draw can be several points
-# away, because eighty labels determine the sets.
+# never below it. Above it, the mean coverage follows the level. A single draw can be several
+# points away, because eighty labels determine the sets.
 
 fig, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 ax.plot([50, 95], [50, 95], color="#707070", linestyle="--", label="coverage = level")
@@ -55,6 +55,7 @@ plt.show()
 fig, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 colours = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00")
 bottom = np.zeros(len(levels))
+spacing = {"fontsize": "small", "handlelength": 1, "columnspacing": 1.2}
 for size, (share, colour) in enumerate(zip(np.mean(sizes, axis=0), colours, strict=True), start=1):
     name = "1 class" if size == 1 else f"{size} classes"
     ax.bar(
@@ -67,6 +68,6 @@ for size, (share, colour) in enumerate(zip(np.mean(sizes, axis=0), colours, stri
     )
     bottom += share
 ax.set(xlabel="level", ylabel="share of the rows, %")
-ax.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1))
+ax.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), **spacing)
 fig.suptitle("Sets grow with the level")
 plt.show()
