@@ -26,10 +26,11 @@ extensions = [
     "sphinx.ext.autosummary",
     "numpydoc",
     "myst_parser",
+    "sphinx_gallery.gen_gallery",
     "command_pages",
     "offline",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery"]
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"lowrankgcn {release}"
@@ -57,4 +58,15 @@ numpydoc_xref_aliases = {
     name.rpartition(".")[2]: f"lowrankgcn.{name}"
     for name in re.findall(r"^   ([\w.]+)$", _REFERENCE, re.MULTILINE)
     if name.rpartition(".")[2][0].isupper()
+}
+
+# The examples run at build time, unless their outputs in auto_gallery/ are up to date.
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "auto_gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "auto_gallery/backreferences",
+    "doc_module": ("lowrankgcn",),
+    "image_srcset": ["2x"],  # for screens of high resolution
+    "write_computation_times": False,  # they differ from build to build
 }

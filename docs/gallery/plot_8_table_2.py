@@ -1,0 +1,79 @@
+"""
+The paper's Table 2 in one figure
+=================================
+
+Table 2 of the paper lists the accuracy of three networks with three filters on two tables. The
+figure shows the published numbers beside those of this library.
+"""
+
+# %%
+# **Which numbers are whose.** The published numbers are those printed in the paper, means over
+# 100 runs. Our numbers for the cars are computed when this page is built: means over 30 runs with
+# their 95 % interval. The mushrooms have to be downloaded, so our numbers for them are not
+# computed here. They come from :doc:`/reproduction`, and are means over 100 runs.
+
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import lowrankgcn as lg
+from lowrankgcn.experiments.reproduction.grid import paper_rows
+
+OURS_ON_MUSHROOMS = {
+    ("GCN", "linear"): (89.14, 0.14),
+    ("GCN", "quadratic"): (52.06, 1.87),
+    ("GCN", "pseudoinverse"): (91.81, 0.18),
+    ("L-GCN", "linear"): (89.20, 0.04),
+    ("L-GCN", "quadratic"): (52.70, 1.91),
+    ("L-GCN", "pseudoinverse"): (91.75, 0.19),
+    ("R-GCN", "linear"): (89.05, 0.01),
+    ("R-GCN", "quadratic"): (84.84, 1.85),
+    ("R-GCN", "pseudoinverse"): (91.49, 0.16),
+}
+published = {
+    table: {(r["network"], r["filter"]): r["accuracy"] for r in paper_rows(table)}
+    for table in ("cars", "mushrooms")
+}
+
+# %%
+# The labels of the published cars are the buying prices, and the paper uses rank 20. The table
+# has rank 16, and the library says so in a warning.
+
+cars = lg.datasets.load_cars("buying", as_frame=True)
+graph = lg.Hypergraph.from_table(cars.data)
+X, truth, labelled = graph.incidence.to_dense(), cars.target.to_numpy(), cars.training
+others = np.setdiff1d(np.arange(len(truth)), labelled)
+warnings.filterwarnings("ignore", category=lg.RankWarning)
+
+ours = {"cars": {}, "mushrooms": OURS_ON_MUSHROOMS}
+for name, phi in published["cars"]:
+    kernel = lg.kernel(lg.Laplacian(graph), phi, rank=None if name == "GCN" else 20)
+    network = (lg.nn.ReducedOrderGCN if name == "R-GCN" else lg.nn.GCN)(kernel, (21, 8, 4))
+    record = lg.training.train(network, X, labelled, truth[labelled], n_restarts=30)
+    predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
+    runs = 100 * (predicted == truth[others]).mean(axis=1)
+    ours["cars"][name, phi] = runs.mean(), 1.96 * runs.std(ddof=1) / np.sqrt(30)
+
+# %%
+# Most rows agree. One does not: the published accuracy of the GCN with the quadratic filter on
+# the mushrooms belongs to another filter, 1 − 2λ − λ² instead of (1 − λ)². :doc:`/reproduction`
+# explains it and lists other errata. In particular, accuracies of R-GCN depend on the choice of
+# eigenvectors (see :ref:`sphx_glr_auto_gallery_plot_5_signs.py`).
+
+fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.4), sharex=True, layout="constrained")
+titles = ("Cars (ours: computed on this page)", "Mushrooms (ours: from the reproduction page)")
+for ax, title, (table, rows) in zip(axes, titles, published.items(), strict=True):
+    heights = np.arange(len(rows))
+    means, intervals = np.transpose([ours[table][row] for row in rows])
+    hollow = {"color": "#D55E00", "markerfacecolor": "none", "markersize": 10}
+    ax.plot(list(rows.values()), heights, "s", label="published", **hollow)
+    ax.errorbar(means, heights, xerr=intervals, fmt="o", color="#0072B2", capsize=3, label="ours")
+    ax.set_yticks(heights, [f"{name}, {phi}" for name, phi in rows])
+    ax.set_title(title, fontsize="medium")
+    ax.grid(axis="y", color="#E0E0E0")
+    ax.invert_yaxis()
+axes[1].set_xlabel("accuracy, %")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, frameon=False)
+fig.suptitle("The pseudoinverse is the best filter for every network")
+plt.show()
