@@ -40,7 +40,8 @@ POINTS, MOON = make_moons(200, noise=0.08, random_state=0)
 LAPLACIAN = lg.Laplacian(lg.GaussianGraph(POINTS, bandwidth=0.3))
 VALUES, VECTORS = np.linalg.eigh(np.asarray(LAPLACIAN))
 VALUES[0] = 0.0  # without its rounding error
-LABELLED = np.r_[np.flatnonzero(MOON == 0)[[3, 20, 40]], np.flatnonzero(MOON == 1)[[5, 30, 60]]]
+ALONG = np.argsort(POINTS[:, 0])  # from left to right
+LABELLED = np.r_[ALONG[MOON[ALONG] == 0][[30, 60, 95]], ALONG[MOON[ALONG] == 1][[5, 35, 60]]]
 
 
 def new(height: float, columns: int, **options: Any) -> tuple[Figure, Any]:
