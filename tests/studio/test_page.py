@@ -21,6 +21,7 @@ pytest.importorskip("uvicorn", reason="needs lowrankgcn[studio]")
 pytestmark = needs_browser
 
 _TOKEN = "a-token-that-survives-a-restart"
+_CONTROLS = "button textbox searchbox combobox grid image columnheader DisclosureTriangle".split()
 _ROWS = "Number(document.getElementById('grid').ariaRowCount) - 1"
 
 
@@ -91,9 +92,19 @@ def test_page_goes_on_after_the_server_was_killed(chromium: Browser, tmp_path: P
         person.labelled(2)
         person.assign("setosa") if person.next() < 50 else person.assign("versicolor")
         person.labelled(3)
+    # A label waits while the server starts again under another address, opened in the same tab.
+    person.page.wait("document.body.classList.contains('away')")
+    person.page.click_on("#grid .line:nth-child(5)")
+    person.page.wait("document.querySelector('#grid .line:nth-child(5)').matches('.focus')")
+    person.assign("virginica")
+    with studio(path, "species", "--port", str(first.port)) as third:
+        refused = "document.getElementById('connection').textContent.includes('new address')"
+        person.page.wait(refused)
+        person.page.go(third.address)
+        person.labelled(4)
     lines = path.with_name("iris.csv.labels.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["row"] for line in lines][1] == row + 1
-    assert len(lines) == 3
+    assert len(lines) == 4
 
 
 def test_two_tabs_see_each_other(chromium: Browser, tmp_path: Path) -> None:
@@ -113,6 +124,13 @@ def test_two_tabs_see_each_other(chromium: Browser, tmp_path: Path) -> None:
         here.page.key("r")
         there.labelled(2)
         assert here.page.errors + there.page.errors == []
+        # A label that cannot be saved is not shown as if it were.
+        path.with_name("iris.csv.labels.jsonl").write_text("")
+        here.click(70)
+        here.assign("three")
+        here.page.wait("document.getElementById('message').textContent.includes('not saved')")
+        here.labelled(2)
+        here.page.wait("document.querySelectorAll('.class').length === 2")
 
 
 def test_hostile_cells_are_text(chromium: Browser, tmp_path: Path) -> None:
@@ -141,6 +159,10 @@ def test_hostile_cells_are_text(chromium: Browser, tmp_path: Path) -> None:
         assert page.run("document.documentElement.scrollWidth <= innerWidth")
         assert page.run("window.hurt === undefined && !document.querySelector('main img, main i')")
         assert page.run("document.querySelectorAll('script').length") == 1
+        page.click_on(".line[data-row='4']")
+        person.assign(turned)  # a class of the table may have any name
+        person.labelled(13)
+        page.wait("document.querySelector('#row .given')?.textContent.includes('gnp')")
         # What turns the writing direction around ends with its cell.
         isolated = "[...document.querySelectorAll('#grid bdi')].every(b => b.dir === 'auto')"
         assert page.run(isolated)
@@ -262,14 +284,12 @@ def test_controls_have_names(chromium: Browser, shown: Studio) -> None:
     page = person.page
     page.send("Accessibility.enable")
     nodes = page.send("Accessibility.getFullAXTree")["nodes"]
-    controls = [
-        node
-        for node in nodes
-        if node.get("role", {}).get("value") in ("button", "textbox", "searchbox", "grid", "image")
-    ]
+    controls = [node for node in nodes if node.get("role", {}).get("value") in _CONTROLS]
     assert len(controls) > 20
     assert [node for node in controls if not node.get("name", {}).get("value")] == []
     page.send("Accessibility.disable")
+    spoken = page.wait("document.getElementById('spoken').textContent")
+    assert "Row" in spoken or "rows labelled. Predicted: " in spoken
 
 
 def _colours(page: Page) -> int:
@@ -311,6 +331,15 @@ def test_map_is_drawn(chromium: Browser, shown: Studio, painter: str) -> None:
         deltaY=-400,
     )
     page.wait(f"studio.place(0)[0] !== {before[0]}")
+    if painter == "webgl":  # a graphics driver may take the context away
+        page.run(
+            "document.querySelector('canvas.points').getContext('webgl2')"
+            ".getExtension('WEBGL_lose_context').loseContext()"
+        )
+        page.wait("document.getElementById('map').dataset.painter === 'flat'")
+        page.key("f")
+        time.sleep(0.5)
+        assert _colours(page) > 200
     assert page.errors == []
 
 
@@ -329,6 +358,14 @@ def test_cloud_in_space_turns(chromium: Browser, tmp_path: Path) -> None:
         person.click(5)
         person.assign("a")
         person.labelled(1)
+        places = np.array([person.place(row) for row in range(300)])
+        left, top = np.quantile(places, 0.3, axis=0)
+        right, bottom = np.quantile(places, 0.7, axis=0)
+        corners = [(left, top), (right, top), (right, bottom), (left, bottom)]
+        person.page.drag(corners, modifiers=8)  # Shift: a lasso, which goes through the cloud
+        inside = ((places > (left, top)) & (places < (right, bottom))).all(axis=1).sum()
+        title = person.page.wait("document.querySelector('#row h2').textContent")
+        assert title == f"{inside} rows selected"
         assert person.page.errors == []
 
 

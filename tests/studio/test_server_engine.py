@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
+from lowrankgcn.cli.labels import merged_labels
 from lowrankgcn.estimators import first_rows
+from lowrankgcn.files import read_file
 from lowrankgcn.studio import engine as engines
 from lowrankgcn.studio.engine import Answer, Engine
 from lowrankgcn.studio.journal import Journal
@@ -157,6 +159,10 @@ def test_positions_are_framed_and_do_not_depend_on_labels() -> None:
     assert map_positions(tiny, Engine(tiny, {"random_state": 0}).prepared).shape == (3, 2)
 
 
+def _table(n: int) -> pd.DataFrame:
+    return pd.DataFrame({"x": [f"{k}.0" for k in range(n)], "class": None})
+
+
 class Slow:
     """An engine that answers nothing, or fails."""
 
@@ -184,7 +190,8 @@ def test_journals_and_undo_agree_with_a_plain_list(
     steps: list[Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("journal") / "t.csv.labels.jsonl"
-    journal = Journal(path, "class", ["class", "row"], 6)
+    frame = pd.DataFrame({"row": range(6), "class": None})
+    journal = Journal(path, "class", frame)
     start: list[str | None] = ["a", None, None, "b", None, None]
     session = Session(start, journal, Slow())  # type: ignore[arg-type]
     now, past, future = list(start), [], []
@@ -207,13 +214,14 @@ def test_journals_and_undo_agree_with_a_plain_list(
                 past, future, now = [*past, now], [], new
         assert session.labels().tolist() == now
         assert (session.state.undo, session.state.redo) == (bool(past), bool(future))
-    again = Session(start, Journal(path, "class", ["class", "row"], 6), Slow())  # type: ignore[arg-type]
+    journal.close()
+    again = Session(start, Journal(path, "class", frame), Slow())  # type: ignore[arg-type]
     assert again.labels().tolist() == now
     assert all('"row_"' in line for line in (path.read_text("utf-8").splitlines() if past else []))
 
 
 def test_a_failure_is_shown_and_labels_go_on(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j", "class", [], 3)
+    journal = Journal(tmp_path / "j", "class", _table(3))
     session = Session([None] * 3, journal, Slow())  # type: ignore[arg-type]
     session.label([0], "bad")
     assert session.settled().message == "ValueError: no such luck"
@@ -232,20 +240,19 @@ def test_a_failure_is_shown_and_labels_go_on(tmp_path: Path) -> None:
         '{"row": 1}',
         "[]",
         "{",
-        "",
     ],
 )
 def test_wrong_lines_of_a_journal_are_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "j.jsonl"
     path.write_text('{"row": 1, "class": "a"}\n' + line + "\n")
+    journal = Journal(path, "class", _table(3))
     with pytest.raises(ValueError, match="line 2: expected"):
-        Journal(path, "class", [], 3).read()
-    with pytest.raises(ValueError, match="removed"):
-        Journal(path, "removed", [], 3)
+        journal.read()
+    journal.close()
 
 
 def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal = Journal(tmp_path / "j", "class", [], 3)
+    journal = Journal(tmp_path / "j", "class", _table(3))
     session = Session([None] * 3, journal, Slow())  # type: ignore[arg-type]
     session.label([0], "a")
 
@@ -257,7 +264,72 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         with pytest.raises(OSError, match="No space"):
             change()
     assert session.state.labels.tolist() == [0, -1, -1] and session.state.undo
-    assert journal.read() == [(0, "a")]
+    assert journal.read() == [[(0, "a")]]
+
+
+def _written(path: Path, *groups: list[tuple[int, str | None]]) -> Path:
+    journal = Journal(path, "class", _table(6))
+    for group in groups:
+        journal.append(group)
+    journal.close()
+    return path
+
+
+def test_labels_follow_rows_that_were_sorted_changed_or_deleted(tmp_path: Path) -> None:
+    path = _written(tmp_path / "j", [(0, "a"), (3, "b")], [(5, "c")])
+    expected = [[(0, "a"), (3, "b")], [(5, "c")]]
+    table = _table(6)
+
+    def read(frame: pd.DataFrame) -> tuple[list[Any], str]:
+        journal = Journal(path, "class", frame)
+        found = journal.read()
+        journal.close()
+        labels = pd.Series([None] * len(frame), dtype=object, name="class")
+        more = labels.copy()
+        merged, notes = merged_labels(labels, frame, read_file(path), None)  # as classify does
+        for row, name in (change for group in found for change in group):
+            more[row] = name
+        assert merged.tolist() == more.tolist()
+        assert [Path(note).name for note in notes] == journal.notes
+        return found, " ".join(journal.notes)
+
+    assert read(table) == (expected, "")
+    spelled = table.assign(x=["0", "1.00", "2", "3", "4", "5e0"])
+    assert read(spelled) == (expected, "")
+    moved, note = read(table.iloc[::-1].reset_index(drop=True))
+    assert moved == [[(5, "a"), (2, "b")], [(0, "c")]]
+    assert note == "j: labels that moved with their rows: 3"
+    longer = pd.concat([table, table.assign(x="9")], ignore_index=True)
+    assert read(longer) == (expected, "")
+    fewer, note = read(table.drop(index=3).reset_index(drop=True))
+    assert fewer == [[(0, "a")], [(4, "c")]]
+    assert "moved with their rows: 1" in note and "are gone: 1" in note
+    edited, note = read(table.assign(x=["0", "1", "2", "x", "4", "5"]))
+    assert edited == expected and "changed since" in note and note.endswith(": 1")
+
+
+def test_journals_are_not_harmed(tmp_path: Path) -> None:
+    path = _written(tmp_path / "j.jsonl", [(0, "a")])
+    line = path.read_bytes()
+    for rest, kept in ((b'{"row": 2, "cl', b""), (b'{"ro', b""), (line[:-1], line)):
+        path.write_bytes(line + b"\n" + rest)  # an editor may leave out the end of the last line
+        journal = Journal(path, "class", _table(6))
+        assert journal.read() == [[(0, "a")]] * (1 + bool(kept))
+        assert path.read_bytes() == line + b"\n" + kept
+        journal.close()
+    path.write_bytes(b"a picture")
+    with pytest.raises(ValueError, match="line 1"):
+        Journal(path, "class", _table(6)).read()
+    assert path.read_bytes() == b"a picture"
+    journal = Journal(_written(tmp_path / "other", [(0, "a")]), "class", _table(6))
+    journal.read()
+    journal.path.unlink()
+    journal.append([(1, "b")])  # deleted meanwhile: all labels are written again
+    assert len(journal.path.read_bytes().splitlines()) == 2
+    journal.path.write_bytes(line)
+    with pytest.raises(OSError, match="restart the studio"):
+        journal.append([(1, "b")])
+    assert journal.path.read_bytes() == line
 
 
 def test_rows_are_ordered_by_meaning() -> None:

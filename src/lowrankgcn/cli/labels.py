@@ -24,6 +24,7 @@ from lowrankgcn._format import plural
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_texts
 from lowrankgcn.files.cells import Cells
+from lowrankgcn.studio.journal import Rows, free_name
 
 #: Texts that often mark unlabelled rows, in lower case.
 MARKERS = frozenset(
@@ -116,14 +117,6 @@ def leak_notes(features: pd.DataFrame, labels: pd.Series) -> list[str]:
     return notes
 
 
-def row_number_column(columns: Collection[str]) -> str:
-    """Return the name of the column of row numbers that ``suggest`` adds to a table."""
-    name = "row"
-    while name in columns:
-        name += "_"
-    return name
-
-
 def merged_labels(
     labels: pd.Series, frame: pd.DataFrame, more: TableFile, key: str | None
 ) -> tuple[pd.Series, list[str]]:
@@ -149,24 +142,34 @@ def merged_labels(
     """
     target = str(labels.name)
     with prefix_errors(more.name):
-        place = key or row_number_column(frame.columns)
+        place = key or free_name("row", frame.columns)
         for name in (target, place):
             if name not in more.frame.columns:
                 advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
                 raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
         new = read_texts(more.frame, target)
         told = new.notna().to_numpy()
-        if "removed" in more.frame.columns:  # a journal, in which labels may be taken back
-            told = told | (read_texts(more.frame, "removed") == "true").to_numpy()
+        removed, marks = (free_name(name, frame.columns) for name in ("removed", "cells"))
+        if removed in more.frame.columns:  # a journal, in which labels may be taken back
+            told = told | (read_texts(more.frame, removed) == "true").to_numpy()
         given, new = more.frame[told], new[told]
         if not labels.dropna().str.endswith(".0").any():
             # A spreadsheet or pandas writes the class 3 as 3.0 if some cells are empty.
             new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
-        rows = row_positions(given[place], frame, key)
+        notes: list[str] = []
+        if key is None and marks in given.columns:  # a journal, in which rows can be found again
+            hashes = read_texts(given, marks).tolist()
+            rows = _row_numbers(given[place], len(frame) if None in hashes else 2**53)
+            found, notes = Rows(frame, target).find(rows.tolist(), hashes)
+            kept = [k for k, row in enumerate(found) if row is not None]
+            rows = np.array([found[k] for k in kept], np.intp)
+            given, new = given.iloc[kept], new.iloc[kept]
+            notes = [f"{more.name}: {note}" for note in notes]
+        else:
+            rows = row_positions(given[place], frame, key)
         _check_cells(given, frame.iloc[rows], {target, place})
-    notes = []
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
     known = labels.iloc[rows]

@@ -75,7 +75,7 @@ def studio(
 
         frame, token = data.table.frame, server.new_token()
         place = table.with_name(f"{table.name}.labels.jsonl")
-        journal = Journal(place, target, list(frame.columns), len(frame))
+        journal = Journal(place, target, frame)
         journal.read()  # a wrong line need not wait for the graphs
     errors.check_outputs({"the journal": place}, errors.inputs([table]))
     warnings.simplefilter("ignore", UserWarning)  # of graphs; the page shows what matters
@@ -90,7 +90,7 @@ def studio(
     app = server.make_app(view, _writer(table, data, session, engine, command), token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
     rows = plural(len(frame), "row")
-    for note in (*data.table.notes, *data.notes):
+    for note in (*data.table.notes, *data.notes, *journal.notes):
         typer.echo(f"note: {note}", err=True)
     typer.echo(f"{table.name}: {rows}, labels in {place.name}\n{address}\nCtrl-C ends the studio")
     if browser:

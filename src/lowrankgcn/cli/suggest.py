@@ -113,10 +113,10 @@ def _suggest(
 
 def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -> Any:
     """Return row numbers, the empty target, predictions and the cells, as they were read."""
-    from lowrankgcn.cli.labels import row_number_column
+    from lowrankgcn.studio.journal import free_name
 
     frame, target = data.table.frame, data.columns.target
-    name = row_number_column(frame.columns)
+    name = free_name("row", frame.columns)
     chosen = frame if predictions is None else predictions.added_to(frame)
     chosen = chosen.iloc[rows].assign(**{name: rows + 1})
     chosen[target] = chosen[target].where(chosen[target].isna(), None)  # no markers

@@ -133,8 +133,9 @@ class Session:
         self._labels = np.array([index.get(name, -1) for name in labels], np.int32)
         self._undo: list[list[Change]] = []
         self._redo: list[list[Change]] = []
-        for change in journal.read():
-            self._undo.append(self._apply([change], self._labels))
+        for changes in journal.read():
+            self._undo.append(self._apply(changes, self._labels))
+        self.notes = journal.notes
         self._version = 1
         self._failure: str | None = None
         self._answer = self._base = Answer(np.full(len(labels), None))
@@ -160,7 +161,7 @@ class Session:
         for row in rows:
             if type(row) is not int or not 0 <= row < n:
                 raise invalid("rows", f"row numbers from 0 to {n - 1}", repr(row))
-        if name is not None:
+        if name is not None and name not in self._classes:  # the table may have any
             name = _checked_name(name)
         with self._lock:
             if name is not None and len({*self._classes, name}) > _MOST_CLASSES:

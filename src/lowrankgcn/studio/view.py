@@ -65,6 +65,7 @@ class View:
             "space": "own" if own else "embedding",
             "dimensions": len(axes),
             "axes": axes,
+            "notes": session.notes,
         }
         self._order = lru_cache(2)(self._sorted)
 

@@ -19,7 +19,7 @@ const SHOWN = 240;
 /** Show foreign text: isolated from the text around it, shortened to `length` characters. */
 export function foreign(text, length = SHOWN) {
   if (text === null) return make("span", { className: "none" }, "empty");
-  return make("bdi", { dir: "auto", title: text.length > 24 ? text.slice(0, 1000) : "" }, shorten(text, length));
+  return make("bdi", { dir: "auto", title: text.length > 12 ? text.slice(0, 1000) : "" }, shorten(text, length));
 }
 
 export function shorten(text, length) {

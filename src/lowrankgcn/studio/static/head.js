@@ -6,6 +6,7 @@ import { store } from "./store.js";
 import { label, step, write } from "./sync.js";
 
 const LISTED = 6; // suggestions with a button of their own; the map shows all
+let spoken = "";
 
 function classes() {
   const buttons = store.state.classes.map(({ name, labelled, predicted }, code) => {
@@ -37,6 +38,15 @@ function accuracy() {
     make("b", {}, percent(found.value)),
     make("span", { className: "soft" }, make("span", { className: "words" }, "leave-one-out accuracy, "), `${percent(found.low)} to ${percent(found.high)}`),
   );
+}
+
+/** Say to screen readers what the labels led to, once the predictions are complete. */
+function speak() {
+  const { refreshing, accuracy: found, labelled, classes: all } = store.state;
+  if (refreshing || !found) return;
+  const counts = all.slice(0, 10).map(({ name, predicted }) => `${shorten(name, 40)} ${predicted}`).join(", ");
+  const text = `${labelled} rows labelled. Predicted: ${counts}. Leave-one-out accuracy ${percent(found.value)}.`;
+  if (text !== spoken) $("spoken").textContent = spoken = text;
 }
 
 /** Draw the accuracy and its interval over the number of labels. */
@@ -95,8 +105,8 @@ function connection() {
   const away = !store.connected;
   const labels = store.waiting === 1 ? "1 label waits" : `${store.waiting} labels wait`;
   let text = "";
-  if (away) text = store.refused ? "The server has a new address: open the page it printed." : "The server is away; reconnecting …";
-  if (away && store.waiting) text += ` ${labels}.`;
+  if (away) text = store.refused ? "The server has a new address: open the page it printed, in this tab." : "The server is away; reconnecting …";
+  if (away && store.waiting) text += ` ${labels} to be saved.`;
   $("connection").textContent = text;
   document.body.classList.toggle("away", away);
   for (const button of [$("write").querySelector("summary"), $("undo"), $("redo")]) button.classList.toggle("off", away);
@@ -136,6 +146,7 @@ export function connectHead() {
     classes();
     accuracy();
     suggestions();
+    speak();
     const { version, labelled } = store.state;
     Object.assign(document.body.dataset, { version, labelled });
   });

@@ -29,5 +29,5 @@ connectTabs();
 window.studio = { place }; // pixels of a row on the map: a canvas has no elements to ask
 start().catch(error => {
   $("message").textContent = error.message;
-  $("message").classList.add("shown", "lasting");
+  $("message").classList.add("shown");
 });

@@ -8,13 +8,14 @@ import { Painter as GLPainter } from "./gl.js";
 import { Grid, inside } from "./grid.js";
 import { colour, colourNumber, palette, scheme, shapeNumber } from "./looks.js";
 import { drawMarks } from "./marks.js";
-import { store } from "./store.js";
+import { NONE, store } from "./store.js";
 import { painted } from "./sync.js";
 
 const MOST_POINTS = 250_000; // more rows in the window are drawn as a density
 const MOST_SLOW = 20_000; // the same without WebGL2, or while moving on a slow machine
 const SLOW = 25; // milliseconds of a frame
 const REST = 140; // milliseconds without movement
+const UNKNOWN = 200; // certainty that rows without a prediction are drawn with; their grey is pale enough
 const [LABELLED, SELECTED, FADED] = [1, 2, 4]; // marks, as in the shader
 
 export const panel = $("map");
@@ -100,7 +101,7 @@ function recolour() {
     const code = codes[order[i]];
     looks[4 * i] = colourNumber(code);
     looks[4 * i + 1] = shapeNumber(code);
-    looks[4 * i + 2] = certainty[order[i]];
+    looks[4 * i + 2] = code === NONE ? UNKNOWN : certainty[order[i]];
   }
   remark();
   if (grid && order.length > MOST_SLOW) painter.setDensity(grid.size, density(grid, codes, certainty, faded, colours.palette));

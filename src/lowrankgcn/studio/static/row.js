@@ -40,9 +40,10 @@ function nothing() {
     make("h2", {}, "Start here"),
     make("ol", { className: "hint" },
       make("li", {}, "Click a point, or press ", make("kbd", {}, "N"), " for a row that is worth a label."),
-      make("li", {}, "Press ", make("kbd", {}, "1"), " – ", make("kbd", {}, "9"), " to give it a class, or ", make("kbd", {}, "C"), " to name a new one."),
-      make("li", {}, "Watch the other rows take their colours."),
+      make("li", {}, "Press ", make("kbd", {}, "C"), " and type its class. Known classes have the keys ", make("kbd", {}, "1"), " to ", make("kbd", {}, "9"), "."),
+      make("li", {}, "From two classes on, all other rows are predicted."),
     ),
+    ...store.table.notes.map(note => make("p", { className: "hint warning" }, note)),
     make("p", { className: "hint" }, "Press ", make("kbd", {}, "?"), " for all keys."),
   ];
 }

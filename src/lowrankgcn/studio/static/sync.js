@@ -11,6 +11,9 @@ let refreshing = false;
 let again = false;
 let unpainted = []; // changes whose colours are not on the screen: when they were made, and their version
 
+/** Where labels wait that are not saved when the tab is loaded again, for instance with a new address. */
+const kept = () => `waiting ${store.table.target} ${store.table.rows} ${store.table.name}`;
+
 /** Load the table and its map, then follow the server. */
 export async function start() {
   store.table = await get("table");
@@ -19,6 +22,7 @@ export async function start() {
   store.changed("table");
   store.changed("predictions");
   listen({ opened: reconnected, version: seen, closed: lost });
+  for (const body of JSON.parse(sessionStorage.getItem(kept()) ?? "[]")) label(body.rows, body.class);
 }
 
 /** Give the rows a class; null removes their label. The page shows it before the server answers. */
@@ -63,6 +67,7 @@ async function send() {
       shown = shown.filter(other => other !== entry);
       unpainted = unpainted.filter(other => other !== entry);
       say(error.message);
+      await refresh(); // without this label
     }
     count();
   }
@@ -79,6 +84,8 @@ async function settle() {
 
 function count() {
   store.waiting = waiting.length;
+  if (waiting.length) sessionStorage.setItem(kept(), JSON.stringify(waiting.map(({ body }) => body)));
+  else sessionStorage.removeItem(kept());
   store.changed("connection");
 }
 
