@@ -32,6 +32,7 @@ _STEPS, _FEWER_STEPS, _MANY_ROWS = 100, 50, 20_000
 _REPELLED, _REPULSION, _ATTRACTION = 5, 2.0, 10.0
 _NEIGHBOURS, _NEAR = 10, 0.05
 _COORDINATES, _JITTER = 10, 0.005  # of rows that are not sampled
+_FIRST = 3  # eigenvectors of a given graph
 _MARGIN = 1.1
 
 
@@ -103,8 +104,13 @@ def _map_view(fitted: FittedViews) -> str:
 
 
 def _start(fitted: FittedViews, generator: np.random.Generator) -> NDArray[np.float32]:
-    """Return the first two principal components of the features, in units of their spread."""
-    rows = fitted.views["standard"] if "standard" in fitted.views else fitted.views["given"]
+    """Return the first two principal components of the features, in units of their spread.
+
+    Without features, they are those of the first eigenvectors, because later ones of a sparse graph
+    are often large at few nodes.
+    """
+    views = fitted.views
+    rows = views["standard"] if "standard" in views else views["given"][:, :_FIRST]
     rows = rows - rows.mean(axis=0)
     _, vectors = np.linalg.eigh(rows.T @ rows)
     start = np.zeros((len(rows), 2), np.float32)
