@@ -33,6 +33,7 @@ exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"lowrankgcn {release}"
+html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
