@@ -12,7 +12,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test oldest lint format bench docs constraints wheel-check release-check clean
+.PHONY: help demo test oldest lint format bench docs linkcheck constraints wheel-check release-check clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
@@ -47,6 +47,9 @@ docs: $(VENV)/.ready-docs ## build the HTML documentation in docs/_build/html
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+linkcheck: $(VENV)/.ready-docs ## check the external links of the documentation
+	@$(BIN)/sphinx-build -q -W --keep-going -b linkcheck docs docs/_build/linkcheck
+
 constraints: ## update the pinned versions in constraints.txt
 	@$(PYTHON) -m venv --clear build/pins
 	@build/pins/bin/python -m pip install 'torch==2.13.0' -e '.[dev]' >build/pins/pip.log 2>&1 \
@@ -65,7 +68,8 @@ wheel-check: ## build the wheel and use it in new environments, with and without
 release-check: test docs wheel-check ## run all checks that a release needs
 
 clean: ## remove the environment and all build products
-	@rm -rf $(VENV) dist build docs/_build demo-output \
+	@rm -rf $(VENV) dist build demo-output docs/_build docs/auto_gallery \
+	    docs/reference/generated docs/reference/commands \
 	    .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

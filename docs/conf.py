@@ -18,7 +18,7 @@ logging.getLogger("faiss.loader").setLevel(logging.WARNING)
 _REFERENCE = (Path(__file__).parent / "reference" / "index.md").read_text(encoding="utf-8")
 
 project = "lowrankgcn"
-author = "The lowrankgcn developers"
+author = copyright = "The lowrankgcn developers"
 release = version = installed_version("lowrankgcn")
 
 extensions = [
@@ -34,6 +34,7 @@ exclude_patterns = ["_build", "gallery"]
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"lowrankgcn {release}"
+html_copy_source = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
@@ -45,6 +46,8 @@ myst_heading_anchors = 3  # links to sections
 suppress_warnings = ["misc.highlighting_failure"]
 smartquotes = False  # two hyphens begin an option
 
+# Pages of the reference list the examples of the gallery that use the class or function.
+autosummary_context = {"gallery": "sphinx_gallery.gen_gallery" in extensions}
 autodoc_typehints = "none"  # types are in the sections of the parameters
 autodoc_member_order = "bysource"
 # autodoc lists the members of a class; an additional table would repeat them.

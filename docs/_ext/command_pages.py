@@ -32,8 +32,9 @@ def _pages() -> list[tuple[str, str]]:
     commands = group.commands
     rows = [f"| [{name}]({name}.md) | {c.help.splitlines()[0]} |" for name, c in commands.items()]
     toctree = ["```{toctree}", ":hidden:", "", *commands, "```"]
-    table = ["", "| command | purpose |", "|---|---|", *rows, "", *toctree]
-    pages = [("index", "\n".join(["# Commands", *_body(group, context), *table, ""]))]
+    table = ["", "| command | purpose |", "|---|---|", *rows]
+    index = ["# Commands", *_body(group, context, table), "", *toctree, ""]
+    pages = [("index", "\n".join(index))]
     for name, command in commands.items():
         inner = command.make_context(name, [], parent=context, resilient_parsing=True)
         text = "\n".join([f"# lowrankgcn {name}", *_body(command, inner), ""])
@@ -41,10 +42,10 @@ def _pages() -> list[tuple[str, str]]:
     return pages
 
 
-def _body(command: Any, context: Any) -> list[str]:
-    """Return usage, description, examples, arguments and options in Markdown."""
+def _body(command: Any, context: Any, table: list[str] | None = None) -> list[str]:
+    """Return usage, description, commands, examples, arguments and options in Markdown."""
     usage = command.get_usage(context).removeprefix("Usage: ")
-    lines = ["", "```text", usage, "```", "", command.help]
+    lines = ["", "```text", usage, "```", "", command.help, *(table or [])]
     if command.epilog:
         examples = [line for line in command.epilog.splitlines()[1:] if line]
         lines += ["", "## Examples", "", "```sh", *examples, "```"]

@@ -194,7 +194,7 @@ class _Function(nn.Module):
 
 
 def as_activation(activation: Any) -> nn.Module:
-    """Convert a name of :data:`ACTIVATIONS`, a module or a function to a module.
+    """Convert a name of ``ACTIVATIONS``, a module or a function to a module.
 
     Examples
     --------

@@ -33,7 +33,7 @@ _MANY_NODES = 1000  # from here on, BLAS is a fifth faster on the transposed pro
 
 _ops: Any = torch.ops.aten  # one pass over both arrays and no temporary array
 
-#: The named activations of the networks, see :data:`lowrankgcn.nn.ACTIVATIONS`, as two functions:
+#: The named activations of the networks, see ``lowrankgcn.nn.ACTIVATIONS``, as two functions:
 #: Z ↦ σ(Z), overwriting Z, and (E, H) ↦ E ∘ σ'(Z) with H = σ(Z), overwriting E. The derivative is a
 #: function of H alone, so that one array per layer suffices.
 ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]] = {

@@ -84,7 +84,7 @@ class TrainingProblem:
     propagations : sequence of Propagation
         H ↦ 𝒦_k H on m nodes, between hidden layers.
     activation : str
-        A name of :data:`lowrankgcn.nn.ACTIVATIONS`.
+        A name of ``lowrankgcn.nn.ACTIVATIONS``.
     dropout : float
 
     Raises
