@@ -15,6 +15,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["gallery.css"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 2  # links to sections
@@ -32,4 +34,6 @@ sphinx_gallery_conf = {
     "doc_module": ("lowrankgcn",),
     "image_srcset": ["2x"],  # for screens of high resolution
     "write_computation_times": False,  # they differ from build to build
+    "min_reported_time": 3600,
+    "remove_config_comments": True,
 }
