@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize("name", ["plot_0_overview", "plot_1_filters", "plot_2_learned_filter"])
 def test_an_example_draws_its_figures(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setattr("sys.argv", [name])
     import matplotlib.pyplot as plt
 

@@ -59,11 +59,12 @@ plt.show()
 fig, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 colours = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00")
 names = ("1 class", "2 classes", "3 classes", "4 classes")
-ticks = [f"{100 * level:.0f}" for level in levels]
+places = np.arange(len(levels))
 bottom = np.zeros(len(levels))
 for share, colour, name in zip(shares.T, colours, names, strict=True):
-    ax.bar(ticks, share, bottom=bottom, color=colour, label=name)
+    ax.bar(places, share, bottom=bottom, color=colour, label=name)
     bottom += share
+ax.set_xticks(places, [f"{100 * level:.0f}" for level in levels])
 ax.set(xlabel="level, %", ylabel="share of the rows, %")
 fig.legend(loc="outside lower center", ncols=4, frameon=False, columnspacing=1)
 fig.suptitle("Sets grow with the level")
