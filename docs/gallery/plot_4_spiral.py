@@ -38,9 +38,9 @@ for name, (network_type, rank) in networks.items():
 
 # %%
 # GCN and L-GCN agree for each filter. With the linear and the quadratic filter, some
-# starts fail. With the pseudoinverse, no start of GCN and L-GCN fails, but some of R-GCN
-# do. The training of an R-GCN is the cheapest, because it does not depend on the number
-# of nodes.
+# starts fail. With the pseudoinverse, none of GCN or L-GCN fails, but some of R-GCN do.
+# The training of an R-GCN is the cheapest, because it does not depend on the number of
+# nodes.
 
 fig, ax = plt.subplots(figsize=(5.6, 4.4), layout="constrained")
 colours = {"linear": "#0072B2", "quadratic": "#D55E00", "pseudoinverse": "#009E73"}
