@@ -21,8 +21,8 @@ def test_an_example_draws_its_figures(name: str, monkeypatch: pytest.MonkeyPatch
     import matplotlib.pyplot as plt
 
     plt.switch_backend("Agg")
-    runpy.run_path(str(DOCS / "gallery" / f"{name}.py"), run_name="__main__")
     try:
+        runpy.run_path(str(DOCS / "gallery" / f"{name}.py"), run_name="__main__")
         assert plt.get_fignums()
         for number in plt.get_fignums():
             plt.figure(number).draw_without_rendering()
