@@ -36,7 +36,7 @@ html_theme = "furo"
 html_title = f"lowrankgcn {release}"
 html_copy_source = False
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "gallery.css"]
 html_math_renderer = "mathml"
 nitpicky = True
 
@@ -72,4 +72,6 @@ sphinx_gallery_conf = {
     "doc_module": ("lowrankgcn",),
     "image_srcset": ["2x"],  # for screens of high resolution
     "write_computation_times": False,  # they differ from build to build
+    "min_reported_time": 3600,
+    "remove_config_comments": True,
 }

@@ -2,14 +2,15 @@
 A learned filter on three tables
 ================================
 
-:class:`~lowrankgcn.SpectralGPClassifier` does not need a choice of filter: it learns one for each
-of its graphs from the labelled rows.
+:class:`~lowrankgcn.SpectralGPClassifier` does not need a choice of filter: it learns
+one for each of its graphs from the labelled rows.
 """
 
 # %%
-# The classifier is fitted to three tables with ten labels per class. Its attribute ``filter_``
-# contains the learned response for each graph. :func:`~lowrankgcn.plotting.plot_filter` draws
-# those of the graphs of nearest neighbours.
+# The classifier is fitted to three tables with ten labels per class. Its attribute
+# ``filter_`` contains the learned response for each graph.
+# :func:`~lowrankgcn.plotting.plot_filter` draws those of the graphs of nearest
+# neighbours.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +29,7 @@ for name, load in {"iris": load_iris, "wine": load_wine, "digits": load_digits}.
     classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
     learned[name] = classifier.filter_["neighbours"]
     accuracy = (classifier.transduction_ == truth)[y == -1].mean()
-    print(f"{name}: {len(classifier.classes_)} classes, {accuracy:.1%} of the other rows correct")
+    print(f"{name}: {accuracy:.1%} of the other rows are correct")
 
 fig, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 lg.plotting.plot_filter(learned, ax=ax)
@@ -36,9 +37,10 @@ fig.suptitle("Small eigenvalues have the largest response")
 plt.show()
 
 # %%
-# The spectra differ, so the number of eigenvectors shows more. For three classes of flowers or
-# wines, the response falls after a few eigenvectors. For ten digits, it stays high for twenty.
-# The steps are those of the blocks, which contain the first 6, 20 and 60 eigenvectors.
+# The spectra differ, so the number of eigenvectors shows more. For three classes of
+# flowers or wines, the response falls after a few eigenvectors. For ten digits, it
+# stays high for twenty. The steps are those of the blocks, which contain the first 6,
+# 20 and 60 eigenvectors.
 
 fig, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 for (name, learnt), style in zip(learned.items(), ("-", "--", "-."), strict=True):
@@ -49,3 +51,4 @@ ax.set(xlabel="eigenvector", ylabel="learned response φ(λ) / max φ", ylim=(0,
 ax.legend(frameon=False)
 fig.suptitle("Ten classes need more eigenvectors than three")
 plt.show()
+# sphinx_gallery_thumbnail_number = 2

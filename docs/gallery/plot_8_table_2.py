@@ -2,15 +2,16 @@
 The paper's Table 2 in one figure
 =================================
 
-Table 2 of the paper lists the accuracy of three networks with three filters on two tables. The
-figure shows the published numbers beside those of this library.
+Table 2 of the paper lists the accuracy of three networks with three filters on two
+tables. The figure shows the published numbers beside those of this library.
 """
 
 # %%
-# **Which numbers are whose.** The published numbers are those printed in the paper, means over
-# 100 runs. Our numbers for the cars are computed when this page is built: means over 30 runs with
-# their 95 % interval. The mushrooms have to be downloaded, so our numbers for them are not
-# computed here. They come from :doc:`/reproduction`, and are means over 100 runs.
+# **Which numbers are whose.** The published numbers are those printed in the paper,
+# means over 100 runs. Our numbers for the cars are computed when this page is built:
+# means over 30 runs with their 95 % interval. The mushrooms have to be downloaded, so
+# our numbers for them are not computed here. They come from :doc:`/reproduction`, and
+# are means over 100 runs.
 
 import warnings
 
@@ -37,8 +38,8 @@ published = {
 }
 
 # %%
-# The labels of the published cars are the buying prices, and the paper uses rank 20. The table
-# has rank 16, and the library says so in a warning.
+# The labels of the published cars are the buying prices, and the paper uses rank 20.
+# The table has rank 16, and the library says so in a warning.
 
 cars = lg.datasets.load_cars("buying", as_frame=True)
 graph = lg.Hypergraph.from_table(cars.data)
@@ -49,31 +50,35 @@ warnings.filterwarnings("ignore", category=lg.RankWarning)
 ours = {"cars": {}, "mushrooms": OURS_ON_MUSHROOMS}
 for name, phi in published["cars"]:
     kernel = lg.kernel(lg.Laplacian(graph), phi, rank=None if name == "GCN" else 20)
-    network = (lg.nn.ReducedOrderGCN if name == "R-GCN" else lg.nn.GCN)(kernel, (21, 8, 4))
+    network_type = lg.nn.ReducedOrderGCN if name == "R-GCN" else lg.nn.GCN
+    network = network_type(kernel, (21, 8, 4))
     record = lg.training.train(network, X, labelled, truth[labelled], n_restarts=30)
     predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
     runs = 100 * (predicted == truth[others]).mean(axis=1)
     ours["cars"][name, phi] = runs.mean(), 1.96 * runs.std(ddof=1) / np.sqrt(30)
 
 # %%
-# Most rows agree. One does not: the published accuracy of the GCN with the quadratic filter on
-# the mushrooms belongs to another filter, 1 − 2λ − λ² instead of (1 − λ)². :doc:`/reproduction`
-# explains it and lists other errata. In particular, accuracies of R-GCN depend on the choice of
-# eigenvectors (see :ref:`sphx_glr_auto_gallery_plot_5_signs.py`).
+# Most rows agree. One does not: the published accuracy of the GCN with the quadratic
+# filter on the mushrooms belongs to another filter, 1 − 2λ − λ² instead of (1 − λ)².
+# :doc:`/reproduction` explains it and lists other errata. In particular, accuracies of
+# R-GCN depend on the choice of eigenvectors (see
+# :ref:`sphx_glr_auto_gallery_plot_5_signs.py`).
 
 fig, axes = plt.subplots(2, 1, figsize=(5.6, 6.4), sharex=True, layout="constrained")
-titles = ("Cars (ours: computed on this page)", "Mushrooms (ours: from the reproduction page)")
+titles = ("Cars (ours: computed here)", "Mushrooms (ours: from the reproduction page)")
 for ax, title, (table, rows) in zip(axes, titles, published.items(), strict=True):
     heights = np.arange(len(rows))
     means, intervals = np.transpose([ours[table][row] for row in rows])
     hollow = {"color": "#D55E00", "markerfacecolor": "none", "markersize": 10}
     ax.plot(list(rows.values()), heights, "s", label="published", **hollow)
-    ax.errorbar(means, heights, xerr=intervals, fmt="o", color="#0072B2", capsize=3, label="ours")
+    filled = {"fmt": "o", "color": "#0072B2", "capsize": 3}
+    ax.errorbar(means, heights, xerr=intervals, label="ours", **filled)
     ax.set_yticks(heights, [f"{name}, {phi}" for name, phi in rows])
     ax.set_title(title, fontsize="medium")
     ax.grid(axis="y", color="#E0E0E0")
     ax.invert_yaxis()
 axes[1].set_xlabel("accuracy, %")
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower right", ncols=2, frameon=False)
+handles, labels = axes[0].get_legend_handles_labels()
+fig.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
 fig.suptitle("The pseudoinverse is the best filter for every network")
 plt.show()
