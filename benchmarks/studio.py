@@ -105,6 +105,33 @@ def measure(n: int, labels: int, folder: Path) -> None:
     print(f"{memory:7.2f} {100 * right:7.1f}", flush=True)
 
 
+_FIRST = 30  # frames until the page has noticed how fast it can draw
+# Milliseconds between frames while the map is dragged to and fro.
+_PAN = """new Promise(done => {
+  const map = document.querySelector("#map .overlay"), box = map.getBoundingClientRect();
+  const send = (kind, x) => map.dispatchEvent(new PointerEvent(`pointer${kind}`, {
+    pointerId: 1, button: 0, clientX: box.left + x, clientY: box.top + 200, bubbles: true,
+  }));
+  map.setPointerCapture = () => {};
+  const times = [];
+  send("down", 300);
+  const step = now => {
+    times.push(now);
+    send("move", 300 + 100 * Math.sin(times.length / 10));
+    if (times.length < 100) return requestAnimationFrame(step);
+    send("up", 300);
+    done(times.slice(FIRST + 1).map((time, i) => time - times[i + FIRST]));
+  };
+  requestAnimationFrame(step);
+})""".replace("FIRST", str(_FIRST))
+
+
+def _processor(page: Any) -> float:
+    """Return the seconds of processor time that the page's thread has used."""
+    metrics = page.send("Performance.getMetrics")["metrics"]
+    return float(next(one["value"] for one in metrics if one["name"] == "TaskDuration"))
+
+
 def measure_page(n: int, labels: int, folder: Path) -> None:
     """Print the times until the page is shown, and from a key press to new colours."""
     from tests.studio.devtools import browser
@@ -124,8 +151,15 @@ def measure_page(n: int, labels: int, folder: Path) -> None:
             person.labelled(count)
         entries = "performance.getEntriesByName('label → painted').map(entry => entry.duration)"
         times = np.array(person.page.wait(f"{entries}.length >= {labels} && {entries}")) / 1000
+        person.page.send("Performance.enable", timeDomain="threadTicks")
+        before = _processor(person.page)
+        frames = np.array(person.page.run(_PAN))
+        own = 1000 * (_processor(person.page) - before) / (len(frames) + _FIRST)
+        drawn = person.page.run("Object.values({ ...document.getElementById('map').dataset })")
     print(
-        f"{n:9,} {start:8.1f} {shown:8.1f} {np.median(times):9.3f} {times.max():9.3f}", flush=True
+        f"{n:9,} {start:8.1f} {shown:8.1f} {np.median(times):9.3f} {times.max():9.3f} "
+        f"{np.median(frames):9.1f} {own:9.1f}  {' '.join(drawn)}",
+        flush=True,
     )
 
 
@@ -144,7 +178,8 @@ def main() -> None:
     parser.add_argument("--browser", action="store_true", help="measure the page in Chromium")
     given = parser.parse_args()
     if given.browser:
-        print("     rows    start     page   label → painted: median, slowest (s)")
+        print("     rows    start     page   label → painted (s)  frame (ms)")
+        print("             (s)       (s)    median   slowest    median  processor")
         with tempfile.TemporaryDirectory() as folder:
             for n in map(int, given.rows.split(",")):
                 measure_page(n, given.labels, Path(folder))

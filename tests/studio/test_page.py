@@ -187,6 +187,13 @@ def test_lasso_labels_many_rows_and_undo_takes_them_back(chromium: Browser, tmp_
         person.click(100)
         person.assign("right")
         person.labelled(61)
+        page.run("document.querySelector('.class').focus()")
+        page.key("Enter")  # new buttons take the place of the old ones and keep the focus
+        page.wait("document.querySelector('.class b').textContent === '61'")
+        person.labelled(61)
+        assert page.run("document.activeElement === document.querySelector('.class')")
+        page.key("u")
+        person.labelled(61)
         page.click_on("#undo")
         person.labelled(60)
         page.key("u")

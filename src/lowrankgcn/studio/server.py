@@ -154,7 +154,8 @@ def make_app(view: View, write: Callable[[str], Path], token: str, port: int) ->
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, 400)
+    reason = error.strerror if isinstance(error, OSError) else None
+    return JSONResponse({"error": f"Not saved: {reason}" if reason else str(error)}, 400)
 
 
 def _answer(found: Any) -> Response:

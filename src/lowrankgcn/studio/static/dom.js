@@ -14,6 +14,13 @@ export function make(tag, properties = {}, ...children) {
   return element;
 }
 
+/** Replace the children of an element; the keyboard's focus stays at its button. */
+export function refill(box, ...children) {
+  const focused = [...box.querySelectorAll("button")].indexOf(document.activeElement);
+  box.replaceChildren(...children);
+  if (focused >= 0) box.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
+}
+
 const SHOWN = 240;
 
 /** Show foreign text: isolated from the text around it, shortened to `length` characters. */

@@ -1,6 +1,6 @@
 // The top of the page: classes, accuracy, suggestions, undo, files.
 
-import { $, foreign, make, percent, shorten, whole } from "./dom.js";
+import { $, foreign, make, percent, refill, shorten, whole } from "./dom.js";
 import { sign } from "./looks.js";
 import { store } from "./store.js";
 import { label, step, write } from "./sync.js";
@@ -22,7 +22,7 @@ function classes() {
     button.addEventListener("click", () => label(store.selection, name));
     return button;
   });
-  $("classes").replaceChildren(...buttons);
+  refill($("classes"), ...buttons);
   $("class-names").replaceChildren(...store.state.classes.map(({ name }) => make("option", { value: name })));
 }
 
@@ -85,7 +85,7 @@ function suggestions() {
     button.addEventListener("click", () => store.select([row]));
     return button;
   });
-  $("suggestions").replaceChildren(...buttons);
+  refill($("suggestions"), ...buttons);
   $("next-button").disabled = !buttons.length;
 }
 

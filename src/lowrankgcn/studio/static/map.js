@@ -32,7 +32,6 @@ let faded = null; // marks of the rows that a search left out
 let ratio = 1;
 let limit = MOST_POINTS;
 let frame = 0;
-let lastFrame = 0;
 let movedAt = -Infinity;
 let fresh = false; // new colours since the last frame
 
@@ -161,9 +160,11 @@ function paint(now = performance.now()) {
   frame = 0;
   if (!store.codes) return;
   const moving = now - movedAt < REST;
-  const took = now - lastFrame;
-  lastFrame = now;
-  if (moving && took > SLOW && took < 10 * SLOW) limit = Math.max(MOST_SLOW, limit / 1.5);
+  if (moving) {
+    requestAnimationFrame(next => {
+      if (next - now > SLOW) limit = Math.max(MOST_SLOW, limit / 1.5);
+    });
+  }
   const most = moving || painter.slow ? limit : MOST_POINTS;
   let ranges = grid ? grid.ranges(view.camera.box) : [[0, moving ? Math.min(limit, order.length) : order.length]];
   const dense = grid !== null && ranges.reduce((sum, [start, end]) => sum + end - start, 0) > most;

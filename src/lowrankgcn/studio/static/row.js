@@ -1,7 +1,7 @@
 // The selected row: its cells, how probable each class is, why, and which labelled rows are near.
 
 import { Unreachable, get } from "./api.js";
-import { $, foreign, make, percent, shorten, whole } from "./dom.js";
+import { $, foreign, make, percent, refill, shorten, whole } from "./dom.js";
 import { colourNumber, sign } from "./looks.js";
 import { NONE, store } from "./store.js";
 import { label } from "./sync.js";
@@ -31,7 +31,7 @@ async function show() {
   const scrolled = Number(panel.dataset.row) === data.row ? panel.scrollTop : 0;
   panel.dataset.row = data.row;
   panel.ariaBusy = false;
-  panel.replaceChildren(title(data), ...[probabilities(data), reasons(data), neighbours(data), cells(data)].filter(Boolean));
+  refill(panel, title(data), ...[probabilities(data), reasons(data), neighbours(data), cells(data)].filter(Boolean));
   panel.scrollTop = scrolled;
 }
 
