@@ -150,7 +150,7 @@ def draw_errors() -> None:
 
 def draw_networks() -> None:
     """Draw the layers of a GCN and of a reduced-order GCN."""
-    figure, axes = new(2.9, 2, width_ratios=(3.9, 6.85))
+    figure, axes = new(2.3, 2, width_ratios=(3.9, 6.85))
     widths, tall, short = (0.9, 0.6, 0.35), 2.4, 0.7
     for ax, title in zip(axes, ("GCN and L-GCN", "R-GCN"), strict=True):
         reduced = title == "R-GCN"
@@ -174,7 +174,7 @@ def draw_networks() -> None:
         ax.text(0.45, -tall / 2 - 0.15, "n rows", ha="center", va="top", color=BLUE)
         if reduced:
             ax.text(3.3, -short / 2 - 0.15, "r rows", ha="center", va="top", color=ORANGE)
-        ax.set(xlim=(-0.1, start - 0.6), ylim=(-1.8, 1.4))
+        ax.set(xlim=(-0.1, start - 0.6), ylim=(-1.7, 1.3))
         ax.set_title(title)
         ax.set_axis_off()
         ax.set_aspect("equal")
