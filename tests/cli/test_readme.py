@@ -1,4 +1,4 @@
-"""The first hour of a new user: the commands of the README, from top to bottom."""
+"""The first hour of a new user: the commands of the README and of tutorials, from top to bottom."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ import pytest
 
 from tests.cli.commands import MODULE, call
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+OTHERS = sorted((ROOT / "docs").rglob("*.md"))
+CONSOLE = r"```console\n(.*?)```"
 
 
-def steps() -> list[tuple[str, list[str]]]:
-    """Return the commands of all console blocks, each with its output lines."""
+def steps(page: Path) -> list[tuple[str, list[str]]]:
+    """Return the commands of all console blocks of a page, each with its output lines."""
     found = []
-    for block in re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL):
+    for block in re.findall(CONSOLE, page.read_text(), re.DOTALL):
         for text in ("\n" + block).split("\n$ ")[1:]:
             lines = text.splitlines()
             end = 1
@@ -30,7 +33,7 @@ def steps() -> list[tuple[str, list[str]]]:
 
 
 def printed(command: str) -> str:
-    """Run a command of the README and return what it prints."""
+    """Run a command of a page and return what it prints."""
     name, *arguments = shlex.split(command)
     # A new process for each, because the first command loads the libraries.
     places = {"python": [sys.executable], "lowrankgcn": MODULE}
@@ -46,23 +49,24 @@ def words(lines: list[str]) -> list[str]:
     text = re.sub(r"\n {12}(?=\S)", " ", text)  # continued lines
     # The largest shares, and so their names, depend on the rounding of the machine.
     text = re.sub(r"(?m)^(blocks|columns|calibration) .*", r"\1", text)
+    text = re.sub(r"(?m)^  [+-][\d.]+  .*", "  reason", text)
     text = re.sub(r"[+-]?\d[\d.]*", "#", text.replace("–", "0"))
     text = re.sub(r"#([,|] ?#)+", "#", re.sub(r"# m?s\b", "# s", text))
     found = [" ".join(line.split()) for line in text.splitlines()]
     return [line for line, _ in groupby(found)]  # the number of similar rows may differ
 
 
-def test_first_hour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", [README, *filter(steps, OTHERS)], ids=lambda page: page.stem)
+def test_first_hour(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    commands = steps()
-    assert len(commands) > 5
+    commands = steps(page)
+    assert len(commands) > 3
     for command, lines in commands:
         assert words(printed(command).splitlines()) == words(lines), command
 
 
 def test_other_commands_exist() -> None:
-    for name in re.findall(
-        r"`(?:lowrankgcn )?(predict|explain|suggest|compare)\b", README.read_text()
-    ):
+    text = README.read_text()
+    for name in {*re.findall(r"`(?:lowrankgcn )?(predict|explain|suggest|compare)\b", text)}:
         assert call(name, "--help") == 0
