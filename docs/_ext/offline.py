@@ -1,7 +1,8 @@
-"""Pages that load nothing from the network: formulas are MathML, and every link is checked."""
+"""Pages that load nothing from the network: formulas are MathML, and addresses are checked."""
 
 from __future__ import annotations
 
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ def _mathml(node: nodes.Element, *, block: bool) -> str:
         return str(tex2mathml(node.astext(), as_block=block))
     except MathError as error:
         logger.warning("formula %r: %s", node.astext(), error, location=node)
-        return f"<code>{node.astext()}</code>"
+        return f"<code>{escape(node.astext())}</code>"
 
 
 def _visit_math(translator: Any, node: nodes.math) -> None:

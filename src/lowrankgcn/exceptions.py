@@ -115,7 +115,7 @@ class AccuracyWarning(UserWarning):
 
     >>> import warnings
     >>> import lowrankgcn as lg
-    >>> graph = lg.GaussianGraph(lg.datasets.load_spiral().data, bandwidth=3.5)
+    >>> graph = lg.GaussianGraph(lg.datasets.load_spiral(500).data, bandwidth=3.5)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", lg.AccuracyWarning)
     ...     pairs = lg.eigenpairs(lg.Laplacian(graph), 4)

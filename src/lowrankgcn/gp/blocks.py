@@ -5,6 +5,7 @@ standard scores, ranks, or spectral coordinates. A linear block on spectral coor
 φ(λ) is the covariance U φ(Λ)² Uᵀ of a graph convolution with Gaussian weights.
 
 >>> import numpy as np
+>>> from lowrankgcn.gp.blocks import LinearBlock
 >>> views = {"standard": np.array([[0.0, 2.0], [0.0, -2.0], [6.0, 0.0]])}
 >>> block = LinearBlock.fit("linear", "standard", views["standard"])
 >>> block.kernel(block.represent(views), block.represent(views)).round(2)[0].tolist()

@@ -6,6 +6,7 @@ without its own label are :math:`y_i - \alpha_i / (G^{-1})_{ii}`. The loss is th
 their softmax at temperature T.
 
 >>> import numpy as np
+>>> from lowrankgcn.gp.likelihood import CONSTANT, leave_one_out, targets
 >>> classes = np.array([0, 0, 1, 1])
 >>> alike = (classes[:, None] == classes) * 1.0
 >>> loss = leave_one_out(CONSTANT + np.eye(4) + 5 * alike, targets(classes, 2), classes, 0.0)[0]

@@ -247,6 +247,7 @@ class TableEncoder:
 
         Examples
         --------
+        >>> from lowrankgcn import TableEncoder
         >>> import numpy as np
         >>> encoder = TableEncoder.fit(np.array([["a", "x"], ["b", "x"]]))
         >>> encoder.hyperedge_weights({0: 2.0})

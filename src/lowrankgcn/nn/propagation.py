@@ -5,6 +5,7 @@ but a ``state_dict`` contains weights only, which also fit the same network on a
 :mod:`lowrankgcn.nn.to_torch` chooses the class for each kernel.
 
 >>> import torch
+>>> from lowrankgcn.nn.propagation import DenseMatrix
 >>> P = DenseMatrix([[1.0, 0.5], [0.5, 1.0]], torch.float32)
 >>> P(torch.eye(2)).tolist(), P(torch.eye(2), rows=torch.tensor([1])).tolist()
 ([[1.0, 0.5], [0.5, 1.0]], [[0.5, 1.0]])

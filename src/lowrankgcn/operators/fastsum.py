@@ -19,6 +19,7 @@ The error is measured on random rows of the kernel, which are evaluated exactly.
 
 >>> import numpy as np
 >>> from lowrankgcn.operators.gaussian import PointCloud
+>>> from lowrankgcn.operators.fastsum import gaussian_sum
 >>> points = np.random.default_rng(0).normal(size=(5000, 2))
 >>> fast = gaussian_sum(PointCloud.from_points(points, bandwidth=1.5), tol=1e-4)
 >>> fast.method, fast.error < 1e-4

@@ -4,6 +4,7 @@ Every function takes arrays or an object that has them, such as a fitted classif
 given Matplotlib Axes, or on a new figure, and returns the Axes. The functions use no global state
 of Matplotlib, so threads and servers can call them:
 
+>>> from lowrankgcn.plotting import plot_filter
 >>> ax = plot_filter(["linear", "quadratic"], eigenvalues=[0.0, 0.3, 0.7, 1.0], rank=2)
 >>> ax.get_xlabel()
 'eigenvalue λ'

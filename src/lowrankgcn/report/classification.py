@@ -2,14 +2,6 @@
 
 A classification holds a few thousand plain values however long the table is; ``pages`` lays them
 out.
-
->>> import lowrankgcn as lg, numpy as np
->>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
->>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
->>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
->>> result = Classification(classifier, None, y, source="two clouds")
->>> result.classes, result.given, result.predicted
-(('0.0', '1.0'), (5, 5), (15, 15))
 """
 
 from __future__ import annotations
@@ -165,8 +157,7 @@ class Classification:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import lowrankgcn as lg
+    >>> import lowrankgcn as lg, numpy as np
     >>> from lowrankgcn.report.classification import Classification
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]

@@ -1,15 +1,4 @@
-"""Leave-one-out results of a fitted Gaussian process, for terminal, JSON and report.
-
->>> import lowrankgcn as lg, numpy as np
->>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
->>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
->>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
->>> evidence = Evidence.from_classifier(classifier, y.astype(int))
->>> evidence.accuracy, evidence.largest_class, evidence.confusion.tolist()
-(1.0, 0.5, [[5, 0], [0, 5]])
->>> evidence.balanced_accuracy, evidence.f1, [part.rows for part in evidence.reliability]
-(1.0, 1.0, [10])
-"""
+"""Leave-one-out results of a fitted Gaussian process, for terminal, JSON and report."""
 
 from __future__ import annotations
 
@@ -78,15 +67,16 @@ class Evidence:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> import lowrankgcn as lg
+    >>> import lowrankgcn as lg, numpy as np
     >>> from lowrankgcn.report.evidence import Evidence
     >>> X = np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
     >>> y = np.r_[np.zeros(5), np.full(15, -1), np.ones(5), np.full(15, -1)]
     >>> classifier = lg.SpectralGPClassifier(random_state=0).fit(X, y)
-    >>> evidence = Evidence(classifier, y.astype(int))
-    >>> evidence.accuracy, evidence.confusion.tolist()
-    (1.0, [[5, 0], [0, 5]])
+    >>> evidence = Evidence.from_classifier(classifier, y.astype(int))
+    >>> evidence.accuracy, evidence.largest_class, evidence.confusion.tolist()
+    (1.0, 0.5, [[5, 0], [0, 5]])
+    >>> evidence.balanced_accuracy, evidence.f1, [part.rows for part in evidence.reliability]
+    (1.0, 1.0, [10])
     """
 
     def __init__(self, classifier: Any, codes: NDArray[Any], *, importance: bool = False) -> None:

@@ -7,6 +7,7 @@ Inside a multiple eigenvalue the basis is the solver's; GCNs do not depend on it
 do.
 
 >>> import numpy as np
+>>> from lowrankgcn.spectral.spectrum import fix_signs
 >>> U = np.array([[0.5, 0.1], [-0.5, -0.9]])
 >>> fix_signs(U)
 >>> U
@@ -101,12 +102,12 @@ class Eigenpairs:
     Examples
     --------
     >>> import lowrankgcn as lg
-    >>> graph = lg.GaussianGraph(lg.datasets.load_spiral().data, bandwidth=3.5)
-    >>> pairs = lg.eigenpairs(lg.Laplacian(graph), 4)
-    >>> pairs.eigenvalues.round(3).tolist(), pairs.eigenvectors.shape
-    ([0.0, 0.151, 0.414, 0.632], (10000, 4))
-    >>> bool(pairs.residuals.max() < 1e-6)
-    True
+    >>> path = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> pairs = lg.eigenpairs(lg.Laplacian(path), 2)
+    >>> pairs.eigenvalues.round(6).tolist(), round(pairs.next_eigenvalue, 6)
+    ([0.0, 1.0], 2.0)
+    >>> pairs.eigenvectors.shape, bool(pairs.residuals.max() < 1e-12)
+    ((3, 2), True)
     """
 
     eigenvalues: FloatArray

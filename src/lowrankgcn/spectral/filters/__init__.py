@@ -4,10 +4,11 @@ A filter weighs the eigenvectors in the kernel 𝒦 = U φ(Λ) Uᵀ. Small non-z
 eigenvalues belong to clusters, large ones to noise, and 0 to whole connected components, so a good
 filter is large for small λ > 0 and small for large λ (paper, section 2.3, principle DP3):
 
+>>> import lowrankgcn as lg
 >>> eigenvalues = [0.0, 0.2, 1.0]
->>> Linear()(eigenvalues)
+>>> lg.filters.Linear()(eigenvalues)
 array([1. , 0.8, 0. ])
->>> Pseudoinverse().bind(smallest_nonzero=0.2)(eigenvalues)
+>>> lg.filters.Pseudoinverse().bind(smallest_nonzero=0.2)(eigenvalues)
 array([0. , 1. , 0.2])
 
 Overview (λ₂ the smallest non-zero, λₙ the largest eigenvalue; "auto" uses those of the spectrum):
