@@ -19,7 +19,6 @@ from lowrankgcn.studio.journal import Rows
 from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.session import Session, State
 
-_FOUND = 1000
 _SAMPLE = 20  # rows by which a page notices that the table has changed
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
 
@@ -119,9 +118,9 @@ class View:
         ]
         return {"total": len(order), "rows": rows}
 
-    def search(self, text: str) -> list[int]:
-        """Return the first rows with a cell that contains a text."""
-        return np.flatnonzero(self._rows.search(text))[:_FOUND].tolist() if text else []
+    def search(self, text: str) -> bytes:
+        """Return one byte per row: whether a cell contains a text."""
+        return self._rows.search(text).astype(np.uint8).tobytes()
 
     def _sorted(self, sort: str, descending: bool, search: str, state: State) -> NDArray[np.intp]:
         keys = self._keys(sort, state)
