@@ -25,6 +25,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -56,15 +57,23 @@ class Rows:
     """
 
     def __init__(self, frame: pd.DataFrame, target: str) -> None:
-        cells = frame.drop(columns=target, errors="ignore")
-        self._cells = pa.Table.from_pandas(cells, preserve_index=False)
+        names = sorted(name for name in frame.columns if name != target)
+        table = pa.Table.from_pandas(frame[names], preserve_index=False)
+        self._batches = table.to_batches()  # rows of a table in pieces would be copied to take some
+        self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)])
 
     def marks(self, rows: Sequence[int]) -> list[str]:
         """Return hashes of the cells of rows; 5 and 5.0 are the same number."""
-        part = self._cells.take(pa.array(rows, pa.int64()))
-        columns = [[_plain(cell) for cell in column.to_pylist()] for column in part.columns]
-        texts = ("\x1f".join(cells).encode() for cells in zip(*columns, strict=True))
-        return [blake2b(text, digest_size=6).hexdigest() for text in texts]
+        wanted = np.asarray(rows, np.int64)
+        places = np.searchsorted(self._starts, wanted, side="right") - 1
+        found = np.empty(len(wanted), object)
+        for k in np.unique(places):
+            own = np.flatnonzero(places == k)
+            part = self._batches[k].take(pa.array(wanted[own] - self._starts[k]))
+            columns = [[_plain(cell) for cell in column.to_pylist()] for column in part.columns]
+            texts = ("\x1f".join(cells).encode() for cells in zip(*columns, strict=True))
+            found[own] = [blake2b(text, digest_size=6).hexdigest() for text in texts]
+        return found.tolist()
 
     def find(
         self, rows: Sequence[int], marks: Sequence[str | None]
@@ -85,7 +94,7 @@ class Rows:
         notes : list of str
             What the user should know.
         """
-        n = self._cells.num_rows
+        n = int(self._starts[-1])
         known = sorted({row for row in rows if row < n})
         here = dict(zip(known, self.marks(known), strict=True))
         pairs = dict.fromkeys(zip(rows, marks, strict=True))
@@ -173,12 +182,9 @@ class Journal:
         if lines[-1]:
             entries += self._last(file, lines[-1], len(lines))
         self._end = os.path.getsize(self.path)
-        rows, marks = (
-            [entry[self._row] - 1 for entry in entries],
-            [e.get(self._cells) for e in entries],
-        )
-        found, self.notes = self._rows.find(rows, marks)
-        self.notes = [f"{self.path.name}: {note}" for note in self.notes]
+        rows = [entry[self._row] - 1 for entry in entries]
+        found, notes = self._rows.find(rows, [entry.get(self._cells) for entry in entries])
+        self.notes = [f"{self.path.name}: {note}" for note in notes]
         changes: list[list[Change]] = []
         for row, entry in zip(found, entries, strict=True):
             if entry.get(self._joined) is not True or not changes:

@@ -122,7 +122,7 @@ def make_app(view: View, write: Callable[[str], Path], token: str, port: int) ->
         "state": lambda query: session.state.describe(),
         "predictions": lambda query: session.state.packed(),
         "rows": rows,
-        "search": lambda query: {"rows": view.search(query.get("text", ""))},
+        "search": lambda query: view.search(query.get("text", "")),
     }
     orders: dict[str, Callable[[Any], Any]] = {
         "label": label,

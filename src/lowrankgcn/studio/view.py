@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.files import Columns
 from lowrankgcn.studio.engine import Engine
+from lowrankgcn.studio.journal import Rows
 from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.session import Session, State
 
-_FOUND = 1000
+_SAMPLE = 20  # rows by which a page notices that the table has changed
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
 
 
@@ -54,8 +55,10 @@ class View:
         own = has_own_positions(features)
         axes = list(features.columns) if own else ["direction 1", "direction 2"]
         self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
+        some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         self.description = {
             "name": name,
+            "sample": "".join(Rows(frame, columns.target).marks(some)),
             "rows": self._n,
             "target": columns.target,
             "columns": [
@@ -115,9 +118,9 @@ class View:
         ]
         return {"total": len(order), "rows": rows}
 
-    def search(self, text: str) -> list[int]:
-        """Return the first rows with a cell that contains a text."""
-        return np.flatnonzero(self._rows.search(text))[:_FOUND].tolist() if text else []
+    def search(self, text: str) -> bytes:
+        """Return one byte per row: whether a cell contains a text."""
+        return self._rows.search(text).astype(np.uint8).tobytes()
 
     def _sorted(self, sort: str, descending: bool, search: str, state: State) -> NDArray[np.intp]:
         keys = self._keys(sort, state)

@@ -123,11 +123,7 @@ function remark() {
 
 /** Fade all rows but those of a search. */
 function fade() {
-  faded = null;
-  if (store.matches) {
-    faded = new Uint8Array(order.length).fill(FADED);
-    for (const row of store.matches) faded[row] = 0;
-  }
+  faded = store.matches && store.matches.map(found => (found ? 0 : FADED));
   recolour();
 }
 

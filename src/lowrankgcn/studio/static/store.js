@@ -13,7 +13,7 @@ class Store extends EventTarget {
   history = []; // accuracy as labels grew
   selection = []; // selected rows
   focus = null; // the row shown on the right
-  matches = null; // rows found by a search, or null
+  matches = null; // 1: found by a search; null without one
   connected = true;
   waiting = 0; // labels not yet saved
 

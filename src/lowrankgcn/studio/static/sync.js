@@ -12,7 +12,7 @@ let again = false;
 let unpainted = []; // changes whose colours are not on the screen: when they were made, and their version
 
 /** Where labels wait that are not saved when the tab is loaded again, for instance with a new address. */
-const kept = () => `waiting ${store.table.target} ${store.table.rows} ${store.table.name}`;
+const kept = () => `waiting ${store.table.target} ${store.table.rows} ${store.table.sample}`;
 
 /** Load the table and its map, then follow the server. */
 export async function start() {
@@ -82,10 +82,19 @@ async function settle() {
   else store.changed("predictions");
 }
 
+/** Keep labels that wait for a server that is away. */
+function keep() {
+  try {
+    if (store.connected || !waiting.length) sessionStorage.removeItem(kept());
+    else sessionStorage.setItem(kept(), JSON.stringify(waiting.map(({ body }) => body)));
+  } catch {
+    // Too many rows for the browser's storage: they wait as long as the page is open.
+  }
+}
+
 function count() {
   store.waiting = waiting.length;
-  if (waiting.length) sessionStorage.setItem(kept(), JSON.stringify(waiting.map(({ body }) => body)));
-  else sessionStorage.removeItem(kept());
+  keep();
   store.changed("connection");
 }
 
@@ -175,7 +184,7 @@ function seen(version) {
 
 function lost() {
   store.connected = false;
-  store.changed("connection");
+  count();
   // An event source does not say why it failed: a refusal means that the server runs under a new address.
   get("state").catch(error => {
     if (error instanceof Refused) refused(error);

@@ -1,6 +1,6 @@
 // The table of all rows. Only rows and columns in the window are in the document; the server sorts and searches.
 
-import { get } from "./api.js";
+import { binary, get } from "./api.js";
 import { $, foreign, make, percent, shorten, whole } from "./dom.js";
 import { sign } from "./looks.js";
 import { say } from "./message.js";
@@ -203,9 +203,9 @@ export async function search(text) {
   order = { ...order, search: text };
   restart();
   try {
-    const rows = text ? (await get(`search?${new URLSearchParams({ text })}`)).rows : null;
+    const found = text ? new Uint8Array(await binary(`search?${new URLSearchParams({ text })}`)) : null;
     if (text !== order.search) return;
-    store.matches = rows;
+    store.matches = found;
     store.changed("matches");
   } catch (error) {
     if (error.status) say(error.message);
