@@ -83,6 +83,7 @@ def test_studio_shows_a_graph(people: Path) -> None:
         found = client.settled()
         places = np.frombuffer(client.send("GET", "/api/positions")[2], "<f4").reshape(34, 2)
         row = client.get("row/5")
+        assert "--edges" in client.post("write", what="model")["error"]
     distances = np.linalg.norm(places[:, None] - places, axis=2)
     joined = distances[tuple(np.array(CLUB.edges).T)]
     assert found["labelled"] == 4 and joined.mean() < 0.5 * distances.mean()

@@ -156,6 +156,8 @@ def _write(
         names = session.labels()
         write_table(with_labels(data, names).table.frame, out, data.table)
         return
+    if what == "model" and data.graph is not None:
+        raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
     state = session.settled()
     answer = state.answer
     if state.message is not None:
