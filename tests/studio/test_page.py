@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser import needs_browser
 from tests.studio.devtools import Browser, Page
-from tests.studio.page import Person
+from tests.studio.page import WITHOUT_WEBGL, Person
 from tests.studio.running import Studio, digits, iris, studio
 
 pytest.importorskip("starlette", reason="needs lowrankgcn[studio]")
@@ -317,11 +317,7 @@ def _colours(page: Page) -> int:
 
 @pytest.mark.parametrize("painter", ["webgl", "flat"])
 def test_map_is_drawn(chromium: Browser, shown: Studio, painter: str) -> None:
-    without = """const get = HTMLCanvasElement.prototype.getContext;
-    HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
-      return kind === 'webgl2' ? null : get.call(this, kind, ...more);
-    };"""
-    person = Person(chromium, shown, script=without if painter == "flat" else "")
+    person = Person(chromium, shown, script=WITHOUT_WEBGL if painter == "flat" else "")
     page = person.page
     page.dark(False)
     page.wait("document.querySelectorAll('.class').length === 3")
