@@ -16,6 +16,11 @@ _PREDICTIONS = """fetch('/api/predictions').then(r => r.arrayBuffer()).then(b =>
   return [[...new Uint16Array(b, 8, rows)], [...new Uint8Array(b, 8 + 3 * rows, rows)]];
 })"""
 
+WITHOUT_WEBGL = """const get = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+  return kind === 'webgl2' ? null : get.call(this, kind, ...more);
+};"""
+
 
 @final
 class Person:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser import needs_browser
 from tests.studio.devtools import Browser, Page
-from tests.studio.page import Person
+from tests.studio.page import WITHOUT_WEBGL, Person
 from tests.studio.running import Studio, digits, iris, studio
 
 pytest.importorskip("starlette", reason="needs lowrankgcn[studio]")
@@ -287,16 +287,16 @@ def test_fingers(chromium: Browser, shown: Studio) -> None:
 
 def test_controls_have_names(chromium: Browser, shown: Studio) -> None:
     person = Person(chromium, shown)
-    person.next()
-    page = person.page
+    page, spoken = person.page, "document.getElementById('spoken').textContent"
+    page.wait(f"{spoken}.startsWith('15 rows labelled. Predicted: ')")
+    row = person.next()
+    page.wait(f"{spoken}.startsWith('Row {row + 1}')")
     page.send("Accessibility.enable")
     nodes = page.send("Accessibility.getFullAXTree")["nodes"]
     controls = [node for node in nodes if node.get("role", {}).get("value") in _CONTROLS]
     assert len(controls) > 20
     assert [node for node in controls if not node.get("name", {}).get("value")] == []
     page.send("Accessibility.disable")
-    spoken = page.wait("document.getElementById('spoken').textContent")
-    assert "Row" in spoken or "rows labelled. Predicted: " in spoken
 
 
 def _colours(page: Page) -> int:
@@ -317,11 +317,7 @@ def _colours(page: Page) -> int:
 
 @pytest.mark.parametrize("painter", ["webgl", "flat"])
 def test_map_is_drawn(chromium: Browser, shown: Studio, painter: str) -> None:
-    without = """const get = HTMLCanvasElement.prototype.getContext;
-    HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
-      return kind === 'webgl2' ? null : get.call(this, kind, ...more);
-    };"""
-    person = Person(chromium, shown, script=without if painter == "flat" else "")
+    person = Person(chromium, shown, script=WITHOUT_WEBGL if painter == "flat" else "")
     page = person.page
     page.dark(False)
     page.wait("document.querySelectorAll('.class').length === 3")
