@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,12 @@ def test_without_file_and_network(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(folder.iterdir()) == []
     with pytest.raises(DataUnavailableError, match="Put UCI's file there"):
         load_mushrooms(fetch=False)
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rdata", None)
+    with pytest.raises(DataUnavailableError, match=r"pip install 'lowrankgcn\[datasets\]'"):
+        mushrooms_from_debian()
 
 
 def test_a_damaged_file(folder: Path, data_directory: Path) -> None:
