@@ -109,6 +109,9 @@ class Columns:
     def column_sums(self, shares: Mapping[str, float]) -> dict[str, float]:
         """Add up the shares of features, such as words, that belong to one column; largest first.
 
+        Examples
+        --------
+        >>> from lowrankgcn.files import Columns
         >>> columns = Columns("class", {"note": "text"}, {}, {"note": ("good", "bad")})
         >>> columns.column_sums({"note: good": 0.5, "note: bad": 0.25})
         {'note': 0.75}
