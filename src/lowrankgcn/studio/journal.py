@@ -58,7 +58,8 @@ class Rows:
 
     def __init__(self, frame: pd.DataFrame, target: str) -> None:
         names = sorted(name for name in frame.columns if name != target)
-        table = pa.Table.from_pandas(frame[names], preserve_index=False)
+        cells = frame.reindex(columns=names or [""])  # without columns, Arrow has no rows
+        table = pa.Table.from_pandas(cells, preserve_index=False)
         self._batches = table.to_batches()  # rows of a table in pieces would be copied to take some
         self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)])
 
