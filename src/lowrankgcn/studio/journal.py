@@ -240,7 +240,8 @@ class Journal:
             self.close()
         file = self._open()
         before = os.path.getsize(self.path)
-        if before != self._end:
+        same = os.path.samestat(os.fstat(file.fileno()), os.stat(self.path))
+        if before != self._end or not same:  # an editor may put another file in its place
             message = "was changed by another program; restart the studio to read it"
             raise OSError(f"{self.path.name} {message}. This label is not saved.")
         try:
