@@ -161,7 +161,7 @@ def test_bad_input(people: Path, capsys: Capture) -> None:
         (["--edges", "gap.csv", "--key", "name"], "expected values of 'name', got an empty cell"),
         (
             ["--edges", "light.csv"],
-            "column 'w': expected a weight of every edge, got an empty cell",
+            "column 'w': expected a weight for every edge, got an empty cell",
         ),
         (["--edges", "bare.csv"], "expected names of the columns in the first line, got '1', '2'"),
         (

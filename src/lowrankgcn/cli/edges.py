@@ -49,7 +49,7 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> AdjacencyGra
             with prefix_errors(f"column {names[2]!r}"):
                 weights = Cells.from_column(edges[names[2]], file.decimal).as_numbers()
                 if np.isnan(weights).any():
-                    raise ValueError("expected a weight of every edge, got an empty cell")
+                    raise ValueError("expected a weight for every edge, got an empty cell")
         return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
 
 

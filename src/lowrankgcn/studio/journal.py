@@ -60,7 +60,7 @@ class Rows:
         names = sorted(name for name in frame.columns if name != target)
         cells = frame.reindex(columns=names or [""])  # without columns, Arrow has no rows
         table = pa.Table.from_pandas(cells, preserve_index=False)
-        self._batches = table.to_batches()  # rows of a table in pieces would be copied to take some
+        self._batches = table.to_batches()  # taking rows of a table in pieces would copy it
         self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)])
 
     def marks(self, rows: Sequence[int]) -> list[str]:
