@@ -84,6 +84,13 @@ def test_studio_shows_a_graph(people: Path) -> None:
         places = np.frombuffer(client.send("GET", "/api/positions")[2], "<f4").reshape(34, 2)
         row = client.get("row/5")
         assert "--edges" in client.post("write", what="model")["error"]
+        client.label(5, "Mr. Hi")
+        client.settled()
+        written = client.post("write", what="table")["path"]
+    out, journal = people.with_name("out.csv"), f"{people}.labels.jsonl"
+    options = [*edges, "--labels", journal, "--out", str(out)]
+    assert call("classify", str(people), "-t", "club", *options) == 0
+    assert out.read_text() == Path(written).read_text()
     distances = np.linalg.norm(places[:, None] - places, axis=2)
     joined = distances[tuple(np.array(CLUB.edges).T)]
     assert found["labelled"] == 4 and joined.mean() < 0.5 * distances.mean()

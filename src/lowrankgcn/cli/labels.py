@@ -132,7 +132,7 @@ def merged_labels(
         Table with the target and the row numbers that ``suggest`` writes, or `key`. Cells without
         a label are skipped, unless the row is marked as "removed"; later rows replace earlier ones.
     key : str, optional
-        Column of both tables that identifies the rows.
+        Column of both tables that identifies the rows; journals of the studio do without it.
 
     Raises
     ------
@@ -142,6 +142,9 @@ def merged_labels(
     """
     target = str(labels.name)
     with prefix_errors(more.name):
+        removed, marks = (free_name(name, frame.columns) for name in ("removed", "cells"))
+        if key not in more.frame.columns and marks in more.frame.columns:
+            key = None  # a journal, which has row numbers
         place = key or free_name("row", frame.columns)
         for name in (target, place):
             if name not in more.frame.columns:
@@ -149,7 +152,6 @@ def merged_labels(
                 raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
         new = read_texts(more.frame, target)
         told = new.notna().to_numpy()
-        removed, marks = (free_name(name, frame.columns) for name in ("removed", "cells"))
         if removed in more.frame.columns:  # a journal, in which labels may be taken back
             told = told | (read_texts(more.frame, removed) == "true").to_numpy()
         given, new = more.frame[told], new[told]
