@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import re
 import shutil
@@ -20,8 +19,8 @@ import urllib.error
 import urllib.request
 import venv
 import zipfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +29,64 @@ DIST = ROOT / "dist"
 LARGEST = 2_000_000  # bytes of the wheel
 # The commands must work with the installed package alone, in a terminal of ordinary width.
 ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-ENVIRONMENT |= {"COLUMNS": "200", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+ENVIRONMENT |= {"COLUMNS": "200", "PYTHONUNBUFFERED": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+# Arguments of lowrankgcn that use each extra; tables named out are checked.
+CLASSIFY = "classify table.csv -t kind"
+USES = {
+    "": [
+        f"{CLASSIFY} --out out.csv --report page.html --save model",
+        "predict model whole.csv --out out_predict.csv",
+        "explain model whole.csv --row 1",
+        "suggest table.csv -t kind --out more.csv",
+    ],
+    "nn": [f"{CLASSIFY} --method gcn --out out.csv"],
+    "excel": [f"{CLASSIFY} --out book.xlsx", "classify book.xlsx -t kind --out out.csv"],
+    "distributed": ["classify parts -t kind --out out.parquet --workers 2"],
+    "studio": [],  # see use_studio
+    "datasets": [],  # see try_extra
+    "peers": [
+        "compare whole.csv -t kind --methods gp,gcn,catboost,hypergraph-conv,poisson --splits 1 "
+        "--labels-per-class 5"
+    ],
+}
+EXTRAS = [extra for extra in USES if extra]
+# Arguments that are refused without an extra.
+REFUSED = {
+    "nn": f"{CLASSIFY} --method gcn",
+    "excel": "classify empty.xlsx -t kind",
+    "distributed": "classify parts -t kind --out out.parquet",
+    "studio": "studio table.csv -t kind --no-browser",
+    "peers": "compare whole.csv -t kind --methods gp,catboost",
+}
+# Programs for the new environments. Thirty rows of "table" are labelled, all of "whole".
+TABLES = """
+from pathlib import Path
+import pandas as pd
+frame = pd.DataFrame({"length": [3 * (i % 3) + i / 90 for i in range(90)]})
+frame["colour"] = ["red", "green", "blue"] * 30
+frame["kind"] = frame.colour + " kind"
+frame.to_csv("whole.csv", index=False)
+frame.loc[30:, "kind"] = None
+frame.to_csv("table.csv", index=False)
+Path("parts").mkdir()
+frame.to_parquet("parts/1.parquet")
+Path("empty.xlsx").write_bytes(b"PK")
+"""
+ACCURACY = """
+import sys
+import pandas as pd
+for path in sys.argv[1:]:
+    found = (pd.read_csv if path.endswith(".csv") else pd.read_parquet)(path).prediction
+    right = (found.to_numpy() == pd.read_csv("whole.csv").kind).sum()
+    assert len(found) == 90 and right >= 85, f"{path}: {right} of {len(found)} rows are correct"
+"""
+DEBIAN = """
+from lowrankgcn.datasets.mushrooms import MUSHROOMS, DataUnavailableError, mushrooms_from_debian
+try:
+    MUSHROOMS.check(mushrooms_from_debian())
+except DataUnavailableError as error:  # without apt-get, the package or the extra
+    print(error)
+"""
 
 
 def expect(truth: object, message: str) -> None:
@@ -95,91 +151,15 @@ def check_wheel(version: str) -> Path:
     return wheel
 
 
-class Environment:
-    """A virtual environment with the wheel, a folder with a table, and the command."""
-
-    def __init__(self, folder: Path, wheel: Path, extra: str) -> None:
-        self.folder = folder
-        venv.create(folder / "venv", with_pip=True)
-        self.python = folder / "venv" / "bin" / "python"
-        wanted = f"{wheel}[{extra}]" if extra else str(wheel)
-        pip = (self.python, "-m", "pip")
-        options = ("--quiet", "--no-compile", "-c", ROOT / "constraints.txt")
-        run(*pip, "install", *options, wanted, folder=folder)
-        run(*pip, "check", folder=folder)
-        with (folder / "table.csv").open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["length", "colour", "kind"])
-            for i in range(90):
-                colour = ("red", "green", "blue")[i % 3]
-                rows.writerow([3 * (i % 3) + i / 90, colour, f"{colour} kind"])
-        # Labels of thirty rows; "whole" has all of them.
-        shutil.copy(folder / "table.csv", folder / "whole.csv")
-        lines = (folder / "whole.csv").read_text().splitlines()
-        lines[31:] = [line.rpartition(",")[0] + "," for line in lines[31:]]
-        (folder / "table.csv").write_text("\n".join(lines) + "\n")
-        (folder / "parts").mkdir()
-        code = "import pandas as p; p.read_csv('table.csv').to_parquet('parts/1.parquet')"
-        run(self.python, "-c", code, folder=folder)
-
-    def command(self, text: str, *, code: int = 0) -> str:
-        """Run ``lowrankgcn`` with the arguments of a text."""
-        return run(
-            self.python.with_name("lowrankgcn"), *text.split(), code=code, folder=self.folder
-        )
-
-    def written(self, name: str) -> None:
-        """Expect 90 classified rows, nearly all correct, in a CSV file."""
-        with (self.folder / "whole.csv").open() as file:
-            truth = [row["kind"] for row in csv.DictReader(file)]
-        with (self.folder / name).open() as file:
-            found = [row["prediction"] for row in csv.DictReader(file)]
-        right = sum(a == b for a, b in zip(truth, found, strict=True))
-        expect(right >= 85, f"{name}: {right} of 90 rows are correct")
-
-
-def use_core(one: Environment) -> None:
-    """Classify, predict, explain and suggest without extras."""
-    one.command("classify table.csv -t kind --out out.csv --report page.html --save model")
-    one.written("out.csv")
-    expect("</html>" in (one.folder / "page.html").read_text(), "no report")
-    one.command("predict model whole.csv --out new.csv")
-    one.written("new.csv")
-    one.command("explain model whole.csv --row 1")
-    one.command("suggest table.csv -t kind --out more.csv")
-
-
-def use_nn(one: Environment) -> None:
-    """Train a network."""
-    one.command("classify table.csv -t kind --method gcn --out out.csv")
-    one.written("out.csv")
-
-
-def use_excel(one: Environment) -> None:
-    """Write a workbook and read it again."""
-    one.command("classify table.csv -t kind --out out.xlsx")
-    one.command("classify out.xlsx -t kind --out out.csv")
-    one.written("out.csv")
-
-
-def use_distributed(one: Environment) -> None:
-    """Classify a folder with Dask."""
-    one.command("classify parts -t kind --out new --workers 2")
-    code = "import pandas as p; p.read_parquet('new').to_csv('out.csv')"
-    run(one.python, "-c", code, folder=one.folder)
-    one.written("out.csv")
-
-
-def use_studio(one: Environment) -> None:
+def use_studio(command: Path, folder: Path) -> None:
     """Start the server; ask for the page with and without the token."""
-    command = [str(one.python.with_name("lowrankgcn")), "studio", "table.csv", "-t", "kind"]
     with subprocess.Popen(
-        [*command, "--no-browser"],
+        [command, *REFUSED["studio"].split()],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        cwd=one.folder,
-        env=ENVIRONMENT | {"PYTHONUNBUFFERED": "1"},
+        cwd=folder,
+        env=ENVIRONMENT,
     ) as server:
         try:
             found = None
@@ -199,85 +179,51 @@ def use_studio(one: Environment) -> None:
             server.send_signal(signal.SIGINT)
 
 
-DEBIAN = """
-from lowrankgcn.datasets.mushrooms import MUSHROOMS, DataUnavailableError, mushrooms_from_debian
-try:
-    MUSHROOMS.check(mushrooms_from_debian())
-except DataUnavailableError as error:
-    print(error)
-"""
-
-
-def use_datasets(one: Environment) -> None:
-    """Read a dataset of R. Machines without apt-get or the package report that instead."""
-    text = run(one.python, "-c", "import rdata\n" + DEBIAN, folder=one.folder)
-    expect("lowrankgcn[" not in text, text)
-
-
-def use_peers(one: Environment) -> None:
-    """Compare with the methods of other packages."""
-    methods = "gp,gcn,catboost,hypergraph-conv,poisson"
-    text = one.command(
-        f"compare whole.csv -t kind --methods {methods} --splits 1 --labels-per-class 5"
-    )
-    expect("CatBoost" in text and "Poisson" in text and "HypergraphConv" in text, text)
-
-
-def check_refusals(one: Environment) -> None:
-    """Without extras, expect exit code 2 and the name of the extra to install."""
-    one.command("classify table.csv -t kind --out out.csv")
-    (one.folder / "book.xlsx").write_bytes(b"PK")
-    for extra, text in {
-        "nn": "classify table.csv -t kind --method gcn",
-        "excel": "classify book.xlsx -t kind",
-        "distributed": "classify parts -t kind --out new",
-        "studio": "studio table.csv -t kind --no-browser",
-        "peers": "compare whole.csv -t kind --methods gp,catboost",
-    }.items():
-        answer = one.command(text, code=2)
-        expect(f"pip install 'lowrankgcn[{extra}]'" in answer, f"{text}:\n{answer}")
-    answer = run(one.python, "-c", DEBIAN, folder=one.folder)
-    expect("pip install 'lowrankgcn[datasets]'" in answer, answer)
-
-
-USES: dict[str, Callable[[Environment], None]] = {
-    "nn": use_nn,
-    "excel": use_excel,
-    "distributed": use_distributed,
-    "studio": use_studio,
-    "datasets": use_datasets,
-    "peers": use_peers,
-}
-
-
 def try_extra(wheel: Path, extra: str) -> None:
     """Install the wheel into a new environment and use it."""
     begin = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="wheel-check-") as folder:
-        one = Environment(Path(folder).resolve(), wheel, extra)
+    with tempfile.TemporaryDirectory(prefix="wheel-check-") as name:
+        folder = Path(name).resolve()
+        here = partial(run, folder=folder)
+        venv.create(folder / "venv", with_pip=True)
+        python = folder / "venv" / "bin" / "python"
+        command, pip = python.with_name("lowrankgcn"), (python, "-m", "pip")
+        options = ("--quiet", "--no-compile", "-c", ROOT / "constraints.txt")
+        here(*pip, "install", *options, f"{wheel}[{extra}]" if extra else wheel)
+        here(*pip, "check")
         installed = time.perf_counter()
-        if extra:
-            USES[extra](one)
-        else:
-            use_core(one)
-            check_refusals(one)
-    seconds = (
-        f"installed in {installed - begin:.0f} s, used in {time.perf_counter() - installed:.0f} s"
-    )
-    print(f"{f'[{extra}]' if extra else 'no extra'}: {seconds}", flush=True)
+        here(python, "-c", TABLES)
+        told = [here(command, *text.split()) for text in USES[extra]]
+        here(python, "-c", ACCURACY, *re.findall(r"--out (out\S*)", " ".join(USES[extra])))
+        if extra == "studio":
+            use_studio(command, folder)
+        elif extra == "datasets":
+            answer = here(python, "-c", "import rdata\n" + DEBIAN)
+            expect("lowrankgcn[" not in answer, answer)
+        elif extra == "peers":
+            peers = ("CatBoost", "Poisson", "HypergraphConv")
+            expect(all(name in told[0] for name in peers), told[0])
+        elif not extra:
+            expect("</html>" in (folder / "page.html").read_text(), "no report")
+            refused = {one: here(command, *REFUSED[one].split(), code=2) for one in REFUSED}
+            refused["datasets"] = here(python, "-c", DEBIAN)
+            for one, answer in refused.items():
+                expect(f"pip install 'lowrankgcn[{one}]'" in answer, f"without {one}:\n{answer}")
+    seconds = f"{installed - begin:.0f} s, used in {time.perf_counter() - installed:.0f} s"
+    print(f"{f'[{extra}]' if extra else 'no extra'}: installed in {seconds}", flush=True)
 
 
 def main() -> None:
     """Run all checks."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("extras", nargs="*", metavar="EXTRA", help=f"default: {' '.join(USES)}")
+    parser.add_argument("extras", nargs="*", metavar="EXTRA", help=f"default: {' '.join(EXTRAS)}")
     parser.add_argument("--tag", help="expected to be v and the version")
     given = parser.parse_args()
-    expect(set(given.extras) <= set(USES), f"extras are {' '.join(USES)}")
+    expect(set(given.extras) <= set(EXTRAS), f"extras are {' '.join(EXTRAS)}")
     version = check_versions(given.tag)
     wheel = check_wheel(version)
     with ThreadPoolExecutor(max_workers=2) as pool:
-        tried = [pool.submit(try_extra, wheel, name) for name in ("", *(given.extras or USES))]
+        tried = [pool.submit(try_extra, wheel, name) for name in ("", *(given.extras or EXTRAS))]
         try:
             for done in as_completed(tried):
                 done.result()

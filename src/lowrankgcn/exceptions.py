@@ -85,6 +85,7 @@ class UnlabelledComponentWarning(UserWarning):
     See Also
     --------
     GCNClassifier : Issues this warning.
+    SpectralGPClassifier : Issues this warning for graphs without features.
 
     Examples
     --------

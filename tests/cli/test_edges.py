@@ -84,10 +84,69 @@ def test_studio_shows_a_graph(people: Path) -> None:
         places = np.frombuffer(client.send("GET", "/api/positions")[2], "<f4").reshape(34, 2)
         row = client.get("row/5")
         assert "--edges" in client.post("write", what="model")["error"]
+        client.label(5, "Mr. Hi")
+        client.settled()
+        written = client.post("write", what="table")["path"]
+    out, journal = people.with_name("out.csv"), f"{people}.labels.jsonl"
+    options = [*edges, "--labels", journal, "--out", str(out)]
+    assert call("classify", str(people), "-t", "club", *options) == 0
+    assert out.read_text() == Path(written).read_text()
     distances = np.linalg.norm(places[:, None] - places, axis=2)
     joined = distances[tuple(np.array(CLUB.edges).T)]
     assert found["labelled"] == 4 and joined.mean() < 0.5 * distances.mean()
     assert row["cells"] == [["name", "person 5"]] and row["neighbours"] and not row["reasons"]
+
+
+def test_rows_without_a_key_have_no_edges(people: Path, capsys: Capture) -> None:
+    frame = pd.read_csv(people)
+    frame.loc[[11, 12], "name"] = None  # both have an edge to person 0
+    frame.to_csv(people, index=False)
+    named = people.with_name("named.csv")
+    edges = ["--edges", str(named), "--key", "name"]
+    assert "no row 'person 11', 'person 12'" in refused(
+        capsys, "classify", str(people), "-t", "club", *edges
+    )
+    known = pd.read_csv(named)
+    known[~known.isin(["person 11", "person 12"]).any(axis=1)].to_csv(named, index=False)
+    out = people.with_name("out.csv")
+    assert call("classify", str(people), "-t", "club", *edges, "--out", str(out)) == 0
+    assert "2 of 34 rows belong to parts of the graph without any label" in capsys.readouterr().err
+    graph = CLUB.copy()
+    graph.remove_edges_from([*CLUB.edges(11), *CLUB.edges(12)])
+    with pytest.warns(lg.UnlabelledComponentWarning, match="predictions are arbitrary"):
+        expected = lg.SpectralGPClassifier(random_state=0).fit(
+            lg.AdjacencyGraph.from_networkx(graph), np.array(LABELS, object)
+        )
+    assert pd.read_csv(out)["prediction"].tolist() == expected.transduction_.tolist()
+
+
+def test_decimal_commas_of_weights(people: Path) -> None:
+    named = people.with_name("named.csv")
+    frame = pd.read_csv(named)
+    frame["w"] += 0.5
+    options = ["-t", "club", "--key", "name", "--edges"]
+    for name, marks in {"points.csv": (",", "."), "commas.csv": (";", ",")}.items():
+        path = people.with_name(name)
+        frame.to_csv(path, index=False, sep=marks[0], decimal=marks[1])
+        out = path.with_suffix(".out.csv")
+        assert call("classify", str(people), *options, str(path), "--out", str(out)) == 0
+    written = [people.with_name(f"{name}.out.csv").read_text() for name in ("points", "commas")]
+    assert written[0] == written[1]
+
+
+def test_studio_of_a_table_without_columns(people: Path) -> None:
+    pytest.importorskip("starlette", reason="needs lowrankgcn[studio]")
+    pd.read_csv(people)[["club"]].to_csv(people, index=False, na_rep=" ")
+    edges = ["--edges", str(people.with_name("numbered.csv"))]
+    with studio(people, "club", *edges) as running:
+        client = Client(running)
+        client.label(5, "Mr. Hi")
+        assert client.settled()["labelled"] == 5
+        written = client.post("write", what="table")["path"]
+    journal = ["--labels", f"{people}.labels.jsonl"]
+    out = people.with_name("out.csv")
+    assert call("classify", str(people), "-t", "club", *edges, *journal, "--out", str(out)) == 0
+    assert out.read_text() == Path(written).read_text()
 
 
 def test_bad_input(people: Path, capsys: Capture) -> None:
@@ -95,15 +154,37 @@ def test_bad_input(people: Path, capsys: Capture) -> None:
     (folder / "one.csv").write_text("a\n1\n")
     (folder / "far.csv").write_text("a,b\n1,35\n")
     (folder / "negative.csv").write_text("a,b,w\n1,2,-1\n")
+    (folder / "gap.csv").write_text("a,b\n1,2\n,3\n")
+    (folder / "light.csv").write_text("a;b;w\n1;2;0,5\n2;3;\n")
+    (folder / "bare.csv").write_text("1,2\n2,3\n")
+    (folder / "names.csv").write_text("person 1,person 2\nperson 2,person 3\n")
     for arguments, message in (
         (["--edges", "named.csv"], "--key names the column"),
-        (["--edges", "one.csv"], "expected two columns"),
+        (["--edges", "one.csv"], "got 1 column\n"),
+        (
+            ["--edges", "gap.csv"],
+            "column 'a': expected row numbers from 1 to 34, got an empty cell",
+        ),
+        (["--edges", "gap.csv", "--key", "name"], "expected values of 'name', got an empty cell"),
+        (
+            ["--edges", "light.csv"],
+            "column 'w': expected a weight for every edge, got an empty cell",
+        ),
+        (["--edges", "bare.csv"], "expected names of the columns in the first line, got '1', '2'"),
+        (
+            ["--edges", "names.csv", "--key", "name"],
+            "in the first line, got 'person 1', 'person 2'",
+        ),
         (["--edges", "far.csv"], "expected row numbers from 1 to 34, got 35"),
         (["--edges", "negative.csv"], "weights"),
         (["--edges", "absent.csv"], "No such file"),
         (["--edges", "named.csv", "--key", "club"], "--key: expected different values"),
         (["--edges", "numbered.csv", "--graph", "knn"], "--graph: not with --edges"),
         (["--edges", "numbered.csv", "--save", "model"], "--save: not with --edges"),
+        (
+            ["--edges", "numbered.csv", "--method", "gcn", "--bandwidth", "1"],
+            "--bandwidth: not with --edges",
+        ),
         (["--edges", "numbered.csv", "--out", "numbered.csv"], "--out"),
         (["--key", "name"], "--key: only with --labels or --edges"),
     ):

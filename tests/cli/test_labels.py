@@ -245,12 +245,12 @@ class TestMoreLabels:
             ("row,kind\n0,setosa\n", (), "expected row numbers from 1 to 150, got 0"),
             ("row,kind\n151,setosa\n", (), "expected row numbers from 1 to 150, got 151"),
             ("row,kind\n1.5,setosa\n", (), "expected row numbers from 1 to 150, got 1.5"),
-            ("row,kind\n,setosa\n", (), "expected row numbers from 1 to 150, got nan"),
+            ("row,kind\n,setosa\n", (), "row numbers from 1 to 150, got an empty cell"),
             ("row,kind\nfirst,setosa\n", (), "expected numbers, got 'first'"),
             ("row,kind\n1,\n2, \n", (), "got empty cells only"),
             ("row,kind,sl\n1,setosa,9.9\n", (), "not those of the table: column 'sl' has '9.9'"),
             ("id,kind\n1,setosa\n", ("--key", "id"), "expected a column of the table, got 'id'"),
-            ("pw,kind\n0.2,setosa\n", ("--key", "pw"), "different values in 'pw', got '0.2' twice"),
+            ("pw,kind\n0.2,setosa\n", ("--key", "pw"), "column 'pw' of the table, got '0.2' twice"),
         ],
     )
     def test_errors(

@@ -101,7 +101,7 @@ def classify(
         if context.params[option] is not None:
             raise errors.option_error(f"--{option}", "only available for folders of Parquet files")
 
-    errors.check_edges(context, without=("save", "importance"))
+    errors.check_edges(context, without=("save", "importance", "bandwidth"))
     inputs = errors.inputs(table, labels, edges)
     errors.check_outputs({"--out": out}, {} if overwrite else inputs, advice=errors.OVERWRITE)
     errors.check_outputs({"--report": report, "--save": save}, {**inputs, "--out": out})
@@ -114,9 +114,10 @@ def classify(
     with progress("reading", shown=shown), watch.timing("reading"), errors.exit_on_user_error():
         data = read_labelled_table(table, target, context.params)
         if save is None and data.labels.notna().all():
+            advice = "" if edges else "; use --save to keep a model for other tables"
             raise ValueError(
                 f"{data.table.name}: column {target!r}: there is a label in every row, nothing to "
-                "predict; use --save to keep a model for other tables"
+                f"predict{advice}"
             )
     # Importing the classifier takes a second or more; an invalid table need not wait for it.
     with loading(watch, shown=shown):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from lowrankgcn._format import plural
 from lowrankgcn.cli.labels import row_positions
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_file
@@ -26,21 +28,35 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> AdjacencyGra
     key : str, optional
         Column of `frame` with the names of the rows; row numbers from 1 without it.
     """
-    edges = read_file(path).frame
-    with prefix_errors(path.name):
-        if edges.shape[1] not in (2, 3):
+    file = read_file(path)
+    edges, names = file.frame, file.frame.columns
+    with prefix_errors(file.name):
+        if len(names) not in (2, 3):
             raise ValueError(
                 "--edges: expected two columns with the ends of the edges and perhaps a third with "
-                f"weights, got {edges.shape[1]} columns"
+                f"weights, got {plural(len(names), 'column')}"
             )
-        names = edges.columns
         try:
             index = np.array([row_positions(edges[name], frame, key) for name in names[:2]])
         except ValueError as error:
             advice = "" if key else "; --key names the column of the table with these values"
             raise ValueError(f"{error}{advice}") from None
+        if file.format != "parquet" and _is_edge(names[:2], frame, key):
+            got = ", ".join(map(repr, names))
+            raise ValueError(f"--edges: expected names of the columns in the first line, got {got}")
         weights = None
         if len(names) == 3:
             with prefix_errors(f"column {names[2]!r}"):
-                weights = Cells.from_column(edges[names[2]]).as_numbers()
+                weights = Cells.from_column(edges[names[2]], file.decimal).as_numbers()
+                if np.isnan(weights).any():
+                    raise ValueError("expected a weight for every edge, got an empty cell")
         return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
+
+
+def _is_edge(names: Any, frame: pd.DataFrame, key: str | None) -> bool:
+    """Return whether the names of columns are the ends of an edge, because a header is missing."""
+    try:
+        row_positions(pd.Series(names, name="header"), frame, key)
+    except ValueError:
+        return False
+    return True

@@ -97,15 +97,13 @@ def check_outputs(
 
 
 def check_edges(context: typer.Context, without: Iterable[str] = ()) -> None:
-    """Check that --edges is not combined with --graph, or with options that need new rows."""
+    """Check that --edges is not combined with options of other graphs or for new rows."""
     given = context.params
     if given["edges"] is None:
         return
-    for name in without:
-        if given[name]:
+    for name in ("graph", *without):
+        if given[name] and given[name] != "auto":
             raise option_error(f"--{name}", "not with --edges")
-    if given["graph"] != "auto":
-        raise option_error("--graph", "not with --edges")
 
 
 def inputs(

@@ -132,7 +132,7 @@ def merged_labels(
         Table with the target and the row numbers that ``suggest`` writes, or `key`. Cells without
         a label are skipped, unless the row is marked as "removed"; later rows replace earlier ones.
     key : str, optional
-        Column of both tables that identifies the rows.
+        Column of both tables that identifies the rows; journals of the studio do without it.
 
     Raises
     ------
@@ -142,6 +142,9 @@ def merged_labels(
     """
     target = str(labels.name)
     with prefix_errors(more.name):
+        removed, marks = (free_name(name, frame.columns) for name in ("removed", "cells"))
+        if key not in more.frame.columns and marks in more.frame.columns:
+            key = None  # a journal, which has row numbers
         place = key or free_name("row", frame.columns)
         for name in (target, place):
             if name not in more.frame.columns:
@@ -149,7 +152,6 @@ def merged_labels(
                 raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
         new = read_texts(more.frame, target)
         told = new.notna().to_numpy()
-        removed, marks = (free_name(name, frame.columns) for name in ("removed", "cells"))
         if removed in more.frame.columns:  # a journal, in which labels may be taken back
             told = told | (read_texts(more.frame, removed) == "true").to_numpy()
         given, new = more.frame[told], new[told]
@@ -194,7 +196,8 @@ def _row_numbers(column: pd.Series, n_rows: int) -> Any:
         numbers = Cells.from_column(column).as_numbers()
         wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
         if wrong.any():
-            raise ValueError(f"expected row numbers from 1 to {n_rows}, got {numbers[wrong][0]:g}")
+            got = "an empty cell" if np.isnan(numbers[wrong][0]) else f"{numbers[wrong][0]:g}"
+            raise ValueError(f"expected row numbers from 1 to {n_rows}, got {got}")
     return numbers.astype(np.intp) - 1
 
 
@@ -202,17 +205,21 @@ def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
     """Return the positions of keys in the table."""
     if key not in frame.columns:
         raise ValueError(f"--key: expected a column of the table, got {key!r}")
-    known = pd.Index(read_texts(frame, key))
-    wanted = pd.Index(read_texts(column.to_frame(), column.name))
-    if known.dropna().has_duplicates:
-        twice = known.dropna()[known.dropna().duplicated()][0]
-        raise ValueError(f"--key: expected different values in {key!r}, got {twice!r} twice")
-    rows = known.get_indexer(wanted)
-    if (rows < 0).any() or wanted.hasnans:
-        absent = wanted[(rows < 0) | wanted.isna()].tolist()
+    known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)
+    filled = np.flatnonzero(known.notna())  # rows without a key are not named
+    index = pd.Index(known.iloc[filled])
+    if index.has_duplicates:
+        twice = index[index.duplicated()][0]
+        where = f"column {key!r} of the table"
+        raise ValueError(f"--key: expected different values in {where}, got {twice!r} twice")
+    if wanted.isna().any():
+        raise ValueError(f"column {column.name!r}: expected values of {key!r}, got an empty cell")
+    rows = index.get_indexer(wanted)
+    if (rows < 0).any():
+        absent = wanted[rows < 0].unique().tolist()
         listed = ", ".join(map(repr, absent[:_LISTED])) + (", …" if len(absent) > _LISTED else "")
         raise ValueError(f"column {column.name!r}: the table has no row {listed}")
-    return rows
+    return filled[rows]
 
 
 def _check_cells(given: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> None:

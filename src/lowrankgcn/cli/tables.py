@@ -130,10 +130,10 @@ def read_labelled_table(
         frame, notes = _with_target(table.frame, target, few_labels or bool(given["labels"]))
         kinds = ("drop", "categorical", "numeric", "text")
         named = {kind: column_names(given[kind] or (), frame.columns) for kind in kinds}
-        taken = {target, *(name for names in named.values() for name in names)}
-        if given["key"] in set(frame.columns) - taken:
-            named["drop"] += (given["key"],)
         kept = {name for names in named.values() for name in names}
+        if given["key"] in set(frame.columns) - kept - {target}:
+            named["drop"] += (given["key"],)
+            kept.add(given["key"])
         own = own_columns(frame[[name for name in frame.columns if name not in kept]])
         if own:
             listed = ", ".join(map(repr, own))

@@ -20,6 +20,7 @@ from lowrankgcn._html import card
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
+from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.spectral.filters import Filter, Scaled
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.spectrum import Eigenpairs
@@ -211,6 +212,16 @@ def draw_seed(random_state: Any) -> int:
     except ValueError:
         expected = "None, an integer in 0..4294967295 or a numpy.random.RandomState"
         raise invalid("random_state", expected, repr(random_state)) from None
+
+
+def warn_of_unplaced(unplaced: NDArray[np.bool_], result: str) -> None:
+    """Warn of rows in components without a label, and say what their `result` is."""
+    if lost := int(unplaced.sum()):
+        warn_caller(
+            f"{lost} of {len(unplaced)} rows belong to parts of the graph without any label; "
+            f"their {result}. Label a row of each part.",
+            UnlabelledComponentWarning,
+        )
 
 
 def main_eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:

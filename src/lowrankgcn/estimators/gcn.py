@@ -19,12 +19,12 @@ from lowrankgcn.estimators.base import (
     distributed_module,
     draw_seed,
     unchanged_on_failure,
+    warn_of_unplaced,
 )
 from lowrankgcn.estimators.labels import read_labels, read_weights
 from lowrankgcn.estimators.model import SavedNetwork
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.estimators.settings import read_settings
-from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 
 
 class GCNClassifier(SemiSupervisedClassifier):
@@ -247,12 +247,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         self.__dict__.update(fit(rows, labels, settings, weights, draw_seed(self.random_state)))
         self.classes_, self._kind = labels.classes, rows.later
         self.transduction_ = labels.classes[self.label_distributions_.argmax(axis=1)]
-        if lost := int(self.unplaced_.sum()):
-            warn_caller(
-                f"{lost} of {labels.n_rows} rows belong to parts of the graph without any label; "
-                "their class distribution is uniform. Label a row of each part.",
-                UnlabelledComponentWarning,
-            )
+        warn_of_unplaced(self.unplaced_, "class distribution is uniform")
         return self
 
     def _saved_state(self, fitted_rows: bool) -> SavedNetwork:

@@ -27,6 +27,7 @@ from lowrankgcn.estimators.base import (
     distributed_module,
     draw_seed,
     unchanged_on_failure,
+    warn_of_unplaced,
 )
 from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import GPSettings, PreparedRows, fit_gp, prepare_rows
@@ -191,6 +192,11 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         ------
         ValueError
             If an argument is invalid, no row is labelled, or all labels are of one class.
+
+        Warns
+        -----
+        UnlabelledComponentWarning
+            If there are no features, and a component of the graph has no label.
         """
         if (lazy := distributed_module(X, y)) is not None:
             lazy.fit(self, X, y)
@@ -200,7 +206,12 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         labels = read_labels(y, rows.n_rows)
         show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
         with listening(show or listener()):
-            return self._fit_labels(self._prepare(rows, settings, labels.index), labels)
+            self._fit_labels(self._prepare(rows, settings, labels.index), labels)
+        if self.graph_ is not None and self._fitted.views.views.keys() == {"given"}:
+            parts = self.graph_.components
+            unplaced = np.isin(parts, parts[labels.index], invert=True)
+            warn_of_unplaced(unplaced, "predictions are arbitrary")
+        return self
 
     def _prepare(
         self, rows: Rows, settings: GPSettings, always: Any = (), *, read_all: bool = False

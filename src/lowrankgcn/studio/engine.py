@@ -100,8 +100,9 @@ class Engine:
         self._explains = self.prepared.extends and isinstance(features, pd.DataFrame)
         self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.iloc[[row]])[0])
         # A sample that includes the labelled rows, as that of the commands does, needs a whole fit.
-        fit = partial(SpectralGPClassifier(**parameters).fit, features)
-        self._fitted = lru_cache(1)(lambda answer: copy.copy(fit(answer.labels)))
+        self._fitted = lru_cache(1)(
+            lambda answer: SpectralGPClassifier(**parameters).fit(features, answer.labels)
+        )
         nobody = np.zeros(0, np.intp)
         self._unfitted = unfitted_process(self.prepared.views, nobody, self.prepared.seed)
 

@@ -58,8 +58,9 @@ class Rows:
 
     def __init__(self, frame: pd.DataFrame, target: str) -> None:
         names = sorted(name for name in frame.columns if name != target)
-        table = pa.Table.from_pandas(frame[names], preserve_index=False)
-        self._batches = table.to_batches()  # rows of a table in pieces would be copied to take some
+        cells = frame.reindex(columns=names or [""])  # without columns, Arrow has no rows
+        table = pa.Table.from_pandas(cells, preserve_index=False)
+        self._batches = table.to_batches()  # taking rows of a table in pieces would copy it
         self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)])
 
     def marks(self, rows: Sequence[int]) -> list[str]:
@@ -239,7 +240,8 @@ class Journal:
             self.close()
         file = self._open()
         before = os.path.getsize(self.path)
-        if before != self._end:
+        same = os.path.samestat(os.fstat(file.fileno()), os.stat(self.path))
+        if before != self._end or not same:  # an editor may put another file in its place
             message = "was changed by another program; restart the studio to read it"
             raise OSError(f"{self.path.name} {message}. This label is not saved.")
         try:

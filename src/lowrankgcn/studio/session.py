@@ -161,7 +161,7 @@ class Session:
         for row in rows:
             if type(row) is not int or not 0 <= row < n:
                 raise invalid("rows", f"row numbers from 0 to {n - 1}", repr(row))
-        if name is not None and name not in self._classes:  # the table may have any
+        if name is not None and name not in self._classes:  # classes of the table have any name
             name = _checked_name(name)
         with self._lock:
             if name is not None and len({*self._classes, name}) > _MOST_CLASSES:
