@@ -36,6 +36,7 @@ templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"lowrankgcn {release}"
 html_copy_source = False
+html_domain_indices = False
 html_static_path = ["_static"]
 html_css_files = ["site.css", "gallery.css"]
 html_math_renderer = "mathml"
