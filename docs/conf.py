@@ -3,10 +3,11 @@
 import logging
 import re
 import sys
-from importlib.metadata import version as installed_version
 from pathlib import Path
 
 from numpydoc.xref import DEFAULT_LINKS
+from pygments.lexers import PythonConsoleLexer
+from sphinx.highlighting import lexers
 
 import lowrankgcn
 
@@ -19,7 +20,7 @@ _REFERENCE = (Path(__file__).parent / "reference" / "index.md").read_text(encodi
 
 project = "lowrankgcn"
 author = copyright = "The lowrankgcn developers"
-release = version = installed_version("lowrankgcn")
+release = version = lowrankgcn.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -35,10 +36,14 @@ templates_path = ["_templates"]
 html_theme = "furo"
 html_title = f"lowrankgcn {release}"
 html_copy_source = False
+html_domain_indices = False
 html_static_path = ["_static"]
 html_css_files = ["site.css", "gallery.css"]
 html_math_renderer = "mathml"
 nitpicky = True
+
+# Examples in pages end with an empty line, which doctest needs and readers do not.
+lexers["pycon"] = PythonConsoleLexer(stripnl=True)
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3  # links to sections

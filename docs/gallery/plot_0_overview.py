@@ -40,7 +40,7 @@ print(f"{accuracy:.1%} of the other rows are correct")
 
 # %%
 # The picture shows the four steps. A line joins two rows if their weight is above 0.5.
-# Eigenvectors are drawn from orange (negative) over grey (zero) to blue (positive).
+# Eigenvectors are drawn from orange (negative) through grey (zero) to blue (positive).
 
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#B0B0B0"
 colours = np.array([BLUE, ORANGE, GREY])  # grey for rows without a label

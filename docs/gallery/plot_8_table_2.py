@@ -3,11 +3,11 @@ The paper's Table 2 in one figure
 =================================
 
 Table 2 of the paper lists the accuracy of three networks with three filters on two
-tables. The figure shows the published numbers beside those of this library.
+tables. The figure compares the published numbers with those of this library.
 """
 
 # %%
-# **Which numbers are whose.** The published numbers are those printed in the paper,
+# **Sources of the numbers.** The published numbers are those printed in the paper,
 # means over 100 runs. Our numbers for the cars are computed when this page is built:
 # means over 30 runs with their 95 % interval. The mushrooms have to be downloaded, so
 # our numbers for them are not computed here. They come from :doc:`/reproduction`, and

@@ -26,9 +26,10 @@ def steps(page: Path) -> list[tuple[str, list[str]]]:
         for text in ("\n" + block).split("\n$ ")[1:]:
             lines = text.splitlines()
             end = 1
-            while text.count('"', 0, len("\n".join(lines[:end]))) % 2:
+            while lines[end - 1].endswith("\\") or "\n".join(lines[:end]).count('"') % 2:
                 end += 1
-            found.append(("\n".join(lines[:end]), lines[end:]))
+            command = "\n".join(lines[:end]).replace("\\\n", "")
+            found.append((command, lines[end:]))
     return found
 
 

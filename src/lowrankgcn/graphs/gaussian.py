@@ -43,7 +43,7 @@ _BANDWIDTH_SAMPLE = 1000  # points whose distances choose the bandwidth
 class GaussianGraph(Graph):
     r"""Points joined by Gaussian weights.
 
-    .. math:: W_{ij} = \exp(-\|x_i - x_j\|^2 / \text{bandwidth}^2), \quad W_{ii} = 0
+    .. math:: W_{ij} = \exp(-\left\|x_i - x_j\right\|^2 / \text{bandwidth}^2), \quad W_{ii} = 0
 
     (the adjacency of section 4.1; scikit-learn's ``gamma`` is 1 / bandwidth²). Two points are
     joined if the weight is positive in double precision: within 27.3 bandwidths of each other.

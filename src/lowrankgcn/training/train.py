@@ -74,7 +74,9 @@ def train(
 ) -> TrainingRecord:
     r"""Train s randomly initialised copies of a network at once, by explicit gradients.
 
-    .. math:: L = -\frac{1}{|I|} \sum_{i \in I} \log Y_{i,c_i} + \frac{\rho}{2} \|\Theta^1\|_F^2
+    .. math::
+        L = -\frac{1}{|I|} \sum_{i \in I} \log Y_{i,c_i}
+        + \frac{\rho}{2} \left\|\Theta^1\right\|_F^2
 
     (section A4.3), with the paper's settings as defaults: gradient descent with step 0.2, 1000
     iterations, ρ = 0.0005, Glorot's uniform initial weights.

@@ -96,7 +96,7 @@ _NAMED: dict[str, Filter] = {
 
 
 def as_filter(spec: FilterLike) -> Filter:
-    """Return the filter that `spec` means.
+    """Return the filter that `spec` describes.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def as_filter(spec: FilterLike) -> Filter:
 
 
 def as_filters(spec: FilterLike | Sequence[FilterLike]) -> tuple[Filter, ...]:
-    """Return the K filters that `spec` means: one spec of ``as_filter``, or a list of them.
+    """Return the K filters that `spec` describes: one spec of ``as_filter``, or a list of them.
 
     Examples
     --------
