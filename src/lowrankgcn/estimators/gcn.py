@@ -86,6 +86,7 @@ class GCNClassifier(SemiSupervisedClassifier):
     device : str
         Torch device.
     random_state : None, int or RandomState
+        Seed of all random choices; None for other choices in each fit.
     verbose : bool
         Whether to show progress.
 

@@ -76,6 +76,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     tol : float
         Largest residual of the eigenpairs.
     random_state : None, int or RandomState
+        Seed of all random choices; None for other choices in each fit.
     verbose : bool
         Whether to print the steps.
 
