@@ -10,7 +10,8 @@ export class Painter {
 
   constructor(canvas) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    // The option keeps the canvas out of the graphics process, which draws paths slowly without a graphics card.
+    this.context = canvas.getContext("2d", { willReadFrequently: true });
     this.image = document.createElement("canvas");
     this.shapes = SHAPES.map(path => new Path2D(path));
   }
