@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
-from lowrankgcn._parallel import map_chunks
+from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.rows import take
 from lowrankgcn.operators import FloatArray
@@ -192,14 +192,12 @@ def project(inputs: Inputs, X: Any, U: NDArray[Any]) -> tuple[FloatArray, float]
     X : fitted rows
     U : (n, r) array
     """
-
-    def term(start: int, stop: int) -> tuple[FloatArray, float]:
+    inner, squares = np.zeros((U.shape[1], inputs.width)), 0.0
+    for start, stop in chunks(len(U), max(1, _CHUNK_ENTRIES // max(1, inputs.width))):
         F = inputs.features(take(X, slice(start, stop)))
-        return U[start:stop].astype(np.float64, copy=False).T @ F, float(np.vdot(F, F))
-
-    size = max(1, _CHUNK_ENTRIES // max(1, inputs.width))
-    inner, squares = zip(*map_chunks(term, len(U), size), strict=True)
-    return np.sum(inner, axis=0), sum(squares)
+        inner += U[start:stop].astype(np.float64, copy=False).T @ F
+        squares += float(np.vdot(F, F))
+    return inner, squares
 
 
 def _filled(X: FloatArray, median: FloatArray) -> FloatArray:
