@@ -286,6 +286,23 @@ class TestChoice:
         amounts = table(price=[f"$ {i},000" for i in range(1, 11)])
         assert choose_columns(amounts, "kind").used == {"price": "number"}
 
+    def test_different_integers_are_identifiers_by_order_or_name(self) -> None:
+        unsorted = [31, 7, 12, 90, 55, 8, 41, 3, 77, 20]
+        counted = {
+            "ascending": sorted(unsorted),
+            "descending": sorted(unsorted, reverse=True),
+            "shuffled": [4, 9, 2, 7, 5, 11, 3, 10, 6, 8],
+        }
+        names = ["customer_id", "rowId", "Nr.", "ID", "customerID", "IDNumber", "no 2", "api-key"]
+        used = ["salary", "idle", "width", "note", "monkey", "nrs", "arrow", "reindexed"]
+        frame = table(**counted, **dict.fromkeys([*names, *used], unsorted))
+        columns = choose_columns(frame, "kind")
+        assert columns.left_out == dict.fromkeys([*counted, *names], "identifier")
+        assert columns.used == dict.fromkeys(used, "number")
+        twice = table(customer_id=[3, 3, *unsorted[2:]], number=[1, 1, *range(2, 10)])
+        assert not choose_columns(twice, "kind").left_out
+        assert choose_columns(frame, "kind", numeric=["ID"]).used["ID"] == "number"
+
     def test_nearly_numbers_and_dates_are_reported(self) -> None:
         numbers, days = [f"{i}.5" for i in range(9)], [f"{i + 10}.01.2024" for i in range(9)]
         reads = "(--numeric 'v' reads other cells as missing)"
