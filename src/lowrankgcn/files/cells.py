@@ -237,8 +237,8 @@ class Cells:
         return values.take(pa.array(self.codes, mask=self.codes < 0))
 
     def as_categories(self) -> pd.Categorical:
-        """Return all cells as categories, sorted by their text."""
-        codes, distinct = pd.factorize(self.texts, sort=True)
+        """Return all cells as categories, sorted by their text; "True" is "true"."""
+        codes, distinct = pd.factorize(lower_booleans(self.texts), sort=True)
         return pd.Categorical.from_codes(np.append(codes, -1)[self.codes], categories=distinct)
 
     @cached_property
@@ -306,6 +306,16 @@ class Cells:
 
     def _alone(self, value: Any) -> Cells:
         return Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
+
+
+def lower_booleans(texts: Any) -> NDArray[Any]:
+    """Return texts with "true" and "false" in lower case, as booleans of binary formats are read.
+
+    >>> lower_booleans(["True", "FALSE", "Truth", None]).tolist()
+    ['true', 'false', 'Truth', None]
+    """
+    spelled = {t: t.lower() for t in texts if t is not None and t.lower() in ("true", "false")}
+    return np.array([spelled.get(text, text) for text in texts], dtype=object)
 
 
 def _formatted(decimal: str) -> str:
