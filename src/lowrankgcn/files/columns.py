@@ -24,7 +24,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -70,6 +70,8 @@ class Columns:
         Columns of texts whose year is last.
     lenient : tuple of str
         Columns of numbers in which other texts are missing.
+    decimal_commas : tuple of str
+        Columns of numbers with decimal commas in a table with decimal points.
     notes : tuple of str
         What was guessed; not saved.
 
@@ -93,6 +95,7 @@ class Columns:
     words: dict[str, tuple[str, ...]] = field(default_factory=dict, metadata=ADDED)
     dates: dict[str, DateOrder] = field(default_factory=dict, metadata=ADDED)
     lenient: tuple[str, ...] = field(default=(), metadata=ADDED)
+    decimal_commas: tuple[str, ...] = field(default=(), metadata=ADDED)
     notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:
@@ -154,7 +157,10 @@ class Columns:
         typed: dict[str, Any] = {}
         for name, kind in self.used.items():
             with prefix_errors(f"column {name!r}"):
-                cells = Cells.from_column(frame[name], decimal)
+                mark = "," if name in self.decimal_commas else decimal
+                cells = Cells.from_column(frame[name], mark)
+                if kind == "number" and cells.has_decimal_commas:
+                    cells = replace(cells, decimal=",")
                 if kind == "number":
                     typed[name] = cells.as_numbers(lenient=name in self.lenient)
                 elif kind == "date":
@@ -222,7 +228,9 @@ def choose_columns(
         or descending, or if the name of the column has one of the words id, key, uuid, row, index,
         nr and no. A text column is numeric if all cells are numbers without leading zeros, and a
         date if all cells are dates; "NA" and similar texts are missing there. Numbers may have
-        thousands separators, and a percent sign or the sign of one currency. A note reports columns
+        thousands separators, and a percent sign or the sign of one currency. In a table with
+        decimal points, a column has decimal commas if more of its texts are numbers then, with a
+        note. Commas before groups of three digits separate thousands. A note reports columns
         in which at least 80 % of the cells, but not all, are numbers or dates. Texts of three or
         more words on average that differ in more than half of the rows are free text, which is used
         by its 200 most frequent words (50 to 200 beyond 100,000 rows) among those in two or more,
@@ -266,6 +274,7 @@ def choose_columns(
     words: dict[str, tuple[str, ...]] = {}
     dates: dict[str, DateOrder] = {}
     lenient: list[str] = []
+    decimal_commas: list[str] = []
     notes: list[str] = []
     for name in frame.columns:
         if name == target:
@@ -275,6 +284,8 @@ def choose_columns(
             continue
         with prefix_errors(f"column {name!r}"):
             cells = Cells.from_column(frame[name], decimal)
+            if cells.has_decimal_commas:
+                cells = replace(cells, decimal=",")
             kind = next((kind for kind, option in _OPTIONS.items() if name in named[option]), None)
             if kind == "number":
                 if note := _lenient_note(cells):
@@ -294,6 +305,15 @@ def choose_columns(
                 left_out[name] = reason
                 continue
             used[name] = kind or cells.kind
+            if used[name] == "number":
+                if cells.decimal != decimal:
+                    decimal_commas.append(name)
+                    notes.append(f"column {name!r}: numbers are read with decimal commas")
+                elif (number := cells.ambiguous_number) is not None:
+                    notes.append(
+                        f"column {name!r}: the comma of {number!r} is read as a thousands "
+                        "separator (--decimal ',' reads decimal commas)"
+                    )
             if used[name] == "date" and cells.dates is not None and cells.dates.order is not None:
                 dates[name] = cells.dates.order
                 if cells.dates.ambiguous:
@@ -305,7 +325,9 @@ def choose_columns(
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
-    return Columns(target, used, left_out, words, dates, tuple(lenient), tuple(notes))
+    return Columns(
+        target, used, left_out, words, dates, tuple(lenient), tuple(decimal_commas), tuple(notes)
+    )
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
