@@ -122,7 +122,7 @@ class Cells:
             return _read_arrow(array, name)
         try:
             codes, distinct = pd.factorize(column)
-        except TypeError as error:
+        except (TypeError, pa.ArrowException) as error:
             raise invalid(f"column {name!r}", "hashable values", error) from None
         return cls.of_categories(codes, distinct.tolist())
 
