@@ -134,6 +134,8 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
         if not table.names:
             got = f"0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
             raise invalid("X", "at least one column", got)
+        if reset:  # errors of X come before those of y
+            table = Table(dict(table.items()), len(table), table.named)
         header = X if isinstance(X, pd.DataFrame) else _header(table)
         validate_data(estimator, header, reset=reset, skip_check_array=True)
         return table

@@ -28,9 +28,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
+import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from lowrankgcn._codec import ADDED, NOT_SAVED, saved
 from lowrankgcn._validation import invalid
@@ -38,7 +37,7 @@ from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables import Cells, Table
 from lowrankgcn.tables.cells import Name
 from lowrankgcn.tables.dates import DateOrder, Dates
-from lowrankgcn.tables.texts import FileColumn
+from lowrankgcn.tables.texts import FileColumn, spelled
 from lowrankgcn.tables.words import find_words, is_free_text, word_columns
 
 Kind = Literal["number", "date", "category", "text"]
@@ -344,13 +343,9 @@ def read_texts(frame: pd.DataFrame, column: str) -> Any:
     >>> read_texts(pd.DataFrame({"class": ["a", " ", "b"]}), "class").tolist()
     ['a', None, 'b']
     """
-    with prefix_errors(f"column {column!r}"):
-        try:
-            texts = pa.array(frame[column], from_pandas=True).cast(pa.large_string())
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            raise ValueError(f"expected texts or numbers, got other values: {error}") from None
-    blank = pc.equal(pc.utf8_trim_whitespace(texts), "")
-    values = pc.if_else(blank, pa.scalar(None, texts.type), texts).to_pylist()
+    cells = Cells.read(frame[column], column).as_categories()
+    texts = [text if text.strip() else None for text in spelled(cells)]
+    values = np.array([*texts, None], dtype=object)[cells.codes]
     return pd.Series(values, index=frame.index, name=column, dtype=object)
 
 

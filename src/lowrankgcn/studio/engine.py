@@ -32,6 +32,7 @@ from lowrankgcn.gp.likelihood import CONSTANT, targets
 from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED
+from lowrankgcn.graphs import Graph
 from lowrankgcn.tables import Table
 
 _SUGGESTED = 10
@@ -81,7 +82,7 @@ class Engine:
 
     Parameters
     ----------
-    features : Table or Graph
+    features : table of any kind, or Graph
     parameters : dict
         Of :class:`SpectralGPClassifier`.
     """
@@ -89,6 +90,7 @@ class Engine:
     def __init__(self, features: Any, parameters: dict[str, Any]) -> None:
         self._classifier = SpectralGPClassifier(**parameters)
         settings = checked(GPSettings, self._classifier.get_params(deep=False))
+        features = features if isinstance(features, Graph) else Table.read(features)
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
         self._n = rows.n_rows
         self.prepared = self._classifier._prepare(rows, settings, read_all=True)

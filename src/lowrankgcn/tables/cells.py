@@ -120,9 +120,11 @@ class Cells:
             return cls.of_categories(codes, values, ordered=True)
         if (array := _as_arrow(column)) is not None:
             return _read_arrow(array, name)
+        if isinstance(dtype, pd.ArrowDtype):
+            raise invalid(f"column {name!r}", "texts, numbers or dates", dtype.pyarrow_dtype)
         try:
             codes, distinct = pd.factorize(column)
-        except (TypeError, pa.ArrowException) as error:
+        except TypeError as error:
             raise invalid(f"column {name!r}", "hashable values", error) from None
         return cls.of_categories(codes, distinct.tolist())
 

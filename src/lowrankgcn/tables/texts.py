@@ -74,6 +74,10 @@ class FileColumn:
         missing = pc.is_in(texts, pa.array(MISSING_TEXTS))
         return pc.if_else(missing, pa.scalar(None, pa.string()), texts)
 
+    @property
+    def _is_text(self) -> bool:
+        return self.cells.distinct is not None and len(self._texts) == len(self.cells.distinct)
+
     @cached_property
     def kind(self) -> ColumnKind:
         """What the column holds.
@@ -177,7 +181,7 @@ class FileColumn:
         numbers = self._numbers
         if numbers is None and unreadable_as_missing:
             numbers = self._readable
-        if numbers is None or len(numbers) < len(self.cells.distinct or "?"):
+        if numbers is None or not self._is_text:
             wrong = self.parsed("number")[2] or self._first
             raise ValueError(f"expected numbers, got {wrong!r}")
         return self._at_codes(numbers, None)
@@ -203,7 +207,7 @@ class FileColumn:
         if self.cells.unit == "datetime":
             return self.cells
         dates = self.dates if order is None else parse_dates(self._texts, order)
-        if dates is None or len(dates.times) < len(self.cells.distinct or "?"):
+        if dates is None or not self._is_text:
             expected = "dates" if order is None else f"dates with the {order}"
             alone = (text for text in self._texts[:_SEARCHED] if text.is_valid)
             wrong = (str(t) for t in alone if parse_dates(pa.array([t.as_py()]), order) is None)
@@ -213,8 +217,7 @@ class FileColumn:
     def as_categories(self) -> Cells:
         """Return the cells as categories, sorted by their text; "True" is "true"."""
         cells = self.cells.as_categories()
-        texts = lower_booleans([spell(value, cells.unit) for value in cells.values])
-        places, distinct = pd.factorize(texts, sort=True)
+        places, distinct = pd.factorize(lower_booleans(spelled(cells)), sort=True)
         codes = np.append(places, -1)[cells.codes]
         return Cells(cells.missing, codes=codes, distinct=distinct.tolist(), ordered=True)
 
@@ -282,6 +285,13 @@ class FileColumn:
         if pa.types.is_floating(numbers.type):  # "1e999" may be a code
             numbers = pc.if_else(pc.is_inf(numbers), pa.scalar(None, pa.float64()), numbers)
         return numbers
+
+
+def spelled(categories: Cells) -> list[str]:
+    """Return the values of categories as text files spell them."""
+    texts = [spell(value, categories.unit) for value in categories.values]
+    pairs = zip(texts, categories.values, strict=True)
+    return [text.lower() if isinstance(value, bool) else text for text, value in pairs]
 
 
 def lower_booleans(texts: Any) -> NDArray[Any]:
