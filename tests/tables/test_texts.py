@@ -221,7 +221,5 @@ class TestKind:
         column = FileColumn.read(pd.Series([True, "True", "x", 2], dtype=object))
         assert column.as_categories().values == ["2", "true", "x"]
         nested = pa.array([[1], [2]])
-        with pytest.raises(
-            ValueError, match="'x': expected texts, numbers or dates, got list"
-        ):
+        with pytest.raises(ValueError, match="'x': expected texts, numbers or dates, got list"):
             Cells.read(nested, "x")

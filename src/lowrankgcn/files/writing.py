@@ -174,5 +174,5 @@ def _typed(column: Any, decimal: str) -> Any:
         kind == "category" or cells.formatted or (cells.dates is not None and cells.dates.ambiguous)
     )
     if kind == "number" and not (doubtful or cells.whole):
-        doubtful = pc.any(pc.match_substring_regex(cells.cells.distinct, _LONG_INTEGER)).as_py()
+        doubtful = pc.any(pc.match_substring_regex(cells.cells.values, _LONG_INTEGER)).as_py()
     return column if doubtful else cells.as_arrow()

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -63,8 +62,8 @@ class Cells:
         Arbitrary where missing. Dates are microseconds since 1970 (UTC), durations microseconds.
     codes : (n,) int array, or None for numbers
         Positions in `values`, −1 where missing.
-    distinct : list or Arrow array, or None for numbers
-        Source of `values`.
+    values : list
+        Distinct values; none for numbers.
     ordered : bool
         Whether the values have a meaningful order.
     unit : {"datetime", "timedelta"} or None
@@ -73,7 +72,7 @@ class Cells:
     missing: NDArray[np.bool_]
     numbers: Any = None
     codes: Any = None
-    distinct: Any = None
+    values: list[Value] = field(default_factory=list)
     ordered: bool = False
     unit: Unit | None = None
 
@@ -99,8 +98,9 @@ class Cells:
         """
         if isinstance(column, np.ndarray):
             texts = column.dtype.kind in "UST"
-            kind = object if texts else column.dtype.newbyteorder("=")
-            column = np.ascontiguousarray(column, kind)
+            column = np.ascontiguousarray(
+                column, object if texts else column.dtype.newbyteorder("=")
+            )
             # pandas would convert objects to strings, which cannot hold halves of surrogate pairs.
             column = pd.Series(column, dtype=object if column.dtype == object else None, copy=False)
         elif isinstance(column, (pa.Array, pa.ChunkedArray)):
@@ -135,7 +135,7 @@ class Cells:
         merged = [position.setdefault(_plain(value), len(position)) for value in values]
         if len(position) < len(merged):
             codes = np.array([*merged, -1])[codes]  # -1 reads the last entry
-        return cls(codes < 0, codes=codes, distinct=list(position), ordered=ordered)
+        return cls(codes < 0, codes=codes, values=list(position), ordered=ordered)
 
     def __len__(self) -> int:
         return len(self.missing)
@@ -147,12 +147,6 @@ class Cells:
             return "category"
         return "number" if self.unit is None else "date"
 
-    @cached_property
-    def values(self) -> list[Value]:
-        """Distinct values; none for numbers."""
-        found = [] if self.distinct is None else self.distinct
-        return found if isinstance(found, list) else found.to_pylist()
-
     def take(self, rows: Any) -> Cells:
         """Return the cells of some rows, by an index array or a slice, as if only they existed."""
         missing = self.missing[rows]
@@ -163,9 +157,7 @@ class Cells:
             return replace(self, missing=missing, codes=codes)
         kept = np.full(len(codes), -1, codes.dtype)
         kept[~missing], places = pd.factorize(codes[~missing])
-        listed = isinstance(self.distinct, list)
-        distinct = [self.distinct[k] for k in places] if listed else self.distinct.take(places)
-        return replace(self, missing=missing, codes=kept, distinct=distinct)
+        return replace(self, missing=missing, codes=kept, values=[self.values[k] for k in places])
 
     def as_categories(self) -> Cells:
         """Return the column with one category for each distinct number."""
@@ -277,7 +269,8 @@ def _read_arrow(array: Any, name: object) -> Cells:
     if not pa.types.is_boolean(kind):
         array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
     encoded = array.dictionary_encode()
-    return Cells(missing, codes=_numpy(encoded.indices.fill_null(-1)), distinct=encoded.dictionary)
+    codes = _numpy(encoded.indices.fill_null(-1))
+    return Cells(missing, codes=codes, values=encoded.dictionary.to_pylist())
 
 
 def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:

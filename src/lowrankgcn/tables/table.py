@@ -150,7 +150,7 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
         try:
             native = nw.from_native(frame, eager_only=True, pass_through=True)
         except nw.exceptions.DuplicateError as error:
-            raise invalid(argument, "unique column names", error) from None
+            raise invalid(argument, "columns of different names", error) from None
         if isinstance(native, nw.DataFrame):
             return {s.name: s.to_arrow() for s in native.iter_columns()}, len(native), True
         if hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
@@ -164,7 +164,7 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
     names = [plain_name(name) for name in frame.columns]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise invalid(argument, "unique column names", f"several columns named {repeated[0]!r}")
+        raise invalid(argument, "columns of different names", f"several named {repeated[0]!r}")
     return {name: frame.iloc[:, j] for j, name in enumerate(names)}, len(frame), named
 
 

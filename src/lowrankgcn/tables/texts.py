@@ -65,18 +65,12 @@ class FileColumn:
 
         None of them if the column has another type.
         """
-        distinct = self.cells.distinct
-        if isinstance(distinct, list) and all(isinstance(value, str) for value in distinct):
-            distinct = pa.array(distinct, pa.large_string())
-        if not isinstance(distinct, pa.Array) or not pa.types.is_large_string(distinct.type):
-            return pa.nulls(0, pa.string())
-        texts = pc.utf8_trim_whitespace(distinct.cast(pa.string()))
+        values = self.cells.values
+        if not all(isinstance(value, str) for value in values):
+            values = []
+        texts = pc.utf8_trim_whitespace(pa.array(values, pa.string()))
         missing = pc.is_in(texts, pa.array(MISSING_TEXTS))
         return pc.if_else(missing, pa.scalar(None, pa.string()), texts)
-
-    @property
-    def _is_text(self) -> bool:
-        return self.cells.distinct is not None and len(self._texts) == len(self.cells.distinct)
 
     @cached_property
     def kind(self) -> ColumnKind:
@@ -159,7 +153,7 @@ class FileColumn:
         right &= known
         counts = np.bincount(self.cells.codes[~self.cells.missing], minlength=len(known))
         others = np.flatnonzero(known & ~right)
-        other = str(self.cells.distinct[int(others[0])]) if len(others) else None
+        other = str(self.cells.values[others[0]]) if len(others) else None
         share = right.sum() / max(1, known.sum())
         return int(counts[right].sum()), int(counts[known].sum()), other, float(share)
 
@@ -181,7 +175,7 @@ class FileColumn:
         numbers = self._numbers
         if numbers is None and unreadable_as_missing:
             numbers = self._readable
-        if numbers is None or not self._is_text:
+        if numbers is None or len(numbers) < len(self.cells.values):
             wrong = self.parsed("number")[2] or self._first
             raise ValueError(f"expected numbers, got {wrong!r}")
         return self._at_codes(numbers, None)
@@ -204,10 +198,11 @@ class FileColumn:
         ValueError
             If a cell is not a date.
         """
-        if self.cells.unit == "datetime":
-            return self.cells
+        cells = self.cells
+        if cells.unit == "datetime":
+            return cells
         dates = self.dates if order is None else parse_dates(self._texts, order)
-        if dates is None or not self._is_text:
+        if dates is None or cells.kind != "category" or len(dates.times) < len(cells.values):
             expected = "dates" if order is None else f"dates with the {order}"
             alone = (text for text in self._texts[:_SEARCHED] if text.is_valid)
             wrong = (str(t) for t in alone if parse_dates(pa.array([t.as_py()]), order) is None)
@@ -219,7 +214,7 @@ class FileColumn:
         cells = self.cells.as_categories()
         places, distinct = pd.factorize(lower_booleans(spelled(cells)), sort=True)
         codes = np.append(places, -1)[cells.codes]
-        return Cells(cells.missing, codes=codes, distinct=distinct.tolist(), ordered=True)
+        return Cells(cells.missing, codes=codes, values=distinct.tolist(), ordered=True)
 
     def as_arrow(self) -> Any:
         """Return the cells as an Arrow array of integers, numbers, dates or times."""

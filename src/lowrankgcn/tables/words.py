@@ -34,7 +34,7 @@ _LARGEST_SHARE = 0.5  # words in more of the rows do not tell them apart
 def is_free_text(cells: Cells) -> bool:
     """Return whether categories are texts of several words, most of them different."""
     present = int((~cells.missing).sum())
-    if cells.numbers is not None or len(cells.distinct) <= _LEAST_SHARE * present:
+    if cells.numbers is not None or len(cells.values) <= _LEAST_SHARE * present:
         return False
     gaps = pc.count_substring_regex(pc.utf8_trim_whitespace(_texts(cells)), r"\s+")
     return bool(pc.mean(gaps).as_py() + 1 >= _LEAST_WORDS)
@@ -54,7 +54,7 @@ def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
     texts, codes, words = _occurrences(cells)
     pairs = pd.unique(texts * len(words) + codes)  # a word counts once in a row
     texts, codes = np.divmod(pairs, max(1, len(words)))
-    counts = np.bincount(cells.codes[~cells.missing], minlength=len(cells.distinct))
+    counts = np.bincount(cells.codes[~cells.missing], minlength=len(cells.values))
     rows = np.bincount(codes, weights=counts[texts], minlength=len(words)).astype(np.int64)
     allowed = (rows >= _LEAST_ROWS) & (rows <= _LARGEST_SHARE * len(cells))
     left = set(taken)
@@ -66,7 +66,7 @@ def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
 def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, Cells]:
     """Return for each word whether the cells contain it."""
     texts, codes, known = _occurrences(cells)
-    columns = np.zeros((len(words), len(cells.distinct) + 1), dtype=bool)  # code -1 reads the last
+    columns = np.zeros((len(words), len(cells.values) + 1), dtype=bool)  # code -1 reads the last
     place = {word: k for k, word in enumerate(words)}
     rows = np.array([place.get(word, -1) for word in known], dtype=np.intp)[codes]
     columns[rows[rows >= 0], texts[rows >= 0]] = True
@@ -77,8 +77,7 @@ def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, Cells]:
 
 
 def _texts(cells: Cells) -> Any:
-    distinct = cells.distinct
-    return pa.array(map(str, distinct)) if isinstance(distinct, list) else distinct.cast("string")
+    return pa.array(map(str, cells.values), pa.string())
 
 
 def _occurrences(cells: Cells) -> tuple[NDArray[Any], NDArray[Any], list[str]]:
