@@ -56,7 +56,7 @@ DATA: dict[str, Fit] = {
     "one dimension": Fit(r"Expected 2D array, got 1D array", POINTS[:, 0]),
     "one dimension of texts": Fit(r"Reshape your data", np.array(["a", "b"]), [0, 1]),
     "three dimensions": Fit(r"3", POINTS[None]),
-    "a scalar": Fit(r"Expected 2D array, got scalar array", 3.0),
+    "a scalar": Fit(r"X: expected a table with rows and columns", 3.0),
     "None": Fit(r"X: expected rows, got None", None),
     "ragged lists": Fit(r"inhomogeneous shape", [[1.0], [2.0, 3.0]], [0, 1]),
     "complex": Fit(r"Complex data not supported", POINTS + 0j),
@@ -159,7 +159,7 @@ OPTIONS: dict[str, Fit] = {
         options={"graph": "precomputed"},
     ),
     "precomputed, texts": Fit(
-        r"X: expected numbers only, got texts|could not convert string to float",
+        r"X: expected numbers only .* got column 'colour'",
         TABLE,
         options={"graph": "precomputed"},
     ),

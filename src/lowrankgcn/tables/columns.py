@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 import pandas as pd
@@ -212,8 +212,8 @@ class Scores:
     median: float
     mean: float
     deviation: float = field(metadata=MAY_BE_INFINITE)
-    knots: FloatArray
-    ranks: FloatArray
+    knots: Annotated[FloatArray, "k"]
+    ranks: Annotated[FloatArray, "k"]
 
     @classmethod
     def fit(cls, cells: Cells, name: Name, *, ranked: bool = True) -> Scores:

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.tables.cells import Cells, Name, plain_name
 
+_EXPECTED = "a table with rows and columns. Reshape your data"  # as in scikit-learn
+
 
 @final
 class Table:
@@ -146,6 +148,8 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
     if isinstance(frame, pd.Series):
         frame = frame.to_frame()
     named = isinstance(frame, (pd.DataFrame, Mapping))
+    if isinstance(frame, Sequence) and frame and np.ndim(frame[0]) == 0:
+        raise invalid(argument, _EXPECTED, f"a list of {type(frame[0]).__name__}")
     if not named:
         try:
             native = nw.from_native(frame, eager_only=True, pass_through=True)
@@ -154,13 +158,11 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
         if isinstance(native, nw.DataFrame):
             return {s.name: s.to_arrow() for s in native.iter_columns()}, len(native), True
         if hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
-            return _array_columns(np.asarray(frame), argument)
+            return _array_columns(frame, argument)
     try:
-        if isinstance(frame, Sequence) and frame and np.ndim(frame[0]) == 0:
-            raise ValueError
         frame = pd.DataFrame(frame)
     except (TypeError, ValueError):
-        raise invalid(argument, "a table with rows and columns", type(frame).__name__) from None
+        raise invalid(argument, _EXPECTED, type(frame).__name__) from None
     names = [plain_name(name) for name in frame.columns]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
@@ -168,12 +170,15 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
     return {name: frame.iloc[:, j] for j, name in enumerate(names)}, len(frame), named
 
 
-def _array_columns(array: NDArray[Any], argument: str) -> tuple[dict[Name, Any], int, bool]:
+def _array_columns(values: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
     """Return the columns of a 2-D or structured array."""
+    try:
+        array = np.asarray(values)
+    except RuntimeError as error:  # a tensor that records gradients
+        raise invalid(argument, "an array of finite numbers", error) from None
     fields = array.dtype.names
     if array.ndim != (2 if fields is None else 1):
-        expected = "a table with rows and columns. Reshape your data"
-        raise invalid(argument, expected, f"an array of shape {array.shape}")
+        raise invalid(argument, _EXPECTED, f"an array of shape {array.shape}")
     if fields is not None:
         return {name: array[name] for name in fields}, len(array), True
     return dict(enumerate(array.T)), len(array), False
