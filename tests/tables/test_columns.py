@@ -61,6 +61,8 @@ TWO_VALUES: dict[str, Any] = {
     "float32": pd.Series([0.7, np.nan, 0.5, 0.7], dtype=np.float32),
     "Float64": pd.Series([0.7, None, 0.5, 0.7], dtype="Float64"),
     "object numbers": pd.Series([0.7, None, 0, 0.7], dtype=object),
+    "huge integers": pd.Series([3 * 10**40, None, 10**40, 3 * 10**40], dtype=object),
+    "integers beyond floats": pd.Series([2 * 10**400, None, 10**400, 2 * 10**400], dtype=object),
     "decimals": pd.Series(
         [decimal.Decimal("0.7"), None, decimal.Decimal(0), decimal.Decimal("0.7")]
     ),

@@ -148,8 +148,6 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
     if isinstance(frame, pd.Series):
         frame = frame.to_frame()
     named = isinstance(frame, (pd.DataFrame, Mapping))
-    if isinstance(frame, Sequence) and frame and np.ndim(frame[0]) == 0:
-        raise invalid(argument, _EXPECTED, f"a list of {type(frame[0]).__name__}")
     if not named:
         try:
             native = nw.from_native(frame, eager_only=True, pass_through=True)
@@ -157,6 +155,8 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
             raise invalid(argument, "columns of different names", error) from None
         if isinstance(native, nw.DataFrame):
             return {s.name: s.to_arrow() for s in native.iter_columns()}, len(native), True
+        if isinstance(frame, (list, tuple)):
+            frame = np.array(frame, dtype=object)
         if hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
             return _array_columns(frame, argument)
     try:
