@@ -76,7 +76,7 @@ DATA: dict[str, Fit] = {
         options={"graph": "knn"},
     ),
     "texts in a Gaussian graph": Fit(
-        r"X: expected numbers only .* got texts",
+        r"X: expected numbers only .* got column 0 of kind category",
         TABLE.to_numpy(),
         options={"graph": "gaussian"},
     ),
