@@ -80,7 +80,8 @@ class Values:
         """
         cells = cells.as_categories()
         values = [*cells.values, None]  # code -1 is the last
-        counts = np.bincount(cells.codes % len(values), minlength=len(values))
+        codes = np.add(cells.codes, 1, dtype=np.intp)
+        counts = np.roll(np.bincount(codes, minlength=len(values)), -1)
         counts[-1] *= missing
         order = np.argsort(-counts, kind="stable")[:most] if most else np.arange(len(values))
         kept = [int(k) for k in order if counts[k] >= min_count]
