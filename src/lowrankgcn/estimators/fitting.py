@@ -33,10 +33,10 @@ from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.training import limit_threads
 
 _WORK_OF_A_ROW = 1000

@@ -29,10 +29,9 @@ from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
 from lowrankgcn.spectral.extension import Extension
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _LEAST_DEGREE = 0.1  # relative to the mean
 _MOST_ISOLATED = 500  # isolated nodes whose null vectors are computed and left out

@@ -22,9 +22,9 @@ from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Custom, Filter, Polynomial
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _UNDEFINED = 1e-6  # neighbours do not determine eigenvectors with |1 − λ| below this
 

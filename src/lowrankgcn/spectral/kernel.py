@@ -42,14 +42,12 @@ from lowrankgcn.operators import (
     SymmetricOperator,
 )
 from lowrankgcn.operators.base import DENSE_LIMIT
-from lowrankgcn.spectral.dominance import bind_filters
-from lowrankgcn.spectral.eigenpairs import accurate_pairs, checked_request
+from lowrankgcn.spectral.eigenpairs import Eigenpairs, accurate_pairs, bind_filters, checked_request
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import Request, Solution
 from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_svd
-from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.spectral.truncation import TruncationError, truncation_error
 
 Form = Literal["auto", "affine", "structured", "polynomial", "dense"]

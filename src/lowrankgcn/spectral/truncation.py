@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.base import DENSE_LIMIT
-from lowrankgcn.spectral.eigenpairs import whole_spectrum
+from lowrankgcn.spectral.eigenpairs import Eigenpairs, whole_spectrum
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import Request
 from lowrankgcn.spectral.solvers.direct import solve_dense
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _PROBES = 16  # a standard error of some per cent
 _STEPS = 24  # Lanczos steps: the quadrature is exact for polynomials of degree 47
