@@ -18,7 +18,7 @@ other filters they may lie anywhere in the spectrum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
@@ -303,34 +303,26 @@ def accurate_pairs(
 
 
 def bind_filters(
-    filters: Sequence[Filter], known: Sequence[float], largest: Callable[[], float] | None = None
+    filters: Sequence[Filter], laplacian: Laplacian, solution: Solution, request: Request
 ) -> tuple[Filter, ...]:
-    """Replace every "auto" of the filters by λ₂ and λ_n.
-
-    Parameters
-    ----------
-    filters : sequence of Filter
-    known : sequence of float
-        Eigenvalues outside the null space, the smallest among them.
-    largest : callable, optional
-        Computes λ_n if it is needed; by default it is the largest that is known.
-    """
+    """Replace every "auto" of the filters by λ₂, the smallest eigenvalue of a solution, and λ_n."""
     # Without an edge there is neither λ₂ nor λ_n > 0. The filters are then evaluated at λ = 0
     # only, and any scale is valid.
-    second = float(min(known, default=1.0))
-    top = None
+    second, top = min(solution.distinct, default=1.0), None
     if any("largest" in filter.needs for filter in filters):
-        top = float(max(known, default=1.0)) if largest is None else largest() or 1.0
+        known = solution.distinct if solution.complete else ()
+        top = max(known, default=0.0) or largest_eigenvalue(laplacian, request) or 1.0
     return tuple(filter.bind(second, top) for filter in filters)
 
 
 def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
     """Return all eigenvalues of a complete solution and a null space of `dimension`."""
-    values = np.concatenate([[0.0], solution.values, [solution.bulk_value]])
-    counts = np.array([dimension, *[1] * len(solution.values), solution.bulk_count], np.int64)
-    listed = counts > 0
-    order = np.argsort(values[listed], kind="stable")
-    return WholeSpectrum(values[listed][order], counts[listed][order])
+    values = np.array([0.0, *solution.distinct])
+    counts = np.ones(len(values), np.int64)
+    counts[0] = dimension
+    if solution.bulk_count:
+        counts[-1] = solution.bulk_count
+    return WholeSpectrum(values, counts)
 
 
 def _solve_dominant(
@@ -347,8 +339,7 @@ def _solve_dominant(
         count = min(needed + extra, available) if needed else 0
         solution = solve(laplacian, replace(request, count=count, lead=zeros))
         complete = solution.complete or count == available
-        largest = None if complete else lambda: largest_eigenvalue(laplacian, request)
-        bound = bind_filters(filters, solution.distinct, largest)
+        bound = bind_filters(filters, laplacian, solution, request)
         below = len(solution.values)  # pairs from the lower end
         if not (complete or smallest):
             solution, below = _add_largest(laplacian, solution, k, bound, request)
@@ -380,13 +371,16 @@ def _add_largest(
     if not hidden(low.values, laplacian.spectral_bound):
         return low, count
     high = solve(laplacian, replace(request, count=count, lead=0, largest=True, start=None))
-    cut = _boundary(low.values, high.values, 2 * request.tol)
+    # All below the last of `low` are in `low`, all above the first of `high` in `high`. If that is
+    # one and the same multiple eigenvalue, the side with more copies of it has it.
+    last, edge, slack = low.values[-1], float(high.values[0]), 2 * request.tol
+    fewer = (low.values >= last - slack).sum() < (high.values <= last + slack).sum()
+    cut = last - slack if edge < last - slack or fewer else last + slack
     below, above = int((low.values < cut).sum()), np.flatnonzero(high.values >= cut)
     values = np.concatenate([low.values[:below], high.values[above]])
-    edge = float(high.values[0])
     if len(values) < laplacian.n - dimension and hidden(values, edge):
         raise EigensolverError(
-            f"the {k} eigenvalues of largest |φ(λ)| may lie between {low.values[-1]:.4g} and "
+            f"the {k} eigenvalues of largest |φ(λ)| may lie between {last:.4g} and "
             f"{edge:.4g}, inside the spectrum, where an iterative solver does not reach; use a "
             "filter that is largest at an end of the spectrum, or method='dense'"
         )
@@ -397,17 +391,6 @@ def _add_largest(
         return np.hstack([lower, upper]), np.concatenate([rest, further])
 
     return Solution(values, low.method, build, low.products + high.products), below
-
-
-def _boundary(low: FloatArray, high: FloatArray, slack: float) -> float:
-    """Return where the smallest eigenvalues end and the largest begin, no pair being in both.
-
-    All below the last of `low` are in `low`, all above the first of `high` in `high`. If that is
-    one and the same multiple eigenvalue, the side with more copies of it has it.
-    """
-    last = float(low[-1])
-    copies = int((low >= last - slack).sum()), int((high <= last + slack).sum())
-    return last - slack if high[0] < last - slack or copies[1] > copies[0] else last + slack
 
 
 def choose_dominant(
