@@ -31,10 +31,10 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.graphs.base import Graph, RowKind, read_only
 from lowrankgcn.graphs.components import matrix_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.cross.sparse import NeighbourCross, WeightCross
+from lowrankgcn.graphs.graph import Graph, RowKind, read_only
 from lowrankgcn.graphs.matrices import check_weights, csr_copy, weight_array
 from lowrankgcn.graphs.neighbours import (
     LARGEST_SEED,

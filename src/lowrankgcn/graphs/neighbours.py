@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
-from lowrankgcn.graphs.base import magnitude, read_only
+from lowrankgcn._validation import expect_shape, invalid, positive_int
+from lowrankgcn.graphs.graph import magnitude, read_only
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
 
@@ -75,14 +75,8 @@ class NearestNeighbours:
         if n < 2 or dimension < 1:
             raise invalid("points", "two rows and a column", f"shape {self.points.shape}")
         expect_shape(self.scales, "scales", n)
-        if self.scales.min() < 0:
-            raise invalid("scales", "distances >= 0", self.scales.min())
-        positive_int(self.exponent, "exponent", minimum=-1100, maximum=1100)
         positive_int(self.count, "count", maximum=n - 1)
-        positive_float(self.least_scale, "least_scale", zero=True)
-        positive_float(self.recall, "recall", zero=True, maximum=1.0)
         positive_int(self.probes, "probes", minimum=0, maximum=n)
-        positive_int(self.seed, "seed", minimum=0, maximum=LARGEST_SEED)
 
     @classmethod
     def from_points(

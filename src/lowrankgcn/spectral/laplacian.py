@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.base import read_only
 from lowrankgcn.graphs.cross.base import node_scale
+from lowrankgcn.graphs.graph import read_only
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
