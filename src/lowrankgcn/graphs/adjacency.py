@@ -219,19 +219,13 @@ class AdjacencyGraph(Graph):
         choice(weights, "weights", WEIGHTS)
         if len(array) < 2:
             raise invalid("points", "at least two rows", len(array))
+        least = positive_float(least_scale, "least_scale", zero=True, maximum=LARGEST_OPTION)
+        seed = int(random_generator(random_state).integers(LARGEST_SEED))
         near, directed = NearestNeighbours.from_points(
-            array,
-            min(count, len(array) - 1),
-            weights,
-            least_scale=positive_float(
-                least_scale, "least_scale", zero=True, maximum=LARGEST_OPTION
-            ),
-            seed=int(random_generator(random_state).integers(LARGEST_SEED)),
+            array, min(count, len(array) - 1), weights, least_scale=least, seed=seed
         )
-        matrix = directed.maximum(directed.T)
-        matrix.eliminate_zeros()
-        graph = cls.__new__(cls)  # the matrix is valid
-        graph._set(adjacency=matrix, neighbours=near, _loops=read_only(np.zeros(len(array))))
+        graph = cls(directed.maximum(directed.T))
+        graph._set(neighbours=near)
         return graph
 
     def __repr__(self) -> str:

@@ -155,7 +155,8 @@ class NeighbourSearch:
     def _nearest_in_tree(self, rows: FloatArray, own: Index) -> tuple[FloatArray, Index]:
         # With a list of ranks the result has two axes, also for one neighbour.
         ranks = np.arange(1, min(self._count + 1, len(self._points)) + 1)
-        return self._ranked(*self._tree.query(rows, k=ranks), own)
+        distances, candidates = self._tree.query(rows, k=ranks)
+        return self._ranked(distances, candidates, own)
 
     def _ranked(
         self, distances: FloatArray, candidates: Index, own: Index
