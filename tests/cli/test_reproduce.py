@@ -33,10 +33,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty data directory, an address that refuses connections, no apt-get."""
+    """An empty data directory, and an address that refuses connections."""
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("LOWRANKGCN_DATA", str(tmp_path / "empty"))
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     nowhere = replace(mushrooms.MUSHROOMS, address="http://127.0.0.1:9/file")
     monkeypatch.setattr(mushrooms, "MUSHROOMS", nowhere)
 
