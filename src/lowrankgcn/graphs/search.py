@@ -82,7 +82,8 @@ class NeighbourSearch:
         self._width = min(count + 1 + _SPARE, n)  # candidates per row
         # The median is not moved by outliers.
         self._centre: FloatArray = np.median(self._points[:: -(-n // _EXACT)], axis=0)
-        self._unit = float(np.abs(self._points - self._centre).max()) or 1.0
+        norms = _norms(self._points - self._centre)
+        self._unit = float(np.median(norms[norms > 0])) if norms.any() else 1.0
         self._index = self._build_index(seed) if dimension > _TREE_DIMENSION else None
 
     @classmethod

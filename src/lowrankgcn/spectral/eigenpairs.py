@@ -6,13 +6,13 @@ magnitude is within a millionth of the largest, the first is positive: rounding 
 Inside a multiple eigenvalue the basis is the solver's; GCNs do not depend on it, reduced-order GCNs
 do.
 
-The best rank-r approximation of 𝒦 = U φ(Λ) Uᵀ keeps the r eigenvalues of largest |φ(λ)| (Lemma 1).
-For the filters of the paper these are the smallest ones (without zero for the pseudoinverse); for
-other filters they may lie anywhere in the spectrum.
+The best rank-r approximation of 𝒦 = U φ(Λ) Uᵀ keeps the r eigenvalues of largest abs(φ(λ)) (Lemma
+1). For the filters of the paper these are the smallest ones (without zero for the pseudoinverse);
+for other filters they may lie anywhere in the spectrum.
 
 >>> import lowrankgcn as lg
 >>> L = lg.Laplacian(lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
->>> eigenpairs(L, 2).eigenvalues.round(12).tolist()
+>>> lg.eigenpairs(L, 2).eigenvalues.round(12).tolist()
 [0.0, 1.0]
 """
 
@@ -46,8 +46,7 @@ from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
 Chosen = tuple[int, NDArray[np.intp], float]
 
 _METHODS = ("auto", "dense", "svd", "block")
-# Filters that weigh the smallest and the largest eigenvalues most.
-_SMALLEST, _LARGEST = (Polynomial((2.0, -1.0)),), (Polynomial((0.0, 1.0)),)
+_LARGEST = (Polynomial((0.0, 1.0)),)  # the filter that weighs the largest eigenvalues most
 _ACCURACY_ROUNDS = 3  # each with fast sums ten times as accurate; two suffice in practice
 _GRID = 4001  # points between two eigenvalues at which a filter is evaluated
 _TIE = 1e-10  # strengths that differ by less, relative to the largest, count as equal
@@ -250,7 +249,7 @@ def eigenpairs(
     if method == "svd" and laplacian.factor is None:
         raise invalid("method", "a solver other than 'svd' for this graph", "no low-rank structure")
     request = replace(request, method=method, max_iter=limit, dtype=np.dtype(dtype).type)
-    filters: Sequence[Filter] = _LARGEST if which == "largest" else _SMALLEST
+    filters: Sequence[Filter] = _LARGEST if which == "largest" else ()
     if filter is not None:
         filters = as_filters(filter)
     pairs, _ = accurate_pairs(laplacian, count, filters, request)
@@ -274,7 +273,7 @@ def checked_request(laplacian: Laplacian, tol: float | None, random_state: int) 
 def accurate_pairs(
     laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
 ) -> tuple[Eigenpairs, tuple[Filter, ...]]:
-    """Compute the k eigenpairs that `filters` weigh most.
+    """Compute the k eigenpairs that `filters` weigh most, or the smallest ones without filters.
 
     Repeat until the error of the fast sum, measured on the eigenvectors, is within tol. The
     eigenvectors of a round that was not accurate enough are the start of the next one. Also return
@@ -331,8 +330,7 @@ def _solve_dominant(
     """Compute pairs at the ends of the spectrum until the strongest are known to be among them."""
     dimension = laplacian.null_space.dimension
     zeros, available = min(dimension, k), laplacian.n - dimension
-    smallest = filters == _SMALLEST
-    needed = k - zeros if smallest else k
+    needed = k if filters else k - zeros
     # One further pair shows whether the cut goes through a multiple eigenvalue.
     products, extra = 0, 1
     while True:
@@ -341,7 +339,7 @@ def _solve_dominant(
         complete = solution.complete or count == available
         bound = bind_filters(filters, laplacian, solution, request)
         below = len(solution.values)  # pairs from the lower end
-        if not (complete or smallest):
+        if filters and not complete:
             solution, below = _add_largest(laplacian, solution, k, bound, request)
         products += solution.products
         chosen = choose_dominant(solution, dimension, k, bound)
@@ -396,7 +394,7 @@ def _add_largest(
 def choose_dominant(
     solution: Solution, dimension: int, k: int, filters: Sequence[Filter]
 ) -> Chosen:
-    """Choose the k pairs that `filters` weigh most.
+    """Choose the k pairs that `filters` weigh most, or the smallest ones without filters.
 
     Parameters
     ----------
@@ -421,7 +419,7 @@ def choose_dominant(
     zeros = min(dimension, k)
     # Listed as zeros, simple eigenvalues, bulk: equal strengths go to the smaller eigenvalue.
     values = np.concatenate([np.zeros(zeros), solution.distinct])
-    order = _ranking(_strength(filters, values))
+    order = _ranking(_strength(filters, values)) if filters else np.arange(len(values))
     if solution.bulk_count:
         ahead = int(np.flatnonzero(order == len(values) - 1)[0])
         bulk = f"eigenvalue {solution.bulk_value:g}, whose {solution.bulk_count} eigenvectors"
