@@ -136,16 +136,16 @@ class AdjacencyGraph(Graph):
         index = pair_index(edge_index, "edge_index")
         n = node_count(n_nodes, "n_nodes", int(index.max(initial=0)) + 1)
         values = weight_array(weights, index.shape[1], zero=True)
-        given = sp.coo_array((values, (index[0], index[1])), shape=(n, n)).tocsr()
+        listed = sp.coo_array((values, (index[0], index[1])), shape=(n, n)).tocsr()
         if weights is not None:
-            pattern = given.copy()  # includes edges of weight zero
+            pattern = listed.copy()  # includes edges of weight zero
             pattern.data[:] = 1.0
             both = pattern.multiply(pattern.T)
-            difference = float(abs(given - given.T).multiply(both).max())
-            if difference > _SYMMETRY_TOL * given.data.max(initial=0.0):
+            difference = float(abs(listed - listed.T).multiply(both).max())
+            if difference > _SYMMETRY_TOL * listed.data.max(initial=0.0):
                 got = f"weights that differ by {difference:g}"
                 raise invalid("weights", "the same weight in both directions of an edge", got)
-        return cls(given.maximum(given.T))  # directions that were not listed are zero
+        return cls(listed.maximum(listed.T))  # other directions are zero
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: str | None = "weight") -> AdjacencyGraph:

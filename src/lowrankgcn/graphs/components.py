@@ -74,10 +74,10 @@ def point_components(coordinates: FloatArray, radius: float) -> NDArray[np.intp]
     distances, neighbours = tree.query(
         coordinates, k=np.arange(1, count + 1), distance_upper_bound=radius
     )
-    found = np.isfinite(distances)
-    rows = np.repeat(np.arange(n), found.sum(axis=1))
-    labels = _join(rows, neighbours[found], n)
-    open_points = found.all(axis=1) if count < n else np.zeros(n, bool)
+    joined = np.isfinite(distances)
+    rows = np.repeat(np.arange(n), joined.sum(axis=1))
+    labels = _join(rows, neighbours[joined], n)
+    open_points = joined.all(axis=1) if count < n else np.zeros(n, bool)
     while True:
         unsettled = np.unique(labels[open_points])
         if not len(unsettled) or labels.max() == 0:

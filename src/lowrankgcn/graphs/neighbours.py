@@ -128,17 +128,17 @@ class NearestNeighbours:
         return NeighbourSearch(self.points, self.count, probes=self.probes, seed=self.seed)
 
     def _matrix(
-        self, distances: FloatArray, neighbours: NDArray[np.intp], own_scales: FloatArray
+        self, distances: FloatArray, neighbours: NDArray[np.intp], row_scales: FloatArray
     ) -> sp.csr_array:
         rows, count = distances.shape
         if self.weights == "binary":
             values = np.ones(distances.shape)
         else:
-            own, other = own_scales[:, None], self.scales[neighbours]
+            here, there = row_scales[:, None], self.scales[neighbours]
             with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-                values = np.exp(-((distances / own) * (distances / other)))
+                values = np.exp(-((distances / here) * (distances / there)))
             # Scale zero: weight 1 between duplicates, 0 otherwise.
-            values = np.where((own > 0) & (other > 0), values, (distances == 0).astype(float))
+            values = np.where((here > 0) & (there > 0), values, (distances == 0).astype(float))
         pointers = np.arange(0, rows * count + 1, count)
         shape = (rows, len(self.points))
         matrix = sp.csr_array((values.ravel(), neighbours.ravel(), pointers), shape=shape)

@@ -109,32 +109,32 @@ class NeighbourSearch:
             search.probes += search.probes // 3
         return exact, 1.0
 
-    def query(self, rows: FloatArray, own: Index | None = None) -> tuple[FloatArray, Index]:
+    def query(self, rows: FloatArray, excluded: Index | None = None) -> tuple[FloatArray, Index]:
         """Return distances and numbers of the nearest points, (q, count) each, nearest first.
 
         Parameters
         ----------
         rows : (q, d) array
-        own : (q,) int array, optional
-            A point for each row, itself, that is not its neighbour.
+        excluded : (q,) int array, optional
+            A point for each row, such as itself, that is not its neighbour.
         """
         if not len(rows):
             return np.zeros((0, self._count)), np.zeros((0, self._count), np.intp)
-        itself = np.full(len(rows), -1) if own is None else own
+        excluded = np.full(len(rows), -1) if excluded is None else excluded
         size = _TREE_ROWS
         if self._index is not None:
             parts = max(1, rows.size // _PRODUCT)
             size = min(-(-len(rows) // parts), max(32, _BLOCK // (self._width * rows.shape[1])))
 
         def search(start: int, stop: int) -> tuple[FloatArray, Index]:
-            return self._nearest(rows[start:stop], itself[start:stop])
+            return self._nearest(rows[start:stop], excluded[start:stop])
 
         distances, neighbours = zip(*map_chunks(search, len(rows), size), strict=True)
         return np.concatenate(distances), np.concatenate(neighbours)
 
-    def _nearest(self, rows: FloatArray, own: Index) -> tuple[FloatArray, Index]:
+    def _nearest(self, rows: FloatArray, excluded: Index) -> tuple[FloatArray, Index]:
         if self._index is None:
-            return self._nearest_in_tree(rows, own)
+            return self._nearest_in_tree(rows, excluded)
         with _one_openmp_thread():
             if self.probes:
                 self._index.nprobe = self.probes
@@ -142,29 +142,29 @@ class NeighbourSearch:
         candidates.sort(axis=1)
         gaps = self._points[candidates]
         gaps -= rows[:, None]
-        distances, neighbours = self._ranked(_norms(gaps), candidates, own)
+        distances, neighbours = self._ranked(_norms(gaps), candidates, excluded)
         # Search again where single precision or short lists may have hidden a neighbour.
         norms, radii = _norms(rows - self._centre), distances[:, -1]
         least = norms * (_LEAST_IN_LISTS if self.probes else _LEAST_IN_PRODUCTS)
         near = (radii > 0) & (radii < np.maximum(least, self._unit / _RANGE))
         doubtful = near | (norms > self._unit * _RANGE) | (candidates[:, 0] < 0)
         if doubtful.any():
-            again = self._nearest_in_tree(rows[doubtful], own[doubtful])
+            again = self._nearest_in_tree(rows[doubtful], excluded[doubtful])
             distances[doubtful], neighbours[doubtful] = again
         return distances, neighbours
 
-    def _nearest_in_tree(self, rows: FloatArray, own: Index) -> tuple[FloatArray, Index]:
+    def _nearest_in_tree(self, rows: FloatArray, excluded: Index) -> tuple[FloatArray, Index]:
         # With a list of ranks the result has two axes, also for one neighbour.
         ranks = np.arange(1, min(self._count + 1, len(self._points)) + 1)
         distances, candidates = self._tree.query(rows, k=ranks)
-        return self._ranked(distances, candidates, own)
+        return self._ranked(distances, candidates, excluded)
 
     def _ranked(
-        self, distances: FloatArray, candidates: Index, own: Index
+        self, distances: FloatArray, candidates: Index, excluded: Index
     ) -> tuple[FloatArray, Index]:
         """Return the nearest candidates except the row itself."""
         neighbours = self._kept[candidates]
-        distances[neighbours == own[:, None]] = np.inf
+        distances[neighbours == excluded[:, None]] = np.inf
         order = np.argsort(distances, axis=1, kind="stable")[:, : self._count]
         return (
             np.take_along_axis(distances, order, axis=1),

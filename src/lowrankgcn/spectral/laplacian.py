@@ -67,8 +67,8 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
         return graph.loop_weights
     if isinstance(smoother, str):
         choice(smoother, "smoother", SMOOTHERS)
-        own = graph.loop_weights if smoother in ("hypergraph", "combined") else np.zeros(n)
-        return own + 1.0 if smoother in ("identity", "combined") else own
+        loops = graph.loop_weights if smoother in ("hypergraph", "combined") else np.zeros(n)
+        return loops + 1.0 if smoother in ("identity", "combined") else loops
     if not isinstance(smoother, (list, tuple)) and np.ndim(smoother) == 0:
         return np.full(n, positive_float(smoother, "smoother", zero=True))
     values = finite_array(smoother, "smoother", ndim=1)
@@ -320,8 +320,9 @@ class Laplacian(SymmetricOperator):
             return np.zeros(len(values))
         weighted = exact.product(vectors, self.scale)
         scale = self.scale[exact.index][:, None]
-        own = scale**2 * self.affinity.degrees[exact.index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
-        residual = (own - values) * vectors[exact.index] - scale * weighted
+        # 𝓛 = (D+S)^-1 D − T W T
+        diagonal = scale**2 * self.affinity.degrees[exact.index][:, None]
+        residual = (diagonal - values) * vectors[exact.index] - scale * weighted
         return np.sqrt(exact.sum(residual**2))
 
     def with_tolerance(self, tol: float) -> Laplacian:
