@@ -124,13 +124,11 @@ class NullSpace:
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""
         if self.dimension == 1:  # the usual case, by matrix products
-            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), CHUNK_ROWS)
-            return np.asarray(np.sum(parts, axis=0)[None, :])
-        total = np.zeros((self.dimension, X.shape[1]))
-        # In pieces: single precision vectors are not copied to double as a whole.
-        for start, stop in chunks(len(X), _LONG_CHUNK):
-            total += self.matrix[start:stop].T @ X[start:stop]
-        return total
+            parts = map_chunks(lambda a, b: self.profile[None, a:b] @ X[a:b], len(X), CHUNK_ROWS)
+        else:
+            # In pieces: single precision vectors are not copied to double as a whole.
+            parts = [self.matrix[a:b].T @ X[a:b] for a, b in chunks(len(X), _LONG_CHUNK)]
+        return np.asarray(np.sum(parts, axis=0))
 
     def combine(
         self, coefficients: FloatArray, start: int = 0, stop: int | None = None
