@@ -133,10 +133,8 @@ def _without_isolated(pairs: Eigenpairs, graph: Graph) -> Eigenpairs:
     kept = (pairs.eigenvectors[graph.isolated] ** 2).sum(axis=0) < 0.5
     if not kept.any():
         return pairs
-    parts = (pairs.eigenvalues[kept], pairs.eigenvectors[:, kept], pairs.residuals[kept])
-    return replace(
-        pairs, **dict(zip(("eigenvalues", "eigenvectors", "residuals"), parts, strict=True))
-    )
+    values, vectors = pairs.eigenvalues[kept], pairs.eigenvectors[:, kept]
+    return replace(pairs, eigenvalues=values, eigenvectors=vectors, residuals=pairs.residuals[kept])
 
 
 def _walk(

@@ -75,7 +75,7 @@ class NeighbourSearch:
         places = pd.util.hash_pandas_object(pd.DataFrame(points), index=False)
         copies = places.groupby(places.to_numpy(), sort=False).cumcount().to_numpy()
         self._kept: Index = np.flatnonzero(copies <= count)
-        self._points = points[self._kept]
+        self._points = points if len(self._kept) == len(points) else points[self._kept]
         n, dimension = self._points.shape
         self._count, self.probes = count, probes
         self._lists = int(2 * math.sqrt(n))
