@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
     from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph, TableEncoder
     from lowrankgcn.spectral import filters
-    from lowrankgcn.spectral.eigenpairs import eigenpairs
+    from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
     from lowrankgcn.spectral.kernel import Kernel, kernel
     from lowrankgcn.spectral.laplacian import Laplacian
-    from lowrankgcn.spectral.spectrum import Eigenpairs
 
 __version__ = "0.2.0"
 
@@ -68,7 +67,7 @@ _MODULES = {
     **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
     **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"), "graphs"),
     **{name: name for name in ("datasets", "nn", "plotting", "training")},
-    "Eigenpairs": "spectral.spectrum",
+    "Eigenpairs": "spectral.eigenpairs",
     "Kernel": "spectral.kernel",
     "Laplacian": "spectral.laplacian",
     "eigenpairs": "spectral.eigenpairs",

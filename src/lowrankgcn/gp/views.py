@@ -37,7 +37,7 @@ from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.gp.table import TableFeatures
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.spectrum import Eigenpairs
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 
 #: Graphs that are built from the features.
 GRAPHS = ("neighbours", "gaussian", "hypergraph")
