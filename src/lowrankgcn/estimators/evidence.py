@@ -101,7 +101,8 @@ class Evidence:
     @property
     def predicted(self) -> NDArray[np.intp]:
         """Most probable class of each row, shape (m,)."""
-        return self.distributions.argmax(axis=1)
+        classes: NDArray[np.intp] = self.distributions.argmax(axis=1)
+        return classes
 
     @property
     def accuracy(self) -> float:
