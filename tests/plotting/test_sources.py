@@ -27,7 +27,7 @@ from lowrankgcn.plotting import (
     plot_reliability,
     plot_spectrum,
 )
-from tests.plotting.test_plotting import check_errors, legend, rendered, scattered
+from tests.plotting.test_plotting import check_errors, legend, points_by_size, rendered, scattered
 
 CLASSES = ["blue", "green", "red"]
 
@@ -53,7 +53,7 @@ def network(blobs: tuple[np.ndarray, np.ndarray]) -> lg.GCNClassifier:
 
 def offsets(ax: Axes) -> np.ndarray:
     """All scattered points, sorted."""
-    return np.sort(np.concatenate([np.asarray(c.get_offsets()) for c in ax.collections]), axis=0)
+    return np.sort(np.concatenate([line.get_xydata() for line in ax.lines]), axis=0)
 
 
 # --- eigenpairs and classifiers -----------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_embedding_of_a_sample_of_the_rows(blobs: Any) -> None:
         classifier.fit(*blobs)
         assert len(offsets(plot_embedding(classifier))) == 90
         ax = plot_embedding(classifier, blobs[1])  # all labelled rows belong to the sample
-        assert sum(len(c.get_offsets()) for c in ax.collections[1:]) == 30
+        assert [len(points) for points in points_by_size(ax).values()] == [60, 30]
         with pytest.raises(ValueError, match=r"^labels: expected an array of shape \(180\)"):
             plot_embedding(classifier, blobs[1][:90])
 
@@ -182,7 +182,7 @@ def test_unfitted_and_unsuitable_classifiers(process: Any, network: Any) -> None
 def bins_of(ax: Axes) -> list[tuple[float, float, float, float]]:
     """Mean probability, accuracy and interval of each bin."""
     points = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
-    bars = [line.get_ydata() for line in ax.lines[1:] if line.get_marker() != "o"]
+    bars = [line.get_ydata() for line in ax.lines[:-1] if line.get_marker() != "o"]
     return [(*point, *bar) for point, bar in zip(points, bars, strict=True)]
 
 

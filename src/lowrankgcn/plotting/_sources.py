@@ -11,9 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.base import main_eigenpairs, unscaled_filters
-from lowrankgcn.plotting._style import FloatArray
-from lowrankgcn.spectral.filters import Filter
+from lowrankgcn.estimators.base import main_eigenpairs
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 
@@ -50,16 +48,3 @@ def pairs_and_rows(classifier: Any, argument: str) -> tuple[Eigenpairs, NDArray[
     pairs, rows = main_eigenpairs(classifier)
     assert pairs is not None
     return pairs, np.arange(len(classes))[rows]
-
-
-def network_filters(classifier: Any) -> list[Filter]:
-    """Return the filters of networks, without the factor that scales their kernels."""
-    expected = "filters, or a classifier that was fitted in this process"
-    return unscaled_filters(fitted_attribute(classifier, "networks_", "filters", expected))
-
-
-def held_out(classifier: Any, argument: str) -> tuple[FloatArray, NDArray[Any], list[str]]:
-    """Return leave-one-out distributions and class codes of labelled rows, and the classes."""
-    expected = "true classes and predictions, or a SpectralGPClassifier"
-    shares = fitted_attribute(classifier, "loo_distributions_", argument, expected)
-    return shares, classifier._model.codes, [str(name) for name in classifier.classes_]

@@ -1,22 +1,40 @@
-"""Shared by all pictures: colours, a new figure, a legend that covers no data."""
+"""Shared by all pictures: colours, marks, a new figure, a legend that covers no data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+# Colour-blind readers can distinguish them, and all have a contrast of three to white paper. Pages
+# replace them with the colours of their theme (templates/report.css).
+COLOURS = (
+    "#2287fc",
+    "#a55404",
+    "#0e8972",
+    "#dc5fb4",
+    "#ab8e1b",
+    "#6e47be",
+    "#03557b",
+    "#98113e",
+)
+GREY = "#b0b0b0"
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "d", "p")
 
-# Okabe and Ito's palette without its yellow, which is too pale on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-GREY = "#B0B0B0"
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+def class_mark(code: int) -> dict[str, str]:
+    """Return colour and marker of a class; 96 of them differ. −1 means no class.
+
+    >>> class_mark(0)["marker"], class_mark(8)["marker"], class_mark(-1)["color"] == GREY
+    ('o', 's', True)
+    """
+    if code < 0:
+        return {"color": GREY, "marker": MARKERS[0]}
+    turn, place = divmod(code, len(COLOURS))
+    return {"color": COLOURS[place], "marker": MARKERS[(place + turn) % len(MARKERS)]}
 
 
 def new_or_given(ax: Axes | None) -> Axes:

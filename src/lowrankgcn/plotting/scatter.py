@@ -1,4 +1,4 @@
-"""Scatter plots of nodes by two eigenvectors."""
+"""Scatter plots of nodes, by two eigenvectors or in any plane."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
@@ -19,11 +18,13 @@ from lowrankgcn._validation import (
     random_generator,
 )
 from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting._sources import pairs_and_rows
-from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, legend_mark, new_or_given
+from lowrankgcn.plotting._style import add_legend, class_mark, legend_mark, new_or_given
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _MAX_LEGEND = 20
+_LAYERS = 10
 
 
 def plot_embedding(
@@ -82,37 +83,26 @@ def plot_embedding(
         trivial, eigenvectors = eigenvectors.n_components, eigenvectors.eigenvectors
     vectors = finite_array(eigenvectors, "eigenvectors", ndim=2)
     n, k = vectors.shape
-    if columns is None:
-        first = min(trivial, max(k - 2, 0))
-        columns = (first, first + 1)
-    pair = np.asarray(columns)
+    first = min(trivial, max(k - 2, 0))
+    pair = np.asarray((first, first + 1) if columns is None else columns)
     if pair.shape != (2,) or pair.dtype.kind not in "iu":
         raise invalid("columns", "two column numbers", columns)
     if pair.min() < 0 or pair.max() >= k:
-        raise invalid("columns", f"two columns of the {k} eigenvectors, 0..{k - 1}", columns)
+        raise invalid("columns", f"two columns of the {k} eigenvectors, 0..{k - 1}", pair.tolist())
     codes, names = _classes(labels, n)
-
-    order = random_generator(random_state).permutation(n)
-    # Labelled nodes first: a sample of millions keeps the few that have a label.
-    order = order[np.argsort(codes[order] < 0, kind="stable")]
-    order = order[: positive_int(max_points, "max_points")]
-    points, codes = vectors[order][:, pair], codes[order]
+    most = positive_int(max_points, "max_points")
+    rows = choose_points(codes, codes >= 0, most=most, random_state=random_state)
     ax = new_or_given(ax)
-    size = float(np.clip(12_000 / max(len(points), 1), 4, 30))
-    # One scatter per marker and not per class: the random order mixes the classes.
-    group = np.where(codes < 0, -1, codes // len(COLOURS))
-    for number in np.unique(group):
-        member = group == number
-        colours = [_look(code)["color"] for code in codes[member]]
-        style: dict[str, Any] = {"s": size, "linewidths": 0.0, "alpha": 0.8}
-        if number >= 0 and -1 in group:  # few labels stand out by size and a white rim
-            style = {"s": max(4 * size, 40.0), "linewidths": 0.6, "alpha": 1.0}
-        x, y = points[member].T
-        marker = _look(codes[member][0])["marker"]
-        ax.scatter(x, y, c=colours, marker=marker, edgecolors="white", **style)
+    some_unlabelled = bool((codes[rows] < 0).any())
+    draw_points(ax, vectors[rows][:, pair], codes[rows], (codes[rows] >= 0) & some_unlabelled)
     ax.set(xlabel=f"eigenvector {pair[0] + 1}", ylabel=f"eigenvector {pair[1] + 1}")
     if labels is not None:
-        add_legend(ax, _class_handles(names, unlabelled=bool((codes < 0).any())))
+        handles = [legend_mark(name, **class_mark(k)) for k, name in enumerate(names[:_MAX_LEGEND])]
+        if len(names) > _MAX_LEGEND:
+            handles.append(legend_mark(f"and {len(names) - _MAX_LEGEND} more"))
+        if some_unlabelled:
+            handles.append(legend_mark("unlabelled", **class_mark(-1)))
+        add_legend(ax, handles)
     return ax
 
 
@@ -128,19 +118,44 @@ def _classes(labels: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], list[s
     return codes, [str(name) for name in classes]
 
 
-def _look(code: int) -> dict[str, str]:
-    """Return colour and marker of a class, −1 for unlabelled nodes."""
-    if code < 0:
-        return {"color": GREY, "marker": MARKERS[0]}
-    marker = MARKERS[code // len(COLOURS) % len(MARKERS)]
-    return {"color": COLOURS[code % len(COLOURS)], "marker": marker}
+def choose_points(
+    codes: NDArray[np.intp],
+    labelled: NDArray[np.bool_],
+    *,
+    most: int,
+    most_labelled: int | None = None,
+    hidden: NDArray[np.bool_] | None = None,
+    random_state: Any = 0,
+) -> NDArray[np.intp]:
+    """Return rows to draw, in the order of drawing: a random sample, the labelled rows last.
+
+    The order consists of layers, and of one class after the other within a layer, so that no class
+    hides another and the picture has few parts. `hidden` rows without a label are not drawn.
+    """
+    generator = random_generator(random_state)
+    front = generator.permutation(np.flatnonzero(labelled))[:most][:most_labelled]
+    others = ~labelled if hidden is None else ~(labelled | hidden)
+    back = generator.permutation(np.flatnonzero(others))[: most - len(front)]
+    layers = [part for rows in (back, front) for part in np.array_split(rows, _LAYERS)]
+    return np.concatenate([part[np.argsort(codes[part], kind="stable")] for part in layers])
 
 
-def _class_handles(names: list[str], *, unlabelled: bool) -> list[Line2D]:
-    shown = enumerate(names[:_MAX_LEGEND])
-    handles = [legend_mark(name, **_look(code)) for code, name in shown]
-    if len(names) > _MAX_LEGEND:
-        handles.append(legend_mark(f"and {len(names) - _MAX_LEGEND} more"))
-    if unlabelled:
-        handles.append(legend_mark("unlabelled", **_look(-1)))
-    return handles
+def draw_points(
+    ax: Axes, points: FloatArray, codes: NDArray[np.intp], labelled: NDArray[np.bool_]
+) -> None:
+    """Draw points (m, 2) with the marks of their classes; labelled ones are large with an outline.
+
+    Neighbours in the given order of one class are one group with the id ``class-CODE-NUMBER``.
+    """
+    n_labelled = int(labelled.sum())
+    size = np.sqrt(np.clip(12_000 / max(len(points) - n_labelled, 1), 4, 30))
+    large = max(size + 1, np.sqrt(np.clip(4_000 / max(n_labelled, 1), 20, 50)))
+    ends = np.flatnonzero(np.diff(2 * codes + labelled)) + 1
+    for number, group in enumerate(np.split(np.arange(len(points)), ends if len(points) else [])):
+        style: dict[str, Any] = {"markersize": size, "markeredgewidth": 0.0, "alpha": 0.8}
+        if labelled[group].any():
+            style = {"markersize": large, "markeredgewidth": 0.8, "markeredgecolor": "black"}
+        style |= class_mark(int(codes[group[0]]))
+        x, y = points[group].T
+        gid = f"class-{codes[group[0]]}-{number}"
+        ax.plot(x, y, linestyle="none", clip_on=False, gid=gid, **style)
