@@ -235,7 +235,7 @@ def test_spectrum_of_one_value() -> None:
 
 def test_spectrum_explains_bad_residuals() -> None:
     calls: list[tuple[dict[str, Any], str]] = [
-        ({"residuals": [1.0]}, "residuals: expected shape (2,), got shape (1,)"),
+        ({"residuals": [1.0]}, "residuals: expected an array of shape (2), got shape (1,)"),
         ({"residuals": [1.0, -1.0]}, "residuals: expected norms >= 0, got -1.0"),
         ({"residuals": [1.0, np.nan]}, "residuals: expected finite entries, got nan at index (1,)"),
     ]

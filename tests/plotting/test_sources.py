@@ -181,9 +181,9 @@ def test_unfitted_and_unsuitable_classifiers(process: Any, network: Any) -> None
 
 def bins_of(ax: Axes) -> list[tuple[float, float, float, float]]:
     """Mean probability, accuracy and interval of each bin."""
-    points = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
-    bars = [line.get_ydata() for line in ax.lines[:-1] if line.get_marker() != "o"]
-    return [(*point, *bar) for point, bar in zip(points, bars, strict=True)]
+    (bars,) = ax.collections
+    points = ax.lines[0].get_xydata()
+    return [(*point, *bar[:, 1]) for point, bar in zip(points, bars.get_segments(), strict=True)]
 
 
 def test_reliability_by_hand() -> None:
@@ -228,9 +228,9 @@ def test_reliability_explains_bad_arguments(process: Any) -> None:
     shares = [[0.9, 0.1], [0.2, 0.8]]
     calls: list[tuple[dict[str, Any], str]] = [
         ({"truth": None}, "truth: expected an array of classes, got None"),
-        ({"truth": [0]}, "truth: expected 2 classes, one for each row of probabilities, got 1"),
+        ({"truth": [0]}, "truth: expected an array of shape (2), got shape (1,)"),
         ({"truth": [-1, -1]}, "truth: expected at least one class, got no label at all"),
-        ({"truth": [[0, 1]]}, "truth: expected an array of shape (?), got shape (1, 2)"),
+        ({"truth": [[0, 1]]}, "truth: expected an array of shape (2), got shape (1, 2)"),
         ({"truth": [0, 0]}, "classes: expected the 2 classes of the columns"),
         ({"classes": [0, 1, 2]}, "classes: expected the 2 classes of the columns"),
         ({"classes": [5, 6]}, "truth: expected classes among [5, 6], got 0"),

@@ -100,7 +100,8 @@ def test_marks_differ() -> None:
 
 def everything(ax: Axes) -> None:
     """Draw text, marks of two classes, a line and an area."""
-    draw_points(ax, np.eye(4)[:, :2], np.array([0, 0, 1, 1]), np.array([False] * 3 + [True]))
+    labelled = np.array([False] * 3 + [True])
+    draw_points(ax, np.eye(4)[:, :2], np.array([0, 0, 1, 1]), labelled, ("", ""))
     ax.plot([0, 1], [0.123456789, 1], color="black", label="<0.123456789>")
     ax.fill_between([0, 1], [0, 1], color="white")
     ax.set(xlabel="<probability> & 0.123456789")
@@ -151,6 +152,5 @@ def test_certainty() -> None:
 def test_reliability_bins() -> None:
     ax = Figure().subplots()
     draw_reliability(ax, [(0.7, 0.5, 10), (0.95, 1.0, 10)])
-    marks = [line.get_xydata()[0].tolist() for line in ax.lines if line.get_marker() == "o"]
-    assert marks == [[0.7, 0.5], [0.95, 1.0]]
+    assert ax.lines[0].get_xydata().tolist() == [[0.7, 0.5], [0.95, 1.0]]
     assert ax.get_xlim() == ax.get_ylim() == pytest.approx((0.184, 1.016))  # 5 of 10: 22 to 78 %

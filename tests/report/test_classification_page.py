@@ -15,7 +15,6 @@ from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import choose_columns
 from lowrankgcn.report.classification import (
     Classification,
-    ColumnSummary,
     describe_graphs,
     describe_weighting,
 )
@@ -86,7 +85,7 @@ def hostile_html(hostile: Classification) -> str:
 def test_every_kind_of_graph(kind: str) -> None:
     result = of_kind(kind)
     n_predicted, n_unplaced = sum(result.predicted), result.unplaced.sum()
-    assert sum(result.given) + n_predicted + n_unplaced == result.n_rows
+    assert sum(result.given) + n_predicted + n_unplaced == len(result.codes)
     networks = result.evidence is None
     assert (map_rows(result) is None) == (kind == "full rank")
     page = check(render_classification(result))
@@ -216,9 +215,11 @@ class TestWords:
 
     def test_many_columns(self, result: Classification) -> None:
         assert result.evidence is not None
-        columns = [ColumnSummary(f"c{k}", "number", "", 0, 9, 0.001) for k in range(1000)]
-        evidence = replace(result.evidence, importance={"c0": 0.001})
-        page = self.page(result, overview=tuple(columns), evidence=evidence)
+        names = [f"c{k}" for k in range(1000)]
+        columns = replace(result.columns, used=dict.fromkeys(names, "number"), left_out={})
+        evidence = replace(result.evidence, importance=dict.fromkeys(names, 0.001))
+        wide = replace(result, frame=None, columns=columns, evidence=evidence)
+        page = Page(render_classification(wide))
         assert len(page.tables["Columns"]) == 201
         assert "800 further columns with 80 % of the importance." in page.words
 

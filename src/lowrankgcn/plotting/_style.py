@@ -50,15 +50,16 @@ def legend_mark(label: str, **style: Any) -> Line2D:
     return Line2D([], [], label=label, linestyle="none", **style)
 
 
-def add_legend(ax: Axes, handles: Sequence[Line2D]) -> None:
-    """Add a legend above the axes, in as many columns as their width holds."""
+def add_legend(ax: Axes, handles: Sequence[Line2D] = ()) -> None:
+    """Add a legend of some or all lines above the axes, in as many columns as their width holds."""
+    handles = handles or [line for line in ax.lines if not str(line.get_label()).startswith("_")]
     marks_only = all(handle.get_linestyle() == "None" for handle in handles)
     # An inch holds about 17 small letters; a handle and its spacing take up to 11 of them.
     width = 17 * ax.bbox.width / ax.figure.dpi
     lengths = [len(str(handle.get_label())) + (7 if marks_only else 11) for handle in handles]
     columns = len(handles) if sum(lengths) <= width else int(width / max(lengths))
     ax.legend(
-        handles=list(handles),
+        handles=handles,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.01),
         ncols=max(1, min(len(handles), columns)),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
@@ -80,10 +79,7 @@ def plot_reliability(
         if shares.min(initial=0.0) < 0 or shares.max(initial=0.0) > 1 + 1e-6:
             got = f"{shares.min():g}..{shares.max():g}"
             raise invalid("probabilities", "numbers in 0..1", got)
-        index, known, count = _labelled(truth)
-        if count != len(shares):
-            expected = f"{len(shares)} classes, one for each row of probabilities"
-            raise invalid("truth", expected, count)
+        index, known = _labelled(truth, len(shares))
         classes = pd.factorize(known, sort=True)[1] if classes is None else classes
         if (size := np.asarray(classes).size) != shares.shape[1]:
             expected = f"the {shares.shape[1]} classes of the columns of probabilities"
@@ -103,25 +99,19 @@ def plot_reliability(
 
 def draw_reliability(ax: Axes, bins: Iterable[tuple[float, ...]]) -> None:
     """Draw bins of rows: mean probability, share of correct rows, number of rows."""
-    total, lowest = 0, 0.9
-    for probability, correct, rows, *_ in bins:
-        interval = binomtest(round(correct * rows), int(rows)).proportion_ci(_INTERVAL)
-        style: Any = {"color": COLOURS[0], "solid_capstyle": "butt"}
-        ax.plot([probability] * 2, interval, linewidth=1.5, alpha=0.6, **style)
-        ax.plot(probability, correct, marker="o", markersize=6, linestyle="none", **style)
-        total, lowest = total + int(rows), min(lowest, probability, interval.low)
-    low = np.floor(10 * lowest) / 10
-    ax.plot([low, 1], [low, 1], color=GREY, linestyle="--", linewidth=1, zorder=1)
-    limits = (low - 0.02 * (1 - low), 1 + 0.02 * (1 - low))
+    probability, correct, rows = np.array([part[:3] for part in bins], np.float64).T
+    tests = [binomtest(round(hits), int(n)) for hits, n in zip(correct * rows, rows, strict=True)]
+    low, high = np.array([test.proportion_ci(_INTERVAL) for test in tests]).T
+    label = f"{plural(int(rows.sum()), 'row')}, 90 % intervals"
+    ax.vlines(probability, low, high, color=COLOURS[0], linewidth=1.5, alpha=0.6)
+    ax.plot(probability, correct, "o", color=COLOURS[0], markersize=6, label=label)
+    start = np.floor(10 * min(probability.min(), low.min(), 0.9)) / 10
+    ax.plot([start, 1], [start, 1], "--", color=GREY, linewidth=1, zorder=1, label="calibrated")
+    limits = (start - 0.02 * (1 - start), 1 + 0.02 * (1 - start))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
     ax.set(xlabel="predicted probability", ylabel="accuracy", xlim=limits, ylim=limits)
-    label = f"{plural(total, 'row')}, 90 % intervals"
-    handles = [
-        Line2D([], [], label=label, marker="o", color=COLOURS[0], linewidth=1.5),
-        Line2D([], [], label="calibrated", color=GREY, linestyle="--", linewidth=1),
-    ]
-    add_legend(ax, handles)
+    add_legend(ax)
 
 
 def draw_certainty(ax: Axes, probabilities: FloatArray, n_classes: int) -> None:
@@ -177,10 +167,8 @@ def plot_confusion(
         counts = fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
         classes, labels = truth.classes_, ("label", "prediction by leave-one-out")
     else:
-        index, known, count = _labelled(truth)
-        others = _column(predicted, "predicted")
-        expect_shape(others, "predicted", count)
-        others = others[index]
+        index, known = _labelled(truth, None)
+        others = _column(predicted, "predicted", len(truth))[index]
         if classes is None:
             classes = pd.factorize(np.concatenate([known, others]), sort=True)[1]
         cells = _positions(known, classes, "truth"), _positions(others, classes, "predicted")
@@ -256,16 +244,15 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     last = pd.DataFrame(curve).ffill().iloc[-1]
     best = int(last.idxmin())
     iterations = np.arange(1, len(curve) + 1)
-    marker = "o" if len(curve) == 1 else None
+    marker = "o" if len(curve) == 1 else "-"
     ax.set(xlabel="iteration", ylabel="loss", yscale="log" if np.nanmin(curve) > 0 else "linear")
-    style: Any = {"color": COLOURS[1], "linewidth": 1.6, "marker": marker}
-    if (others := np.delete(curve, best, axis=1)).size:
-        thin: Any = {"color": COLOURS[0], "linewidth": 0.8}
-        ax.plot(iterations, others, alpha=0.6, marker=marker, **thin)
-        looks = {f"best restart: {last[best]:.3g}": style}
-        looks[plural(others.shape[1], "other restart")] = thin
-        add_legend(ax, [Line2D([], [], label=label, **look) for label, look in looks.items()])
-    ax.plot(iterations, curve[:, best], **style)
+    others = np.delete(curve, best, axis=1)
+    rest = ax.plot(iterations, others, marker, color=COLOURS[0], linewidth=0.8, alpha=0.6)
+    (line,) = ax.plot(iterations, curve[:, best], marker, color=COLOURS[1], linewidth=1.6)
+    if rest:
+        line.set_label(f"best restart: {last[best]:.3g}")
+        rest[0].set_label(plural(len(rest), "other restart"))
+        add_legend(ax, [line, rest[0]])
     return ax
 
 
@@ -274,22 +261,22 @@ def _expect_none(value: Any, name: str) -> None:
         raise invalid(name, "None, because the classifier has its own labels", "another value")
 
 
-def _column(values: Any, name: str) -> NDArray[Any]:
+def _column(values: Any, name: str, length: int | None) -> NDArray[Any]:
     """Return classes as objects, shape (n,)."""
     if values is None:
         raise invalid(name, "an array of classes", None)
     array = np.asarray(values, dtype=object)
-    expect_shape(array, name, None)
+    expect_shape(array, name, length)
     return array
 
 
-def _labelled(truth: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
-    """Return the labelled rows, their classes and the number of rows."""
-    _column(truth, "truth")
-    index, known, count = labelled_cells(truth)
+def _labelled(truth: Any, length: int | None) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return the labelled rows and their classes."""
+    _column(truth, "truth", length)
+    index, known, _ = labelled_cells(truth)
     if not len(index):
         raise invalid("truth", "at least one class", "no label at all")
-    return index, known.astype(object), count
+    return index, known.astype(object)
 
 
 def _positions(values: NDArray[Any], classes: ArrayLike, name: str) -> NDArray[np.intp]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -91,16 +92,16 @@ def plot_embedding(
         raise invalid("columns", f"two columns of the {k} eigenvectors, 0..{k - 1}", pair.tolist())
     codes, names = _classes(labels, n)
     most = positive_int(max_points, "max_points")
-    rows = choose_points(codes, codes >= 0, most=most, random_state=random_state)
+    rows = choose_points(codes, codes >= 0, codes < 0, most, random_state=random_state)
+    codes, partly = codes[rows], bool((codes[rows] < 0).any())
     ax = new_or_given(ax)
-    some_unlabelled = bool((codes[rows] < 0).any())
-    draw_points(ax, vectors[rows][:, pair], codes[rows], (codes[rows] >= 0) & some_unlabelled)
-    ax.set(xlabel=f"eigenvector {pair[0] + 1}", ylabel=f"eigenvector {pair[1] + 1}")
+    axes = [f"eigenvector {column + 1}" for column in pair]
+    draw_points(ax, vectors[rows][:, pair], codes, (codes >= 0) & partly, axes)
     if labels is not None:
         handles = [legend_mark(name, **class_mark(k)) for k, name in enumerate(names[:_MAX_LEGEND])]
         if len(names) > _MAX_LEGEND:
             handles.append(legend_mark(f"and {len(names) - _MAX_LEGEND} more"))
-        if some_unlabelled:
+        if partly:
             handles.append(legend_mark("unlabelled", **class_mark(-1)))
         add_legend(ax, handles)
     return ax
@@ -121,41 +122,46 @@ def _classes(labels: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], list[s
 def choose_points(
     codes: NDArray[np.intp],
     labelled: NDArray[np.bool_],
-    *,
+    others: NDArray[np.bool_],
     most: int,
+    *,
     most_labelled: int | None = None,
-    hidden: NDArray[np.bool_] | None = None,
     random_state: Any = 0,
 ) -> NDArray[np.intp]:
-    """Return rows to draw, in the order of drawing: a random sample, the labelled rows last.
+    """Return rows to draw, in the order of drawing: random ones, the labelled rows last.
 
     The order consists of layers, and of one class after the other within a layer, so that no class
-    hides another and the picture has few parts. `hidden` rows without a label are not drawn.
+    hides another and the picture has few parts.
     """
     generator = random_generator(random_state)
     front = generator.permutation(np.flatnonzero(labelled))[:most][:most_labelled]
-    others = ~labelled if hidden is None else ~(labelled | hidden)
     back = generator.permutation(np.flatnonzero(others))[: most - len(front)]
-    layers = [part for rows in (back, front) for part in np.array_split(rows, _LAYERS)]
-    return np.concatenate([part[np.argsort(codes[part], kind="stable")] for part in layers])
+    layers = [layer for rows in (back, front) for layer in np.array_split(rows, _LAYERS)]
+    return np.concatenate([layer[np.argsort(codes[layer], kind="stable")] for layer in layers])
 
 
 def draw_points(
-    ax: Axes, points: FloatArray, codes: NDArray[np.intp], labelled: NDArray[np.bool_]
+    ax: Axes,
+    points: FloatArray,
+    codes: NDArray[np.intp],
+    labelled: NDArray[np.bool_],
+    axes: Sequence[str],
 ) -> None:
     """Draw points (m, 2) with the marks of their classes; labelled ones are large with an outline.
 
-    Neighbours in the given order of one class are one group with the id ``class-CODE-NUMBER``.
+    Neighbours of one class in the given order are one group with the id ``class-CODE-NUMBER``.
     """
     n_labelled = int(labelled.sum())
     size = np.sqrt(np.clip(12_000 / max(len(points) - n_labelled, 1), 4, 30))
     large = max(size + 1, np.sqrt(np.clip(4_000 / max(n_labelled, 1), 20, 50)))
-    ends = np.flatnonzero(np.diff(2 * codes + labelled)) + 1
-    for number, group in enumerate(np.split(np.arange(len(points)), ends if len(points) else [])):
+    looks = 2 * codes + labelled
+    groups = np.cumsum(np.diff(looks, prepend=looks[:1]) != 0)
+    for number in np.unique(groups):
+        group = groups == number
+        code = int(codes[group][0])
         style: dict[str, Any] = {"markersize": size, "markeredgewidth": 0.0, "alpha": 0.8}
-        if labelled[group].any():
+        if labelled[group][0]:
             style = {"markersize": large, "markeredgewidth": 0.8, "markeredgecolor": "black"}
-        style |= class_mark(int(codes[group[0]]))
-        x, y = points[group].T
-        gid = f"class-{codes[group[0]]}-{number}"
-        ax.plot(x, y, linestyle="none", clip_on=False, gid=gid, **style)
+        style |= {**class_mark(code), "linestyle": "none", "gid": f"class-{code}-{number}"}
+        ax.plot(*points[group].T, clip_on=False, **style)
+    ax.set(xlabel=axes[0], ylabel=axes[1])

@@ -12,19 +12,12 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from lowrankgcn._validation import finite_array, invalid, positive_int
+from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
 from lowrankgcn.estimators.base import unscaled_filters
 from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting._sources import fitted_attribute, pairs_by_graph
-from lowrankgcn.plotting._style import (
-    COLOURS,
-    GREY,
-    add_legend,
-    class_mark,
-    legend_mark,
-    new_or_given,
-)
+from lowrankgcn.plotting._style import COLOURS, GREY, add_legend, class_mark, new_or_given
 from lowrankgcn.spectral.filters import Filter, as_filters
 
 _FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
@@ -123,22 +116,20 @@ def plot_filter(
         ax.xaxis.grid(visible=False)  # the lines of the eigenvalues are enough
         # x in eigenvalues, y from 0 to 1 of the axes
         ax.vlines(np.unique(_merged(spectrum)), 0, 1, transform=ax.get_xaxis_transform(), **style)
-    handles = []
     for number, phi in enumerate(functions):
-        style = _marked(number, markersize=6)
-        if spectrum is None:
-            dashes = _DASHES[number % len(_DASHES)]
-            style = {"color": style["color"], "linestyle": dashes, "linewidth": 1.6}
-            ax.plot(grid, _curve(phi, grid), **style)
-            if _jumps_at_zero(phi):
-                ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=style["color"])
-        else:
+        style = _marked(number, markersize=6, label=str(phi))
+        if spectrum is not None:
             _draw_marks(ax, phi, grid, spectrum, rank, style)
-        handles.append(Line2D([], [], label=str(phi), **style))
+            continue
+        dashes = _DASHES[number % len(_DASHES)]
+        (line,) = ax.plot(grid, _curve(phi, grid), dashes, linewidth=1.6, label=str(phi))
+        line.set_color(style["color"])
+        if _jumps_at_zero(phi):
+            ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=style["color"])
     margin = 0.02 * (end - start)
     label = "filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}"
     ax.set(xlabel="eigenvalue λ", ylabel=label, xlim=(start - margin, end + margin))
-    add_legend(ax, handles)
+    add_legend(ax)
     return ax
 
 
@@ -157,7 +148,7 @@ def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> Axes:
         heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
         ax.plot(learned.eigenvalues, heights, **style)
     ax.set(xlabel="eigenvalue λ", ylabel="learned response φ(λ) / max φ", ylim=(0.0, 1.05))
-    add_legend(ax, ax.lines)
+    add_legend(ax)
     return ax
 
 
@@ -169,10 +160,13 @@ def _draw_marks(
     ax.plot(grid, _curve(phi, grid, response), color=style["color"], linewidth=1, alpha=0.6)
     dominant = np.argsort(-np.abs(response), kind="stable")[:rank]
     kept = np.isin(np.arange(response.size), dominant)
-    for chosen, height, alpha in [(kept, response, 1.0), (~kept, 0.0 * response, 0.4)]:
+    for chosen, height, more in [
+        (kept, response, {}),
+        (~kept, 0.0 * response, {"alpha": 0.4, "label": None}),
+    ]:
         marks = np.column_stack([_merged(spectrum), _merged(height)])[chosen]
         x, y = np.unique(marks, axis=0).T
-        ax.plot(x, y, linestyle="none", alpha=alpha, **style)
+        ax.plot(x, y, linestyle="none", **(style | more))
 
 
 def _bound(phi: Filter, spectrum: FloatArray | None) -> Filter:
@@ -265,21 +259,16 @@ def plot_spectrum(
     ax = new_or_given(ax)
     longest = max(values.size for values in spectra.values())
     size = 6.0 if longest <= 60 else 2.5
-    handles: list[Line2D] = []
-    zeros: list[Line2D] = []
+    handles = []
     for number, (name, spectrum) in enumerate(spectra.items()):
         index, zero = np.arange(1, spectrum.size + 1), spectrum == 0
-        style: dict[str, Any] = class_mark(number)
-        hollow = style | {"markerfacecolor": "none"}
-        label = name.replace("-", " ") or "eigenvalue"
-        for mask, look, text, legend in [
-            (~zero, style, label, handles),
-            (zero, hollow, "zero (component)", zeros),
-        ]:
-            if mask.any():
-                ax.plot(index[mask], spectrum[mask], linestyle="none", markersize=size, **look)
-                legend.append(legend_mark(text, **look))
-    handles += zeros[:1]
+        style: dict[str, Any] = {**class_mark(number), "linestyle": "none"}
+        ax.plot(index[~zero], spectrum[~zero], markersize=size, **style)
+        ax.plot(index[zero], spectrum[zero], markersize=size, markerfacecolor="none", **style)
+        handles.append(Line2D([], [], label=name.replace("-", " ") or "eigenvalue", **style))
+    if any((spectrum == 0).any() for spectrum in spectra.values()):
+        hollow: Any = {**class_mark(0), "markerfacecolor": "none", "linestyle": "none"}
+        handles.append(Line2D([], [], label="zero (component)", **hollow))
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     margin = max(0.5, 0.03 * longest)
     ax.set(xlabel="index", ylabel="eigenvalue", xlim=(1 - margin, longest + margin))
@@ -287,15 +276,15 @@ def plot_spectrum(
         top = max(values.max() for values in spectra.values()) or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
     if errors is not None:
-        right, style = ax.twinx(), {"marker": "x", "color": COLOURS[1]}
-        index = np.arange(1, errors.size + 1)
-        right.plot(index, errors, linestyle="none", markersize=size, **style)
+        right, colour = ax.twinx(), COLOURS[1]
+        style = {"marker": "x", "color": colour, "linestyle": "none"}
+        right.plot(np.arange(1, errors.size + 1), errors, markersize=size, **style)
         low, high = np.floor(np.log10(errors.min())), np.ceil(np.log10(errors.max()))
         right.set(yscale="log", ylim=(10 ** (low - 0.2), 10 ** (high + 0.2)))
         right.yaxis.set_minor_formatter(NullFormatter())
-        right.set_ylabel("residual norm", color=COLOURS[1])
-        right.tick_params(axis="y", labelcolor=COLOURS[1])
-        handles.append(legend_mark("residual (right)", **style))
+        right.set_ylabel("residual norm", color=colour)
+        right.tick_params(axis="y", labelcolor=colour)
+        handles.append(Line2D([], [], label="residual (right)", **style))
     add_legend(ax, handles)
     return ax
 
@@ -305,8 +294,7 @@ def _norms(residuals: ArrayLike | None, spectrum: FloatArray) -> FloatArray | No
     if residuals is None:
         return None
     errors = finite_array(residuals, "residuals", ndim=1)
-    if errors.shape != spectrum.shape:
-        raise invalid("residuals", f"shape {spectrum.shape}", f"shape {errors.shape}")
+    expect_shape(errors, "residuals", spectrum.size)
     if (errors < 0).any():
         raise invalid("residuals", "norms >= 0", float(errors.min()))
     return np.maximum(errors, _SMALLEST_RESIDUAL)

@@ -34,13 +34,7 @@ _STYLE: Any = {
 }
 
 
-def svg(
-    draw: Callable[[Axes], object],
-    name: str,
-    title: str,
-    *,
-    size: tuple[float, float] = (4.3, 3.4),
-) -> Markup:
+def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
     """Draw on new axes and return an <svg> element, which inherits the text colour of the page.
 
     Parameters
@@ -51,9 +45,6 @@ def svg(
         Prefix of all ids in the element; unique in the page.
     title : str
         Description for screen readers.
-    size : (float, float)
-        Width and height in inches. Small, because phones show the picture at about this size and
-        its text must be legible.
 
     Examples
     --------
@@ -64,7 +55,8 @@ def svg(
     stream = io.StringIO()
     # The salt makes ids, and so the file, reproducible.
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure = Figure(figsize=size, layout="constrained")
+        # Small, because phones show the picture at about this size and its text must be legible.
+        figure = Figure(figsize=(4.3, 3.4), layout="constrained")
         draw(figure.subplots())
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(stream, format="svg", transparent=True, metadata=metadata)

@@ -95,6 +95,16 @@ class Classification:
     seed : int, optional
         Also chooses the rows to draw if there are many.
 
+    Attributes
+    ----------
+    classes : tuple of str
+    labelled, unplaced : (n,) bool arrays
+        Rows with a label, and rows without a path to a labelled row.
+    codes : (n,) int array
+        Classes of the rows, given or predicted.
+    certainty : (n,) array
+        Probabilities of the most probable classes.
+
     Raises
     ------
     ValueError
@@ -124,67 +134,41 @@ class Classification:
     facts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     seed: int | None = None
+    classes: tuple[str, ...] = field(init=False)
+    labelled: NDArray[np.bool_] = field(init=False)
+    unplaced: NDArray[np.bool_] = field(init=False)
+    codes: NDArray[np.intp] = field(init=False)
+    certainty: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
-        frame, n = self.frame, self.n_rows
+        classifier, frame, columns = self.classifier, self.frame, self.columns
+        shares = classifier.label_distributions_
         for name, rows in (("labels", self.labels), ("frame", frame)):
-            if rows is not None and len(rows) != n:
-                raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
+            if rows is not None and len(rows) != len(shares):
+                raise invalid(name, f"{len(shares)} rows, as many as were fitted", len(rows))
         if frame is not None:
             frame = frame.set_axis(frame.columns.map(str), axis=1)
             frame = frame.loc[:, ~frame.columns.duplicated()]
-        columns = self.columns
         if columns is None:
             types = {} if frame is None else frame.dtypes.map(lambda dtype: dtype.kind in "iuf")
             used: Any = {name: "number" if kind else "category" for name, kind in types.items()}
             columns = Columns("", used, {})
-        evidence = self.evidence or Evidence.from_classifier(self.classifier)
-        set_fields(self, frame=frame, columns=columns, evidence=evidence)
-        if self.seconds is None:
-            set_fields(self, seconds=self.classifier.timings_)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.classifier.label_distributions_)
-
-    @cached_property
-    def classes(self) -> tuple[str, ...]:
-        """Names of the classes."""
-        return tuple(map(str, self.classifier.classes_.tolist()))
-
-    @cached_property
-    def codes(self) -> NDArray[np.intp]:
-        """Classes of all rows, given or predicted, shape (n,)."""
-        likely = self.classifier.label_distributions_.argmax(axis=1)
-        return np.where(self.labelled, self._label_codes, likely)
-
-    @cached_property
-    def _label_codes(self) -> NDArray[np.intp]:
-        known = pd.Index(self.classifier.classes_.astype(object))
-        codes: NDArray[np.intp] = known.get_indexer(np.asarray(self.labels, dtype=object))
-        return codes  # −1: unlabelled
-
-    @property
-    def labelled(self) -> NDArray[np.bool_]:
-        """True for labelled rows, shape (n,)."""
-        return self._label_codes >= 0
-
-    @property
-    def unplaced(self) -> NDArray[np.bool_]:
-        """True for rows without a path to a labelled row, shape (n,)."""
-        unplaced: NDArray[np.bool_] = getattr(
-            self.classifier, "unplaced_", np.zeros(self.n_rows, bool)
+        known = pd.Index(classifier.classes_.astype(object))
+        codes = known.get_indexer(np.asarray(self.labels, dtype=object))
+        set_fields(
+            self,
+            frame=frame,
+            columns=columns,
+            evidence=self.evidence or Evidence.from_classifier(classifier),
+            seconds=classifier.timings_ if self.seconds is None else self.seconds,
+            classes=tuple(map(str, classifier.classes_.tolist())),
+            labelled=codes >= 0,
+            unplaced=getattr(classifier, "unplaced_", np.zeros(len(shares), bool)),
+            codes=np.where(codes >= 0, codes, shares.argmax(axis=1)),
+            certainty=shares.max(axis=1),
         )
-        return unplaced
 
-    @cached_property
-    def certainty(self) -> FloatArray:
-        """Probabilities of the most probable classes, shape (n,)."""
-        certainty: FloatArray = self.classifier.label_distributions_.max(axis=1)
-        return certainty
-
-    @cached_property
+    @property
     def asked(self) -> NDArray[np.intp]:
         """Rows with a prediction."""
         return np.flatnonzero(~self.labelled & ~self.unplaced)
@@ -192,73 +176,71 @@ class Classification:
     @cached_property
     def given(self) -> tuple[int, ...]:
         """Number of labelled rows of each class."""
-        return self._count(self.labelled)
+        return tuple(np.bincount(self.codes[self.labelled], minlength=len(self.classes)).tolist())
 
     @cached_property
     def predicted(self) -> tuple[int, ...]:
         """Number of predicted rows of each class."""
-        return self._count(self.asked)
-
-    def _count(self, rows: Any) -> tuple[int, ...]:
-        return tuple(np.bincount(self.codes[rows], minlength=len(self.classes)).tolist())
+        return tuple(np.bincount(self.codes[self.asked], minlength=len(self.classes)).tolist())
 
     @cached_property
     def overview(self) -> tuple[ColumnSummary, ...]:
         """The most important columns first, then those that are left out."""
         importance = {} if self.evidence is None else self.evidence.importance
         shares = self.columns.column_sums(importance)
-        used = [
-            ColumnSummary(name, kind, "", *_count_cells(self.frame, name, kind), shares.get(name))
-            for name, kind in self.columns.used.items()
+        columns = [(name, str(kind), "") for name, kind in self.columns.used.items()]
+        columns += [(name, "", reason) for name, reason in self.columns.left_out.items()]
+        summaries = [
+            ColumnSummary(*column, *_count_cells(self.frame, *column[:2]), shares.get(column[0]))
+            for column in columns
         ]
-        left_out = [
-            ColumnSummary(name, "", reason, *_count_cells(self.frame, name, ""), None)
-            for name, reason in self.columns.left_out.items()
-        ]
-        return (*sorted(used, key=lambda column: -(column.importance or 0.0)), *left_out)
+        return tuple(sorted(summaries, key=lambda own: (own.kind == "", -(own.importance or 0.0))))
 
     @cached_property
     def shown_columns(self) -> tuple[str, ...]:
         """Columns whose cells are shown: an identifier and the most important ones."""
         if self.frame is None:
             return ()
-        left_out = self.columns.left_out.items()
-        identifiers = [name for name, reason in left_out if reason == "identifier"]
+        identifiers = [column.name for column in self.overview if column.reason == "identifier"]
         used = [column.name for column in self.overview if column.kind]
         return (*identifiers[:1], *used)[:_SHOWN_COLUMNS]
 
-    def cells(self, rows: Sequence[int] | NDArray[np.intp]) -> dict[str, list[str]]:
+    def cells(self, rows: Any) -> dict[str, list[str]]:
         """Return short texts of some rows by shown column."""
         return {name: cell_texts(self.frame[name].iloc[rows]) for name in self.shown_columns}
 
-    @cached_property
-    def suspicious(self) -> tuple[TableRow, ...]:
+    @property
+    def suspicious(self) -> list[TableRow]:
         """Labelled rows that would clearly be predicted as another class, the clearest first.
 
         Their guesses are the label and that class.
         """
         if self.evidence is None:
-            return ()
+            return []
         doubtful = self.evidence.doubtful[: 2 * _SHOWN_ROWS]
         places = [place for place, _ in doubtful]
         both = [(int(self.evidence.codes[place]), other) for place, other in doubtful]
         rows = np.flatnonzero(self.labelled)[places]
         return self._table_rows(rows, both, self.evidence.distributions[places])
 
-    @cached_property
-    def least_certain(self) -> tuple[TableRow, ...]:
+    @property
+    def least_certain(self) -> list[TableRow]:
         """Predicted rows with the least probable classes."""
         order = np.argsort(self.certainty[self.asked], kind="stable")
         rows = self.asked[order[:_SHOWN_ROWS]]
         shares = self.classifier.label_distributions_[rows]
         return self._table_rows(rows, np.argsort(-shares, axis=1, kind="stable")[:, :2], shares)
 
-    def _table_rows(self, rows: Any, choices: Any, shares: FloatArray) -> tuple[TableRow, ...]:
-        texts = [tuple(row) for row in pd.DataFrame(self.cells(rows), index=rows).to_numpy()]
-        return tuple(
-            TableRow(int(row) + 1, cells, tuple((self.classes[k], float(share[k])) for k in choice))
-            for row, cells, choice, share in zip(rows, texts, choices, shares, strict=True)
-        )
+    def _table_rows(self, rows: Any, choices: Any, shares: FloatArray) -> list[TableRow]:
+        texts = list(self.cells(rows).values())
+        return [
+            TableRow(
+                int(row) + 1,
+                tuple(column[place] for column in texts),
+                tuple((self.classes[code], float(shares[place, code])) for code in choices[place]),
+            )
+            for place, row in enumerate(rows)
+        ]
 
 
 def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:

@@ -107,7 +107,7 @@ def render_classification(classification: Classification) -> str:
     """
     result, evidence = classification, classification.evidence
     target = shorten(result.columns.target) or "classes"
-    shown = sum(result.predicted) or result.n_rows
+    shown = sum(result.predicted) or len(result.codes)
     scores = [] if evidence is None else evidence.scores.values()
     script = _SCRIPT.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -118,6 +118,7 @@ def render_classification(classification: Classification) -> str:
         subtitle=f"Report by {versions()[0]}",
         result=result,
         evidence=evidence,
+        n_rows=len(result.codes),
         n_given=sum(result.given),
         n_predicted=sum(result.predicted),
         n_unplaced=int(result.unplaced.sum()),
@@ -139,33 +140,35 @@ def render_classification(classification: Classification) -> str:
 
 def _charts(result: Classification, row_map: RowMap | None) -> dict[str, Markup]:
     """Draw the pictures of the page."""
-    classifier, evidence, charts = result.classifier, result.evidence, {}
-
-    def add(name: str, title: str, draw: Callable[[Axes], object], **options: Any) -> None:
-        charts[name] = svg(draw, name, title, **options)
-
+    classifier, evidence = result.classifier, result.evidence
+    draw: dict[str, tuple[str, Callable[[Axes], object]]] = {}
     if len(result.asked):
-        title = "Number of rows by the probability of their predicted class"
-        certainty = result.certainty[result.asked]
-        add("certainty", title, lambda ax: draw_certainty(ax, certainty, len(result.classes)))
+        draw["certainty"] = (
+            "Number of rows by the probability of their predicted class",
+            lambda ax: draw_certainty(ax, result.certainty[result.asked], len(result.classes)),
+        )
     if evidence is not None:
-        title = "Share of correct rows by the probability of their class"
-        add("reliability", title, lambda ax: draw_reliability(ax, evidence.reliability))
+        draw["reliability"] = (
+            "Share of correct rows by the probability of their class",
+            lambda ax: draw_reliability(ax, evidence.reliability),
+        )
     if row_map is not None:
-        codes, labelled = result.codes[row_map.rows], result.labelled[row_map.rows]
-
-        def draw_map(ax: Axes) -> None:
-            draw_points(ax, row_map.points, codes, labelled)
-            ax.set(xlabel=row_map.axes[0], ylabel=row_map.axes[1])
-
-        add("map", "Rows by class", draw_map, size=(4.8, 4.0))
+        looks = result.codes[row_map.rows], result.labelled[row_map.rows]
+        draw["map"] = (
+            "Rows by class",
+            lambda ax: draw_points(ax, row_map.points, *looks, row_map.axes),
+        )
     if evidence is None or classifier.filter_:
-        title = "Filter responses over the eigenvalues"
-        add("filters", title, lambda ax: plot_filter(classifier, ax=ax))
+        draw["filters"] = (
+            "Filter responses over the eigenvalues",
+            lambda ax: plot_filter(classifier, ax=ax),
+        )
     if evidence is None:
-        title = "Loss of every restart by iteration"
-        add("loss", title, lambda ax: plot_loss(classifier, ax=ax))
-    return charts
+        draw["loss"] = (
+            "Loss of every restart by iteration",
+            lambda ax: plot_loss(classifier, ax=ax),
+        )
+    return {name: svg(function, name, title) for name, (title, function) in draw.items()}
 
 
 def _encoded(columns: list[tuple[str, list[str]]]) -> list[tuple[str, list[int], list[str]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -45,14 +45,32 @@ class RowMap:
 
 
 def map_rows(result: Classification) -> RowMap | None:
-    """Place rows of a classified table in a plane; return None if it has no eigenvectors."""
+    """Place up to 4000 rows in a plane, up to 400 of them labelled.
+
+    Rows without a prediction are not placed. Return None if no eigenvectors were computed.
+
+    Notes
+    -----
+    Cost: O(n) for the sample, O(m r) for the coordinates of m rows.
+    """
     pairs, nodes = main_eigenpairs(result.classifier)
     if pairs is None:
         return None
-    nodes = np.arange(result.n_rows)[nodes]
-    arrays = (result.codes[nodes], result.labelled[nodes], result.certainty[nodes])
-    placed = place_rows(pairs, *arrays, hidden=result.unplaced[nodes], seed=result.seed or 0)
-    return replace(placed, rows=nodes[placed.rows])
+    nodes = np.arange(len(result.codes))[nodes]
+    codes, labelled = result.codes[nodes], result.labelled[nodes]
+    others = ~labelled & ~result.unplaced[nodes]
+    options: Any = {"most_labelled": _LABELLED, "random_state": result.seed or 0}
+    chosen = choose_points(codes, labelled, others, _POINTS, **options)
+    points, axes = spectral_embedding(pairs, chosen), ("direction 1", "direction 2")
+    if points.shape[1] == 1:
+        points = np.column_stack([points[:, 0], result.certainty[nodes[chosen]]])
+        axes = ("entry in the only eigenvector", "probability of the class")
+    else:
+        points = class_plane(points, codes[chosen], np.flatnonzero(labelled[chosen]))
+    # A margin as wide as the range of most points; a few distant ones are moved to its edge.
+    low, high = np.quantile(points, [0.01, 0.99], axis=0)
+    inside = np.clip(points, 2 * low - high, 2 * high - low)
+    return RowMap(nodes[chosen], inside, axes, int((inside != points).any(axis=1).sum()))
 
 
 def describe_rows(result: Classification, rows: NDArray[np.intp]) -> list[tuple[str, list[str]]]:
@@ -75,48 +93,6 @@ def describe_rows(result: Classification, rows: NDArray[np.intp]) -> list[tuple[
         guesses = [f"{shorten(classes[code])}, {rounded_percent(share)}" for code, share in likely]
         columns.append(("without its label", np.where(labelled, guesses, "").tolist()))
     return [*columns, *result.cells(rows).items()]
-
-
-def place_rows(
-    pairs: Eigenpairs,
-    codes: NDArray[np.intp],
-    labelled: NDArray[np.bool_],
-    certainty: FloatArray,
-    *,
-    hidden: NDArray[np.bool_] | None = None,
-    seed: int = 0,
-) -> RowMap:
-    """Place up to 4000 rows in a plane, up to 400 of them labelled.
-
-    Parameters
-    ----------
-    pairs : Eigenpairs
-    codes : (n,) int array
-        Classes, given or predicted.
-    labelled : (n,) bool array
-    certainty : (n,) array
-        Probabilities of the classes; the second coordinate if there is only one eigenvector.
-    hidden : (n,) bool array, optional
-        Unlabelled rows that are not drawn.
-    seed : int
-        Seed of the sample, if there are more rows.
-
-    Notes
-    -----
-    Cost: O(n) for the sample, O(m r) for the coordinates of m rows.
-    """
-    options: Any = {"most": _POINTS, "most_labelled": _LABELLED, "random_state": seed}
-    rows = choose_points(codes, labelled, hidden=hidden, **options)
-    points, axes = spectral_embedding(pairs, rows), ("direction 1", "direction 2")
-    if points.shape[1] == 1:
-        points = np.column_stack([points[:, 0], certainty[rows]])
-        axes = ("entry in the only eigenvector", "probability of the class")
-    else:
-        points = class_plane(points, codes[rows], np.flatnonzero(labelled[rows]))
-    # A margin as wide as the range of most points; a few distant ones are moved to its edge.
-    low, high = np.quantile(points, [0.01, 0.99], axis=0)
-    inside = np.clip(points, 2 * low - high, 2 * high - low)
-    return RowMap(rows, inside, axes, int((inside != points).any(axis=1).sum()))
 
 
 def spectral_embedding(pairs: Eigenpairs, rows: NDArray[np.intp] | None = None) -> FloatArray:
