@@ -16,7 +16,7 @@ from lowrankgcn.experiments.reproduction.grid import (
 )
 from lowrankgcn.experiments.reproduction.page import as_html, cells, short_cells, summary
 from lowrankgcn.experiments.reproduction.results import Results, collect, judge
-from lowrankgcn.experiments.reproduction.runner import Entry, Found
+from lowrankgcn.experiments.reproduction.training_runs import Entry, Found
 from lowrankgcn.experiments.statistics import prediction_interval
 from lowrankgcn.graphs import AdjacencyGraph
 from lowrankgcn.spectral.eigenpairs import eigenpairs
