@@ -328,7 +328,7 @@ def test_embedding_of_many_classes_has_distinct_marks_and_a_short_legend() -> No
 
 def test_embedding_explains_bad_arguments() -> None:
     calls: list[tuple[dict[str, Any], str]] = [
-        ({"labels": [1, 2]}, "labels: expected shape (3,), got shape (2,)"),
+        ({"labels": [1, 2]}, "labels: expected an array of shape (3), got shape (2,)"),
         ({"columns": (1, 3)}, "columns: expected two columns of the 3 eigenvectors, 0..2, got"),
         ({"columns": (1, -1)}, "columns: expected two columns of the 3 eigenvectors, 0..2, got"),
         ({"columns": (1,)}, "columns: expected two column numbers, got (1,)"),

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.estimators.base import main_eigenpairs
+from lowrankgcn.estimators.labels import labelled_cells
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 
@@ -48,3 +49,21 @@ def pairs_and_rows(classifier: Any, argument: str) -> tuple[Eigenpairs, NDArray[
     pairs, rows = main_eigenpairs(classifier)
     assert pairs is not None
     return pairs, np.arange(len(classes))[rows]
+
+
+def class_column(values: Any, name: str, length: int | None) -> NDArray[Any]:
+    """Return classes as objects, shape (n,)."""
+    if values is None:
+        raise invalid(name, "an array of classes", None)
+    array = np.asarray(values, dtype=object)
+    expect_shape(array, name, length)
+    return array
+
+
+def labelled_classes(
+    labels: Any, name: str, length: int | None
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return the labelled rows of a column and their classes."""
+    class_column(labels, name, length)
+    index, known, _ = labelled_cells(labels)
+    return index, known.astype(object)

@@ -11,16 +11,7 @@ from matplotlib.lines import Line2D
 
 # Colour-blind readers can distinguish them, and all have a contrast of three to white paper. Pages
 # replace them with the colours of their theme (templates/report.css).
-COLOURS = (
-    "#2287fc",
-    "#a55404",
-    "#0e8972",
-    "#dc5fb4",
-    "#ab8e1b",
-    "#6e47be",
-    "#03557b",
-    "#98113e",
-)
+COLOURS = tuple("#2287fc #a55404 #0e8972 #dc5fb4 #ab8e1b #6e47be #03557b #98113e".split())
 GREY = "#b0b0b0"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "d", "p")
 

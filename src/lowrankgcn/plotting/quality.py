@@ -14,10 +14,9 @@ from scipy.stats import binomtest
 from sklearn.base import BaseEstimator
 
 from lowrankgcn._format import plural, shorten
-from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn._validation import finite_array, invalid, positive_int
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.plotting._sources import fitted_attribute
+from lowrankgcn.plotting._sources import class_column, fitted_attribute, labelled_classes
 from lowrankgcn.plotting._style import COLOURS, GREY, add_legend, new_or_given
 
 _EXPECTED = "true classes and predictions, or a SpectralGPClassifier"
@@ -79,12 +78,13 @@ def plot_reliability(
         if shares.min(initial=0.0) < 0 or shares.max(initial=0.0) > 1 + 1e-6:
             got = f"{shares.min():g}..{shares.max():g}"
             raise invalid("probabilities", "numbers in 0..1", got)
-        index, known = _labelled(truth, len(shares))
+        index, known = labelled_classes(truth, "truth", len(shares))
         classes = pd.factorize(known, sort=True)[1] if classes is None else classes
+        codes = _positions(known, classes, "truth")
         if (size := np.asarray(classes).size) != shares.shape[1]:
             expected = f"the {shares.shape[1]} classes of the columns of probabilities"
             raise invalid("classes", expected, size)
-        shares, codes = shares[index], _positions(known, classes, "truth")
+        shares = shares[index]
     most = positive_int(bins, "bins")
     certainty, correct = shares.max(axis=1), shares.argmax(axis=1) == codes
     groups = np.array_split(
@@ -167,8 +167,8 @@ def plot_confusion(
         counts = fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
         classes, labels = truth.classes_, ("label", "prediction by leave-one-out")
     else:
-        index, known = _labelled(truth, None)
-        others = _column(predicted, "predicted", len(truth))[index]
+        index, known = labelled_classes(truth, "truth", None)
+        others = class_column(predicted, "predicted", len(truth))[index]
         if classes is None:
             classes = pd.factorize(np.concatenate([known, others]), sort=True)[1]
         cells = _positions(known, classes, "truth"), _positions(others, classes, "predicted")
@@ -261,26 +261,10 @@ def _expect_none(value: Any, name: str) -> None:
         raise invalid(name, "None, because the classifier has its own labels", "another value")
 
 
-def _column(values: Any, name: str, length: int | None) -> NDArray[Any]:
-    """Return classes as objects, shape (n,)."""
-    if values is None:
-        raise invalid(name, "an array of classes", None)
-    array = np.asarray(values, dtype=object)
-    expect_shape(array, name, length)
-    return array
-
-
-def _labelled(truth: Any, length: int | None) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Return the labelled rows and their classes."""
-    _column(truth, "truth", length)
-    index, known, _ = labelled_cells(truth)
-    if not len(index):
-        raise invalid("truth", "at least one class", "no label at all")
-    return index, known.astype(object)
-
-
 def _positions(values: NDArray[Any], classes: ArrayLike, name: str) -> NDArray[np.intp]:
     """Return the positions of values among the classes."""
+    if not len(values):
+        raise invalid(name, "at least one class", "no label at all")
     known = pd.Index(np.asarray(classes).tolist(), dtype=object)
     if not known.is_unique:
         raise invalid("classes", "distinct classes", f"{known.tolist()!r}"[:200])

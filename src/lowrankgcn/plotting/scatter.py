@@ -18,9 +18,8 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.estimators.labels import labelled_cells
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.plotting._sources import pairs_and_rows
+from lowrankgcn.plotting._sources import labelled_classes, pairs_and_rows
 from lowrankgcn.plotting._style import add_legend, class_mark, legend_mark, new_or_given
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
@@ -90,7 +89,11 @@ def plot_embedding(
         raise invalid("columns", "two column numbers", columns)
     if pair.min() < 0 or pair.max() >= k:
         raise invalid("columns", f"two columns of the {k} eigenvectors, 0..{k - 1}", pair.tolist())
-    codes, names = _classes(labels, n)
+    codes, names = np.zeros(n, np.intp), []
+    if labels is not None:
+        index, known = labelled_classes(labels, "labels", n)
+        codes[:] = -1
+        codes[index], names = pd.factorize(known, sort=True)
     most = positive_int(max_points, "max_points")
     rows = choose_points(codes, codes >= 0, codes < 0, most, random_state=random_state)
     codes, partly = codes[rows], bool((codes[rows] < 0).any())
@@ -98,25 +101,14 @@ def plot_embedding(
     axes = [f"eigenvector {column + 1}" for column in pair]
     draw_points(ax, vectors[rows][:, pair], codes, (codes >= 0) & partly, axes)
     if labels is not None:
-        handles = [legend_mark(name, **class_mark(k)) for k, name in enumerate(names[:_MAX_LEGEND])]
+        shown = enumerate(names[:_MAX_LEGEND])
+        handles = [legend_mark(str(name), **class_mark(code)) for code, name in shown]
         if len(names) > _MAX_LEGEND:
             handles.append(legend_mark(f"and {len(names) - _MAX_LEGEND} more"))
         if partly:
             handles.append(legend_mark("unlabelled", **class_mark(-1)))
         add_legend(ax, handles)
     return ax
-
-
-def _classes(labels: ArrayLike | None, n: int) -> tuple[NDArray[np.intp], list[str]]:
-    """Return class codes (n,), -1 for unlabelled, and the names of the classes."""
-    if labels is None:
-        return np.zeros(n, dtype=np.intp), []
-    index, known, count = labelled_cells(labels)
-    if count != n:
-        raise invalid("labels", f"shape ({n},)", f"shape ({count},)")
-    codes = np.full(n, -1, dtype=np.intp)
-    classes, codes[index] = np.unique(np.asarray(known.tolist()), return_inverse=True)
-    return codes, [str(name) for name in classes]
 
 
 def choose_points(

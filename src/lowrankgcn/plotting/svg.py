@@ -28,7 +28,6 @@ _STYLE: Any = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": GREY,
     "grid.linewidth": 0.5,
     "grid.alpha": 0.4,
 }

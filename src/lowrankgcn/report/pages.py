@@ -18,7 +18,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -39,6 +38,13 @@ from lowrankgcn.report.classification import (
 from lowrankgcn.report.row_map import RowMap, describe_rows, map_rows
 
 _MOST_COLUMNS = 200
+_TITLES = {
+    "certainty": "Number of rows by the probability of their predicted class",
+    "reliability": "Share of correct rows by the probability of their class",
+    "map": "Rows by class",
+    "filters": "Filter responses over the eigenvalues",
+    "loss": "Loss of every restart by iteration",
+}
 _SCRIPT = Path(__file__).parent / "templates" / "map.js"
 
 
@@ -105,10 +111,10 @@ def render_classification(classification: Classification) -> str:
     >>> "<h1><bdi>table: classes of 30 rows</bdi></h1>" in page
     True
     """
-    result, evidence = classification, classification.evidence
+    result = classification
     target = shorten(result.columns.target) or "classes"
     shown = sum(result.predicted) or len(result.codes)
-    scores = [] if evidence is None else evidence.scores.values()
+    scores = () if result.evidence is None else result.evidence.scores.values()
     script = _SCRIPT.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     row_map = map_rows(result)
@@ -117,17 +123,13 @@ def render_classification(classification: Classification) -> str:
         title=f"{shorten(result.source, 60)}: {target} of {plural(shown, 'row')}",
         subtitle=f"Report by {versions()[0]}",
         result=result,
-        evidence=evidence,
-        n_rows=len(result.codes),
-        n_given=sum(result.given),
+        evidence=result.evidence,
         n_predicted=sum(result.predicted),
-        n_unplaced=int(result.unplaced.sum()),
-        median=float(np.median(result.certainty[result.asked])) if len(result.asked) else None,
+        median=pd.Series(result.certainty[result.asked]).median(),
         class_rows=list(zip(result.classes, result.predicted, result.given, *scores, strict=True)),
-        hidden_columns=not set(result.columns.used) <= set(result.shown_columns),
         versions=versions(),
         row_map=row_map,
-        legend=[(name, class_key(code)) for code, name in enumerate(result.classes)],
+        keys=[class_key(code) for code in range(len(result.classes))],
         charts=_charts(result, row_map),
         descriptions=[] if row_map is None else _encoded(describe_rows(result, row_map.rows)),
         graphs=describe_graphs(result.classifier),
@@ -141,34 +143,20 @@ def render_classification(classification: Classification) -> str:
 def _charts(result: Classification, row_map: RowMap | None) -> dict[str, Markup]:
     """Draw the pictures of the page."""
     classifier, evidence = result.classifier, result.evidence
-    draw: dict[str, tuple[str, Callable[[Axes], object]]] = {}
+    draw: dict[str, Callable[[Axes], object]] = {}
     if len(result.asked):
-        draw["certainty"] = (
-            "Number of rows by the probability of their predicted class",
-            lambda ax: draw_certainty(ax, result.certainty[result.asked], len(result.classes)),
-        )
+        shares, n_classes = result.certainty[result.asked], len(result.classes)
+        draw["certainty"] = lambda ax: draw_certainty(ax, shares, n_classes)
     if evidence is not None:
-        draw["reliability"] = (
-            "Share of correct rows by the probability of their class",
-            lambda ax: draw_reliability(ax, evidence.reliability),
-        )
+        draw["reliability"] = lambda ax: draw_reliability(ax, evidence.reliability)
     if row_map is not None:
         looks = result.codes[row_map.rows], result.labelled[row_map.rows]
-        draw["map"] = (
-            "Rows by class",
-            lambda ax: draw_points(ax, row_map.points, *looks, row_map.axes),
-        )
+        draw["map"] = lambda ax: draw_points(ax, row_map.points, *looks, row_map.axes)
     if evidence is None or classifier.filter_:
-        draw["filters"] = (
-            "Filter responses over the eigenvalues",
-            lambda ax: plot_filter(classifier, ax=ax),
-        )
+        draw["filters"] = lambda ax: plot_filter(classifier, ax=ax)
     if evidence is None:
-        draw["loss"] = (
-            "Loss of every restart by iteration",
-            lambda ax: plot_loss(classifier, ax=ax),
-        )
-    return {name: svg(function, name, title) for name, (title, function) in draw.items()}
+        draw["loss"] = lambda ax: plot_loss(classifier, ax=ax)
+    return {name: svg(function, name, _TITLES[name]) for name, function in draw.items()}
 
 
 def _encoded(columns: list[tuple[str, list[str]]]) -> list[tuple[str, list[int], list[str]]]:
