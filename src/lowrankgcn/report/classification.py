@@ -87,7 +87,8 @@ class Classification:
         Name of the table.
     seconds : mapping from step to float, optional
         By default the timings of the classifier.
-    warnings : sequence of str
+    warnings, notes : sequences of str
+        Notes are about the table.
     facts : mapping from name to str
         Further results, such as the number of sets with one class.
     command : str
@@ -131,6 +132,7 @@ class Classification:
     source: str = "table"
     seconds: Mapping[str, float] | None = None
     warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     command: str = ""
     seed: int | None = None
