@@ -196,7 +196,8 @@ class Classification:
             ColumnSummary(*column, *_count_cells(self.frame, *column[:2]), shares.get(column[0]))
             for column in columns
         ]
-        return tuple(sorted(summaries, key=lambda own: (own.kind == "", -(own.importance or 0.0))))
+        summaries.sort(key=lambda column: (column.kind == "", -(column.importance or 0.0)))
+        return tuple(summaries)
 
     @cached_property
     def shown_columns(self) -> tuple[str, ...]:

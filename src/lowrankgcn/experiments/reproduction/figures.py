@@ -68,13 +68,13 @@ def draw_ranks(rows: Sequence[dict[str, Any]], *, times: bool) -> Markup:
     def draw(ax: Axes) -> None:
         handles = []
         for network, colour, marker in (("L-GCN", COLOURS[0], "o"), ("R-GCN", COLOURS[1], "s")):
-            own = table["network"] == network
-            ranks = table["rank"][own]
+            lines = table["network"] == network
+            ranks = table["rank"][lines]
             style: Any = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.2}
-            ax.errorbar(ranks, ours[own], bars[own], fmt="none", capsize=2, color=colour)
-            handles += ax.plot(ranks, ours[own], label=network, **style)
+            ax.errorbar(ranks, ours[lines], bars[lines], fmt="none", capsize=2, color=colour)
+            handles += ax.plot(ranks, ours[lines], label=network, **style)
             style |= {"linestyle": ":", "markerfacecolor": "none", "label": f"{network}, published"}
-            handles += ax.plot(ranks, published[own], **style)
+            handles += ax.plot(ranks, published[lines], **style)
         ax.set(xlabel="rank r", ylabel=label, yscale="log" if times else "linear")
         add_legend(ax, handles)
 

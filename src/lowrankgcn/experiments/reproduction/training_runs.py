@@ -7,9 +7,9 @@ that its numbers depend on, so results of other settings or versions are never m
 >>> case = Case("cars", "R-GCN", "linear", 15)
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     store = Store(Path(folder), seed=0, iterations=5)
-...     found = compute({case: 2}, store)
+...     measured = compute({case: 2}, store)
 ...     stored = store.load(case, "cars")
->>> found.entries[case].accuracies == stored.accuracies, len(stored.accuracies)
+>>> measured.entries[case].accuracies == stored.accuracies, len(stored.accuracies)
 (True, 2)
 """
 
@@ -63,6 +63,9 @@ class Entry(NamedTuple):
     per_run: float
 
 
+Entries = dict[Case, Entry]
+
+
 class Store(NamedTuple):
     """Folder of results for one seed and number of iterations."""
 
@@ -104,10 +107,10 @@ def _digest(values: Any) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
-class Found(NamedTuple):
+class Measured(NamedTuple):
     """Results by case, sources and messages about missing data by dataset."""
 
-    entries: dict[Case, Entry]
+    entries: Entries
     sources: dict[str, str]
     missing: dict[str, str]
 
@@ -132,7 +135,7 @@ def plan(names: Sequence[str], runs: int) -> dict[Case, int]:
 
 def compute(
     work: Mapping[Case, int], store: Store, watch: Watch = lambda text, done, total: None
-) -> Found:
+) -> Measured:
     """Do the work that is not in the store.
 
     Parameters
@@ -146,7 +149,7 @@ def compute(
 
     Returns
     -------
-    Found
+    Measured
         Without entries for cases whose data is missing.
 
     Raises
@@ -154,18 +157,18 @@ def compute(
     OSError
         If results cannot be written.
     """
-    found, lock = Found({}, {}, {}), Lock()
+    measured, lock = Measured({}, {}, {}), Lock()
     settings: dict[str, Setting] = {}
     for data in dict.fromkeys(case.data for case in work):
         try:
             settings[data] = load_setting(data)
-            found.sources[data] = settings[data].source
+            measured.sources[data] = settings[data].source
         except OSError as error:  # also DataUnavailableError
-            found.missing[data] = str(error)
+            measured.missing[data] = str(error)
     for case in (case for case in work if case.data in settings):
         stored = store.load(case, settings[case.data].source) or Entry([], 0.0, 0.0, 0.0)
-        found.entries[case] = stored._replace(accuracies=stored.accuracies[: work[case]])
-    missing = {case: work[case] - len(entry.accuracies) for case, entry in found.entries.items()}
+        measured.entries[case] = stored._replace(accuracies=stored.accuracies[: work[case]])
+    missing = {case: work[case] - len(entry.accuracies) for case, entry in measured.entries.items()}
     done, total = 0.0, sum(_seconds(case) * runs for case, runs in missing.items())
     watch("", done, total)
 
@@ -174,15 +177,15 @@ def compute(
         setting = settings[case.data]
         with limit_threads(0):  # one thread
             network, setup = setting.network(case, store.seed)
-            while (start := len(found.entries[case].accuracies)) < work[case]:
+            while (start := len(measured.entries[case].accuracies)) < work[case]:
                 # The first run of a row by itself, because the paper times one.
                 single = start == 0 and not case.basis and not case.split
                 size = 1 if single else 100 if case.network == "R-GCN" else 16
                 runs = range(start, min(start + size, work[case]))
                 accuracies, before, seconds = measure(case, network, setting, store, runs)
                 with lock:
-                    known = found.entries[case]
-                    found.entries[case] = entry = Entry(
+                    known = measured.entries[case]
+                    measured.entries[case] = entry = Entry(
                         [*known.accuracies, *accuracies],
                         known.setup or setup + before,
                         known.alone or seconds,
@@ -202,7 +205,7 @@ def compute(
         map_chunks(lambda index, stop: finish(large[index]), len(large), 1)
         for case in small:
             finish(case)
-    return found
+    return measured
 
 
 def _seconds(case: Case) -> float:

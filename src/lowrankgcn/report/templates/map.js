@@ -90,12 +90,12 @@
       group.style.opacity = chosen === null || mark(group) === chosen ? "" : "0.08";
   }
   for (const entry of figure.querySelectorAll("[data-mark]")) {
-    const own = entry.dataset.mark;
+    const code = entry.dataset.mark;
     entry.tabIndex = 0;
     entry.setAttribute("role", "button");
     entry.setAttribute("aria-pressed", "false");
     const toggle = () => {
-      pinned = pinned === own ? null : own;
+      pinned = pinned === code ? null : code;
       for (const other of figure.querySelectorAll("[data-mark]"))
         other.setAttribute("aria-pressed", String(other.dataset.mark === pinned));
       highlight(pinned);
@@ -106,7 +106,7 @@
       event.preventDefault();
       toggle();
     });
-    for (const name of ["pointerenter", "focus"]) entry.addEventListener(name, () => highlight(own));
+    for (const name of ["pointerenter", "focus"]) entry.addEventListener(name, () => highlight(code));
     for (const name of ["pointerleave", "blur"]) entry.addEventListener(name, () => highlight(pinned));
   }
   figure.classList.add("live");
