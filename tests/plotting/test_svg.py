@@ -115,7 +115,7 @@ def test_an_element_has_the_colours_and_the_font_of_the_page() -> None:
     assert own["viewbox"].startswith("0 0 ")
     assert not {"width", "height", "xmlns"} & set(own)
     assert (own["role"], own["aria-label"]) == ("img", "<Two> classes")
-    assert not re.findall("#[0-9a-f]{6}|font-family|xmlns|\n", drawing)
+    assert not re.findall("#[0-9a-f]{6}|font-family|font:|xmlns|\n", drawing)
     for colour in ("var(--c0)", "var(--c1)", "var(--paper)", "currentColor", "var(--soft)"):
         assert colour in drawing, colour
     # Text stays text and is not rounded; coordinates are.

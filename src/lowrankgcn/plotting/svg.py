@@ -67,6 +67,7 @@ def svg(draw: Callable[[Axes], object], name: str, title: str) -> Markup:
     text = re.sub(r'<g([^>]*)>(\s*<use [^>]*) style="([^"]*)"', r'<g\1 style="\3">\2', text)
     text = re.sub(r'(<use [^>]*) style="[^"]*"', r"\1", text)
     text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), text)
+    text = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", text)  # Matplotlib 3.9
     text = re.sub(r" ?font-family: [^;\"]*;?|\n\s*", "", text)
     text = re.sub("#[0-9a-f]{6}", lambda colour: _THEME.get(colour[0], colour[0]), text)
     text = re.sub(r'\bid="', f'id="{name}-', text)
