@@ -170,7 +170,7 @@ class Classification:
             certainty=shares.max(axis=1),
         )
 
-    @property
+    @cached_property
     def asked(self) -> NDArray[np.intp]:
         """Rows with a prediction."""
         return np.flatnonzero(~self.labelled & ~self.unplaced)
@@ -212,7 +212,7 @@ class Classification:
         """Return short texts of some rows by shown column."""
         return {name: cell_texts(self.frame[name].iloc[rows]) for name in self.shown_columns}
 
-    @property
+    @cached_property
     def suspicious(self) -> list[TableRow]:
         """Labelled rows that would clearly be predicted as another class, the clearest first.
 
@@ -226,7 +226,7 @@ class Classification:
         rows = np.flatnonzero(self.labelled)[places]
         return self._table_rows(rows, both, self.evidence.distributions[places])
 
-    @property
+    @cached_property
     def least_certain(self) -> list[TableRow]:
         """Predicted rows with the least probable classes."""
         order = np.argsort(self.certainty[self.asked], kind="stable")
