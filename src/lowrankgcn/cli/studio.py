@@ -167,7 +167,7 @@ def _write(
     if classifier is None or answer.distributions is None:
         raise ValueError("expected labels of at least two classes; label some rows first")
     from lowrankgcn.cli.fitted import FittedTable
-    from lowrankgcn.report.evidence import Evidence
+    from lowrankgcn.estimators.evidence import Evidence
 
     labelled = with_labels(data, answer.labels)
     shares = classifier.label_distributions_
@@ -176,7 +176,7 @@ def _write(
         write_table(predictions.added_to(labelled.table.frame), out, data.table)
         return
     importance = data.graph is None
-    evidence = Evidence.from_classifier(classifier, predictions.given, importance=importance)
+    evidence = Evidence.from_classifier(classifier, importance=importance)
     fitted = FittedTable(labelled, classifier, predictions, evidence, [])
     if what == "model":
         fitted.save(out)
