@@ -29,7 +29,7 @@ from torch import Tensor
 
 from lowrankgcn._validation import expect_shape, finite_array, invalid, pair_index
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
-from lowrankgcn.nn.to_torch import sparse_form
+from lowrankgcn.nn.to_torch import stored_form
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 
@@ -211,7 +211,7 @@ def to_pyg(
     n = graph.n_nodes
     data = Data(num_nodes=n)
     if isinstance(graph, Hypergraph):
-        members = sp.coo_array(sparse_form(graph.incidence))
+        members = sp.coo_array(stored_form(graph.incidence))
         data.hyperedge_index = _tensor(np.stack(members.coords), torch.int64)
         data.hyperedge_weight = _tensor(graph.hyperedge_weights, number)
     else:

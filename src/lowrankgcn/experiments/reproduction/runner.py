@@ -31,8 +31,7 @@ from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction import grid
 from lowrankgcn.experiments.reproduction.grid import Case, Setting, load_setting
-from lowrankgcn.training import train
-from lowrankgcn.training.threads import limit_threads
+from lowrankgcn.nn import limit_threads, train
 
 _FORMAT = 4  # version of the file format
 _BASIS_RUNS = 20  # runs of every other choice of signs

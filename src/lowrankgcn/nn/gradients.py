@@ -1,12 +1,12 @@
 r"""Explicit loss gradients of GCNs and reduced-order GCNs, for many restarts at once.
 
-With :math:`F B^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]` computed once, one iteration
+With :math:`F Q^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]` computed once, one iteration
 of a network with one hidden layer (section A4.3) is
 
-.. math:: H = \sigma(F B^T \Theta^1), \quad Z = R H \Theta^2, \quad
+.. math:: H = \sigma(F Q^T \Theta^1), \quad Z = R H \Theta^2, \quad
           G = w \circ (\mathrm{softmax}(Z) - T), \\
           \partial\Theta^2 = (R H)^T G, \quad
-          \partial\Theta^1 = B F^T (R^T G \Theta^{2T} \circ \sigma')
+          \partial\Theta^1 = Q F^T (R^T G \Theta^{2T} \circ \sigma')
 
 where R holds the labelled rows of the kernel. All arrays are stored transposed, (s, N, m) for s
 restarts of N features on m nodes: products with F and R are single matrix products for all
@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn.training.reduction import TrainingProblem
+from lowrankgcn.nn.problem import TrainingProblem
 
 # Logits of which losses are computed at once. In float64 these fit the cache: 100 restarts take a
 # fifth of the time of all iterations together.
@@ -85,7 +85,7 @@ class ExplicitGradients:
         no biases for a network without them.
     rotated : bool
         Whether the weights of the first layer are in the coordinates of ``problem.basis``, shape
-        (N_1, q + 1), see ``lowrankgcn.training.problem.Coordinates``.
+        (N_1, q + 1), see ``lowrankgcn.nn.optimizers.Coordinates``.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
 
@@ -111,11 +111,10 @@ class ExplicitGradients:
 
     >>> import torch
     >>> import lowrankgcn as lg
-    >>> from lowrankgcn.training import ExplicitGradients, TrainingProblem
     >>> graph = lg.AdjacencyGraph([[0.0, 1.0], [1.0, 0.0]])
     >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "linear"), (1, 2))
-    >>> problem = TrainingProblem(network, [[1.0], [2.0]], [0, 1], [0, 1])
-    >>> explicit = ExplicitGradients(problem, torch.zeros(1, 2), [(2, 1)])
+    >>> problem = lg.nn.TrainingProblem(network, [[1.0], [2.0]], [0, 1], [0, 1])
+    >>> explicit = lg.nn.ExplicitGradients(problem, torch.zeros(1, 2), [(2, 1)])
     >>> logits = explicit.evaluate()
     >>> explicit.gradients
     tensor([[-0.2500,  0.2500]])
@@ -188,42 +187,28 @@ class ExplicitGradients:
 
     def _last_layer(self, H: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logits and the error of H, the output of the last hidden layer."""
-        readout, last = self.problem.readout, self._depth - 1
+        readout, last, K = self.problem.readout, self._depth - 1, self.problem.n_kernels
         if readout.index is not None:
             logits = self._convolve(last, H)[..., readout.index]
             error = H.new_zeros(*logits.shape[:2], H.shape[2])
             error.index_add_(2, readout.index, self._loss_error(logits))
             return logits, self._convolve_backward(last, H, error)
         read = H if readout.tall is None else _sum_over_nodes(H, readout.tall)
-        inputs = self._by_kernel(read)
+        # (s, N, K·c) ↔ (s, K·N, c): the weights of the kernels lie side by side.
+        inputs = read
+        if K > 1:
+            inputs = read.view(*read.shape[:2], K, -1).transpose(1, 2).flatten(1, 2)
         logits = torch.bmm(self._weights[last], inputs)
         logits = logits if self._project_T is None else logits @ self._project_T
         error = self._loss_error(logits)
         error = error if readout.project is None else error @ readout.project
         self._weight_gradients[last].copy_(torch.bmm(error, inputs.mT))
-        error = self._sum_kernels(torch.bmm(self._weights[last].mT, error))
+        error = torch.bmm(self._weights[last].mT, error)
+        if K > 1:
+            error = error.view(self._s, K, -1, error.shape[2]).transpose(1, 2).flatten(2, 3)
         if readout.tall is not None:
             error = torch.matmul(error, readout.tall.T, out=self._E)
         return logits, error
-
-    def _by_kernel(self, read: Tensor) -> Tensor:
-        """Return the inputs of the last layer's weights, shape (s, K·N, p)."""
-        K, responses = self.problem.n_kernels, self.problem.readout.responses
-        if K == 1:
-            return read
-        if responses is None:
-            return read.view(*read.shape[:2], K, -1).transpose(1, 2).flatten(1, 2)
-        return (read.unsqueeze(1) * responses[:, None, :]).flatten(1, 2)
-
-    def _sum_kernels(self, error: Tensor) -> Tensor:
-        """Apply the adjoint of :meth:`_by_kernel`."""
-        K, responses = self.problem.n_kernels, self.problem.readout.responses
-        if K == 1:
-            return error
-        parts = error.view(self._s, K, -1, error.shape[2])
-        if responses is None:
-            return parts.transpose(1, 2).flatten(2, 3)
-        return (parts * responses[:, None, :]).sum(1)
 
     def _convolve(self, layer: int, H: Tensor) -> Tensor:
         r"""Compute :math:`\sum_k \mathcal{K}^{(k)} H \Theta^{(k)}`."""

@@ -1,0 +1,386 @@
+"""Reduction of a network and its data to a training problem, by exact savings.
+
+* 𝒦X, or U_rᵀX, is computed once.
+* Features of rank q < K·N₀ become m×q: always for kernels of rank r < K·N₀, and wherever the row
+  space is smaller to rounding (the incidence matrix of a table has dependent columns).
+* The last layer is computed for labelled rows only; with more of them than eigenvectors, through
+  the eigenvectors.
+* Nodes with equal features have equal activations: with one hidden layer they are merged, and their
+  columns of the readout added.
+* A reduced-order network keeps only the labelled rows of U_r.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, final
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import expect_shape, finite_array, integer_array, invalid
+from lowrankgcn.nn.layers import as_index
+from lowrankgcn.nn.modules import Network, ReducedOrderGCN
+from lowrankgcn.nn.propagation import DenseMatrix, LowRankPropagation, NumpyMatrix
+from lowrankgcn.nn.threads import limit_threads
+
+# Entries of kernel rows that may be stored: 1 GB in single precision.
+_STORED_ENTRIES = 2**28
+# Number of stored rows up to which a product with them is faster than one with a sparse kernel.
+_STORED_ROWS = 256
+# Rows converted to another data type at a time: a few megabytes for a hundred columns.
+_CHUNK_ROWS = 4096
+# Compression must remove at least a tenth of the columns or rows.
+_WORTHWHILE = 0.9
+# Multiplications, a few seconds, up to which the row space is searched.
+_GRAM_WORK = 10**11
+# Number of nodes from which equal rows are merged: training fewer is faster than the search.
+_MERGED_NODES = 1024
+
+
+class ProjectedFeatures(NamedTuple):
+    r"""Features X of a network whose kernels have common eigenvectors U.
+
+    A network with kernels :math:`U \varphi_k(\Lambda) U^T` needs only :math:`U^T X` of its input
+    X. The n×N₀ matrix of a table with many categories is then never stored.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows of X.
+    projection : (r, N_0) Tensor
+        UᵀX, in the dtype and on the device of the network.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg, torch
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network = lg.nn.GCN(lg.kernel(L, "heat", rank=2), (2, 4, 2))
+    >>> X = L.graph.incidence.to_dense()
+    >>> U = network.kernels[0].eigenpairs.eigenvectors
+    >>> projected = lg.nn.ProjectedFeatures(5, torch.tensor(U.T @ X, dtype=torch.float32))
+    >>> one, other = (
+    ...     lg.nn.train(network, features, [0, 4], [0, 1], max_iter=10)
+    ...     for features in (X, projected))
+    >>> bool(abs(one.loss_curve - other.loss_curve).max() < 1e-5)
+    True
+    """
+
+    n: int
+    projection: Tensor
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The pair (n, N₀)."""
+        return self.n, self.projection.shape[1]
+
+
+Features = Tensor | ProjectedFeatures
+
+
+def as_features(X: Any, network: Network) -> Features:
+    """Return X (n, N_0) in the dtype and on the device of the network."""
+    shape = (network.n_nodes, network.widths[0])
+    if isinstance(X, ProjectedFeatures):
+        if X.shape != shape:
+            raise invalid("X", f"shape {shape}", f"shape {X.shape}")
+        return X
+    array = finite_array(X.detach().cpu() if isinstance(X, Tensor) else X, "X", ndim=2)
+    expect_shape(array, "X", *shape)
+    return torch.tensor(np.ascontiguousarray(array)).to(network.convs[0].weight)
+
+
+def as_labels(
+    network: Network, index: Any, targets: Any, sample_weight: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return labelled rows (p,), their distributions (p, C), and their weights (p,) of sum one."""
+    like, n_classes = network.convs[0].weight, network.widths[-1]
+    rows = as_index(index, network.n_nodes, like.device, "index")
+    p = len(rows)
+    if not p:
+        raise invalid("index", "at least one labelled row", "none")
+    labels = targets.detach().cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
+    if labels.ndim == 1:
+        expect_shape(labels, "targets", p)
+        labels = np.eye(n_classes)[integer_array(labels, "targets", ndim=1, maximum=n_classes - 1)]
+    labels = finite_array(labels, "targets", ndim=2)
+    expect_shape(labels, "targets", p, n_classes)
+    if labels.min() < 0 or not np.allclose(labels.sum(axis=1), 1.0, atol=1e-6):
+        raise invalid("targets", "distributions, rows >= 0 of sum 1", f"minimum {labels.min():g}")
+    weights = finite_array(np.ones(p) if sample_weight is None else sample_weight, "sample_weight")
+    expect_shape(weights, "sample_weight", p)
+    if weights.min() < 0 or not weights.sum() > 0:
+        got = f"minimum {weights.min():g}, sum {weights.sum():g}"
+        raise invalid("sample_weight", "numbers >= 0 of positive sum", got)
+    return rows, torch.tensor(labels).to(like), torch.tensor(weights / weights.sum()).to(like)
+
+
+def common_eigenvectors(network: Network) -> tuple[Tensor, list[Tensor]] | None:
+    """Return U (n, r) and the φ_k (r,) if all kernels are U φ_k Uᵀ with the same stored U."""
+    modules: Sequence[Any] = network.propagations
+    if isinstance(network, ReducedOrderGCN):
+        return network.eigenvectors, [module.response for module in modules]
+    for module in modules:
+        if not isinstance(module, LowRankPropagation) or module.offset is not None:
+            return None
+        if not isinstance(module.factor, DenseMatrix) or module.factor is not modules[0].factor:
+            return None
+        if module.core is None or module.core.ndim > 1:
+            return None
+    return modules[0].factor.matrix, [module.core for module in modules]
+
+
+def project(X: Features, U: Tensor) -> Tensor:
+    """Return UᵀX, shape (r, N_0)."""
+    return U.T @ X if isinstance(X, Tensor) else X.projection
+
+
+def as_matrix(X: Features) -> Tensor:
+    """Return features that are not projected."""
+    if not isinstance(X, Tensor):
+        expected = "a matrix, because the kernels have no common eigenvectors"
+        raise invalid("X", expected, "projected features")
+    return X
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Readout:
+    """The p labelled rows of the kernels as R_k = P T_kᵀ.
+
+    Attributes
+    ----------
+    tall : (m, K·c) Tensor, optional
+        T_1, …, T_K side by side; the identity when omitted.
+    project : (p, c) Tensor, optional
+        P; the identity when omitted: the columns of T_k are the labelled rows themselves.
+    index : (p,) Tensor, optional
+        The labelled rows, if the rows of the kernels are too many to store. The last layer is then
+        computed for all nodes, and the other attributes are not used.
+
+    Examples
+    --------
+    The labelled rows 0 and 2 of a kernel, and the same through its eigenvectors:
+
+    >>> import torch
+    >>> U, phi = torch.tensor([[0.6], [0.0], [0.8]]), torch.tensor([2.0])
+    >>> rows = Readout(tall=(U * phi) @ U[[0, 2]].T)
+    >>> spectral = Readout(tall=U, project=U[[0, 2]] * phi)
+    >>> torch.allclose(spectral.project @ spectral.tall.T, rows.tall.T)
+    True
+    """
+
+    tall: Tensor | None = None
+    project: Tensor | None = None
+    index: Tensor | None = None
+
+
+@final
+class TrainingProblem:
+    r"""A network, its input and its labels in the form that training uses.
+
+    Only labelled rows enter the loss and the input never changes, so the n nodes reduce to
+
+    * features F (m×q) and a basis Q with
+      :math:`F Q^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]`,
+    * a readout: the labelled rows of the kernels,
+    * for networks with more than one hidden layer, the kernels themselves.
+
+    The m rows are the n nodes for a GCN and the r eigenvectors for a reduced-order GCN.
+
+    Parameters
+    ----------
+    network : GCN or ReducedOrderGCN
+        Its activation must have a name.
+    X, index, targets, sample_weight
+        See :func:`lowrankgcn.nn.train`.
+
+    Attributes
+    ----------
+    widths : tuple of int
+        (N_0, …, N_L).
+    features : (m, q) Tensor
+        F.
+    targets : (p, C) Tensor
+        Distributions of the labelled rows.
+    sample_weight : (p,) Tensor
+        Their weights, with sum one.
+    readout : Readout
+        The last layer's kernels; the identity for a network with one layer.
+    basis : (K·N_0, q) Tensor or None
+        Q, with orthonormal columns; None for the identity.
+    propagations : sequence of Propagation
+        H ↦ 𝒦_k H on m nodes, between hidden layers.
+    activation : str
+        A name of ``lowrankgcn.nn.ACTIVATIONS``.
+    dropout : float
+
+    Raises
+    ------
+    ValueError
+        If an argument has the wrong type, shape or value, if the activation of the network has no
+        name, or if its kernels have no common eigenvectors and X is projected.
+
+    See Also
+    --------
+    train : Trains a network.
+    ExplicitGradients : Gradients of a problem.
+
+    Notes
+    -----
+    Costs K products of kernels with N_0 columns, one with p unit vectors, and O(m (K N_0)²) to find
+    the row space of the features.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> cars = lg.datasets.load_cars(as_frame=True)
+    >>> graph = lg.Hypergraph.from_table(cars.data)
+    >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=15), (21, 8, 4))
+    >>> problem = lg.nn.TrainingProblem(network, graph.incidence.to_dense(), range(4), range(4))
+    >>> problem.features.shape, problem.readout.tall.shape
+    (torch.Size([1728, 15]), torch.Size([1728, 4]))
+    """
+
+    @torch.no_grad()
+    def __init__(
+        self, network: Network, X: Any, index: Any, targets: Any, sample_weight: Any = None
+    ) -> None:
+        if network.activation_name is None:
+            expected = "an activation given by its name; train other networks with autograd"
+            raise invalid("network", expected, repr(network.activation))
+        self.widths, self.propagations = network.widths, network.propagations
+        self.activation, self.dropout = network.activation_name, network.dropout.p
+        inputs = as_features(X, network)
+        rows, self.targets, self.sample_weight = as_labels(network, index, targets, sample_weight)
+        # Set-up is a few large products, which use all threads unless the input is small.
+        with limit_threads(math.prod(inputs.shape) * self.n_kernels):
+            features, self.basis = _input_features(network, inputs, rows)
+            self.readout = _readout(network, rows)
+            if self.readout.tall is not None and self.depth == 2 and not self.dropout:
+                features, tall = merge_equal_rows(features, self.readout.tall)
+                self.readout = replace(self.readout, tall=tall)
+            self.features = _column_major(features)
+
+    @property
+    def depth(self) -> int:
+        """Number of layers L."""
+        return len(self.widths) - 1
+
+    @property
+    def n_kernels(self) -> int:
+        """Number of kernels K."""
+        return len(self.propagations)
+
+    @property
+    def work(self) -> int:
+        """Multiplications of one iteration for one restart, without those of middle kernels."""
+        m, q = self.features.shape
+        if self.depth == 1:
+            return 2 * m * q * self.widths[-1]
+        columns = 0 if self.readout.tall is None else self.readout.tall.shape[1]
+        return 2 * m * (q + columns) * sum(self.widths[1:-1])
+
+
+def _input_features(
+    network: Network, X: Features, labelled: Tensor
+) -> tuple[Tensor, Tensor | None]:
+    """Return features F (m, q) and basis Q (K·N_0, q), or None, with F Qᵀ = [𝒦₁X … 𝒦_KX].
+
+    A network with a single layer needs the labelled rows of the kernels only.
+    """
+    rows = labelled if network.depth == 1 else None
+    eigenvectors = common_eigenvectors(network)
+    if eigenvectors is None:
+        matrix = as_matrix(X)
+        return row_space(torch.cat([module(matrix, rows) for module in network.propagations], 1))
+    U, responses = eigenvectors
+    inner = project(X, U)
+    spectral, basis = row_space(torch.cat([phi[:, None] * inner for phi in responses], dim=1))
+    if rows is None and isinstance(network, ReducedOrderGCN):
+        return spectral, basis
+    return (U if rows is None else U[rows]) @ spectral, basis
+
+
+def _readout(network: Network, index: Tensor) -> Readout:
+    if network.depth == 1:
+        return Readout()
+    K, p, modules = len(network.propagations), len(index), network.propagations
+    eigenvectors = common_eigenvectors(network)
+    if eigenvectors is None:
+        # A product with a dense kernel, or by NumPy, is slower than one with any number of rows.
+        slow = any(isinstance(module, (DenseMatrix, NumpyMatrix)) for module in modules)
+        if network.n_nodes * K * p > _STORED_ENTRIES or (K * p > _STORED_ROWS and not slow):
+            return Readout(index=index)
+        units = network.convs[0].weight.new_zeros(network.n_nodes, p)
+        units[index, torch.arange(p, device=index.device)] = 1.0
+        return Readout(_column_major(torch.cat([module(units) for module in modules], dim=1)))
+    U, responses = eigenvectors
+    labelled, reduced = U[index], isinstance(network, ReducedOrderGCN)
+    if not reduced and U.shape[1] >= K * p:
+        rows = [U @ (phi[:, None] * labelled.T) for phi in responses]
+        return Readout(_column_major(torch.cat(rows, dim=1)))
+    if K == 1:
+        return Readout(None if reduced else _column_major(U), labelled * responses[0])
+    T = torch.eye(len(responses[0])).to(U) if reduced else U
+    return Readout(_column_major(torch.cat([T * phi for phi in responses], dim=1)), labelled)
+
+
+def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Return F Q and an orthonormal basis Q of the row space, if that is smaller to rounding.
+
+    Examples
+    --------
+    >>> F = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0], [2.0, 0.0, 2.0]])
+    >>> reduced, basis = row_space(F)  # the third column is the sum of the others
+    >>> reduced.shape, torch.allclose(reduced @ basis.T, F, atol=1e-5)
+    (torch.Size([4, 2]), True)
+    """
+    m, width = features.shape
+    if m < width:
+        Q = torch.linalg.qr(features.double().T).Q
+        return (features.double() @ Q).to(features.dtype), Q.to(features.dtype)
+    if width < 3 or m * width**2 > _GRAM_WORK:
+        return features, None
+    gram = features.new_zeros(width, width, dtype=torch.float64)
+    for a, b in chunks(m, _CHUNK_ROWS):
+        block = features[a:b].double()
+        gram.addmm_(block.T, block)
+    values, vectors = torch.linalg.eigh(gram)
+    eps = torch.finfo(features.dtype).eps
+    kept = values > max((8 * eps) ** 2, width * 1e-15) * values[-1]
+    if int(kept.sum()) > _WORTHWHILE * width:
+        return features, None
+    Q = vectors[:, kept]
+    reduced, error = features.new_empty(m, Q.shape[1]), 0.0
+    for a, b in chunks(m, _CHUNK_ROWS):
+        block = features[a:b].double()
+        inside = block @ Q
+        reduced[a:b] = inside
+        error = max(error, float((block - inside @ Q.T).abs().max()))
+    if error > 32 * eps * float(features.abs().max()):  # small eigenvalues were not rounding errors
+        return features, None
+    return reduced, Q.to(features.dtype)
+
+
+def merge_equal_rows(features: Tensor, tall: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the distinct rows of the features, and sums of the rows of `tall` over equal ones."""
+    if len(features) < _MERGED_NODES:
+        return features, tall
+    rows = np.ascontiguousarray(features.cpu().numpy())
+    as_bytes = rows.view(f"V{rows.itemsize * rows.shape[1]}")[:, 0]  # sorted ten times faster
+    _, *positions = np.unique(as_bytes, return_index=True, return_inverse=True)
+    first, group = (torch.as_tensor(position, device=features.device) for position in positions)
+    if len(first) > _WORTHWHILE * len(rows):
+        return features, tall
+    total = tall.new_zeros(len(first), tall.shape[1]).index_add_(0, group, tall)
+    return features[first], _column_major(total)
+
+
+def _column_major(X: Tensor) -> Tensor:
+    """Store a matrix by columns, which suits products with few columns."""
+    return X.T.contiguous().T
