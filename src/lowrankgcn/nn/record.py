@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -14,15 +13,8 @@ from torch import Tensor
 
 from lowrankgcn._format import plural
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.nn.layers import as_index
 from lowrankgcn.nn.modules import Network, ReducedOrderGCN
-from lowrankgcn.nn.problem import (
-    ProjectedFeatures,
-    as_features,
-    as_matrix,
-    common_eigenvectors,
-    project,
-)
+from lowrankgcn.nn.problem import as_features, as_matrix, common_eigenvectors, project
 from lowrankgcn.nn.threads import limit_threads
 
 
@@ -129,7 +121,7 @@ class TrainingRecord:
         ----------
         network : GCN or ReducedOrderGCN
             The trained network, or one of the same widths on another graph.
-        X : (n, N_0) Tensor, array or ProjectedFeatures
+        X : (n, N_0) Tensor or array
         rows : (p,) integers or (n,) mask, optional
             Rows to compute, all when omitted.
 
@@ -142,17 +134,10 @@ class TrainingRecord:
         The memory besides the result is that of one restart.
         """
         self._check(network)
-        features, restarts = as_features(X, network), range(self.n_restarts)
-        index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
-        with limit_threads(math.prod(features.shape)):
-            eigenvectors = common_eigenvectors(network)
-            if eigenvectors is None:
-                H = as_matrix(features)
-                return torch.stack([self.network_of(network, s)(H, index) for s in restarts])
-            U = eigenvectors[0]
-            projected = ProjectedFeatures(network.n_nodes, project(features, U))
-            logits = (U if index is None else U[index]) @ self.coefficients(network, projected)
-            return logits + self.biases[-1][:, None] if self.biases else logits
+        matrix = as_matrix(as_features(X, network))
+        with limit_threads(matrix.numel()):
+            restarts = (self.network_of(network, restart) for restart in range(self.n_restarts))
+            return torch.stack([restarted(matrix, rows) for restarted in restarts])
 
     @torch.no_grad()
     def coefficients(self, network: Network, X: Any) -> Tensor:
