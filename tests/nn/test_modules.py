@@ -291,7 +291,7 @@ def test_malformed_reductions() -> None:
     with pytest.raises(ValueError, match=r"^kernels: expected kernels of the same eigenpairs"):
         ReducedOrderGCN([low_rank("heat"), low_rank("linear")], (3, 2))
     network = ReducedOrderGCN(low_rank(), (3, 2))
-    with pytest.raises(ValueError, match=r"^X: expected a dense tensor of shape \(9, k\)"):
+    with pytest.raises(ValueError, match=r"^X: expected a dense tensor of shape \(9, 3\)"):
         network.reduce(torch.ones(4, 3))
     with pytest.raises(
         ValueError, match=r"^coefficients: expected a dense tensor of shape \(4, 3\)"

@@ -200,12 +200,12 @@ def as_index(index: Any, n: int, device: torch.device, name: str = "rows") -> Te
     return torch.as_tensor(node_index(array, name, n), dtype=torch.long, device=device)
 
 
-def check_block(X: Any, n: int, width: int | None, dtype: torch.dtype, name: str = "X") -> None:
+def check_block(X: Any, n: int, width: int, dtype: torch.dtype, name: str = "X") -> None:
     """Reject anything but a dense tensor (n, width) of the network's data type."""
-    expected = f"a dense tensor of shape ({n}, {'k' if width is None else width})"
+    expected = f"a dense tensor of shape ({n}, {width})"
     if not isinstance(X, Tensor) or X.layout != torch.strided:
         raise invalid(name, expected, getattr(X, "layout", type(X).__name__))
-    if X.ndim != 2 or X.shape[0] != n or (width is not None and X.shape[1] != width):
+    if X.shape != (n, width):
         raise invalid(name, expected, f"shape {tuple(X.shape)}")
     if X.dtype != dtype:
         raise invalid(name, f"{dtype} like the network", X.dtype)

@@ -30,7 +30,12 @@ from lowrankgcn.nn.layers import (
     check_block,
     convolve,
 )
-from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
+from lowrankgcn.nn.propagation import (
+    DenseMatrix,
+    LowRankPropagation,
+    Propagation,
+    SpectralPropagation,
+)
 from lowrankgcn.nn.to_torch import as_operators, as_propagations, check_dtype
 from lowrankgcn.operators import SymmetricOperator
 from lowrankgcn.spectral.kernel import Kernel
@@ -279,8 +284,8 @@ class ReducedOrderGCN(Network):
         return int(self.eigenvectors.shape[1])
 
     def reduce(self, X: Tensor) -> Tensor:
-        """Compute U_rᵀ X, shape (r, k), for X of shape (n, k)."""
-        check_block(X, self.n_nodes, None, self.dtype)
+        """Compute U_rᵀ X, shape (r, N_0), for X of shape (n, N_0)."""
+        check_block(X, self.n_nodes, self.widths[0], self.dtype)
         return self.eigenvectors.T @ X
 
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:
@@ -295,7 +300,6 @@ class ReducedOrderGCN(Network):
         -------
         (n, N_L) or (p, N_L) Tensor
         """
-        check_block(X, self.n_nodes, self.widths[0], self.dtype)
         return self.decode(self.reduce(X), rows)
 
     def decode(self, coefficients: Tensor, rows: Any = None) -> Tensor:
@@ -322,6 +326,21 @@ class ReducedOrderGCN(Network):
         buffer = torch.as_tensor(U, dtype=dtype)
         self.register_buffer("eigenvectors", buffer, persistent=False)
         return nn.ModuleList(SpectralPropagation(kernel.response, dtype) for kernel in kernels)
+
+
+def common_eigenvectors(network: Network) -> tuple[Tensor, list[Tensor]] | None:
+    """Return U (n, r) and the φ_k (r,) if all kernels are U φ_k Uᵀ with the same stored U."""
+    modules: Sequence[Any] = network.propagations
+    if isinstance(network, ReducedOrderGCN):
+        return network.eigenvectors, [module.response for module in modules]
+    for module in modules:
+        if not isinstance(module, LowRankPropagation) or module.offset is not None:
+            return None
+        if not isinstance(module.factor, DenseMatrix) or module.factor is not modules[0].factor:
+            return None
+        if module.core is None or module.core.ndim > 1:
+            return None
+    return modules[0].factor.matrix, [module.core for module in modules]
 
 
 def _checked_widths(widths: Any) -> tuple[int, ...]:

@@ -206,4 +206,5 @@ class Coordinates:
 
     def to_weights(self, coordinates: Tensor) -> Tensor:
         """Return transposed weights (s, N_1, K·N_0) from coordinates (s, N_1, q + 1)."""
-        return coordinates[..., :-1] @ self._basis.T + coordinates[..., -1:] * self._directions
+        inside, length = coordinates[..., :-1], coordinates[..., -1:]
+        return torch.addcmul(inside @ self._basis.T, length, self._directions)

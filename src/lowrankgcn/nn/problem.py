@@ -3,8 +3,7 @@
 * 𝒦X, or U_rᵀX, is computed once.
 * Features of rank q < K·N₀ become m×q: always for kernels of rank r < K·N₀, and wherever the row
   space is smaller to rounding (the incidence matrix of a table has dependent columns).
-* The last layer is computed for labelled rows only; with more of them than eigenvectors, through
-  the eigenvectors.
+* The last layer is computed for labelled rows only, through the eigenvectors if there are any.
 * Nodes with equal features have equal activations: with one hidden layer they are merged, and their
   columns of the readout added.
 * A reduced-order network keeps only the labelled rows of U_r.
@@ -13,8 +12,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -24,8 +22,8 @@ from torch import Tensor
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import expect_shape, finite_array, integer_array, invalid
 from lowrankgcn.nn.layers import as_index
-from lowrankgcn.nn.modules import Network, ReducedOrderGCN
-from lowrankgcn.nn.propagation import DenseMatrix, LowRankPropagation, NumpyMatrix
+from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
+from lowrankgcn.nn.propagation import DenseMatrix, NumpyMatrix, Propagation
 from lowrankgcn.nn.threads import limit_threads
 
 # Entries of kernel rows that may be stored: 1 GB in single precision.
@@ -119,64 +117,75 @@ def as_labels(
     return rows, torch.tensor(labels).to(like), torch.tensor(weights / weights.sum()).to(like)
 
 
-def common_eigenvectors(network: Network) -> tuple[Tensor, list[Tensor]] | None:
-    """Return U (n, r) and the φ_k (r,) if all kernels are U φ_k Uᵀ with the same stored U."""
-    modules: Sequence[Any] = network.propagations
-    if isinstance(network, ReducedOrderGCN):
-        return network.eigenvectors, [module.response for module in modules]
-    for module in modules:
-        if not isinstance(module, LowRankPropagation) or module.offset is not None:
-            return None
-        if not isinstance(module.factor, DenseMatrix) or module.factor is not modules[0].factor:
-            return None
-        if module.core is None or module.core.ndim > 1:
-            return None
-    return modules[0].factor.matrix, [module.core for module in modules]
-
-
 def project(X: Features, U: Tensor) -> Tensor:
     """Return UᵀX, shape (r, N_0)."""
     return U.T @ X if isinstance(X, Tensor) else X.projection
 
 
-def as_matrix(X: Features) -> Tensor:
-    """Return features that are not projected."""
-    if not isinstance(X, Tensor):
+def as_matrix(X: Features, network: Network) -> Tensor:
+    """Return features as a matrix; U UᵀX, which is the same to the network, if projected."""
+    if isinstance(X, Tensor):
+        return X
+    eigenvectors = common_eigenvectors(network)
+    if eigenvectors is None:
         expected = "a matrix, because the kernels have no common eigenvectors"
         raise invalid("X", expected, "projected features")
-    return X
+    return eigenvectors[0] @ X.projection
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Readout:
-    """The p labelled rows of the kernels as R_k = P T_kᵀ.
-
-    Attributes
-    ----------
-    tall : (m, K·c) Tensor, optional
-        T_1, …, T_K side by side; the identity when omitted.
-    project : (p, c) Tensor, optional
-        P; the identity when omitted: the columns of T_k are the labelled rows themselves.
-    index : (p,) Tensor, optional
-        The labelled rows, if the rows of the kernels are too many to store. The last layer is then
-        computed for all nodes, and the other attributes are not used.
+class FactoredRows:
+    """The labelled rows R = P Tᵀ of a kernel, with P (p, c) and T (m, c); the identity if None.
 
     Examples
     --------
-    The labelled rows 0 and 2 of a kernel, and the same through its eigenvectors:
+    The rows 0 and 2 of a kernel, and the same through its eigenvectors:
 
     >>> import torch
     >>> U, phi = torch.tensor([[0.6], [0.0], [0.8]]), torch.tensor([2.0])
-    >>> rows = Readout(tall=(U * phi) @ U[[0, 2]].T)
-    >>> spectral = Readout(tall=U, project=U[[0, 2]] * phi)
-    >>> torch.allclose(spectral.project @ spectral.tall.T, rows.tall.T)
+    >>> stored = FactoredRows(tall=(U * phi) @ U[[0, 2]].T)
+    >>> spectral = FactoredRows(tall=U, project=U[[0, 2]] * phi)
+    >>> torch.allclose(spectral.apply(torch.eye(3)), stored.apply(torch.eye(3)))
     True
     """
 
     tall: Tensor | None = None
     project: Tensor | None = None
+
+    def apply(self, X: Tensor) -> Tensor:
+        """Compute X Rᵀ, shape (k, p), for X of shape (k, m)."""
+        X = X if self.tall is None else X @ self.tall
+        return X if self.project is None else X @ self.project.T
+
+    def adjoint(self, Y: Tensor) -> Tensor:
+        """Compute Y R, shape (k, m), for Y of shape (k, p)."""
+        Y = Y if self.project is None else Y @ self.project
+        return Y if self.tall is None else Y @ self.tall.T
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PropagatedRows:
+    """Rows of a kernel that are not stored, all by default: it is applied to all nodes."""
+
+    propagation: Propagation
     index: Tensor | None = None
+
+    def apply(self, X: Tensor) -> Tensor:
+        """Compute X Rᵀ, shape (k, p), for X of shape (k, m)."""
+        product = self.propagation(X.flatten(0, -2).T).T.reshape(*X.shape[:-1], -1)
+        return product if self.index is None else product[..., self.index]
+
+    def adjoint(self, Y: Tensor) -> Tensor:
+        """Compute Y R, shape (k, m), for Y of shape (k, p)."""
+        if self.index is not None:
+            zeros = Y.new_zeros(*Y.shape[:-1], self.propagation.n)
+            Y = zeros.index_add_(Y.ndim - 1, self.index, Y)
+        return self.propagation(Y.flatten(0, -2).T).T.reshape(*Y.shape[:-1], -1)
+
+
+KernelRows = FactoredRows | PropagatedRows
 
 
 @final
@@ -209,12 +218,12 @@ class TrainingProblem:
         Distributions of the labelled rows.
     sample_weight : (p,) Tensor
         Their weights, with sum one.
-    readout : Readout
-        The last layer's kernels; the identity for a network with one layer.
+    readout : list of KernelRows
+        The labelled rows of the kernels.
     basis : (K·N_0, q) Tensor or None
         Q, with orthonormal columns; None for the identity.
-    propagations : sequence of Propagation
-        H ↦ 𝒦_k H on m nodes, between hidden layers.
+    kernels : list of KernelRows
+        The kernels on m nodes, between hidden layers.
     activation : str
         A name of ``lowrankgcn.nn.ACTIVATIONS``.
     dropout : float
@@ -242,8 +251,8 @@ class TrainingProblem:
     >>> graph = lg.Hypergraph.from_table(cars.data)
     >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=15), (21, 8, 4))
     >>> problem = lg.nn.TrainingProblem(network, graph.incidence.to_dense(), range(4), range(4))
-    >>> problem.features.shape, problem.readout.tall.shape
-    (torch.Size([1728, 15]), torch.Size([1728, 4]))
+    >>> problem.features.shape, problem.readout[0].tall.shape
+    (torch.Size([1728, 15]), torch.Size([1728, 15]))
     """
 
     @torch.no_grad()
@@ -253,17 +262,17 @@ class TrainingProblem:
         if network.activation_name is None:
             expected = "an activation given by its name; train other networks with autograd"
             raise invalid("network", expected, repr(network.activation))
-        self.widths, self.propagations = network.widths, network.propagations
-        self.activation, self.dropout = network.activation_name, network.dropout.p
+        self.widths, self.activation = network.widths, network.activation_name
+        self.dropout, self.n_kernels = network.dropout.p, len(network.propagations)
+        self.kernels = [PropagatedRows(module) for module in network.propagations]
         inputs = as_features(X, network)
         rows, self.targets, self.sample_weight = as_labels(network, index, targets, sample_weight)
         # Set-up is a few large products, which use all threads unless the input is small.
         with limit_threads(math.prod(inputs.shape) * self.n_kernels):
             features, self.basis = _input_features(network, inputs, rows)
-            self.readout = _readout(network, rows)
-            if self.readout.tall is not None and self.depth == 2 and not self.dropout:
-                features, tall = merge_equal_rows(features, self.readout.tall)
-                self.readout = replace(self.readout, tall=tall)
+            self.readout = _readout(network, rows) if self.depth > 1 else []
+            if self.depth == 2 and not self.dropout:
+                features, self.readout = merge_equal_rows(features, self.readout)
             self.features = _column_major(features)
 
     @property
@@ -272,18 +281,10 @@ class TrainingProblem:
         return len(self.widths) - 1
 
     @property
-    def n_kernels(self) -> int:
-        """Number of kernels K."""
-        return len(self.propagations)
-
-    @property
     def work(self) -> int:
         """Multiplications of one iteration for one restart, without those of middle kernels."""
-        m, q = self.features.shape
-        if self.depth == 1:
-            return 2 * m * q * self.widths[-1]
-        columns = 0 if self.readout.tall is None else self.readout.tall.shape[1]
-        return 2 * m * (q + columns) * sum(self.widths[1:-1])
+        # Weights come before kernels: a product with K·C columns, which is small, is not counted.
+        return 2 * self.features.numel() * self.widths[1]
 
 
 def _input_features(
@@ -296,7 +297,7 @@ def _input_features(
     rows = labelled if network.depth == 1 else None
     eigenvectors = common_eigenvectors(network)
     if eigenvectors is None:
-        matrix = as_matrix(X)
+        matrix = as_matrix(X, network)
         return row_space(torch.cat([module(matrix, rows) for module in network.propagations], 1))
     U, responses = eigenvectors
     inner = project(X, U)
@@ -306,28 +307,22 @@ def _input_features(
     return (U if rows is None else U[rows]) @ spectral, basis
 
 
-def _readout(network: Network, index: Tensor) -> Readout:
-    if network.depth == 1:
-        return Readout()
-    K, p, modules = len(network.propagations), len(index), network.propagations
+def _readout(network: Network, index: Tensor) -> list[KernelRows]:
+    """Return the labelled rows of each kernel."""
+    n, modules, count = network.n_nodes, network.propagations, len(index)
     eigenvectors = common_eigenvectors(network)
-    if eigenvectors is None:
-        # A product with a dense kernel, or by NumPy, is slower than one with any number of rows.
-        slow = any(isinstance(module, (DenseMatrix, NumpyMatrix)) for module in modules)
-        if network.n_nodes * K * p > _STORED_ENTRIES or (K * p > _STORED_ROWS and not slow):
-            return Readout(index=index)
-        units = network.convs[0].weight.new_zeros(network.n_nodes, p)
-        units[index, torch.arange(p, device=index.device)] = 1.0
-        return Readout(_column_major(torch.cat([module(units) for module in modules], dim=1)))
-    U, responses = eigenvectors
-    labelled, reduced = U[index], isinstance(network, ReducedOrderGCN)
-    if not reduced and U.shape[1] >= K * p:
-        rows = [U @ (phi[:, None] * labelled.T) for phi in responses]
-        return Readout(_column_major(torch.cat(rows, dim=1)))
-    if K == 1:
-        return Readout(None if reduced else _column_major(U), labelled * responses[0])
-    T = torch.eye(len(responses[0])).to(U) if reduced else U
-    return Readout(_column_major(torch.cat([T * phi for phi in responses], dim=1)), labelled)
+    if eigenvectors is not None:
+        U, responses = eigenvectors
+        tall = None if isinstance(network, ReducedOrderGCN) else _column_major(U)
+        return [FactoredRows(tall, U[index] * phi) for phi in responses]
+    # A product with a dense kernel, or by NumPy, is slower than one with any number of rows.
+    slow = any(isinstance(module, (DenseMatrix, NumpyMatrix)) for module in modules)
+    stored = len(modules) * count
+    if n * stored > _STORED_ENTRIES or (stored > _STORED_ROWS and not slow):
+        return [PropagatedRows(module, index) for module in modules]
+    units = network.convs[0].weight.new_zeros(n, count)
+    units[index, torch.arange(count, device=index.device)] = 1.0
+    return [FactoredRows(_column_major(module(units))) for module in modules]
 
 
 def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -367,18 +362,25 @@ def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
     return reduced, Q.to(features.dtype)
 
 
-def merge_equal_rows(features: Tensor, tall: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the distinct rows of the features, and sums of the rows of `tall` over equal ones."""
+def merge_equal_rows(
+    features: Tensor, readout: list[KernelRows]
+) -> tuple[Tensor, list[KernelRows]]:
+    """Return the distinct rows of the features, and the sums of the readout over equal ones."""
     if len(features) < _MERGED_NODES:
-        return features, tall
-    rows = np.ascontiguousarray(features.cpu().numpy())
-    as_bytes = rows.view(f"V{rows.itemsize * rows.shape[1]}")[:, 0]  # sorted ten times faster
+        return features, readout
+    array = np.ascontiguousarray(features.cpu().numpy())
+    as_bytes = array.view(f"V{array.itemsize * array.shape[1]}")[:, 0]  # sorted ten times faster
     _, *positions = np.unique(as_bytes, return_index=True, return_inverse=True)
     first, group = (torch.as_tensor(position, device=features.device) for position in positions)
-    if len(first) > _WORTHWHILE * len(rows):
-        return features, tall
-    total = tall.new_zeros(len(first), tall.shape[1]).index_add_(0, group, tall)
-    return features[first], _column_major(total)
+    if len(first) > _WORTHWHILE * len(features):
+        return features, readout
+    merged: list[KernelRows] = []
+    for rows in readout:
+        if not isinstance(rows, FactoredRows) or rows.tall is None:
+            return features, readout
+        sums = rows.tall.new_zeros(len(first), rows.tall.shape[1]).index_add_(0, group, rows.tall)
+        merged.append(FactoredRows(_column_major(sums), rows.project))
+    return features[first], merged
 
 
 def _column_major(X: Tensor) -> Tensor:

@@ -155,9 +155,9 @@ class SparseMatrix(_UnrecordedMatrix):
     def multiply(self, X: Tensor, transposed: bool) -> Tensor:
         """Compute A X, or Aᵀ X if transposed."""
         name = "A_T" if transposed and not self.symmetric else "A"
-        arrays = [self.get_buffer(f"{name}_{part}") for part in _PARTS]
+        indptr, indices, data = (self.get_buffer(f"{name}_{part}") for part in _PARTS)
         size = self.shape[::-1] if transposed else self.shape
-        return torch.sparse_csr_tensor(*arrays, size=size, check_invariants=False) @ X
+        return torch.sparse_csr_tensor(indptr, indices, data, size, check_invariants=False) @ X
 
 
 @final

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from lowrankgcn._format import plural
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.nn.modules import Network, ReducedOrderGCN
-from lowrankgcn.nn.problem import as_features, as_matrix, common_eigenvectors, project
+from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
+from lowrankgcn.nn.problem import as_features, as_matrix, project
 from lowrankgcn.nn.threads import limit_threads
 
 
@@ -121,7 +121,7 @@ class TrainingRecord:
         ----------
         network : GCN or ReducedOrderGCN
             The trained network, or one of the same widths on another graph.
-        X : (n, N_0) Tensor or array
+        X : (n, N_0) Tensor, array or ProjectedFeatures
         rows : (p,) integers or (n,) mask, optional
             Rows to compute, all when omitted.
 
@@ -134,7 +134,7 @@ class TrainingRecord:
         The memory besides the result is that of one restart.
         """
         self._check(network)
-        matrix = as_matrix(as_features(X, network))
+        matrix = as_matrix(as_features(X, network), network)
         with limit_threads(matrix.numel()):
             restarts = (self.network_of(network, restart) for restart in range(self.n_restarts))
             return torch.stack([restarted(matrix, rows) for restarted in restarts])
