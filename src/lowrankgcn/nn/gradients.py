@@ -102,8 +102,9 @@ class ExplicitGradients:
 
     Notes
     -----
-    With one hidden layer an iteration costs O(m s N₁ (q + p)) for features of q and a readout of p
-    columns: q + p ≤ 2r for an L-GCN, m = r for an R-GCN. Memory is O(m s Σ N_l).
+    With one hidden layer an iteration costs O(m s N₁ q) for features of q columns, and
+    O(m s min(N₁, C) r) for a readout by r eigenvectors: q ≤ r for an L-GCN, m = r for an R-GCN.
+    Memory is O(m s Σ N_l).
 
     Examples
     --------

@@ -4,8 +4,6 @@
 * Features of rank q < K·N₀ become m×q: always for kernels of rank r < K·N₀, and wherever the row
   space is smaller to rounding (the incidence matrix of a table has dependent columns).
 * The last layer is computed for labelled rows only, through the eigenvectors if there are any.
-* Nodes with equal features have equal activations: with one hidden layer they are merged, and their
-  columns of the readout added.
 * A reduced-order network keeps only the labelled rows of U_r.
 """
 
@@ -32,12 +30,10 @@ _STORED_ENTRIES = 2**28
 _STORED_ROWS = 256
 # Rows converted to another data type at a time: a few megabytes for a hundred columns.
 _CHUNK_ROWS = 4096
-# Compression must remove at least a tenth of the columns or rows.
+# A smaller row space must have at least a tenth fewer columns.
 _WORTHWHILE = 0.9
 # Multiplications, a few seconds, up to which the row space is searched.
 _GRAM_WORK = 10**11
-# Number of nodes from which equal rows are merged: training fewer is faster than the search.
-_MERGED_NODES = 1024
 
 
 class ProjectedFeatures(NamedTuple):
@@ -154,12 +150,12 @@ class FactoredRows:
     project: Tensor | None = None
 
     def apply(self, X: Tensor) -> Tensor:
-        """Compute X Rᵀ, shape (k, p), for X of shape (k, m)."""
+        """Compute X Rᵀ, shape (…, p), for X of shape (…, m)."""
         X = X if self.tall is None else X @ self.tall
         return X if self.project is None else X @ self.project.T
 
     def adjoint(self, Y: Tensor) -> Tensor:
-        """Compute Y R, shape (k, m), for Y of shape (k, p)."""
+        """Compute Y R, shape (…, m), for Y of shape (…, p)."""
         Y = Y if self.project is None else Y @ self.project
         return Y if self.tall is None else Y @ self.tall.T
 
@@ -173,12 +169,12 @@ class PropagatedRows:
     index: Tensor | None = None
 
     def apply(self, X: Tensor) -> Tensor:
-        """Compute X Rᵀ, shape (k, p), for X of shape (k, m)."""
+        """Compute X Rᵀ, shape (…, p), for X of shape (…, m)."""
         product = self.propagation(X.flatten(0, -2).T).T.reshape(*X.shape[:-1], -1)
         return product if self.index is None else product[..., self.index]
 
     def adjoint(self, Y: Tensor) -> Tensor:
-        """Compute Y R, shape (k, m), for Y of shape (k, p)."""
+        """Compute Y R, shape (…, m), for Y of shape (…, p)."""
         if self.index is not None:
             zeros = Y.new_zeros(*Y.shape[:-1], self.propagation.n)
             Y = zeros.index_add_(Y.ndim - 1, self.index, Y)
@@ -270,10 +266,8 @@ class TrainingProblem:
         # Set-up is a few large products, which use all threads unless the input is small.
         with limit_threads(math.prod(inputs.shape) * self.n_kernels):
             features, self.basis = _input_features(network, inputs, rows)
-            self.readout = _readout(network, rows) if self.depth > 1 else []
-            if self.depth == 2 and not self.dropout:
-                features, self.readout = merge_equal_rows(features, self.readout)
             self.features = _column_major(features)
+            self.readout = _readout(network, rows) if self.depth > 1 else []
 
     @property
     def depth(self) -> int:
@@ -360,27 +354,6 @@ def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
     if error > 32 * eps * float(features.abs().max()):  # small eigenvalues were not rounding errors
         return features, None
     return reduced, Q.to(features.dtype)
-
-
-def merge_equal_rows(
-    features: Tensor, readout: list[KernelRows]
-) -> tuple[Tensor, list[KernelRows]]:
-    """Return the distinct rows of the features, and the sums of the readout over equal ones."""
-    if len(features) < _MERGED_NODES:
-        return features, readout
-    array = np.ascontiguousarray(features.cpu().numpy())
-    as_bytes = array.view(f"V{array.itemsize * array.shape[1]}")[:, 0]  # sorted ten times faster
-    _, *positions = np.unique(as_bytes, return_index=True, return_inverse=True)
-    first, group = (torch.as_tensor(position, device=features.device) for position in positions)
-    if len(first) > _WORTHWHILE * len(features):
-        return features, readout
-    merged: list[KernelRows] = []
-    for rows in readout:
-        if not isinstance(rows, FactoredRows) or rows.tall is None:
-            return features, readout
-        sums = rows.tall.new_zeros(len(first), rows.tall.shape[1]).index_add_(0, group, rows.tall)
-        merged.append(FactoredRows(_column_major(sums), rows.project))
-    return features[first], merged
 
 
 def _column_major(X: Tensor) -> Tensor:

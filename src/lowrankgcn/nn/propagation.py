@@ -24,7 +24,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn.operators import Factor, SymmetricOperator
+from lowrankgcn.operators import SymmetricOperator
 
 
 class Propagation(nn.Module, ABC):
@@ -162,9 +162,9 @@ class SparseMatrix(_UnrecordedMatrix):
 
 @final
 class NumpyMatrix(_UnrecordedMatrix):
-    """A symmetric operator or a factor that NumPy multiplies, in float64 on the CPU."""
+    """A symmetric operator that NumPy multiplies, in float64 on the CPU."""
 
-    def __init__(self, source: SymmetricOperator | Factor) -> None:
+    def __init__(self, source: SymmetricOperator) -> None:
         super().__init__(source.shape)
         self.source = source
 
@@ -172,16 +172,12 @@ class NumpyMatrix(_UnrecordedMatrix):
         return self  # the source is as large as the graph, and nothing here changes
 
     def multiply(self, X: Tensor, transposed: bool) -> Tensor:
-        """Compute A X, or Aᵀ X if transposed, in the dtype and on the device of X."""
+        """Compute A X = Aᵀ X in the dtype and on the device of X."""
         array = X.detach().to("cpu", torch.float64).numpy()
         if not np.isfinite(array).all():
             # Similar to a dense product. NumPy operators raise an error for such input.
-            return X.new_full((self.shape[transposed], X.shape[1]), torch.nan)
-        if transposed and isinstance(self.source, Factor):
-            product = self.source.transpose_product(array)
-        else:
-            product = self.source @ array
-        return torch.as_tensor(np.ascontiguousarray(product)).to(X)
+            return torch.full_like(X, torch.nan)
+        return torch.as_tensor(np.ascontiguousarray(self.source @ array)).to(X)
 
 
 @final
@@ -192,7 +188,7 @@ class LowRankPropagation(Propagation):
     ----------
     offset : (n,) array
         The diagonal d; not stored if zero.
-    factor : DenseMatrix, SparseMatrix or NumpyMatrix
+    factor : DenseMatrix or SparseMatrix
         Z, shape (n, m); kernels with the same eigenvectors share it.
     core : None, (m,) or (m, m) array
         M: the identity, a diagonal, or a symmetric matrix.

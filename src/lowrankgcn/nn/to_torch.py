@@ -151,12 +151,10 @@ def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation])
         return _as_matrix(operator.matrix, dtype, symmetric=True)
     if isinstance(operator, operators.DiagonalPlusLowRank):
         factor = operator.factor
-        if id(factor) not in factors:
-            stored = stored_form(factor)
-            factors[id(factor)] = (
-                NumpyMatrix(factor) if stored is None else _as_matrix(stored, dtype)
-            )
-        return LowRankPropagation(operator.offset, factors[id(factor)], operator.core, dtype)
+        if id(factor) not in factors and (stored := stored_form(factor)) is not None:
+            factors[id(factor)] = _as_matrix(stored, dtype)
+        if (module := factors.get(id(factor))) is not None:
+            return LowRankPropagation(operator.offset, module, operator.core, dtype)
     if isinstance(operator, Laplacian):
         weights = operator.affinity.operator
         if operator.factor is not None:

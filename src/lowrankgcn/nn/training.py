@@ -130,9 +130,9 @@ def train(
 
     Notes
     -----
-    After the set-up (:class:`lowrankgcn.nn.TrainingProblem`), an iteration with one hidden
-    layer costs O(n s N_1 (r + min(r, p))) for an L-GCN and O(s r N_1 r) for an R-GCN, independent
-    of n. Small problems use one thread. The same call on the same machine gives the same result.
+    After the set-up (:class:`lowrankgcn.nn.TrainingProblem`), an iteration with one hidden layer
+    costs O(n s N_1 r) for an L-GCN and O(s r N_1 r) for an R-GCN, independent of n. Small problems
+    use one thread. The same call on the same machine gives the same result.
 
     Examples
     --------
@@ -177,8 +177,7 @@ def train(
                 return _train_batch(problem, part, generators[start:stop], options, advance)
 
         outcomes = map_chunks(train_some, len(drawn), size)
-    curve = np.concatenate([losses for losses, _ in outcomes], axis=1)
-    converged = np.concatenate([ended for _, ended in outcomes])
+    curve, converged = (np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True))
     n_iter = np.isfinite(curve).sum(axis=0)
     weights = [weight.mT.chunk(problem.n_kernels, dim=1) for weight in parameters[: network.depth]]
     return TrainingRecord(
