@@ -20,7 +20,6 @@ from lowrankgcn import (
     GCNClassifier,
     Hypergraph,
     UnlabelledComponentWarning,
-    training,
 )
 from lowrankgcn.estimators import networks
 from lowrankgcn.nn import TrainingRecord
@@ -180,7 +179,7 @@ def test_restarts_that_diverge_are_left_out(monkeypatch: pytest.MonkeyPatch) -> 
     alone = quick(n_restarts=3).fit(POINTS, LABELS)
 
     def train(*arguments: Any, **options: Any) -> TrainingRecord:
-        record = training.train(*arguments, **options)
+        record = lg.nn.train(*arguments, **options)
         record.weights[0][1] = np.nan
         return replace(record, diverged=np.array([False, True, False]))
 

@@ -85,7 +85,8 @@ def as_features(X: Any, network: Network) -> Features:
         return X
     array = finite_array(X.detach().cpu() if isinstance(X, Tensor) else X, "X", ndim=2)
     expect_shape(array, "X", *shape)
-    return torch.tensor(np.ascontiguousarray(array)).to(network.convs[0].weight)
+    like = network.convs[0].weight
+    return torch.tensor(np.ascontiguousarray(array), dtype=like.dtype, device=like.device)
 
 
 def as_labels(
