@@ -277,8 +277,7 @@ class TrainingProblem:
 
     @property
     def work(self) -> int:
-        """Multiplications of one iteration for one restart, without those of middle kernels."""
-        # Weights come before kernels: a product with K·C columns, which is small, is not counted.
+        """Multiplications with the features in one iteration of one restart."""
         return 2 * self.features.numel() * self.widths[1]
 
 
