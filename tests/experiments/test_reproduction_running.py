@@ -25,9 +25,8 @@ from lowrankgcn.experiments.reproduction.grid import Case, Setting, load_setting
 from lowrankgcn.experiments.reproduction.results import reproduce
 from lowrankgcn.experiments.reproduction.training_runs import Entry, Store, compute, plan
 from lowrankgcn.graphs import GaussianGraph
-from lowrankgcn.nn import GCN, ReducedOrderGCN
+from lowrankgcn.nn import GCN, ReducedOrderGCN, train
 from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
-from lowrankgcn.training import train
 
 CASE = Case("cars", "R-GCN", "pseudoinverse", 15)
 

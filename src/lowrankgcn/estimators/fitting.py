@@ -32,12 +32,12 @@ from lowrankgcn.estimators.networks import (
 from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
+from lowrankgcn.nn import limit_threads
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.training import limit_threads
 
 _WORK_OF_A_ROW = 1000
 

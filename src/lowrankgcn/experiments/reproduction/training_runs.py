@@ -30,9 +30,7 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn.exceptions import DegenerateCutWarning, RankWarning
 from lowrankgcn.experiments.reproduction import grid
 from lowrankgcn.experiments.reproduction.grid import Case, Setting, load_setting
-from lowrankgcn.nn import Network
-from lowrankgcn.training import train
-from lowrankgcn.training.threads import limit_threads
+from lowrankgcn.nn import Network, limit_threads, train
 
 _FORMAT = 5  # version of the file format
 _BASIS_RUNS = 20  # runs of every other choice of signs
