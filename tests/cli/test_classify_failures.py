@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.cli import tables
+from lowrankgcn.cli import labelled_table
 from tests.cli.commands import MODULE, call, refused
 from tests.files.malformed import GOOD, UNREADABLE, UNUSABLE
 
@@ -211,7 +211,7 @@ class TestStopped:
         def closed(*_: object, **__: object) -> None:
             raise BrokenPipeError
 
-        monkeypatch.setattr(tables, "write_file", closed)
+        monkeypatch.setattr(labelled_table, "write_file", closed)
         assert call("predict", *map(str, small_table), "--quiet", "--out", "-") == 0
         assert capfd.readouterr().err == ""
 

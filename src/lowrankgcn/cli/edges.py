@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lowrankgcn._format import plural
-from lowrankgcn.cli.labels import row_positions
+from lowrankgcn.cli.table_labels import row_positions
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_file
 from lowrankgcn.files.cells import Cells

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -96,12 +97,9 @@ def check_outputs(
                 raise PermissionError(13, os.strerror(13))
 
 
-def check_edges(context: typer.Context, without: Iterable[str] = ()) -> None:
+def check_edges(given: Mapping[str, Any], without: Iterable[str] = ()) -> None:
     """Check that --edges is not combined with options of other graphs or for new rows."""
-    given = context.params
-    if given["edges"] is None:
-        return
-    for name in ("graph", *without):
+    for name in ("graph", *without) if given["edges"] is not None else ():
         if given[name] and given[name] != "auto":
             raise option_error(f"--{name}", "not with --edges")
 

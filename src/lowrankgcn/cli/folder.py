@@ -12,13 +12,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from rich.console import Console
 
 from lowrankgcn.cli import errors, output
-from lowrankgcn.cli.labels import find_markers
+from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.progress import Stopwatch, progress
-from lowrankgcn.cli.tables import column_names, own_columns
+from lowrankgcn.cli.progress import Run
+from lowrankgcn.cli.table_labels import find_markers
 from lowrankgcn.estimators.persistence import save as save_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
@@ -39,20 +38,18 @@ def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> N
     # Earlier versions of Typer keep paths as texts in the parameters.
     out, save = (given[name] and Path(given[name]) for name in ("out", "save"))
     _check_outputs(table, out, save)
-    shown, watch = not given["quiet"], Stopwatch()
+    run = Run(quiet=given["quiet"], as_json=given["as_json"])
     files: dict[str, str] = {}
     with _client(given["scheduler"], given["workers"]):
         with errors.exit_on_user_error():
-            frame, features, own = _read(table, target, given["drop"] or ())
+            frame, features, earlier = _read(table, target, given["drop"] or ())
             markers, notes = _find_markers(frame, target, given)
         labels = frame[[target]].map_partitions(
             _read_labels, target, markers, meta=(target, object)
         )
-        with progress("fitting", shown=shown), watch.timing("fitting"):
-            with errors.exit_on_user_error(), errors.collect_warnings() as warned:
-                classifier.fit(features, labels)
-        output.print_warnings(warned, shown=shown)
-        with progress("writing", shown=shown), watch.timing("writing"):
+        with run.timing("fitting"), run.computing("fitting"):
+            classifier.fit(features, labels)
+        with run.step("writing"):
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
                 with errors.exit_on_write_error(out), errors.collect_warnings():
@@ -70,17 +67,16 @@ def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> N
         "graph": repr(classifier.graph_),
         **files,
     }
-    if own:
-        notes.append(f"columns {', '.join(map(repr, own))} of an earlier run are left out")
+    if earlier:
+        notes.append(f"columns {', '.join(map(repr, earlier))} of an earlier run are left out")
     if notes:
         facts["note"] = "; ".join(notes)
-    if given["as_json"]:
-        seconds = watch.seconds | {"total": watch.total()}
-        more = {"seed": classifier.random_state, "seconds": seconds, "warnings": warned}
+    if run.as_json:
+        seconds = run.seconds | {"total": run.total()}
+        more = {"seed": classifier.random_state, "seconds": seconds, "warnings": run.warnings}
         output.print_json(facts | more)
-        return
-    facts["time"] = output.times_text(watch)
-    output.print_facts(Console(highlight=False, quiet=not shown), facts)
+    else:
+        output.print_facts(run.console, facts | {"time": output.times_text(run)})
 
 
 def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
@@ -132,8 +128,8 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, list
     from lowrankgcn.distributed.parquet import folder_types, read_folder
 
     frame = read_folder(table)
-    own = own_columns(frame._meta)
-    frame = frame.drop(columns=own)
+    earlier = columns_of_earlier_run(frame._meta)
+    frame = frame.drop(columns=earlier)
     columns = list(frame.columns)
     dropped = column_names(drop, columns)
     with prefix_errors(table):
@@ -141,7 +137,7 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, list
     used = frame[[name for name in columns if name not in {*dropped, target}]]
     if pa.types.is_integer(folder_types(table)[target]):
         frame = frame.astype({target: "Int64"})  # pandas reads integers with gaps as floats
-    return frame, used, own
+    return frame, used, earlier
 
 
 def _find_markers(frame: Any, target: str, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:

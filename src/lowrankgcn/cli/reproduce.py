@@ -11,8 +11,9 @@ from rich.markup import escape
 from rich.text import Text
 
 from lowrankgcn._atomic import write_text
+from lowrankgcn._progress import listening
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import bar
+from lowrankgcn.cli.progress import Run
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _WIDE = 120  # columns of a terminal that shows all columns of the tables
 
 
 def reproduce(
-    what: options.What = options.PaperTable.all,
+    what: options.What = "all",
     runs: options.Runs = 100,
     seed: options.Seed = 0,
     out: options.ReproductionFolder = Path("reproduction"),
@@ -62,19 +63,18 @@ def reproduce(
 
     from lowrankgcn.experiments.reproduction import page, results
 
-    names = results.NAMES if what.value == "all" else (what.value,)
+    names = results.NAMES if what == "all" else (what,)
     state = out / _STATE
-    with (
-        bar(shown=not quiet) as show,
-        errors.exit_on_user_error(),
-        errors.exit_on_write_error(state),
-        errors.collect_warnings() as warned,
-    ):
-        found = results.reproduce(names, state, runs=runs, seed=seed, watch=show)
-    output.print_warnings(warned, shown=True)
-    if what.value in found.missing:
-        raise typer.BadParameter(found.missing[what.value])
-    command = f"lowrankgcn reproduce {what.value} --runs {runs}"
+    run = Run(quiet=quiet)
+    with run.progress("reproducing") as show, listening(None), errors.exit_on_user_error():
+        with errors.exit_on_write_error(state), errors.collect_warnings() as warned:
+            found = results.reproduce(names, state, runs=runs, seed=seed, watch=show)
+    # Warnings and missing rows also with --quiet, because what was asked for may be missing.
+    for text in warned:
+        typer.echo(f"warning: {text}", err=True)
+    if what in found.missing:
+        raise typer.BadParameter(found.missing[what])
+    command = f"lowrankgcn reproduce {what} --runs {runs}"
     command += f" --seed {seed}" if seed else ""
     html = page.as_html(found, command=command, filters="filters" in names)
     with errors.exit_on_write_error(out):
@@ -86,15 +86,14 @@ def reproduce(
     if markdown is not None:
         with errors.exit_on_write_error(markdown, "--markdown"):
             write_text(markdown, page.as_markdown(found, command=command))
-    # Also with --quiet, because requested rows are missing.
     for message in dict.fromkeys(found.missing.values()):
         tables = ", ".join(name for name, reason in found.missing.items() if reason == message)
         typer.echo(f"left out ({tables}): {message}", err=True)
     if as_json:
         said = {"machine": page.machine(), "summary": page.summary(found), "page": str(out / _PAGE)}
         output.print_json(found._asdict() | said)
-    elif not quiet:
-        _show(Console(highlight=False), found, out / _PAGE)
+    else:
+        _show(run.console, found, out / _PAGE)
 
 
 def _show(console: Console, results: Results, file: Path) -> None:
