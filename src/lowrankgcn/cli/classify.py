@@ -14,19 +14,6 @@ from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import Run
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
-EXAMPLES = """Examples:
-
-lowrankgcn classify cars.csv --target price --out classified.csv
-
-lowrankgcn classify cars.csv --target price --report report.html --save cars.model
-
-lowrankgcn classify cars.xlsx --target price --labels more-labels.xlsx --out classified.xlsx
-
-lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-rows.csv
-
-lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
-"""
-
 _FEW_COLUMNS = 30  # the importance of more columns is computed on request only
 
 
@@ -71,6 +58,18 @@ def classify(
     wrote, labelled in a spreadsheet.
 
     A folder of Parquet files is read block by block with Dask; **--out** then names a new folder.
+
+    Examples
+    --------
+    lowrankgcn classify cars.csv --target price --out classified.csv
+
+    lowrankgcn classify cars.csv --target price --report report.html --save cars.model
+
+    lowrankgcn classify cars.xlsx --target price --labels more-labels.xlsx --out classified.xlsx
+
+    lowrankgcn classify - --target price --drop id,name < cars.csv > only-the-new-rows.csv
+
+    lowrankgcn classify parquet-files/ --target price --out classified/ --workers 4
     """
     settings = _settings(context.params)
     if scheduler is not None and workers is not None:
@@ -81,11 +80,10 @@ def classify(
 
         classify_folder(table[0], _classifier(method, settings), context.params)
         return
-    for option in ("scheduler", "workers"):
-        if context.params[option] is not None:
-            raise errors.option_error(f"--{option}", "only available for folders of Parquet files")
-
-    errors.check_edges(context.params, without=("save", "importance", "bandwidth"))
+    message = "only available for folders of Parquet files"
+    errors.refuse(context.params, "scheduler workers", message)
+    if edges is not None:
+        errors.refuse(context.params, "graph save importance bandwidth", "not with --edges")
     inputs = errors.inputs(table, reading["labels"], edges)
     errors.check_outputs({"--out": out}, {} if overwrite else inputs, advice=errors.OVERWRITE)
     errors.check_outputs({"--report": report, "--save": save}, {**inputs, "--out": out})
@@ -127,21 +125,18 @@ def classify(
     result.summary(files, rows_printed=to_stdout).print(run)
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of the classifier, after a check that they belong to the method."""
-    network = given["method"] == "gcn"
-    names = [name for name in ("architecture", "filter", "bandwidth") if given[name] is not None]
-    if names and not network:
-        raise errors.option_error(f"--{names[0]}", "only with --method gcn")
-    if network and given["level"] is not None:
-        raise errors.option_error("--level", "only with --method gp")
+    network = parameters["method"] == "gcn"
     if network and not torch_installed():
         raise errors.option_error("--method", TORCH_MISSING)
-    names += ["graph", *(["rank"] if given["rank"] is not None else [])]
-    settings = {name: given[name] for name in names}
-    if given["class_weight"] is not None:
+    for_others = "level" if network else "architecture filter bandwidth"
+    errors.refuse(parameters, for_others, f"only with --method {'gp' if network else 'gcn'}")
+    names = ("graph", "rank", "architecture", "filter", "bandwidth")
+    settings = {name: parameters[name] for name in names if parameters[name] is not None}
+    if parameters["class_weight"] is not None:
         settings |= {"class_weight": "balanced"} if network else {"class_shares": "equal"}
-    return settings | {"random_state": given["seed"]}
+    return settings | {"random_state": parameters["seed"]}
 
 
 def _classifier(method: str, settings: dict[str, Any]) -> Any:
@@ -149,17 +144,14 @@ def _classifier(method: str, settings: dict[str, Any]) -> Any:
     return kind(**settings)
 
 
-def _check_folder(tables: list[Path], given: Mapping[str, Any]) -> None:
+def _check_folder(tables: list[Path], parameters: Mapping[str, Any]) -> None:
     if len(tables) > 1:
         raise errors.option_error("TABLE", "expected one folder or several files")
-    for option in ("report", "level", "labels", "edges", "categorical", "numeric", "text"):
-        if given[option]:
-            raise errors.option_error(f"--{option}", "not available for folders")
-    for option in ("encoding", "delimiter", "decimal"):
-        if given[option]:
-            raise errors.option_error(f"--{option}", "only for text files, not for folders")
+    of_files = "report level labels edges categorical numeric text"
+    errors.refuse(parameters, of_files, "not available for folders")
+    errors.refuse(parameters, "encoding delimiter decimal", "only for text files, not for folders")
     if next(tables[0].glob("*.parquet"), None) is None:
         raise errors.option_error("TABLE", f"{tables[0]} is a folder without Parquet files")
     if find_spec("dask") is None or find_spec("distributed") is None:
-        message = "a folder needs Dask: pip install 'lowrankgcn[distributed]'"
-        raise errors.option_error("TABLE", message)
+        advice = "pip install 'lowrankgcn[distributed]'"
+        raise errors.option_error("TABLE", f"a folder needs Dask: {advice}")

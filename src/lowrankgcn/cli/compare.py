@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from lowrankgcn.experiments.comparison.runner import Comparison
     from lowrankgcn.experiments.comparison.task import ComparisonTask
 
-EXAMPLES = """Examples:
-
-lowrankgcn compare iris --splits 5
-
-lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv results.csv
-
-lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
-"""
 _EXPLANATION = (
     "± half of a 95 % interval; difference: mean difference in accuracy from SpectralGPClassifier "
     "on the same split; balanced: mean accuracy of the classes; log-loss: smaller is better; time: "
@@ -61,6 +53,14 @@ def compare(
     and other methods on the same random splits, and prints accuracies and log-losses with 95 %
     intervals, differences from SpectralGPClassifier, times, and a verdict in one sentence. Rows
     without a class are used as unlabelled rows and are not tested.
+
+    Examples
+    --------
+    lowrankgcn compare iris --splits 5
+
+    lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv results.csv
+
+    lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
     """
     counts, run = _counts(labels_per_class), Run(quiet=quiet)
     with run.progress(f"reading {table}"):
@@ -125,10 +125,9 @@ def _task(table: str, target: str | None, reading: dict[str, Any]) -> Comparison
     from lowrankgcn.cli.labelled_table import read_labelled_table
     from lowrankgcn.experiments.comparison.task import NAMES, ComparisonTask, load_task
 
-    wrong = [name for name, value in {"target": target, **reading}.items() if value]
-    if wrong and table in NAMES:
+    if table in NAMES:
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
-        raise errors.option_error(f"--{wrong[0].rstrip('_')}", message)
+        errors.refuse({"target": target, **reading}, " ".join(["target", *reading]), message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
     with errors.exit_on_user_error("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets
@@ -136,8 +135,8 @@ def _task(table: str, target: str | None, reading: dict[str, Any]) -> Comparison
         if target is None:
             raise ValueError(f"{table} needs --target, the column of its classes")
         data = read_labelled_table([Path(table)], target, reading)
-        notes = (*data.table.notes, *data.notes)
-        return ComparisonTask(data.table.name, data.features, data.labels, notes=notes)
+        name, notes = data.table.name, tuple(data.notes)
+        return ComparisonTask(name, data.features, data.labels, notes=notes)
 
 
 def _show(console: Console, comparison: Comparison) -> None:

@@ -13,13 +13,6 @@ from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import Run
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
-EXAMPLES = """Examples:
-
-lowrankgcn demo
-
-lowrankgcn demo --out demo-1 --seed 1
-"""
-
 _LABELS = {"cars": 100, "spiral": 50}
 _POINTS = 2000  # of each of the five classes of the spiral
 ENDINGS = (".csv", "-classified.csv", ".html")
@@ -37,6 +30,12 @@ def demo(
     Writes **DIR/cars.csv** (1728 cars, 100 of them labelled) and **DIR/spiral.csv** (10,000 points
     in space, 50 of them labelled), classifies both as **lowrankgcn classify** does, and compares
     the predictions with the true classes.
+
+    Examples
+    --------
+    lowrankgcn demo
+
+    lowrankgcn demo --out demo-1 --seed 1
     """
     run = Run(quiet=quiet, as_json=as_json)
     with run.loading():

@@ -13,13 +13,6 @@ from lowrankgcn.exceptions import prefix_errors
 if TYPE_CHECKING:
     from lowrankgcn.estimators.explanation import ExplainedRow
 
-EXAMPLES = """Examples:
-
-lowrankgcn explain cars.model more-cars.csv --row 1
-
-lowrankgcn explain cars.model more-cars.csv --row 3 --row 17 --by rows --json
-"""
-
 
 @options.added(options.FILE_OPTIONS)
 def explain(
@@ -36,6 +29,12 @@ def explain(
     The **log-odds** of a row compare its class with the second most probable class. They are the
     sum of a baseline and of contributions of columns, labelled rows or blocks: positive ones
     support the class, negative ones the second class.
+
+    Examples
+    --------
+    lowrankgcn explain cars.model more-cars.csv --row 1
+
+    lowrankgcn explain cars.model more-cars.csv --row 3 --row 17 --by rows --json
     """
     run = Run(as_json=as_json)
     with run.progress("reading"):

@@ -57,16 +57,14 @@ class FittedTable:
         with run.computing("fitting"):
             classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
         run.seconds |= classifier.timings_
-        shares = classifier.label_distributions_
-        predictions = data.predictions(classifier.classes_, shares, data.labels)
+        predictions = data.predictions(classifier)
         if level is not None:
             with run.timing("sets"), run.progress("sets of classes"):
                 sets, unsure = classifier.prediction_sets(level=level), classifier.unsure()
             predictions = replace(predictions, level=level, sets=sets, unsure=unsure)
         with run.timing("importance"), run.progress("importance of the columns"):
-            evidence = Evidence.from_classifier(
-                classifier, predictions.given, importance=importance
-            )
+            labels = predictions.label_codes
+            evidence = Evidence.from_classifier(classifier, labels, importance=importance)
         return cls(data, classifier, predictions, evidence, run.warnings)
 
     def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:
@@ -83,7 +81,7 @@ class FittedTable:
             source=self.data.table.name,
             seconds=seconds,
             warnings=self.warnings,
-            notes=(*self.data.table.notes, *self.data.notes),
+            notes=self.data.notes,
             facts=self.predictions.set_facts(),
             command=command,
             seed=self.classifier.random_state,
@@ -159,7 +157,7 @@ class FittedTable:
         facts |= predictions.set_facts()
         if predictions.unsure is not None:
             document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
-        notes = [*data.table.notes, *data.notes]
+        notes = list(data.notes)
         if rows_printed or "written" in files:
             notes += predictions.renamed_notes(data.table.frame.columns)
         scores = {} if evidence is None else evidence.scores

@@ -24,26 +24,27 @@ from lowrankgcn.files import read_texts
 from lowrankgcn.files.columns import check_names
 
 
-def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> None:
+def classify_folder(table: Path, classifier: Any, parameters: Mapping[str, Any]) -> None:
     """Classify the rows of a folder.
 
     Parameters
     ----------
     table : Path
     classifier : SpectralGPClassifier or GCNClassifier
-    given : mapping
+    parameters : mapping
         Parameters of the command ``classify``.
     """
-    target = given["target"]
+    target = parameters["target"]
     # Earlier versions of Typer keep paths as texts in the parameters.
-    out, save = (given[name] and Path(given[name]) for name in ("out", "save"))
+    out, save = (parameters[name] and Path(parameters[name]) for name in ("out", "save"))
     _check_outputs(table, out, save)
-    run = Run(quiet=given["quiet"], as_json=given["as_json"])
+    run = Run(quiet=parameters["quiet"], as_json=parameters["as_json"])
     files: dict[str, str] = {}
-    with _client(given["scheduler"], given["workers"]):
+    with _client(parameters["scheduler"], parameters["workers"]):
         with errors.exit_on_user_error():
-            frame, features, earlier = _read(table, target, given["drop"] or ())
-            markers, notes = _find_markers(frame, target, given)
+            frame, features, earlier = _read(table, target, parameters["drop"] or ())
+            options = (parameters[name] for name in ("unlabelled", "class_"))
+            markers, notes = _find_markers(frame, target, *options)
         labels = frame[[target]].map_partitions(
             _read_labels, target, markers, meta=(target, object)
         )
@@ -53,7 +54,7 @@ def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> N
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
                 with errors.exit_on_write_error(out), errors.collect_warnings():
-                    _write(frame, target, markers, classifier, given["probabilities"], out)
+                    _write(frame, labels, classifier, parameters["probabilities"], out)
                 files["written"] = str(out)
             if save is not None:
                 with errors.exit_on_write_error(save, "--save"):
@@ -140,7 +141,9 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, list
     return frame, used, earlier
 
 
-def _find_markers(frame: Any, target: str, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _find_markers(
+    frame: Any, target: str, unlabelled: str | None, classes: list[str] | None
+) -> tuple[list[str], list[str]]:
     """Return the markers of unlabelled rows and notes on them, see :func:`find_markers`."""
     from dask.delayed import delayed
 
@@ -150,7 +153,7 @@ def _find_markers(frame: Any, target: str, given: Mapping[str, Any]) -> tuple[li
     counts = pd.concat(compute(*(delayed(_count_texts)(block, target) for block in blocks)))
     counts = counts.groupby(level=0, dropna=False).sum()
     with prefix_errors(f"column {target!r}"):
-        return find_markers(counts, given["unlabelled"], given["class_"])
+        return find_markers(counts, unlabelled, classes)
 
 
 def _count_texts(block: pd.DataFrame, target: str) -> pd.Series:
@@ -163,33 +166,27 @@ def _read_labels(block: pd.DataFrame, target: str, markers: Sequence[str]) -> pd
     return labels.where(~labels.isin(markers), None)
 
 
-def _write(
-    frame: Any, target: str, markers: Sequence[str], classifier: Any, each_class: bool, out: Path
-) -> None:
+def _write(frame: Any, labels: Any, classifier: Any, each_class: bool, out: Path) -> None:
     from dask.delayed import delayed
 
     from lowrankgcn.distributed.blocks import Blocks
     from lowrankgcn.distributed.parquet import write_folder
 
-    kind = {"i": "int64", "b": "bool"}.get(frame.dtypes[target].kind)
+    kind = {"i": "int64", "b": "bool"}.get(frame.dtypes[labels.name].kind)
     task = delayed(_add_predictions, pure=False)
     shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
-    blocks = [
-        task(block, share, classifier.classes_, target, markers, kind, each_class)
-        for block, share in zip(Blocks.from_collection(frame).tasks, shares, strict=True)
-    ]
-    write_folder(blocks, out)
+    parts = (Blocks.from_collection(frame).tasks, Blocks.from_collection(labels).tasks, shares)
+    settings = classifier.classes_, kind, each_class
+    write_folder([task(*part, *settings) for part in zip(*parts, strict=True)], out)
 
 
 def _add_predictions(
     block: pd.DataFrame,
+    labels: pd.Series,
     shares: NDArray[np.float64],
     classes: NDArray[Any],
-    target: str,
-    markers: Sequence[str],
     kind: str | None,
     each_class: bool,
 ) -> pd.DataFrame:
-    labels = _read_labels(block, target, markers)
     predictions = Predictions.from_labels(classes, shares, labels, kind)
     return predictions.added_to(block, each_class=each_class)

@@ -22,7 +22,13 @@ from lowrankgcn._progress import report_progress
 from lowrankgcn.cli.errors import exit_on_user_error, exit_on_write_error
 from lowrankgcn.cli.options import FILE_OPTIONS, TABLE_OPTIONS
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.table_labels import leak_notes, merged_labels, spelling_notes, without_markers
+from lowrankgcn.cli.table_labels import (
+    leak_notes,
+    merged_labels,
+    read_edges,
+    spelling_notes,
+    without_markers,
+)
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
 from lowrankgcn.files.cells import Cells
@@ -54,7 +60,7 @@ class LabelledTable:
     labels : Series
         Texts; None in unlabelled rows.
     notes : list of str
-        What the user should know about columns and labels.
+        What the user should know about the file, its columns and labels.
     graph : AdjacencyGraph or None
         Given edges between the rows.
     """
@@ -86,11 +92,12 @@ class LabelledTable:
         """Number of different labels."""
         return int(self.labels.nunique())
 
-    def predictions(self, classes: Any, shares: Any, labels: pd.Series | None) -> Predictions:
-        """Make predictions in the type of the target column, if that is integer or boolean."""
+    def predictions(self, classifier: Any) -> Predictions:
+        """Return predictions in the type of the target column, if that is integer or boolean."""
         kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype
         typed = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-        return Predictions.from_labels(classes, shares, labels, str(kind) if typed else None)
+        shares, kind = classifier.label_distributions_, str(kind) if typed else None
+        return Predictions.from_labels(classifier.classes_, shares, self.labels, kind)
 
 
 def read_table(paths: list[Path], options: Mapping[str, Any]) -> TableFile:
@@ -131,7 +138,8 @@ def read_labelled_table(
     table = read_table(paths, options)
     report_progress("reading the columns")
     with prefix_errors(table.name):
-        frame, notes = _with_target(table.frame, target, few_labels or bool(options["labels"]))
+        notes = list(table.notes)
+        frame = _with_target(table.frame, target, few_labels or bool(options["labels"]), notes)
         kinds = ("drop", "categorical", "numeric", "text")
         named = {kind: column_names(options[kind] or (), frame.columns) for kind in kinds}
         kept = {target, *(name for names in named.values() for name in names)}
@@ -161,11 +169,7 @@ def read_labelled_table(
         features = columns.features(frame, decimal=table.decimal)
     whole = features[[name for name, kind in columns.used.items() if kind != "text"]]
     notes += spelling_notes(labels) + leak_notes(whole, labels)
-    graph = None
-    if edges is not None:
-        from lowrankgcn.cli.edges import read_edges  # loads SciPy
-
-        graph = read_edges(edges, frame, key)
+    graph = None if edges is None else read_edges(edges, frame, key)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
@@ -182,19 +186,19 @@ def _left_out_notes(columns: Columns) -> list[str]:
     return notes
 
 
-def _with_target(frame: pd.DataFrame, target: str, new: bool) -> tuple[pd.DataFrame, list[str]]:
+def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
     """Add an empty target column to a table without it, unless the name is a misspelling."""
     near = difflib.get_close_matches(target.lower(), [name.lower() for name in frame.columns])
     if target in frame.columns or near:
-        return frame, []
+        return frame
     if not new or not target.strip():
         listed = ", ".join(map(repr, frame.columns[:_LISTED]))
         raise ValueError(
             f"target: expected a column of the table, got {target!r} (columns: {listed}, …); a "
             "table without classes needs --labels, and lowrankgcn suggest chooses rows to label"
         )
-    empty = pd.array([None] * len(frame), dtype=pd.ArrowDtype(pa.string()))
-    return frame.assign(**{target: empty}), [f"the table has no column {target!r}; it is added"]
+    notes.append(f"the table has no column {target!r}; it is added")
+    return frame.assign(**{target: pd.array([None] * len(frame), pd.ArrowDtype(pa.string()))})
 
 
 def _with_labels(
@@ -256,11 +260,11 @@ def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTab
     return replace(data, table=replace(data.table, frame=frame), labels=labels)
 
 
-def column_names(given: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
+def column_names(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
     """Return the names in an option: columns of the table, or several separated by commas."""
     known = set(columns)
     names: list[str] = []
-    for text in given:
+    for text in texts:
         names += [text] if text in known else text.split(",")
     return tuple(dict.fromkeys(names))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 _MOST, _LARGEST = 0.9, 5  # share that is listed, and number of names
 _INSTANT = 5e-4  # seconds; shorter steps are not listed
 _LONGEST = 60  # characters of a name
-_QUOTED = re.compile(r"""(?<!\w)(['"])(.*?)\1(?!\w)""")
 _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}  # control characters, lone surrogates, ends of lines
 _DIRECTIONS = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -61,19 +59,12 @@ def print_line(console: Console, text: str) -> None:
 
 
 def print_text(console: Console, text: str, style: str = "", *, head: str = "") -> None:
-    """Print a text, wrapped below its `head`; quoted names are shortened."""
+    """Print a text, wrapped below its `head`."""
     width = max(console.width - len(head), 20)
-    text = _QUOTED.sub(_short_quoted, visible(text))
-    for line in Text(text, style).wrap(console, width):
+    for line in Text(visible(text), style).wrap(console, width):
         line.rstrip()
         console.print(Text(head).append_text(line), soft_wrap=True)
         head = " " * len(head)
-
-
-def _short_quoted(name: re.Match[str]) -> str:
-    if len(name[2]) <= _LONGEST:
-        return name[0]
-    return f"{name[1]}{shorten(name[2], _LONGEST)}{name[1]}"
 
 
 def print_facts(console: Console, facts: Mapping[str, Any], *, width: int = 12) -> None:
@@ -145,8 +136,8 @@ def command_line(context: typer.Context, *, without: Sequence[str] = ()) -> str:
         name = str(parameter.name)
         value = context.params.get(name)
         source = context.get_parameter_source(name)
-        given = source is not None and source.name == "COMMANDLINE"
-        if name in without or not (given or name == "seed"):
+        typed = source is not None and source.name == "COMMANDLINE"
+        if name in without or not (typed or name == "seed"):
             continue
         option = max(parameter.opts, key=len)
         for one in value if isinstance(value, (list, tuple)) else [value]:
@@ -198,7 +189,8 @@ class Summary:
         print_facts(run.console, self.facts)
         for text in self.notes:
             print_facts(run.console, {"note": text})
-        numbers = ["given", "predicted"] if (self.predictions.given >= 0).any() else ["predicted"]
+        labelled = not self.predictions.unlabelled.all()
+        numbers = ["given", "predicted"] if labelled else ["predicted"]
         shares = ["mean_probability", *(s for s in ("recall", "precision") if s in self.scores)]
         rows = [
             [name, *(str(row[key]) for key in numbers), *(share_text(row[key]) for key in shares)]

@@ -11,13 +11,6 @@ from lowrankgcn.cli.output import Summary
 from lowrankgcn.cli.progress import Run
 from lowrankgcn.exceptions import prefix_errors
 
-EXAMPLES = """Examples:
-
-lowrankgcn predict cars.model more-cars.csv --out classified.csv
-
-lowrankgcn predict cars.model - < more-cars.csv
-"""
-
 _SHOWN = 3  # unknown values in a note
 
 
@@ -38,6 +31,12 @@ def predict(
     Columns are matched by name, in any order; other columns are ignored. Values that the model was
     not trained on are counted. The output has two more columns, **prediction** and
     **probability**; it is printed unless **--out** or **--json** is given.
+
+    Examples
+    --------
+    lowrankgcn predict cars.model more-cars.csv --out classified.csv
+
+    lowrankgcn predict cars.model - < more-cars.csv
     """
     errors.check_outputs({"--out": out}, {"the model": model})
     inputs = {} if overwrite else errors.inputs(table)

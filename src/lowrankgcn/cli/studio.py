@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
     from lowrankgcn.studio.engine import Engine
     from lowrankgcn.studio.session import Session
-
-EXAMPLES = """Examples:
-
-lowrankgcn studio cars.csv --target price
-
-lowrankgcn studio cars.csv --target price --no-browser --port 9000
-"""
 
 
 @options.added(options.TABLE_OPTIONS)
@@ -47,8 +40,15 @@ def studio(
     once to a journal beside the table, **TABLE.labels.jsonl**. The next start reads it again, and
     **lowrankgcn classify --labels** accepts it. The page writes the labelled table, the classified
     table, the report and the model beside the table. Ctrl-C ends the server.
+
+    Examples
+    --------
+    lowrankgcn studio cars.csv --target price
+
+    lowrankgcn studio cars.csv --target price --no-browser --port 9000
     """
-    errors.check_edges(context.params)
+    if edges is not None:
+        errors.refuse(context.params, "graph", "not with --edges")
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         message = f"needs {' and '.join(missing)}: pip install 'lowrankgcn[studio]'"
@@ -81,9 +81,9 @@ def studio(
         listener = server.listen(port)
     command = output.command_line(context, without=("port", "browser"))
     port = listener.getsockname()[1]
-    app = server.make_app(view, _writer(table, data, session, engine, command), token, port)
+    app = server.make_app(view, _Writer(table, data, session, engine, command), token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
-    for note in (*data.table.notes, *data.notes, *journal.notes):
+    for note in (*data.notes, *journal.notes):
         typer.echo(f"note: {note}", err=True)
     rows = plural(len(frame), "row")
     typer.echo(f"{table.name}: {rows}, labels in {place.name}\n{address}\nCtrl-C ends the studio")
@@ -94,29 +94,65 @@ def studio(
     server.serve(app, listener)
 
 
-def _writer(
-    path: Path, data: LabelledTable, session: Session, engine: Engine, command: str
-) -> Callable[[str], Path]:
-    """Return a function that writes a file beside the table and returns its path."""
-    stem, ending = _stem_and_ending(path)
-    endings = {
-        "labels": f"labelled{ending}",
-        "table": f"classified{ending}",
-        "report": "report.html",
-        "model": "model",
-    }
-    written: dict[str, Path] = {}
+@dataclass(frozen=True, eq=False)
+class _Writer:
+    """Writes files beside the table, each again to the same path."""
 
-    def write(what: str) -> Path:
-        out = written.get(what) or _free(path.with_name(f"{stem}.{endings[what]}"))
+    table: Path
+    data: LabelledTable
+    session: Session
+    engine: Engine
+    command: str
+    written: dict[str, Path] = field(default_factory=dict)
+
+    def __call__(self, what: str) -> Path:
+        """Write "labels", "table", "report" or "model"; return the path."""
+        stem, ending = _stem_and_ending(self.table)
+        names = {
+            "labels": f"labelled{ending}",
+            "table": f"classified{ending}",
+            "report": "report.html",
+            "model": "model",
+        }
+        out = self.written.get(what) or _free(self.table.with_name(f"{stem}.{names[what]}"))
         try:
-            _write(what, out, data, session, engine, command)
+            self._write(what, out)
         except typer.BadParameter as error:
             raise ValueError(error.message) from None
-        written[what] = out
+        self.written[what] = out
         return out
 
-    return write
+    def _write(self, what: str, out: Path) -> None:
+        from lowrankgcn.cli.labelled_table import with_labels, write_table
+
+        data = self.data
+        if what == "labels":
+            write_table(with_labels(data, self.session.labels()).table.frame, out, data.table)
+            return
+        if what == "model" and data.graph is not None:
+            message = "expected a table without --edges: a given graph has no edges to new rows"
+            raise ValueError(message)
+        state = self.session.settled()
+        if state.message is not None:
+            raise ValueError(state.message)
+        classifier = self.engine.fitted(state.answer)
+        if classifier is None or state.answer.distributions is None:
+            raise ValueError("expected labels of at least two classes; label some rows first")
+        from lowrankgcn.cli.fitted import FittedTable
+        from lowrankgcn.report.evidence import Evidence
+
+        labelled = with_labels(data, state.answer.labels)
+        predictions = labelled.predictions(classifier)
+        if what == "table":
+            write_table(predictions.added_to(labelled.table.frame), out, data.table)
+            return
+        labels, importance = predictions.label_codes, data.graph is None
+        evidence = Evidence.from_classifier(classifier, labels, importance=importance)
+        fitted = FittedTable(labelled, classifier, predictions, evidence)
+        if what == "model":
+            fitted.save(out)
+        else:
+            fitted.write_report(out, self.command, classifier.timings_)
 
 
 def _stem_and_ending(path: Path) -> tuple[str, str]:
@@ -135,39 +171,3 @@ def _free(path: Path) -> Path:
     stem, _, rest = path.name.partition(".")
     numbered = (path.with_name(f"{stem}-{number}.{rest}") for number in count(2))
     return next(one for one in chain([path], numbered) if not one.exists())
-
-
-def _write(
-    what: str, out: Path, data: LabelledTable, session: Session, engine: Engine, command: str
-) -> None:
-    from lowrankgcn.cli.labelled_table import with_labels, write_table
-
-    if what == "labels":
-        names = session.labels()
-        write_table(with_labels(data, names).table.frame, out, data.table)
-        return
-    if what == "model" and data.graph is not None:
-        raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
-    state = session.settled()
-    answer = state.answer
-    if state.message is not None:
-        raise ValueError(state.message)
-    classifier = engine.fitted(answer)
-    if classifier is None or answer.distributions is None:
-        raise ValueError("expected labels of at least two classes; label some rows first")
-    from lowrankgcn.cli.fitted import FittedTable
-    from lowrankgcn.report.evidence import Evidence
-
-    labelled = with_labels(data, answer.labels)
-    shares = classifier.label_distributions_
-    predictions = labelled.predictions(classifier.classes_, shares, labelled.labels)
-    if what == "table":
-        write_table(predictions.added_to(labelled.table.frame), out, data.table)
-        return
-    importance = data.graph is None
-    evidence = Evidence.from_classifier(classifier, predictions.given, importance=importance)
-    fitted = FittedTable(labelled, classifier, predictions, evidence)
-    if what == "model":
-        fitted.save(out)
-    else:
-        fitted.write_report(out, command, classifier.timings_)

@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
     from lowrankgcn.cli.predictions import Predictions
 
-EXAMPLES = """Examples:
-
-lowrankgcn suggest cars.csv --target price
-
-lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
-"""
-
 
 @options.added(options.TABLE_OPTIONS)
 def suggest(
@@ -47,8 +40,15 @@ def suggest(
 
     **--out** writes the rows with an empty target. Fill it in, in a spreadsheet for example, and
     pass the file to **lowrankgcn classify** or to the next **suggest** with **--labels**.
+
+    Examples
+    --------
+    lowrankgcn suggest cars.csv --target price
+
+    lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
     """
-    errors.check_edges(context.params)
+    if edges is not None:
+        errors.refuse(context.params, "graph", "not with --edges")
     errors.check_outputs({"--out": out}, errors.inputs(table, reading["labels"], edges))
     to_stdout = str(out) == "-"
     run = Run(quiet=quiet, as_json=as_json, rows_printed=to_stdout)
@@ -70,7 +70,6 @@ def suggest(
     if out is not None:
         write_table(_to_label(data, rows, predictions), out, data.table)
     suggested = [_suggestion(data, row, predictions) for row in rows.tolist()]
-    notes = [*data.table.notes, *data.notes]
     if as_json:
         document = {
             "table": data.table.name,
@@ -78,7 +77,7 @@ def suggest(
             "labelled": data.n_labelled,
             "classes": data.n_classes,
             "left_out": dict(data.columns.left_out),
-            "notes": notes,
+            "notes": data.notes,
             "rows": suggested,
             "warnings": run.warnings,
         }
@@ -90,7 +89,7 @@ def suggest(
         labels = f"{plural(data.n_labelled, 'label')} of {classes}"
     n_rows = plural(len(data.labels), "row")
     output.print_line(run.console, f"{data.table.name}: {n_rows}, {labels}")
-    for text in notes:
+    for text in data.notes:
         output.print_facts(run.console, {"note": text}, width=6)
     _print_rows(run.console, target, suggested, predicted=predictions is not None)
     if out is not None and not to_stdout:
@@ -107,8 +106,7 @@ def _suggest(
         labelled = data.labels.notna().to_numpy().nonzero()[0]
         return first_rows(data.rows, count, labelled=labelled, **settings), None
     classifier = SpectralGPClassifier(**settings).fit(data.rows, data.labels)
-    shares = classifier.label_distributions_
-    return classifier.suggest(count), data.predictions(classifier.classes_, shares, None)
+    return classifier.suggest(count), data.predictions(classifier)
 
 
 def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -> Any:
@@ -144,7 +142,7 @@ def _print_rows(
     always = len(columns)
     for name in suggested[0]["values"]:
         columns.append((name, [one["values"][name] or "" for one in suggested]))
-    widths = accumulate(3 + max(map(cell_len, (name, *cells))) for name, cells in columns)
+    widths = accumulate(2 + max(map(cell_len, (name, *cells))) for name, cells in columns)
     fitting = sum(width <= console.width for width in widths)
     header, cells = zip(*columns[: max(always, fitting)], strict=True)
     output.print_table(console, header, zip(*cells, strict=True), (0, 2) if predicted else (0,))
