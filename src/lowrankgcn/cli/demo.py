@@ -58,8 +58,10 @@ def demo(
         run.console.print(f"[bold]{name}[/bold]: {facts['rows']} rows, {facts['labels']} labelled")
         correct = facts["correct"] | {f"always {facts['largest_class']}": facts["largest_share"]}
         shares = {method: f"{percent(share)} correct" for method, share in correct.items()}
-        output.print_facts(run.console, {**shares, "report": facts["report"]}, width=22)
-        output.print_line(run.console, f"{'command':<22}{facts['command']}\n")
+        output.print_facts(run.console, shares, width=22)
+        for line in ("report", "command"):
+            output.print_line(run.console, f"{line:<22}{facts[line]}")
+        run.console.print()
     for text in (*left_out, f"{duration(run.total())}, lowrankgcn {lowrankgcn.__version__}"):
         output.print_line(run.console, text)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -205,18 +206,11 @@ def _with_labels(
     frame: pd.DataFrame, target: str, labels: pd.Series, before: pd.Series
 ) -> pd.DataFrame:
     """Write labels into the target column, in its type if they have it; clear removed ones."""
-    known = labels.notna()
-    texts = pa.array(labels[known].tolist(), pa.string())
-    column = frame[target].astype(object)
-    kind = frame[target].dtype.pyarrow_dtype
-    try:
-        column[known] = texts.cast(kind).to_pylist()
-    except pa.ArrowException:  # new classes
-        column, kind = read_texts(frame, target), pa.string()
-        column[known] = texts.to_pylist()
-    column[before.notna() & labels.isna()] = None
-    column = column.where(column.notna(), None)
-    return frame.assign(**{target: pd.array(column.tolist(), dtype=pd.ArrowDtype(kind))})
+    texts = read_texts(frame, target).where(before.isna() & labels.isna(), labels)
+    column, kind = pa.array(texts, pa.string()), frame[target].dtype.pyarrow_dtype
+    with suppress(pa.ArrowException):  # new classes
+        column = column.cast(kind)
+    return frame.assign(**{target: pd.array(column, dtype=pd.ArrowDtype(column.type))})
 
 
 def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
