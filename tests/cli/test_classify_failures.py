@@ -61,7 +61,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["classify", "{table}", "-t", "kind", "--method", "tree"], "--method"),
     (["classify", "{table}", "-t", "kind", "--filter", "heat"], "only with --method gcn"),
     (["classify", "{table}", "-t", "kind", "--architecture", "full"], "only with --method gcn"),
-    (["classify", "{table}", "-t", "kind", "--bandwidth", "2"], "only with --method gcn"),
+    (["classify", "{table}", "-t", "kind", "--bandwidth", "0"], "only with --method gcn"),
     (["classify", "{table}", "-t", "kind", "--rank", "0"], "--rank"),
     ([*NETWORK, "--graph", "gaussian"], "numbers only"),
     ([*NETWORK, "--filter", "coffee"], "filter"),

@@ -100,7 +100,8 @@ def check_outputs(
 def refuse(parameters: Mapping[str, Any], names: str, message: str) -> None:
     """Raise an error about the first of the named options that is in the command line."""
     for name in names.split():
-        if parameters[name] and parameters[name] != "auto":
+        # Without the option, the parameter is None, or empty if it may be repeated.
+        if parameters[name] not in (None, "auto", (), []) and parameters[name] is not False:
             raise option_error(f"--{name.rstrip('_')}", message)
 
 
