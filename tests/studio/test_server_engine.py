@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
-from lowrankgcn.cli.labels import merged_labels
+from lowrankgcn.cli.table_labels import merged_labels
 from lowrankgcn.estimators import first_rows
 from lowrankgcn.files import read_file
 from lowrankgcn.studio import engine as engines

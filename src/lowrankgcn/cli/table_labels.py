@@ -1,4 +1,4 @@
-"""Labels of a table: markers of unlabelled rows, and labels from other files.
+"""Labels of a table: markers of unlabelled rows; labels and edges from other files.
 
 >>> import pandas as pd
 >>> labels = pd.Series(["oak", "?", None, "elm", "todo", "Elm"], dtype=object)
@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ import pandas as pd
 
 from lowrankgcn._format import plural
 from lowrankgcn.exceptions import prefix_errors
-from lowrankgcn.files import TableFile, read_texts
+from lowrankgcn.files import TableFile, read_file, read_texts
 from lowrankgcn.files.cells import Cells
 from lowrankgcn.studio.journal import Rows, free_name
 
@@ -124,20 +125,16 @@ def leak_notes(features: pd.DataFrame, labels: pd.Series) -> list[str]:
     """
     known = labels.notna().to_numpy()
     classes = labels[known].to_numpy()
-    if known.sum() < max(10, 2 * len(set(classes))):
+    n_classes = len(set(classes))
+    if known.sum() < max(10, 2 * n_classes):
         return []
-    notes = []
-    for name in features:
-        values = features[name][known]
-        if values.isna().any() or values.nunique() != len(set(classes)):
-            continue
-        pairs = set(zip(values.tolist(), classes, strict=True))
-        if len(pairs) == values.nunique():
-            notes.append(
-                f"column {name!r} may be another name of the class: each class has a value of its "
-                f"own; if so, leave it out by --drop {str(name)!r}"
-            )
-    return notes
+    return [
+        f"column {name!r} may be another name of the class: each class has a value of its own; if "
+        f"so, leave it out by --drop {str(name)!r}"
+        for name, values in features[known].items()
+        if values.notna().all()
+        and values.nunique() == n_classes == len(set(zip(values.tolist(), classes, strict=True)))
+    ]
 
 
 def merged_labels(
@@ -174,33 +171,33 @@ def merged_labels(
                 advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
                 raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
         new = read_texts(more.frame, target)
-        told = new.notna().to_numpy()
+        changes = new.notna()
         if removed in more.frame.columns:  # a journal, in which labels may be taken back
-            told = told | (read_texts(more.frame, removed) == "true").to_numpy()
-        given, new = more.frame[told], new[told]
+            changes |= read_texts(more.frame, removed) == "true"
+        changed, new = more.frame[changes], new[changes]
         if not labels.dropna().str.endswith(".0").any():
             # A spreadsheet or pandas writes the class 3 as 3.0 if some cells are empty.
             new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
         notes: list[str] = []
-        if key is None and marks in given.columns:  # a journal, in which rows can be found again
-            hashes = read_texts(given, marks).tolist()
-            rows = _row_numbers(given[place], len(frame) if None in hashes else 2**53)
-            found, notes = Rows(frame, target).find(rows.tolist(), hashes)
-            kept = [k for k, row in enumerate(found) if row is not None]
-            rows = np.array([found[k] for k in kept], np.intp)
-            given, new = given.iloc[kept], new.iloc[kept]
+        if key is None and marks in changed.columns:  # a journal: rows can be found again
+            hashes = read_texts(changed, marks).tolist()
+            rows = _row_numbers(changed[place], len(frame) if None in hashes else 2**53)
+            matches, notes = Rows(frame, target).find(rows.tolist(), hashes)
+            kept = [k for k, row in enumerate(matches) if row is not None]
+            rows = np.array([matches[k] for k in kept], np.intp)
+            changed, new = changed.iloc[kept], new.iloc[kept]
             notes = [f"{more.name}: {note}" for note in notes]
         else:
-            rows = row_positions(given[place], frame, key)
-        _check_cells(given, frame.iloc[rows], {target, place})
+            rows = row_positions(changed[place], frame, key)
+        _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
     known = labels.iloc[rows]
-    changed = int((known.notna().to_numpy() & (known.to_numpy() != new.to_numpy())).sum())
-    if changed:
-        notes.append(f"{more.name} replaces {plural(changed, 'label')} of the table")
+    n_replaced = int((known.notna().to_numpy() & (known.to_numpy() != new.to_numpy())).sum())
+    if n_replaced:
+        notes.append(f"{more.name} replaces {plural(n_replaced, 'label')} of the table")
     labels = labels.copy()
     labels.iloc[rows] = new.to_numpy()
     return labels, notes
@@ -245,16 +242,16 @@ def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
     return filled[rows]
 
 
-def _check_cells(given: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> None:
+def _check_cells(labelled: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> None:
     """Raise ValueError if most cells of most rows differ: the labels are those of another table."""
-    shared = [name for name in given.columns if name in rows.columns and name not in others]
-    wrong = np.zeros((len(given), len(shared)), bool)
+    shared = [name for name in labelled.columns if name in rows.columns and name not in others]
+    wrong = np.zeros((len(rows), len(shared)), bool)
     for k, name in enumerate(shared):
-        texts = [read_texts(part, name) for part in (given, rows)]
+        texts = [read_texts(part, name) for part in (labelled, rows)]
         wrong[:, k] = [not _same(a, b) for a, b in zip(*texts, strict=True)]
-    if shared and 2 * (2 * wrong.sum(axis=1) > len(shared)).sum() > len(given):
+    if shared and 2 * (2 * wrong.sum(axis=1) > len(shared)).sum() > len(rows):
         row, k = np.argwhere(wrong)[0]
-        cells = [part[shared[k]].iloc[row] for part in (given, rows)]
+        cells = [part[shared[k]].iloc[row] for part in (labelled, rows)]
         example = f"column {shared[k]!r} has {cells[0]!r} instead of {cells[1]!r}"
         raise ValueError(
             f"its rows are not those of the table: {example}; check --labels and --key"
@@ -269,3 +266,51 @@ def _same(a: str | None, b: str | None) -> bool:
         return bool(np.isclose(float(str(a).replace(",", ".")), float(str(b).replace(",", "."))))
     except ValueError:
         return (a or "").strip() == (b or "").strip()
+
+
+def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
+    """Read the graph whose nodes are the rows of a table.
+
+    Parameters
+    ----------
+    path : Path
+        A table with two columns, the ends of the edges, and perhaps a third, the weights.
+    frame : DataFrame
+        The rows.
+    key : str, optional
+        Column of `frame` with the names of the rows; row numbers from 1 without it.
+    """
+    from lowrankgcn.graphs import AdjacencyGraph  # loads SciPy
+
+    file = read_file(path)
+    edges, names = file.frame, file.frame.columns
+    with prefix_errors(file.name):
+        if len(names) not in (2, 3):
+            raise ValueError(
+                "--edges: expected two columns with the ends of the edges and perhaps a third with "
+                f"weights, got {plural(len(names), 'column')}"
+            )
+        try:
+            index = np.array([row_positions(edges[name], frame, key) for name in names[:2]])
+        except ValueError as error:
+            advice = "" if key else "; --key names the column of the table with these values"
+            raise ValueError(f"{error}{advice}") from None
+        if file.format != "parquet" and _is_edge(names[:2], frame, key):
+            got = ", ".join(map(repr, names))
+            raise ValueError(f"--edges: expected names of the columns in the first line, got {got}")
+        weights = None
+        if len(names) == 3:
+            with prefix_errors(f"column {names[2]!r}"):
+                weights = Cells.from_column(edges[names[2]], file.decimal).as_numbers()
+                if np.isnan(weights).any():
+                    raise ValueError("expected a weight for every edge, got an empty cell")
+        return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
+
+
+def _is_edge(names: Any, frame: pd.DataFrame, key: str | None) -> bool:
+    """Return whether the names of columns are the ends of an edge, because a header is missing."""
+    try:
+        row_positions(pd.Series(names, name="header"), frame, key)
+    except ValueError:
+        return False
+    return True
