@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from lowrankgcn.estimators.gcn import GCNClassifier
     from lowrankgcn.estimators.persistence import load, save
     from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
-    from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph, TableEncoder
+    from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph
     from lowrankgcn.spectral import filters
     from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
     from lowrankgcn.spectral.kernel import Kernel, kernel
     from lowrankgcn.spectral.laplacian import Laplacian
+    from lowrankgcn.tables import TableEncoder
 
 __version__ = "0.2.0"
 
@@ -64,11 +65,12 @@ __all__ = [
 # Modules of the names that are imported on demand: the libraries behind them take seconds to load.
 _MODULES = {
     **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
-    **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"), "graphs"),
+    **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph"), "graphs"),
     **{name: name for name in ("datasets", "nn", "plotting")},
     "Eigenpairs": "spectral.eigenpairs",
     "Kernel": "spectral.kernel",
     "Laplacian": "spectral.laplacian",
+    "TableEncoder": "tables",
     "eigenpairs": "spectral.eigenpairs",
     "filters": "spectral.filters",
     "kernel": "spectral.kernel",

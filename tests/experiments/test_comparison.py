@@ -102,7 +102,8 @@ class TestMethods:
 
     def test_tables_with_missing_cells(self) -> None:
         task = blobs()
-        frame = task.rows.mask(np.random.default_rng(1).random(task.rows.shape) < 0.1)
+        frame = pd.DataFrame(task.rows.as_matrix(), columns=task.rows.names)
+        frame = frame.mask(np.random.default_rng(1).random(frame.shape) < 0.1)
         keys = ("gp", "gcn", "logistic", "boosting", "catboost", "spreading-knn")
         methods = [method for method in METHODS if method.key in keys]
         for rows in (frame, frame.assign(colour=["red", None, "blue"] * 20)):

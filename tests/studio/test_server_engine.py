@@ -21,6 +21,7 @@ from lowrankgcn.studio.journal import Journal
 from lowrankgcn.studio.layout import map_positions
 from lowrankgcn.studio.session import Session
 from lowrankgcn.studio.view import TableRows
+from lowrankgcn.tables import Table
 
 
 def mixed_table(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
@@ -144,19 +145,22 @@ def test_explanations_follow_the_class_shown() -> None:
 def test_positions_are_framed_and_do_not_depend_on_labels() -> None:
     for more in ({}, {"fit_rows": 100}, {"graph": "gaussian"}):
         prepared = Engine(FRAME, {"random_state": 0, "rank": 20, **more}).prepared
-        points = map_positions(FRAME, prepared)
+        points = map_positions(Table.read(FRAME), prepared)
         assert points.shape == (240, 2) and np.abs(points).max() <= 1 and points.std() > 0.1
-        np.testing.assert_array_equal(points, map_positions(FRAME, prepared))
+        np.testing.assert_array_equal(points, map_positions(Table.read(FRAME), prepared))
     cloud = pd.DataFrame(
         np.random.default_rng(0).normal(size=(60, 3)) * [1, 1, 2], columns=[*"xyz"]
     )
     cloud.iloc[0] = [np.nan, 1e9, 0]
-    own = map_positions(cloud, Engine(cloud, {"random_state": 0}).prepared)
+    own = map_positions(Table.read(cloud), Engine(cloud, {"random_state": 0}).prepared)
     assert own.shape == (60, 3) and own[0, 1] == 1
     order = np.argsort(cloud["x"].to_numpy()[1:])
     assert (np.diff(own[1:, 0][order]) >= 0).all()
     tiny = pd.DataFrame({"a": ["x", "y", "z"], "b": ["u", "u", "v"], "c": ["1", "2", "2"]})
-    assert map_positions(tiny, Engine(tiny, {"random_state": 0}).prepared).shape == (3, 2)
+    assert map_positions(Table.read(tiny), Engine(tiny, {"random_state": 0}).prepared).shape == (
+        3,
+        2,
+    )
 
 
 def _table(n: int) -> pd.DataFrame:
@@ -369,7 +373,7 @@ def test_rows_are_ordered_by_meaning() -> None:
             "day": pd.to_datetime(frame["day"].astype(object)),
         }
     )
-    rows = TableRows(frame, features)
+    rows = TableRows(frame, Table.read(features))
     for name, order in (("number", [3, 1, 0, 2]), ("text", [1, 0, 2, 3]), ("day", [1, 0, 3, 2])):
         assert np.argsort(rows.keys(name), kind="stable").tolist() == order
     assert np.argsort(rows.keys("id")).tolist() == [2, 0, 3, 1]

@@ -21,7 +21,7 @@ from lowrankgcn.cli.table_labels import find_markers
 from lowrankgcn.estimators.persistence import save as save_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
-from lowrankgcn.files.columns import check_names
+from lowrankgcn.files.column_choice import check_names
 
 
 def classify_folder(table: Path, classifier: Any, parameters: Mapping[str, Any]) -> None:

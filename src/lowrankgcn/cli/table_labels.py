@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ import pandas as pd
 from lowrankgcn._format import plural
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
-from lowrankgcn.files.cells import Cells
 from lowrankgcn.studio.journal import Rows, free_name
+from lowrankgcn.tables import Table
+from lowrankgcn.tables.texts import FileColumn
 
 #: Texts that often mark unlabelled rows, in lower case.
 MARKERS = frozenset(
@@ -117,24 +118,27 @@ def _plain(name: str) -> str:
     return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
 
 
-def leak_notes(features: pd.DataFrame, labels: pd.Series) -> list[str]:
+def leak_notes(features: Table, names: Iterable[str], labels: pd.Series) -> list[str]:
     """Return a note for each column that may be another name of the class.
 
     Such a column has one value for each class and another one for each other class, in all of at
     least ten labelled rows and twice as many as classes.
     """
-    known = labels.notna().to_numpy()
-    classes = labels[known].to_numpy()
-    n_classes = len(set(classes))
-    if known.sum() < max(10, 2 * n_classes):
+    known = np.flatnonzero(labels.notna())
+    classes = labels.iloc[known].tolist()
+    if len(known) < max(10, 2 * len(set(classes))):
         return []
-    return [
-        f"column {name!r} may be another name of the class: each class has a value of its own; if "
-        f"so, leave it out by --drop {str(name)!r}"
-        for name, values in features[known].items()
-        if values.notna().all()
-        and values.nunique() == n_classes == len(set(zip(values.tolist(), classes, strict=True)))
-    ]
+    notes = []
+    for name in names:
+        codes = features[name].take(known).as_categories().codes.tolist()
+        if -1 in codes or len(set(codes)) != len(set(classes)):
+            continue
+        if len(set(zip(codes, classes, strict=True))) == len(set(codes)):
+            notes.append(
+                f"column {name!r} may be another name of the class: each class has a value of its "
+                f"own; if so, leave it out by --drop {str(name)!r}"
+            )
+    return notes
 
 
 def merged_labels(
@@ -213,7 +217,7 @@ def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> An
 def _row_numbers(column: pd.Series, n_rows: int) -> Any:
     """Return positions from numbers that count from 1."""
     with prefix_errors(f"column {column.name!r}"):
-        numbers = Cells.from_column(column).as_numbers()
+        numbers = FileColumn.read(column).as_numbers().as_floats(column.name)
         wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
         if wrong.any():
             got = "an empty cell" if np.isnan(numbers[wrong][0]) else f"{numbers[wrong][0]:g}"
@@ -301,7 +305,8 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
         weights = None
         if len(names) == 3:
             with prefix_errors(f"column {names[2]!r}"):
-                weights = Cells.from_column(edges[names[2]], file.decimal).as_numbers()
+                column = FileColumn.read(edges[names[2]], file.decimal)
+                weights = column.as_numbers().as_floats(names[2])
                 if np.isnan(weights).any():
                     raise ValueError("expected a weight for every edge, got an empty cell")
         return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))

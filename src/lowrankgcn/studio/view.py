@@ -18,6 +18,7 @@ from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.journal import Rows
 from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.session import Session, State
+from lowrankgcn.tables import Table
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
@@ -34,7 +35,7 @@ class View:
     frame : DataFrame
         The table as it was read.
     columns : Columns
-    features : DataFrame
+    features : Table
         The columns in use.
     session : Session
     engine : Engine
@@ -45,7 +46,7 @@ class View:
         name: str,
         frame: pd.DataFrame,
         columns: Columns,
-        features: pd.DataFrame,
+        features: Table,
         session: Session,
         engine: Engine,
     ) -> None:
@@ -53,7 +54,7 @@ class View:
         others = frame.drop(columns=columns.target)
         self._rows, self._n = TableRows(others, features), len(frame)
         own = has_own_positions(features)
-        axes = list(features.columns) if own else ["direction 1", "direction 2"]
+        axes = list(features.names) if own else ["direction 1", "direction 2"]
         self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         self.description = {
@@ -158,11 +159,11 @@ class TableRows:
     ----------
     frame : DataFrame
         Columns of Arrow types, without the target.
-    features : DataFrame
+    features : Table
         The columns in use, as numbers, dates and categories.
     """
 
-    def __init__(self, frame: pd.DataFrame, features: pd.DataFrame) -> None:
+    def __init__(self, frame: pd.DataFrame, features: Table) -> None:
         self._frame, self._features = frame, features
         self.names = list(frame.columns)
 
@@ -182,20 +183,14 @@ class TableRows:
 
     def keys(self, name: str) -> NDArray[np.float64]:
         """Return numbers that order the rows by a column; missing cells are NaN."""
-        column = self._features[name] if name in self._features else None
-        if column is None:  # not in use
+        if name not in self._features.names:  # not in use
             texts = _strings(self._frame[name]).to_numpy(zero_copy_only=False)
             keys = pd.factorize(texts, sort=True)[0].astype(np.float64)
-        elif isinstance(column.dtype, pd.CategoricalDtype):  # sorted by their texts
-            keys = column.cat.codes.to_numpy(np.float64)
-        else:
-            numbers = (
-                column.to_numpy("datetime64[us]").astype(np.int64)
-                if (column.dtype.kind == "M")
-                else column.to_numpy()
-            )
-            return np.where(column.isna(), np.nan, numbers.astype(np.float64))
-        return np.where(keys < 0, np.nan, keys)
+            return np.where(keys < 0, np.nan, keys)
+        cells = self._features[name]
+        if cells.kind == "category":  # sorted by their texts
+            return np.where(cells.missing, np.nan, cells.codes)
+        return cells.as_floats(name, cells.unit)
 
 
 def _strings(column: pd.Series) -> Any:

@@ -1,0 +1,190 @@
+"""Numeric features and hyperedges of tables with numbers, categories and missing cells.
+
+A numeric column gives its standard scores or ranks as a feature, and two sets of bins as
+hyperedges. A column of categories gives one centred indicator and one hyperedge for each value.
+Missing numbers are replaced by the median and marked by an indicator; a missing category is a value
+of its own.
+
+>>> import pandas as pd
+>>> table = pd.DataFrame({"size": [1.0, 2.0, None, 9.0, None], "kind": list("aabbc")})
+>>> fitted = FittedTable.fit(table)
+>>> [fitted.used[k] for k in fitted.owners]  # the value "c" occurs once only
+['size', 'size', 'kind', 'kind']
+>>> fitted.read(table)["standard"].round(2).tolist()[2]
+[-0.41, 0.6, -0.4, 0.6]
+>>> fitted.encoder.hyperedge_names  # bins of one row are left out, too
+('size=missing', 'kind=a', 'kind=b')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._codec import saved
+from lowrankgcn.tables.cells import Name
+from lowrankgcn.tables.columns import Bins, Encoding, FloatArray, Scores, Values
+from lowrankgcn.tables.encoder import TableEncoder
+from lowrankgcn.tables.table import Table
+
+_FARTHEST = 5.0  # standard scores are clipped here
+_MOST_VALUES = 200  # values of a category with an indicator, the most frequent ones
+_BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine
+# Columns have a common unit if the 0.9-quantile of their deviations is at most this many medians.
+_COMMON_UNIT = 2.0
+# Two or three numbers are coordinates of points if their deviations differ by at most this factor.
+_MOST_COORDINATES, _COORDINATE_RATIO = 3, 2.5
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class FittedTable:
+    """Fitted columns of a table; constant columns are left out.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        Hyperedges of the columns: bins of numbers, their missing cells, and values.
+    scores : tuple of Scores
+        Of the numeric columns.
+    """
+
+    encoder: TableEncoder
+    scores: tuple[Scores, ...]
+
+    @classmethod
+    def fit(cls, frame: Any) -> FittedTable:
+        """Fit to a table of any kind (:meth:`Table.read`)."""
+        table = Table.read(frame, "X")
+        scores: list[Scores] = []
+        encodings: list[Encoding] = []
+        for name, cells in table.items():
+            if cells.kind == "category":
+                column = Values.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
+                if column.values and column.shares[0] < 1:  # a value of one row says nothing
+                    encodings.append(column)
+                continue
+            if cells.missing.all() or math.isinf((found := Scores.fit(cells, name)).deviation):
+                continue
+            scores.append(found)
+            encodings += [Bins.fit(cells, name, number, min_count=2) for number in _BINS]
+            if (n_missing := int(cells.missing.sum())) >= 2:
+                encodings.append(Values(name, (None,), (n_missing / len(cells),)))
+        encoder = TableEncoder(table.names, tuple(encodings))
+        return cls(encoder, _as_coordinates(tuple(scores), len(encoder.used)))
+
+    def read(self, frame: Any) -> dict[str, NDArray[Any]]:
+        """Compute features and hyperedges of rows.
+
+        Parameters
+        ----------
+        frame : table of any kind
+            Matched by column names, an array by position.
+
+        Returns
+        -------
+        dict
+            ``standard``, shape (q, d): standard scores of the numbers, and centred indicators.
+            ``ranks``, shape (q, d): the same with standardised ranks in place of the scores.
+            ``codes``, shape (q, p): hyperedges of the cells, see :class:`TableEncoder`.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, infinite, or of another kind than at fitting.
+        """
+        table = self.encoder.match(frame, "X")
+        codes = self.encoder.transform(table)
+        standard = np.empty((table.n_rows, len(self.owners)))
+        ranks = np.empty_like(standard)
+        for at, j, column in self._features:
+            if isinstance(column, Scores):
+                score, rank = column.read(table[column.name])
+                standard[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
+                ranks[:, at] = rank if len(column.knots) else standard[:, at]
+            else:
+                ids = np.arange(*self.encoder.offsets[j : j + 2])
+                indicators = (codes[:, [j]] == ids) - np.array(column.shares)
+                standard[:, at : at + len(ids)] = ranks[:, at : at + len(ids)] = indicators
+        return {"standard": standard, "ranks": ranks, "codes": codes}
+
+    @cached_property
+    def _features(self) -> list[tuple[int, int, Scores | Values]]:
+        """First feature, position in the encoder, and column: a score, or indicators of values."""
+        score_of = {column.name: column for column in self.scores}
+        found: list[tuple[int, int, Scores | Values]] = []
+        at = 0
+        for j, column in enumerate(self.encoder.columns):
+            if isinstance(column, Values):
+                found.append((at, j, column))
+                at += len(column.values)
+            elif column.name in score_of:  # the first bins of the column
+                found.append((at, j, score_of.pop(column.name)))
+                at += 1
+        return found
+
+    @property
+    def used(self) -> tuple[Name, ...]:
+        """Names of the columns in use."""
+        return self.encoder.used
+
+    @cached_property
+    def code_owners(self) -> NDArray[np.intp]:
+        """Position in `used` of every column of codes, shape (p,)."""
+        place = {name: k for k, name in enumerate(self.used)}
+        return np.array([place[column.name] for column in self.encoder.columns], np.intp)
+
+    @cached_property
+    def owners(self) -> NDArray[np.intp]:
+        """Position in `used` of every feature, shape (d,)."""
+        widths = [len(c.values) if isinstance(c, Values) else 1 for *_, c in self._features]
+        return np.repeat(self.code_owners[[j for _, j, _ in self._features]], widths)
+
+    @cached_property
+    def common_unit(self) -> FloatArray | None:
+        """Factors that turn standard scores into a common unit, shape (d,); None without one.
+
+        The numbers are assumed to share a unit if at least half of the columns are numeric and
+        their standard deviations are comparable.
+        """
+        numeric = self.scores
+        if len(numeric) < 2 or 2 * len(numeric) < len(self.used) or not len(numeric[0].knots):
+            return None
+        spread = _deviations(numeric)[0]
+        if np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
+            return None
+        factors = np.ones(len(self.owners))
+        places = [at for at, _, column in self._features if isinstance(column, Scores)]
+        factors[places] = spread / spread.mean()
+        return factors
+
+
+def _deviations(columns: Sequence[Scores]) -> tuple[FloatArray, int]:
+    """Return the deviations of columns in units of 2^exponent, and the exponent."""
+    largest = max(column.exponent for column in columns)
+    return np.array([math.ldexp(c.deviation, c.exponent - largest) for c in columns]), largest
+
+
+def _as_coordinates(scores: tuple[Scores, ...], n_columns: int) -> tuple[Scores, ...]:
+    """Give two or three numbers of similar spread the same unit: they are coordinates of points."""
+    if not 2 <= n_columns == len(scores) <= _MOST_COORDINATES:
+        return scores
+    spread, largest = _deviations(scores)
+    if spread.max() > _COORDINATE_RATIO * spread.min():
+        return scores
+    unit, nothing = float(spread.mean()), np.zeros(0)
+
+    def convert(column: Scores) -> Scores:
+        shift = column.exponent - largest
+        median, mean = math.ldexp(column.median, shift), math.ldexp(column.mean, shift)
+        values: Any = {"exponent": largest, "median": median, "mean": mean, "deviation": unit}
+        return replace(column, **values, knots=nothing, ranks=nothing)
+
+    return tuple(convert(column) for column in scores)

@@ -1,0 +1,179 @@
+"""Tables: columns of cells by name.
+
+>>> import pandas as pd
+>>> table = Table.read(pd.DataFrame({"size": [1.5, None, 2.0], "kind": ["b", "a", "b"]}))
+>>> table.names, table.shape, table["kind"].values
+(('size', 'kind'), (3, 2), ['b', 'a'])
+>>> table.take([0, 2])["kind"].values
+['b']
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from threading import Lock
+from typing import Any, final
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from lowrankgcn._validation import invalid
+from lowrankgcn.tables.cells import Cells, Name, plain_name
+
+
+@final
+class Table:
+    """The rows of a table; every column is read at most once, when it is needed first.
+
+    Parameters
+    ----------
+    columns : dict from name to Cells, or to a function that returns them
+        Positions in place of names if the table has none.
+    n_rows : int
+    named : bool
+        Whether the columns have names.
+
+    Attributes
+    ----------
+    names : tuple of str or int
+    n_rows : int
+    named : bool
+    """
+
+    def __init__(
+        self, columns: Mapping[Any, Cells | Callable[[], Cells]], n_rows: int, named: bool = True
+    ) -> None:
+        self._columns = dict(columns)
+        self._locks = {name: Lock() for name in columns}
+        self.names: tuple[Name, ...] = tuple(columns)
+        self.n_rows, self.named = n_rows, named
+
+    @classmethod
+    def read(cls, frame: Any, argument: str = "frame") -> Table:
+        """Return a table of any kind.
+
+        Parameters
+        ----------
+        frame : DataFrame, array (n, p), structured array, mapping or Table
+            Frames of pandas, or of polars, Arrow and others that narwhals supports.
+        argument : str
+            Name of the table in messages.
+
+        Raises
+        ------
+        ValueError
+            If `frame` is not a table, or two columns have the same name.
+        """
+        if isinstance(frame, Table):
+            return frame
+        columns, n_rows, named = _raw_columns(frame, argument)
+        cells = {name: partial(Cells.read, column, name) for name, column in columns.items()}
+        return cls(cells, n_rows, named)
+
+    def __reduce__(self) -> Any:
+        return Table, (dict(self.items()), self.n_rows, self.named)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.n_rows, len(self.names)
+
+    def __getitem__(self, name: Name) -> Cells:
+        with self._locks[name]:
+            column = self._columns[name]
+            cells = column if isinstance(column, Cells) else column()
+            self._columns[name] = cells
+        return cells
+
+    def items(self) -> Iterator[tuple[Name, Cells]]:
+        """Iterate over names and cells of the columns."""
+        return ((name, self[name]) for name in self.names)
+
+    def take(self, rows: Any) -> Table:
+        """Return some rows, by an index array or a slice."""
+        n_rows = len(range(self.n_rows)[rows] if isinstance(rows, slice) else rows)
+        columns = {name: partial(self._taken, name, rows) for name in self.names}
+        return Table(columns, n_rows, self.named)
+
+    def _taken(self, name: Name, rows: Any) -> Cells:
+        return self[name].take(rows)
+
+    def matched(self, names: Sequence[Name], used: Sequence[Name], argument: str) -> Table:
+        """Return the columns `used` of a table with the columns `names`.
+
+        Columns are matched by name, or by position if they have no names.
+        """
+        own = dict(zip(self.names, self.names, strict=True))
+        if not self.named:
+            if len(own) != len(names):
+                raise invalid(argument, f"{len(names)} columns", len(own))
+            own = dict(zip(names, self.names, strict=True))
+        absent = [name for name in used if name not in own]
+        if absent:
+            expected = f"column {', '.join(map(repr, absent))}"
+            raise invalid(argument, expected, f"columns {list(own)}")
+        return Table({name: partial(self.__getitem__, own[name]) for name in used}, self.n_rows)
+
+    def as_matrix(self) -> NDArray[np.float64]:
+        """Return the numbers of all columns, NaN where missing, shape (n, p).
+
+        Raises
+        ------
+        ValueError
+            If a column holds texts or dates.
+        """
+        matrix = np.empty(self.shape)
+        for j, (name, cells) in enumerate(self.items()):
+            matrix[:, j] = cells.as_floats(name)
+        return matrix
+
+
+def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
+    """Return the columns of a table before they are read, its number of rows, and if it has names.
+
+    Columns are pandas series, Arrow arrays or NumPy arrays.
+    """
+    if sp.issparse(frame):
+        raise invalid(argument, "a dense table", f"a sparse {frame.format} matrix")
+    if isinstance(frame, pd.Series):
+        frame = frame.to_frame()
+    named = isinstance(frame, (pd.DataFrame, Mapping))
+    if not named:
+        try:
+            native = nw.from_native(frame, eager_only=True, pass_through=True)
+        except nw.exceptions.DuplicateError as error:
+            raise invalid(argument, "columns of different names", error) from None
+        if isinstance(native, nw.DataFrame):
+            return {s.name: s.to_arrow() for s in native.iter_columns()}, len(native), True
+        if hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
+            return _array_columns(np.asarray(frame), argument)
+    try:
+        if isinstance(frame, Sequence) and frame and np.ndim(frame[0]) == 0:
+            raise ValueError
+        frame = pd.DataFrame(frame)
+    except (TypeError, ValueError):
+        raise invalid(argument, "a table with rows and columns", type(frame).__name__) from None
+    names = [plain_name(name) for name in frame.columns]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise invalid(argument, "columns of different names", f"several named {repeated[0]!r}")
+    return {name: frame.iloc[:, j] for j, name in enumerate(names)}, len(frame), named
+
+
+def _array_columns(array: NDArray[Any], argument: str) -> tuple[dict[Name, Any], int, bool]:
+    """Return the columns of a 2-D or structured array."""
+    fields = array.dtype.names
+    if array.ndim != (2 if fields is None else 1):
+        expected = "a table with rows and columns. Reshape your data"
+        raise invalid(argument, expected, f"an array of shape {array.shape}")
+    if fields is not None:
+        return {name: array[name] for name in fields}, len(array), True
+    return dict(enumerate(array.T)), len(array), False
