@@ -24,7 +24,7 @@ from lowrankgcn._format import plural
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_texts
 from lowrankgcn.files.cells import Cells
-from lowrankgcn.studio.journal import Rows, free_name
+from lowrankgcn.files.row_matching import RowMatcher, free_name
 
 #: Texts that often mark unlabelled rows, in lower case.
 MARKERS = frozenset(
@@ -164,7 +164,7 @@ def merged_labels(
         if key is None and marks in given.columns:  # a journal, in which rows can be found again
             hashes = read_texts(given, marks).tolist()
             rows = _row_numbers(given[place], len(frame) if None in hashes else 2**53)
-            found, notes = Rows(frame, target).find(rows.tolist(), hashes)
+            found, notes = RowMatcher(frame, target).find(rows.tolist(), hashes)
             kept = [k for k, row in enumerate(found) if row is not None]
             rows = np.array([found[k] for k in kept], np.intp)
             given, new = given.iloc[kept], new.iloc[kept]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.files import Columns
+from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.studio.engine import Engine
-from lowrankgcn.studio.journal import Rows
 from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.session import Session, State
 
@@ -58,7 +58,7 @@ class View:
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         self.description = {
             "name": name,
-            "sample": "".join(Rows(frame, columns.target).marks(some)),
+            "sample": "".join(RowMatcher(frame, columns.target).hashes(some)),
             "rows": self._n,
             "target": columns.target,
             "columns": [
