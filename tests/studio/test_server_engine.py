@@ -212,11 +212,11 @@ def test_journals_and_undo_agree_with_a_plain_list(
             new = [name if row in rows else own for row, own in enumerate(now)]
             if new != now:
                 past, future, now = [*past, now], [], new
-        assert session.labels().tolist() == now
+        assert session.state.names().tolist() == now
         assert (session.state.undo, session.state.redo) == (bool(past), bool(future))
     journal.close()
     again = Session(start, Journal(path, "class", frame), Slow())  # type: ignore[arg-type]
-    assert again.labels().tolist() == now
+    assert again.state.names().tolist() == now
     assert all('"row_"' in line for line in (path.read_text("utf-8").splitlines() if past else []))
 
 

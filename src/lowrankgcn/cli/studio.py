@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,8 +16,6 @@ from lowrankgcn.cli.progress import progress
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.tables import LabelledTable
-    from lowrankgcn.studio.engine import Engine
-    from lowrankgcn.studio.session import Session
 
 EXAMPLES = """Examples:
 
@@ -69,6 +66,7 @@ def studio(
     with progress("loading", shown=True), errors.exit_on_user_error():
         from lowrankgcn.studio import server
         from lowrankgcn.studio.engine import Engine
+        from lowrankgcn.studio.export import Export
         from lowrankgcn.studio.journal import Journal
         from lowrankgcn.studio.session import Session
         from lowrankgcn.studio.view import View
@@ -87,7 +85,8 @@ def studio(
         listener = server.listen(port)
     command = output.command_line(context, without=("port", "browser"))
     port = listener.getsockname()[1]
-    app = server.make_app(view, _writer(table, data, session, engine, command), token, port)
+    export = Export(table, session, engine, partial(_write, data, command))
+    app = server.make_app(view, export, token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
     rows = plural(len(frame), "row")
     for note in (*data.table.notes, *data.notes, *journal.notes):
@@ -100,84 +99,32 @@ def studio(
     server.serve(app, listener)
 
 
-def _writer(
-    path: Path, data: LabelledTable, session: Session, engine: Engine, command: str
-) -> Callable[[str], Path]:
-    """Return a function that writes a file beside the table and returns its path."""
-    stem, ending = _stem_and_ending(path)
-    endings = {
-        "labels": f"labelled{ending}",
-        "table": f"classified{ending}",
-        "report": "report.html",
-        "model": "model",
-    }
-    written: dict[str, Path] = {}
-
-    def write(what: str) -> Path:
-        out = written.get(what) or _free(path.with_name(f"{stem}.{endings[what]}"))
-        try:
-            _write(what, out, data, session, engine, command)
-        except typer.BadParameter as error:
-            raise ValueError(error.message) from None
-        written[what] = out
-        return out
-
-    return write
-
-
-def _stem_and_ending(path: Path) -> tuple[str, str]:
-    """Split a file name before the ending of its format; CSV if that cannot be written."""
-    from lowrankgcn.files.writing import output_format
-
-    parts = path.name.split(".")
-    for count in (2, 1):  # .csv.gz, .csv
-        stem, ending = ".".join(parts[:-count]), ".".join(["", *parts[-count:]])
-        with suppress(ValueError):
-            if stem and output_format(f"x{ending}"):
-                return stem, ending
-    return path.stem, ".csv"
-
-
-def _free(path: Path) -> Path:
-    """Return a path, numbered if there is such a file already."""
-    stem, _, rest = path.name.partition(".")
-    found, number = path, 2
-    while found.exists():
-        found, number = path.with_name(f"{stem}-{number}.{rest}"), number + 1
-    return found
-
-
 def _write(
-    what: str, out: Path, data: LabelledTable, session: Session, engine: Engine, command: str
+    data: LabelledTable, command: str, what: str, out: Path, names: Any, classifier: Any
 ) -> None:
-    from lowrankgcn.cli.tables import with_labels, write_table
-
-    if what == "labels":
-        names = session.labels()
-        write_table(with_labels(data, names).table.frame, out, data.table)
-        return
-    if what == "model" and data.graph is not None:
-        raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
-    state = session.settled()
-    answer = state.answer
-    if state.message is not None:
-        raise ValueError(state.message)
-    classifier = engine.fitted(answer)
-    if classifier is None or answer.distributions is None:
-        raise ValueError("expected labels of at least two classes; label some rows first")
+    """Write the labels, the classified table, the report or the model as ``classify`` does."""
     from lowrankgcn.cli.fitted import FittedTable
+    from lowrankgcn.cli.tables import with_labels, write_table
     from lowrankgcn.report.evidence import Evidence
 
-    labelled = with_labels(data, answer.labels)
-    shares = classifier.label_distributions_
-    predictions = labelled.predictions(classifier.classes_, shares, labelled.labels)
-    if what == "table":
-        write_table(predictions.added_to(labelled.table.frame), out, data.table)
-        return
-    importance = data.graph is None
-    evidence = Evidence.from_classifier(classifier, predictions.given, importance=importance)
-    fitted = FittedTable(labelled, classifier, predictions, evidence, [])
-    if what == "model":
-        fitted.save(out)
-    else:
-        fitted.write_report(out, command, classifier.timings_)
+    if what == "model" and data.graph is not None:
+        raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
+    labelled = with_labels(data, names)
+    try:
+        if what == "labels":
+            write_table(labelled.table.frame, out, data.table)
+            return
+        shares = classifier.label_distributions_
+        predictions = labelled.predictions(classifier.classes_, shares, labelled.labels)
+        if what == "table":
+            write_table(predictions.added_to(labelled.table.frame), out, data.table)
+            return
+        importance = data.graph is None
+        evidence = Evidence.from_classifier(classifier, predictions.given, importance=importance)
+        fitted = FittedTable(labelled, classifier, predictions, evidence, [])
+        if what == "model":
+            fitted.save(out)
+        else:
+            fitted.write_report(out, command, classifier.timings_)
+    except typer.BadParameter as error:
+        raise ValueError(error.message) from None

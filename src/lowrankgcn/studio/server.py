@@ -29,6 +29,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lowrankgcn._validation import invalid
+from lowrankgcn.studio.export import Export
 from lowrankgcn.studio.session import Session
 from lowrankgcn.studio.view import View
 
@@ -88,14 +89,13 @@ class Guard:
         return None
 
 
-def make_app(view: View, write: Callable[[str], Path], token: str, port: int) -> Guard:
+def make_app(view: View, export: Export, token: str, port: int) -> Guard:
     """Return the ASGI application.
 
     Parameters
     ----------
     view : View
-    write : callable
-        Writes "labels", "table", "report" or "model"; returns the path.
+    export : Export
     token : str
     port : int
     """
@@ -112,9 +112,7 @@ def make_app(view: View, write: Callable[[str], Path], token: str, port: int) ->
         return {"version": session.label(body["rows"], body["class"])}
 
     def write_file(body: dict[str, Any]) -> Any:
-        if body.get("what") not in ("labels", "table", "report", "model"):
-            raise ValueError("what: expected labels, table, report or model")
-        return {"path": str(write(body["what"]))}
+        return {"path": str(export(str(body.get("what"))))}
 
     questions: dict[str, Callable[[Any], Any]] = {
         "table": lambda query: view.description,

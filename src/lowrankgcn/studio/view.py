@@ -85,12 +85,12 @@ class View:
         found: dict[str, Any] = {
             "row": row,
             "cells": [list(pair) for pair in zip(self._rows.names, cells, strict=True)],
-            "label": _name(state, state.labels[row]),
+            "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
             "reasons": [],
             "against": None,
             "neighbours": [
-                {"row": near, "label": _name(state, state.labels[near]), "similarity": alike}
+                {"row": near, "label": state.name(state.labels[near]), "similarity": alike}
                 for near, alike in self._engine.neighbours(state.answer, row)
             ],
         }
@@ -109,8 +109,8 @@ class View:
         rows = [
             {
                 "row": row,
-                "label": _name(state, state.labels[row]),
-                "prediction": _name(state, state.predicted[row]),
+                "label": state.name(state.labels[row]),
+                "prediction": state.name(state.predicted[row]),
                 "probability": float(state.certainty[row]) if state.predicted[row] >= 0 else None,
                 "cells": cells,
             }
@@ -144,10 +144,6 @@ class View:
         if sort == name or name not in self._rows.names:
             raise invalid("sort", "row, uncertainty, …, or column:NAME", repr(sort[:50]))
         return self._rows.keys(name)
-
-
-def _name(state: State, code: int) -> str | None:
-    return None if code < 0 else state.classes[code]
 
 
 @final
