@@ -153,15 +153,15 @@ def _write(
 ) -> None:
     from dask.delayed import delayed
 
-    from lowrankgcn.distributed.blocks import Blocks
     from lowrankgcn.distributed.parquet import write_folder
+    from lowrankgcn.distributed.partitions import Partitions
 
     kind = {"i": "int64", "b": "bool"}.get(frame.dtypes[target].kind)
     task = delayed(_add_predictions, pure=False)
     shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
     blocks = [
         task(block, share, classifier.classes_, target, markers, kind, each_class)
-        for block, share in zip(Blocks.from_collection(frame).tasks, shares, strict=True)
+        for block, share in zip(Partitions.from_collection(frame).tasks, shares, strict=True)
     ]
     write_folder(blocks, out)
 
