@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from lowrankgcn._format import percent, rounded_percent
+from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import choose_columns
 from lowrankgcn.report.classification import Classification, ColumnSummary, versions
-from lowrankgcn.report.evidence import Evidence
 from lowrankgcn.report.pages import render_classification
 from tests.browser import evaluate, measure, needs_browser
 from tests.report.classified import KINDS, blobs, classified, network, of_kind, process
@@ -54,14 +54,13 @@ def _hostile(n_classes: int) -> Classification:
     columns = choose_columns(frame, "class </h2>", categorical=["W" * 500])
     X = columns.features(frame)
     classifier = process(graph="hypergraph").fit(X, labels)
-    known = pd.Index(classifier.classes_).get_indexer(pd.Index(labels))
     return classified(
         classifier,
         X,
         labels,
         frame,
         columns=columns,
-        evidence=Evidence.from_classifier(classifier, known, importance=True),
+        evidence=Evidence.from_classifier(classifier, importance=True),
         source="<i>a folder</i>/" + "very-long-name-" * 20 + ".csv",
         command="lowrankgcn classify '<x>' " + "y" * 300,
     )
@@ -178,29 +177,25 @@ class TestWords:
         assert result.evidence is not None
         codes = np.repeat([0, 1, 2], 10)
         shares = np.eye(3)[[*[0] * 9, 1, *[1] * 10, *[2] * 8, 0, 0]]
-        for interval, largest, text in [
-            ((0.7, 0.97), 0.25, "Always predicting the most frequent label is correct for 25 %"),
-            ((0.7, 0.97), 0.8, "correct for 80 %, which lies within this interval"),
-            ((0.2, 0.4), 0.5, "correct for 50 %, which lies above this interval"),
+        evidence = replace(result.evidence, codes=codes, distributions=shares)
+        words = self.page(result, evidence=evidence, classes=("p", "q", "r")).words
+        assert "90 % of 30 rows are correct" in words
+        assert "Always predicting the most frequent label is correct for 33 %" in words
+        for line in ("p 9 1 –", "q – 10 –", "r 2 – 8"):
+            assert line in words
+        assert "balanced accuracy 90.0 %" in words
+        given = {"given": (10, 10, 10), "predicted": (1, 2, 3)}
+        words = self.page(result, evidence=evidence, classes=("p", "q", "r"), **given).words
+        for line in ("p 1 17 % 10 90 % 82 % 86 %", "r 3 50 % 10 80 % 100 % 89 %"):
+            assert line in words
+        for sizes, correct, text in [
+            ((24, 3, 3), 27, "correct for 80 %, which lies within this interval"),
+            ((15, 8, 7), 6, "correct for 50 %, which lies above this interval"),
         ]:
-            evidence = changed(
-                result.evidence,
-                accuracy=0.9,
-                interval=interval,
-                largest_class=largest,
-                codes=codes,
-                distributions=shares,
-            )
-            words = self.page(result, evidence=evidence, classes=("p", "q", "r")).words
-            assert "90 % of 30 rows are correct" in words
-            assert text in words
-            for line in ("p 9 1 –", "q – 10 –", "r 2 – 8"):
-                assert line in words
-            assert "balanced accuracy 90.0 %" in words
-            given = {"given": (10, 10, 10), "predicted": (1, 2, 3)}
-            words = self.page(result, evidence=evidence, classes=("p", "q", "r"), **given).words
-            for line in ("p 1 17 % 10 90 % 82 % 86 %", "r 3 50 % 10 80 % 100 % 89 %"):
-                assert line in words
+            codes = np.repeat([0, 1, 2], sizes)
+            shares = np.eye(3)[np.where(np.arange(30) < correct, codes, (codes + 1) % 3)]
+            evidence = replace(result.evidence, codes=codes, distributions=shares)
+            assert text in self.page(result, evidence=evidence, classes=("p", "q", "r")).words
 
     def test_command_versions_and_seed(self, result: Classification) -> None:
         words = self.page(result, command="lowrankgcn classify t.csv", seed=5).words
@@ -217,7 +212,7 @@ class TestWords:
     def test_many_columns(self, result: Classification) -> None:
         assert result.evidence is not None
         columns = [ColumnSummary(f"c{k}", "number", "", 0, 9, 0.001) for k in range(1000)]
-        evidence = changed(result.evidence, importance={"c0": 0.001})
+        evidence = replace(result.evidence, importance={"c0": 0.001})
         page = self.page(result, overview=tuple(columns), evidence=evidence)
         assert len(page.tables["Columns"]) == 201
         assert "800 further columns with 80 % of the importance." in page.words
@@ -240,8 +235,7 @@ class TestNumbers:
         labels = np.where(np.arange(120) < 60, truth, -1)
         labels[7] = 0  # is 1
         classifier = process().fit(frame, labels)
-        codes = pd.Index(classifier.classes_).get_indexer(pd.Index(labels))
-        evidence = Evidence.from_classifier(classifier, codes, importance=True)
+        evidence = Evidence.from_classifier(classifier, importance=True)
         return Classification(classifier, frame, labels, evidence=evidence, seed=0)
 
     def test_classes(self, page: Page, measured: Classification) -> None:

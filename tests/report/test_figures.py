@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrankgcn.report.evidence import ReliabilityBin
+from lowrankgcn.estimators.evidence import ReliabilityBin
 from lowrankgcn.report.figures import (
     N_COLOURS,
     Axis,

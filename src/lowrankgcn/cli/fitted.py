@@ -18,9 +18,9 @@ from lowrankgcn.cli import errors, output
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import LabelledTable
+from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.persistence import save as save_model
 from lowrankgcn.report.classification import Classification, describe_graphs
-from lowrankgcn.report.evidence import Evidence
 
 _KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}
 
@@ -68,8 +68,7 @@ class FittedTable:
                 sets, unsure = classifier.prediction_sets(level=level), classifier.unsure()
             predictions = replace(predictions, level=level, sets=sets, unsure=unsure)
         with progress("importance of the columns", shown=shown), watch.timing("importance"):
-            given = predictions.given
-            evidence = Evidence.from_classifier(classifier, given, importance=importance)
+            evidence = Evidence.from_classifier(classifier, importance=importance)
         return cls(data, classifier, predictions, evidence, warned)
 
     def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:

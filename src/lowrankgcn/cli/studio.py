@@ -105,7 +105,7 @@ def _write(
     """Write the labels, the classified table, the report or the model as ``classify`` does."""
     from lowrankgcn.cli.fitted import FittedTable
     from lowrankgcn.cli.tables import with_labels, write_table
-    from lowrankgcn.report.evidence import Evidence
+    from lowrankgcn.estimators.evidence import Evidence
 
     if what == "model" and data.graph is not None:
         raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
@@ -119,8 +119,7 @@ def _write(
         if what == "table":
             write_table(predictions.added_to(labelled.table.frame), out, data.table)
             return
-        importance = data.graph is None
-        evidence = Evidence.from_classifier(classifier, predictions.given, importance=importance)
+        evidence = Evidence.from_classifier(classifier, importance=data.graph is None)
         fitted = FittedTable(labelled, classifier, predictions, evidence, [])
         if what == "model":
             fitted.save(out)

@@ -1,5 +1,5 @@
 """Reports: results laid out as one self-contained HTML file.
 
-``classification`` and ``evidence`` hold results, ``figures`` computes charts, ``pages`` renders the
+``classification`` holds results, ``figures`` computes charts, ``pages`` renders the
 Jinja2 templates. A page loads nothing from the network and runs one script, ``templates/map.js``.
 """

@@ -19,11 +19,11 @@ import lowrankgcn
 from lowrankgcn._format import count, rounded_percent, shorten
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.base import main_eigenpairs, unscaled_filters
+from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import Columns
 from lowrankgcn.files.cells import MISSING_TEXTS
 from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.report.embedding import Embedding
-from lowrankgcn.report.evidence import Evidence
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
@@ -201,7 +201,7 @@ class Classification:
             kinds = {} if frame is None else frame.dtypes.map(lambda kind: kind.kind in "iuf")
             used: Any = {str(n): "number" if kind else "category" for n, kind in kinds.items()}
             columns = Columns("", used, {})
-        evidence = evidence or Evidence.from_classifier(classifier, given_codes)
+        evidence = evidence or Evidence.from_classifier(classifier)
         if frame is not None:
             frame = frame.set_axis(frame.columns.map(str), axis=1)
             frame = frame.loc[:, ~frame.columns.duplicated()]

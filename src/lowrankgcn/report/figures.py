@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lowrankgcn._format import number
+from lowrankgcn.estimators.evidence import ReliabilityBin
 from lowrankgcn.report.embedding import Embedding
-from lowrankgcn.report.evidence import ReliabilityBin
 
 FloatArray = NDArray[np.float64]
 

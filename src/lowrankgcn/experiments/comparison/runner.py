@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid, positive_int
+from lowrankgcn.estimators.evidence import Evidence, log_loss
 from lowrankgcn.experiments.comparison.methods import METHODS, Method
 from lowrankgcn.experiments.comparison.task import ComparisonTask
 
@@ -209,10 +210,8 @@ def _fit(
 
 def _scores(found: NDArray[Any], classes: NDArray[np.intp]) -> dict[str, float]:
     """Return the scores of class probabilities (q, C) or classes (q,)."""
-    right = (found if found.ndim == 1 else found.argmax(axis=1)) == classes
-    recalls = [right[classes == label].mean() for label in np.unique(classes)]
-    loss = float("nan")
-    if found.ndim == 2:
-        given = found[np.arange(len(classes)), classes]
-        loss = -float(np.log(np.clip(given, _LEAST, 1)).mean())
-    return dict(zip(SCORES, (float(right.mean()), float(np.mean(recalls)), loss), strict=True))
+    probable = found if found.ndim == 2 else np.eye(int(max(found.max(), classes.max())) + 1)[found]
+    evidence = Evidence(classes, probable)
+    loss = log_loss(classes, found, least=_LEAST) if found.ndim == 2 else float("nan")
+    scores = evidence.accuracy, evidence.balanced_accuracy, loss
+    return dict(zip(SCORES, scores, strict=True))
