@@ -20,7 +20,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 
 from lowrankgcn.experiments.comparison import methods as registry
 from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose
-from lowrankgcn.experiments.comparison.runner import Comparison, compare, draw_labels
+from lowrankgcn.experiments.comparison.splits import Comparison, compare, draw_labels
 from lowrankgcn.experiments.comparison.summary import (
     as_document,
     as_markdown,

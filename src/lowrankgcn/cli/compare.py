@@ -19,7 +19,7 @@ from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import bar, progress
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.comparison.runner import Comparison
+    from lowrankgcn.experiments.comparison.splits import Comparison
     from lowrankgcn.experiments.comparison.task import ComparisonTask
 
 EXAMPLES = """Examples:
@@ -69,8 +69,9 @@ def compare(
     """
     counts = _counts(labels_per_class)
     with progress(f"reading {table}", shown=not quiet):
-        from lowrankgcn.experiments.comparison import runner, summary, task
+        from lowrankgcn.experiments.comparison import summary, task
         from lowrankgcn.experiments.comparison.methods import choose
+        from lowrankgcn.experiments.comparison.splits import compare as compare_methods
 
         with errors.exit_on_user_error("--methods"):
             keys = None if methods is None else [key.strip() for key in methods.split(",")]
@@ -83,7 +84,7 @@ def compare(
     errors.check_outputs({"--csv": csv, "--markdown": markdown}, inputs)
     with bar(shown=not quiet) as show, errors.exit_on_user_error():
         watch = show if quiet else _with_estimate(show, splits)
-        result = runner.compare(
+        result = compare_methods(
             data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
         )
     if csv is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from lowrankgcn._format import count as thousands
 from lowrankgcn._format import duration, percent, plural, shorten
 from lowrankgcn.experiments.comparison.methods import METHODS, REFERENCE
-from lowrankgcn.experiments.comparison.runner import SCORES, Comparison
+from lowrankgcn.experiments.comparison.splits import SCORES, Comparison
 from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
 from lowrankgcn.report.classification import without_nan
 
