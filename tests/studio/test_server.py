@@ -16,12 +16,13 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from tests.cli.commands import call
+from tests.cli.commands import call, refused
 from tests.studio.client import JSON, Client
-from tests.studio.running import Studio, iris, studio
+from tests.studio.running import Studio, iris, studio, studio_process
 
 pytest.importorskip("starlette", reason="needs lowrankgcn[studio]")
 pytest.importorskip("uvicorn", reason="needs lowrankgcn[studio]")
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of graphs, in threads
 
 HOSTILE = ['<script>alert("1")</script>', "\u202eright to left\u202c", "x" * 100_000, "=1+1", ""]
 
@@ -174,13 +175,15 @@ def test_bad_requests_are_named(client: Client, method: str, path: str, body: ob
     assert client.get("state")["labelled"] == before
 
 
-def test_labels_undo_redo_and_the_journal_after_a_kill(tmp_path: Path) -> None:
+def test_labels_undo_redo_and_the_journal_after_a_kill(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, truth = iris(tmp_path)
     frame = pd.read_csv(path).drop(columns="species")  # the target need not be there yet
     frame.to_csv(path, index=False)
     before = path.read_bytes()
     journal = path.with_name("iris.csv.labels.jsonl")
-    with studio(path, "species") as running:
+    with studio_process(path, "species") as running:
         client = Client(running)
         state = client.settled()
         assert state["classes"] == [] and len(state["suggestions"]) == 10
@@ -220,8 +223,9 @@ def test_labels_undo_redo_and_the_journal_after_a_kill(tmp_path: Path) -> None:
         assert client.settled()["labelled"] == 6
         client.post("redo")
         client.label(4, "setosa")
-        with pytest.raises(AssertionError, match="another studio has this table open"):
-            studio(path, "species").__enter__()
+        capsys.readouterr()
+        error = refused(capsys, "studio", str(path), "--target", "species", "--no-browser")
+        assert "another studio has this table open" in error
     assert path.read_bytes() == before
     assert sorted(file.name for file in tmp_path.iterdir()) == [path.name, journal.name]
     text = journal.read_text("utf-8").splitlines()
@@ -276,7 +280,8 @@ def test_two_tabs_concurrent_labels_and_ctrl_c(tmp_path: Path) -> None:
     taken = socket.socket()
     taken.bind(("127.0.0.1", 0))
     taken.listen()
-    with taken, studio(path, "species", "--port", str(taken.getsockname()[1])) as running:
+    port = str(taken.getsockname()[1])
+    with taken, studio_process(path, "species", "--port", port) as running:
         assert running.port != taken.getsockname()[1]
         client = Client(running)
         tabs = [http.client.HTTPConnection("127.0.0.1", running.port, timeout=60) for _ in "ab"]

@@ -55,7 +55,7 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
     base = engine.settle(some_labels([]))
     assert len(set(base.suggestions)) == 10 and base.distributions is None
     agreement = []
-    for count in (3, 4, 5, 6, 7, 15, 16, 17):
+    for count in (3, 4, 6, 15, 17):
         labels = some_labels(range(count))
         quick = engine.update(base, labels)
         base = engine.settle(labels)

@@ -65,7 +65,7 @@ def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
         file; the message names file and column.
     """
     first, *_ = files = _files(folder)
-    merged = None
+    merged: Any = None
     for file in files:
         try:
             schema = pq.read_schema(file)
