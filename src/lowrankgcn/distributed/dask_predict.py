@@ -68,9 +68,11 @@ def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     columns = [[_predictor(classifier)] * len(partitions.tasks), partitions.align_labels(y)]
     if sample_weight is not None:
         columns.append(partitions.align(sample_weight, "sample_weight"))
-    correct, total = np.sum(compute(*partitions.map(_correct_weight, *columns)), axis=0)
+    parts = compute(*partitions.map(_correct_weight, *columns))
+    correct, total, n_labelled = np.sum(parts, axis=0)
     if not total > 0:
-        raise invalid("y", "a labelled row of positive weight", "none")
+        name = "sample_weight" if n_labelled else "y"
+        raise invalid(name, "a labelled row of positive weight", "none")
     return float(correct / total)
 
 
@@ -123,12 +125,12 @@ def _distributions(rows: Any, number: int, classifier: Any) -> NDArray[np.float6
 
 def _correct_weight(
     rows: Any, number: int, classifier: Any, y: Any, weights: Any = None
-) -> tuple[float, float]:
-    """Return the weight of the rows with the right class, and that of all labelled rows."""
+) -> tuple[float, float, int]:
+    """Return the weights of rows with the right class and of labelled rows, and their number."""
     index, labels, n_labels = labelled_cells(y)
     check_length("y", n_labels, rows)
     weights = read_weights(weights, n_labels)[index]
     if not len(index):
-        return 0.0, 0.0
+        return 0.0, 0.0, 0
     correct = classifier.predict(take(rows, index)) == labels
-    return float(weights @ correct), float(weights.sum())
+    return float(weights @ correct), float(weights.sum()), len(index)

@@ -113,6 +113,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         if len(predicted) != count:
             raise invalid("y", f"{len(predicted)} labels, as many as X has rows", count)
         weights = read_weights(sample_weight, count)[index]
+        if not weights.sum() > 0:
+            raise invalid("sample_weight", "a labelled row of positive weight", "none")
         return float(np.average(predicted[index] == values, weights=weights))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
