@@ -314,7 +314,7 @@ def test_invalid_arguments(case: str) -> None:
         (X[:, 0], Y, "X: expected a table"),
         (X[:, :0], Y, "X: expected at least one column"),
         (X * np.inf, Y, "column 0: expected finite numbers"),
-        (X.astype(complex), Y, "X: expected real numbers"),
+        (X.astype(complex), Y, "column 0: expected real numbers"),
         (pd.DataFrame(X, columns=["a", "a"]), Y, "X: expected columns of different names"),
         (pd.DataFrame({"a": [[1]] * 80}), Y, "column 'a': expected hashable values"),
         (INCIDENCE * 2, Y, "incidence: expected entries 0 and 1"),

@@ -13,7 +13,7 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.graph_choice import point_graph
-from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs
+from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs, project
 from lowrankgcn.estimators.kernels import (
     choose_kernels,
     full_scale,
@@ -37,6 +37,7 @@ from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
+from lowrankgcn.tables import TableEncoder
 from lowrankgcn.training import limit_threads
 
 _WORK_OF_A_ROW = 1000
@@ -54,14 +55,14 @@ def fit(
     with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         times = [time.perf_counter()]
         report_progress("building the graph")
-        inputs, table, graph = _read(rows, settings, seed)
+        inputs, graph = _read(rows, settings, seed)
         if graph.n_nodes != labels.n_rows:
             raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
         laplacian = Laplacian(graph, settings.smoother, tol=settings.tol)
         report_progress("computing eigenpairs")
         kernels = choose_kernels(laplacian, settings, labels.n_classes, seed)
         pairs = kernels[0].eigenpairs
-        kernels, X, scale = _features(kernels, rows, inputs, table, settings)
+        kernels, X, scale = _features(kernels, rows, inputs, settings)
         times.append(time.perf_counter())
         networks, record = train_restarts(kernels, X, scale, labels, settings, sample_weight, seed)
         times.append(time.perf_counter())
@@ -99,36 +100,35 @@ def fit(
     }
 
 
-def _read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph | None, Graph]:
-    """Return inputs and graph, and the hypergraph of a table; inputs are None without features."""
+def _read(rows: Rows, settings: Settings, seed: int) -> tuple[Inputs | None, Graph]:
+    """Return inputs and graph; inputs are None without features."""
     raw = not settings.scaling
     kind, data = rows.kind, rows.data
     if kind == "graph":
-        return None, None, data
+        return None, data
     if kind == "affinities":
-        return None, None, AdjacencyGraph(data)
+        return None, AdjacencyGraph(data)
     if kind == "incidence":
-        return None, None, Hypergraph(data)
+        return None, Hypergraph(data)
     given = settings.graph if isinstance(settings.graph, Graph) else None
     if kind == "table":
-        table = Hypergraph.from_table(data)
-        encoded = TableInputs.fit(data, table, raw_features=raw)
-        return encoded, table, table if given is None else given
+        encoder, codes = TableEncoder.fit_transform(data)
+        encoded = TableInputs.fit(data, encoder, raw_features=raw)
+        return encoded, Hypergraph.from_encoder(encoder, codes) if given is None else given
     named = settings.bandwidth is not None  # a given bandwidth is in the units of the columns
     inputs = PointInputs.fit(data, raw_features=raw, raw_points=given is not None or named or raw)
     if given is not None:
-        return inputs, None, given
+        return inputs, given
     assert isinstance(settings.graph, str)
     kind_of_graph = "gaussian" if settings.graph == "auto" and (named or raw) else settings.graph
     points = inputs.rows(data)
-    return inputs, None, point_graph(kind_of_graph, points, settings.bandwidth, random_state=seed)
+    return inputs, point_graph(kind_of_graph, points, settings.bandwidth, random_state=seed)
 
 
 def _features(
     kernels: tuple[Kernel, ...],
     rows: Rows,
     inputs: Inputs | None,
-    table: Graph | None,
     settings: Settings,
 ) -> tuple[tuple[Kernel, ...], FloatArray, float]:
     """Return scaled kernels, the features X or UᵀX, and their factor in training."""
@@ -141,7 +141,7 @@ def _features(
     if inputs is None:  # the features are √n U
         inner = math.sqrt(n) * np.eye(pairs.rank)
     else:
-        inner = without_rounding(*inputs.project(rows.data, pairs.eigenvectors, table))
+        inner = without_rounding(*project(inputs, rows.data, pairs.eigenvectors))
         inner = orient(pairs, inner) if settings.scaling else inner
     if not settings.scaling:
         return kernels, inner, 1.0

@@ -16,7 +16,7 @@ from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.rows import Rows, take
+from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.settings import graph_or_name
 from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.prior import Prior
@@ -159,7 +159,7 @@ class PreparedRows:
         if inside.all():
             return {name: own[places] for name, own in views.items()}
         if self.outside is None:
-            more = self.views.maps.read(take(self.rows.data, index[~inside]))
+            more = self.views.maps.read(self.rows.take(index[~inside]))
         else:  # `places` is the number of sampled rows before each row
             rest = (index - places)[~inside]
             more = {name: own[rest] for name, own in self.outside.items()}
@@ -184,7 +184,7 @@ def prepare_rows(
     begin = time.perf_counter()
     report_progress("reading the columns")
     sample = _sample(rows, np.asarray(always, np.intp), settings, seed)
-    sampled = rows.data if len(sample) == rows.n_rows else take(rows.data, sample)
+    sampled = rows.data if len(sample) == rows.n_rows else rows.take(sample)
     views, extends = _fit_views(rows.kind, sampled, settings, seed)
     outside = None
     if read_all and len(sample) < rows.n_rows:
@@ -192,7 +192,7 @@ def prepare_rows(
         outside = {name: np.empty((len(rest), own.shape[1])) for name, own in views.views.items()}
         for start, stop in chunks(len(rest), _READ):
             report_progress("reading the other rows", start, len(rest))
-            for name, part in views.maps.read(take(rows.data, rest[start:stop])).items():
+            for name, part in views.maps.read(rows.take(rest[start:stop])).items():
                 outside[name][start:stop] = part
     seconds = time.perf_counter() - begin
     return PreparedRows(rows, settings, seed, sample, sampled, views, extends, outside, seconds)
@@ -247,7 +247,7 @@ def fit_gp(prepared: PreparedRows, labels: Labels) -> FittedGP:
         every = np.empty((rows.n_rows, labels.n_classes))
         every[sample] = distributions
         if prepared.outside is None:
-            every[rest], novelty[rest] = model.classify(take(rows.data, rest))
+            every[rest], novelty[rest] = model.classify(rows.take(rest))
         else:
             every[rest] = process.distributions(prepared.outside)
         distributions = every
@@ -286,8 +286,8 @@ def _is_built_from(graph: Graph, data: Any) -> bool:
     """Return whether a graph was built from the rows, and can read new ones."""
     if graph.row_kind == "points":
         try:
-            return graph.is_built_from(np.asarray(data, np.float64))
-        except (TypeError, ValueError):
+            return graph.is_built_from(data.as_matrix())
+        except ValueError:  # texts
             return False
     return graph.row_kind == "table" and graph.is_built_from(data)
 
@@ -303,7 +303,7 @@ def _blocks(
     values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
     blocks = row_blocks(placed, values, labelled, settings.blocks)
     features, loss = views.maps.features, None
-    if features is not None and features.columns:
+    if features is not None and features.used:
         more, loss = supervised_blocks(
             placed, labelled, codes, features.owners, random_state=seed, wanted=settings.blocks
         )
@@ -319,7 +319,7 @@ def _background(views: FittedViews, rows: Any, distributions: FloatArray) -> dic
         return {}
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
-    return views.maps.parts(take(rows, order[np.unique(places.astype(np.intp))]))
+    return views.maps.parts(rows.take(order[np.unique(places.astype(np.intp))]))
 
 
 def _factors(

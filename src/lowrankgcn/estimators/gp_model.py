@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from typing import Annotated, Any, final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import MAY_BE_INFINITE, saved
+from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
 from lowrankgcn._html import card, curve
 from lowrankgcn._parallel import chunks
@@ -25,8 +24,8 @@ from lowrankgcn.gp.novelty import Novelty
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
-from lowrankgcn.graphs.cells import match_table
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.tables import Table
 
 _CHUNK = 8192  # rows read at a time
 _CELLS = 1_000_000  # of permuted tables that are read together
@@ -107,7 +106,7 @@ class GPModel:
     held_out: Annotated[FloatArray, "m c"]
     block_shares: dict[str, float]
     extends: bool
-    background: dict[str, FloatArray] = field(metadata=MAY_BE_INFINITE)
+    background: dict[str, NDArray[Any]]
 
     def __post_init__(self) -> None:
         m, n_classes = len(self.labelled), len(self.process.factors)
@@ -129,9 +128,6 @@ class GPModel:
         count = max(1, len(next(iter(self.background.values()), ())))
         for name, rows in self.background.items():
             expect_shape(rows, f"background.{name}", count, len(owners[name]))
-            # Cells without a hyperedge are NaN.
-            if np.isinf(rows).any() or (name != "cells" and np.isnan(rows).any()):
-                raise invalid(f"background.{name}", "finite numbers", "others")
 
     @property
     def n_classes(self) -> int:
@@ -193,23 +189,24 @@ class GPModel:
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
         """Return the mean change of distributions if a column is permuted, in total one."""
         assert self.maps.features is not None
-        columns = self.maps.features.columns
+        columns = self.maps.features.used
         generator = np.random.default_rng(random_state)
         wanted = np.clip(_PERMUTED_CELLS // max(1, len(columns)), _FEWEST_PERMUTED, _MOST_PERMUTED)
         count = min(int(wanted), len(X))
-        table = pd.DataFrame(X)
-        table = table.iloc[np.sort(generator.choice(len(X), count, replace=False))]
-        table = table.set_axis(list(self.maps.features.all_names), axis=1)
+        table = X.take(np.sort(generator.choice(len(X), count, replace=False)))
         found: dict[Any, float] = {}
         order = generator.permutation(count)
         before = self.distributions(table)
-        for start, stop in chunks(len(columns), max(1, _CELLS // table.size)):
-            names = [column.name for column in columns[start:stop]]
-            parts = [table.copy() for _ in names]  # read together, each with a permuted column
-            for name, part in zip(names, parts, strict=True):
-                part[name] = table[name].iloc[order].set_axis(table.index)
-            after = self.distributions(pd.concat(parts)).reshape(-1, *before.shape)
-            changes = np.abs(after - before).sum(axis=(1, 2)).tolist()
+        for start, stop in chunks(len(columns), max(1, _CELLS // (count * len(table.columns)))):
+            names = columns[start:stop]
+            rows = np.tile(np.arange(count), (len(names), 1))
+            copies = table.take(rows.ravel()).columns  # classified together
+            for k, name in enumerate(names):  # each with a permuted column
+                permuted = rows.copy()
+                permuted[k] = order
+                copies[name] = table[name].take(permuted.ravel())
+            after = self.distributions(Table(copies, rows.size, table.named))
+            changes = np.abs(after.reshape(-1, *before.shape) - before).sum(axis=(1, 2)).tolist()
             found |= dict(zip(names, changes, strict=True))
         total = sum(found.values()) or 1.0
         ranked = sorted(found.items(), key=lambda pair: -pair[1])
@@ -247,22 +244,14 @@ class GPModel:
     def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
         """Return kind, name and text of the cells of every row."""
         assert self.maps.features is not None
-        names = [column.name for column in self.maps.features.columns]
-        table = match_table(X, self.maps.features.all_names, names, "X")
-        columns = [
-            (name, pd.Series(table.columns[name]).to_numpy(object, na_value="missing"))
-            for name in names
-        ]
+        table = self.maps.features.encoder.match(X, "X")
+        texts = {name: table[name].texts() for name in table.names}
         rows = range(table.n_rows)
-        return [[("column", name, _text(cells[i])) for name, cells in columns] for i in rows]
+        return [[("column", name, cells[i]) for name, cells in texts.items()] for i in rows]
 
 
 def _level(level: float) -> float:
     return positive_float(level, "level", below=1.0)
-
-
-def _text(cell: Any) -> str:
-    return f"{cell:.6g}" if isinstance(cell, float) else str(cell).removesuffix(" 00:00:00")
 
 
 def _sorted(

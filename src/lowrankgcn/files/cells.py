@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lowrankgcn.files.dates import DateOrder, Dates, are_dates, parse_dates
-from lowrankgcn.graphs.cells import ColumnKind, column_kind
+from lowrankgcn.tables.cells import ColumnKind, column_kind
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
 MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
