@@ -22,10 +22,10 @@ from lowrankgcn.distributed.partitions import (
     check_length,
     compute,
     lazy_array,
+    take,
 )
 from lowrankgcn.estimators.labels import labelled_cells, read_weights
 from lowrankgcn.estimators.persistence import load, save
-from lowrankgcn.estimators.rows import take
 
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation
 

@@ -24,7 +24,6 @@ from dask.highlevelgraph import HighLevelGraph
 
 from lowrankgcn._parallel import inline_chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.rows import take
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables import column_kind
 
@@ -38,6 +37,11 @@ _KILLED = (
 )
 # Labels in memory and models are part of the graph, whatever their size.
 LARGE_GRAPHS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+
+
+def take(values: Any, rows: Any) -> Any:
+    """Return some rows of a DataFrame, a Series or an array, by an index array or a slice."""
+    return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
 
 
 def is_collection(value: Any) -> bool:
