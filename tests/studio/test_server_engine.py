@@ -19,7 +19,7 @@ from lowrankgcn.studio import engine as engines
 from lowrankgcn.studio.engine import Answer, Engine
 from lowrankgcn.studio.journal import Journal
 from lowrankgcn.studio.layout import map_positions
-from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.session import Session, State
 from lowrankgcn.studio.view import TableRows
 
 
@@ -229,6 +229,26 @@ def test_a_failure_is_shown_and_labels_go_on(tmp_path: Path) -> None:
     assert session.settled().message is None and session.state.labels.tolist() == [1, -1, -1]
 
 
+def test_answers_belong_to_versions_of_the_labels() -> None:
+    first, second, fitted = (Answer(np.array([name])) for name in ("1", "2", "fitted"))
+    state = State.first(["b", None], ["b", "c"])
+    assert state.needs_update() and not state.needs_fit() and state.refreshing
+    state = state.updated(1, None, "failed")  # no immediate answer: the fit is next
+    assert state.needs_fit() and state.message == "failed" and state.answer_version == 0
+    state = state.updated(1, first, None)
+    assert state.answer is first and state.answer_version == 1 and state.version == 2
+    state = state.labelled([(1, "a"), (0, None)])  # while the fit is computed
+    assert state.classes == ("b", "c", "a") and state.names().tolist() == [None, "a"]
+    state = state.updated(state.label_version, second, None)
+    assert state.needs_fit() and state.answer is second
+    old = state.settled(1, fitted, None)  # the fit of the first labels: update from it
+    assert old.base is fitted and old.answer is second and old.needs_update()
+    new = state.settled(state.label_version, fitted, None)
+    assert new.answer is fitted and not new.refreshing and not new.needs_update()
+    failed = state.settled(state.label_version, None, "failed")
+    assert failed.answer is second and not failed.refreshing and failed.version > state.version
+
+
 def test_states_are_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
 
@@ -245,9 +265,9 @@ def test_states_are_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(held) >= 3 and all(held)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_wrong_lines_of_a_journal_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    for line in (
         '{"row": 4, "class": "a"}',
         '{"row": 0, "class": "a"}',
         '{"row": "1", "class": "a"}',
@@ -256,15 +276,12 @@ def test_states_are_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.Monke
         '{"row": 1}',
         "[]",
         "{",
-    ],
-)
-def test_wrong_lines_of_a_journal_are_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "j.jsonl"
-    path.write_text('{"row": 1, "class": "a"}\n' + line + "\n")
-    journal = Journal(path, "class", _table(3))
-    with pytest.raises(ValueError, match="line 2: expected"):
-        journal.read()
-    journal.close()
+    ):
+        path.write_text('{"row": 1, "class": "a"}\n' + line + "\n")
+        journal = Journal(path, "class", _table(3))
+        with pytest.raises(ValueError, match="line 2: expected"):
+            journal.read()
+        journal.close()
 
 
 def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

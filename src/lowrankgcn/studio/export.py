@@ -1,7 +1,7 @@
 """Files that the page writes beside the table.
 
->>> split_ending(Path("cars.csv.gz")), split_ending(Path("cars.arff"))
-(('cars', '.csv.gz'), ('cars', '.csv'))
+>>> [split_ending(Path(name)) for name in ("my.cars.csv", "cars.csv.gz", "cars.arff")]
+[('my.cars', '.csv'), ('cars', '.csv.gz'), ('cars', '.csv')]
 """
 
 from __future__ import annotations
