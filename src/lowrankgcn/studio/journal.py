@@ -84,10 +84,10 @@ class Journal:
             entries += self._last(file, lines[-1], len(lines))
         self._end = os.path.getsize(self.path)
         rows = [entry[self._row] - 1 for entry in entries]
-        found, notes = self._rows.find(rows, [entry.get(self._cells) for entry in entries])
+        places, notes = self._rows.find(rows, [entry.get(self._cells) for entry in entries])
         self.notes = [f"{self.path.name}: {note}" for note in notes]
         changes: list[list[Change]] = []
-        for row, entry in zip(found, entries, strict=True):
+        for row, entry in zip(places, entries, strict=True):
             if entry.get(self._joined) is not True or not changes:
                 changes.append([])
             if row is not None:

@@ -137,8 +137,8 @@ class State:
         if shares is None:
             return self.labels
         places = np.array([self.classes.index(name) for name in self.answer.classes], np.int32)
-        found = np.where(np.ptp(shares, axis=1) > 0, places[shares.argmax(axis=1)], -1)
-        return np.where(self.labels >= 0, self.labels, found).astype(np.int32)
+        probable = np.where(np.ptp(shares, axis=1) > 0, places[shares.argmax(axis=1)], -1)
+        return np.where(self.labels >= 0, self.labels, probable).astype(np.int32)
 
     @cached_property
     def certainty(self) -> NDArray[np.float64]:
