@@ -137,14 +137,15 @@ class Partitions:
         """Return the labels of each partition, see :meth:`align`."""
         if y is None:
             raise invalid("y", "labels", "None")
-        if not is_collection(y):
-            if isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype):
-                y = pd.Series(y)
-            return self.align(y if hasattr(y, "dtype") else np.array(y, dtype=object), "y")
-        if y.ndim != 1:
-            raise invalid("y", "one column of labels", f"{y.ndim} dimensions")
-        if isinstance(y, dd.Series) and not (y.dtype == "category" and y.cat.known):
-            y = y.astype(object)  # partitions may have different dtypes and categories
+        if is_collection(y):
+            if y.ndim != 1:
+                raise invalid("y", "one column of labels", f"{y.ndim} dimensions")
+            if isinstance(y, dd.Series) and not (y.dtype == "category" and y.cat.known):
+                y = y.astype(object)  # partitions may have different dtypes and categories
+        elif isinstance(getattr(y, "dtype", None), pd.api.extensions.ExtensionDtype):
+            y = pd.Series(y)
+        elif not isinstance(y, (np.ndarray, pd.Series)):
+            y = np.array(y, dtype=object)  # a number beside a text stays a number
         return self.align(y, "y")
 
     def align(self, values: Any, name: str) -> list[Any]:
@@ -157,6 +158,8 @@ class Partitions:
             if np.array_equal(self.lengths, other.lengths, equal_nan=True):
                 return list(other.tasks)
             (values,) = compute(values)
+        if not hasattr(values, "dtype"):
+            values = np.asarray(values)
         ends = np.cumsum([0, *self.measure()])
         if len(values) != ends[-1]:
             raise invalid(name, f"{ends[-1]} entries, as many as X has rows", len(values))
