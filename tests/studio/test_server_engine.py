@@ -21,6 +21,7 @@ from lowrankgcn.studio.journal import Journal
 from lowrankgcn.studio.layout import map_positions
 from lowrankgcn.studio.session import Session, State
 from lowrankgcn.studio.view import TableRows
+from lowrankgcn.tables import Table
 
 
 def mixed_table(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
@@ -40,6 +41,7 @@ def mixed_table(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 FRAME, TRUTH = mixed_table()
+TABLE = Table.read(FRAME)
 
 
 def some_labels(rows: Any) -> np.ndarray:
@@ -51,7 +53,7 @@ def some_labels(rows: Any) -> np.ndarray:
 @pytest.mark.parametrize("more", [{}, {"fit_rows": 100}, {"graph": "hypergraph"}])
 def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
     parameters = {"random_state": 5, "rank": 20, **more}
-    engine = Engine(FRAME, parameters)
+    engine = Engine(TABLE, parameters)
     base = engine.settle(some_labels([]))
     assert len(set(base.suggestions)) == 10 and base.distributions is None
     agreement = []
@@ -82,7 +84,7 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
 
 
 def test_first_suggestions_leave_out_labelled_rows() -> None:
-    engine = Engine(FRAME, {"random_state": 5})
+    engine = Engine(TABLE, {"random_state": 5})
     for labelled in ([], [0], [0, 3]):  # no class, or one
         labels = np.full(len(FRAME), None)
         labels[labelled] = "elm"
@@ -94,7 +96,7 @@ def test_first_suggestions_leave_out_labelled_rows() -> None:
 def test_updates_are_exact_without_blocks_that_know_the_labels() -> None:
     """With fixed amplitudes, an update is the solution for the new labels."""
     blocks = ["linear", "linear-ranks", "radial", "radial-ranks", "hypergraph-6", "neighbours-20"]
-    engine = Engine(FRAME, {"random_state": 0, "blocks": blocks, "class_shares": "labels"})
+    engine = Engine(TABLE, {"random_state": 0, "blocks": blocks, "class_shares": "labels"})
     base = engine.settle(some_labels(range(20)))
     for rows in (range(30), range(5, 20), [*range(3, 15), 50]):  # more, fewer, others
         labels = some_labels(rows)
@@ -113,7 +115,7 @@ def test_updates_are_exact_without_blocks_that_know_the_labels() -> None:
 
 
 def test_a_new_class_and_too_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Engine(FRAME, {"random_state": 0, "rank": 20})
+    engine = Engine(TABLE, {"random_state": 0, "rank": 20})
     two = [row for row in range(30) if TRUTH[row] != "oak"]
     base = engine.settle(some_labels(two))
     labels = some_labels(range(30))
@@ -127,7 +129,7 @@ def test_a_new_class_and_too_many_labels(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_explanations_follow_the_class_shown() -> None:
-    engine = Engine(FRAME, {"random_state": 0, "rank": 20})
+    engine = Engine(TABLE, {"random_state": 0, "rank": 20})
     answer = engine.settle(some_labels(range(20)))
     assert engine.explain(Answer(answer.labels), 0) is None
     for row in range(40):
@@ -143,19 +145,20 @@ def test_explanations_follow_the_class_shown() -> None:
 
 def test_positions_are_framed_and_do_not_depend_on_labels() -> None:
     for more in ({}, {"fit_rows": 100}, {"graph": "gaussian"}):
-        prepared = Engine(FRAME, {"random_state": 0, "rank": 20, **more}).prepared
-        points = map_positions(FRAME, prepared)
+        prepared = Engine(TABLE, {"random_state": 0, "rank": 20, **more}).prepared
+        points = map_positions(TABLE, prepared)
         assert points.shape == (240, 2) and np.abs(points).max() <= 1 and points.std() > 0.1
-        np.testing.assert_array_equal(points, map_positions(FRAME, prepared))
+        np.testing.assert_array_equal(points, map_positions(TABLE, prepared))
     cloud = pd.DataFrame(
         np.random.default_rng(0).normal(size=(60, 3)) * [1, 1, 2], columns=[*"xyz"]
     )
     cloud.iloc[0] = [np.nan, 1e9, 0]
-    own = map_positions(cloud, Engine(cloud, {"random_state": 0}).prepared)
+    points = Table.read(cloud)
+    own = map_positions(points, Engine(points, {"random_state": 0}).prepared)
     assert own.shape == (60, 3) and own[0, 1] == 1
     order = np.argsort(cloud["x"].to_numpy()[1:])
     assert (np.diff(own[1:, 0][order]) >= 0).all()
-    tiny = pd.DataFrame({"a": ["x", "y", "z"], "b": ["u", "u", "v"], "c": ["1", "2", "2"]})
+    tiny = Table.read({"a": ["x", "y", "z"], "b": ["u", "u", "v"], "c": ["1", "2", "2"]})
     assert map_positions(tiny, Engine(tiny, {"random_state": 0}).prepared).shape == (3, 2)
 
 
@@ -386,7 +389,7 @@ def test_rows_are_ordered_by_meaning() -> None:
             "day": pd.to_datetime(frame["day"].astype(object)),
         }
     )
-    rows = TableRows(frame, features)
+    rows = TableRows(frame, Table.read(features))
     for name, order in (("number", [3, 1, 0, 2]), ("text", [1, 0, 2, 3]), ("day", [1, 0, 3, 2])):
         assert np.argsort(rows.keys(name), kind="stable").tolist() == order
     assert np.argsort(rows.keys("id")).tolist() == [2, 0, 3, 1]

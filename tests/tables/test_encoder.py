@@ -116,11 +116,11 @@ def test_hyperedge_weights() -> None:
     dropped = TableEncoder.fit(TABLE, missing="drop-column")
     assert dropped.hyperedge_weights([3, 2, 0.5]).tolist() == [2, 2]
     for weights, message in (
-        ({"length": 0}, "a finite number > 0, got 0"),
+        ({"length": 0}, "a finite number > 0 .* got 0"),
         ({"weight": 1}, "'weight'"),
         ([1, 2], "3 weights"),
         ([1, 2, np.nan], "finite"),
-        ({"size": "a"}, "a finite number > 0, got 'a'"),
+        ({"size": "a"}, "a finite number > 0 .* got 'a'"),
     ):
         with pytest.raises(ValueError, match=f"column_weights.*{message}"):
             encoder.hyperedge_weights(weights)

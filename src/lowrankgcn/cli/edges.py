@@ -12,8 +12,8 @@ from lowrankgcn._format import plural
 from lowrankgcn.cli.labels import row_positions
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_file
-from lowrankgcn.files.cells import Cells
 from lowrankgcn.graphs import AdjacencyGraph
+from lowrankgcn.tables.texts import FileColumn
 
 
 def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> AdjacencyGraph:
@@ -47,7 +47,8 @@ def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> AdjacencyGra
         weights = None
         if len(names) == 3:
             with prefix_errors(f"column {names[2]!r}"):
-                weights = Cells.from_column(edges[names[2]], file.decimal).as_numbers()
+                column = FileColumn.read(edges[names[2]], file.decimal)
+                weights = column.as_numbers().as_floats(names[2])
                 if np.isnan(weights).any():
                     raise ValueError("expected a weight for every edge, got an empty cell")
         return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))

@@ -22,7 +22,7 @@ from lowrankgcn.cli.tables import column_names, own_columns
 from lowrankgcn.estimators.persistence import save as save_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
-from lowrankgcn.files.columns import check_names
+from lowrankgcn.files.column_choice import check_names
 
 
 def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> None:

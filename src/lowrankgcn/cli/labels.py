@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ import pandas as pd
 from lowrankgcn._format import plural
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_texts
-from lowrankgcn.files.cells import Cells
 from lowrankgcn.files.row_matching import RowMatcher, free_name
+from lowrankgcn.tables import Table
+from lowrankgcn.tables.texts import FileColumn
 
 #: Texts that often mark unlabelled rows, in lower case.
 MARKERS = frozenset(
@@ -116,23 +117,22 @@ def _plain(name: str) -> str:
     return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
 
 
-def leak_notes(features: pd.DataFrame, labels: pd.Series) -> list[str]:
+def leak_notes(features: Table, names: Iterable[str], labels: pd.Series) -> list[str]:
     """Return a note for each column that may be another name of the class.
 
     Such a column has one value for each class and another one for each other class, in all of at
     least ten labelled rows and twice as many as classes.
     """
-    known = labels.notna().to_numpy()
-    classes = labels[known].to_numpy()
-    if known.sum() < max(10, 2 * len(set(classes))):
+    known = np.flatnonzero(labels.notna())
+    classes = labels.iloc[known].tolist()
+    if len(known) < max(10, 2 * len(set(classes))):
         return []
     notes = []
-    for name in features:
-        values = features[name][known]
-        if values.isna().any() or values.nunique() != len(set(classes)):
+    for name in names:
+        codes = features[name].take(known).as_categories().codes.tolist()
+        if -1 in codes or len(set(codes)) != len(set(classes)):
             continue
-        pairs = set(zip(values.tolist(), classes, strict=True))
-        if len(pairs) == values.nunique():
+        if len(set(zip(codes, classes, strict=True))) == len(set(codes)):
             notes.append(
                 f"column {name!r} may be another name of the class: each class has a value of its "
                 f"own; if so, leave it out by --drop {str(name)!r}"
@@ -216,7 +216,7 @@ def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> An
 def _row_numbers(column: pd.Series, n_rows: int) -> Any:
     """Return positions from numbers that count from 1."""
     with prefix_errors(f"column {column.name!r}"):
-        numbers = Cells.from_column(column).as_numbers()
+        numbers = FileColumn.read(column).as_numbers().as_floats(column.name)
         wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
         if wrong.any():
             got = "an empty cell" if np.isnan(numbers[wrong][0]) else f"{numbers[wrong][0]:g}"

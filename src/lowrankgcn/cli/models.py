@@ -14,8 +14,7 @@ from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.persistence import SavedClassifier, read_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
-from lowrankgcn.files.columns import Kind
-from lowrankgcn.tables import Cells
+from lowrankgcn.files.column_choice import Kind
 from lowrankgcn.tables.cells import ColumnKind
 from lowrankgcn.tables.columns import Values
 
@@ -61,7 +60,7 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
     for column in _fitted_columns(classifier):
         if not isinstance(column, Values) or column.values == (None,):
             continue
-        cells = Cells.read(features[column.name], column.name).as_categories()
+        cells = features[column.name].as_categories()
         known = set(column.values)
         new = {
             str(value): int((cells.codes == k).sum())

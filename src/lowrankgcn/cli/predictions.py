@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lowrankgcn.files.cells import lower_booleans
+from lowrankgcn.tables.texts import lower_booleans
 
 _DIGITS = 6  # decimals of probabilities
 

@@ -24,9 +24,10 @@ from lowrankgcn.cli.errors import exit_on_user_error, exit_on_write_error
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
-from lowrankgcn.files.cells import Cells
-from lowrankgcn.files.columns import check_classes
+from lowrankgcn.files.column_choice import check_classes
 from lowrankgcn.files.writing import output_format
+from lowrankgcn.tables import Table
+from lowrankgcn.tables.texts import FileColumn
 
 _REASONS = {  # of one column, and of several
     "identifier": (
@@ -54,7 +55,7 @@ class LabelledTable:
     table : TableFile
         Without columns of an earlier run; labels of other files are in its target column.
     columns : Columns
-    features : DataFrame
+    features : Table
     labels : Series
         Texts; None in unlabelled rows.
     notes : list of str
@@ -65,7 +66,7 @@ class LabelledTable:
 
     table: TableFile
     columns: Columns
-    features: pd.DataFrame
+    features: Table
     labels: pd.Series
     notes: list[str]
     graph: Any = None
@@ -140,8 +141,10 @@ def read_labelled_table(
             listed = ", ".join(map(repr, own))
             notes.append(f"columns {listed} of an earlier run are left out")
             frame = frame.drop(columns=own)
+        rows = Table.read(frame)
+        edges = bool(given["edges"])
         columns = choose_columns(
-            frame, target, **named, decimal=table.decimal, none=bool(given["edges"])
+            rows, target, **named, decimal=table.decimal, allow_no_features=edges
         )
         with prefix_errors(f"column {target!r}"):
             labels, found = labelling.without_markers(
@@ -160,9 +163,9 @@ def read_labelled_table(
             frame = _with_labels(frame, target, labels, before)
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
-        features = columns.features(frame, decimal=table.decimal)
-    whole = features[[name for name, kind in columns.used.items() if kind != "text"]]
-    notes += labelling.spelling_notes(labels) + labelling.leak_notes(whole, labels)
+        features = columns.features(rows, decimal=table.decimal)
+    whole = [name for name, kind in columns.used.items() if kind != "text"]
+    notes += labelling.spelling_notes(labels) + labelling.leak_notes(features, whole, labels)
     graph = None
     if given["edges"]:
         from lowrankgcn.cli.edges import read_edges  # loads SciPy
@@ -242,9 +245,9 @@ def _follows(column: pd.Series) -> bool:
     if not re.fullmatch(r"probability(_.+)?", str(column.name), re.DOTALL):
         return False
     for decimal in ".,":
-        cells = Cells.from_column(column, decimal)
+        cells = FileColumn.read(column, decimal)
         if cells.kind == "number":
-            numbers = cells.as_numbers()
+            numbers = cells.as_numbers().as_floats(column.name)
             return bool(((numbers >= 0) & (numbers <= 1) | np.isnan(numbers)).all())
     return not len(column)
 

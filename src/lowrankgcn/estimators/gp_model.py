@@ -197,10 +197,10 @@ class GPModel:
         found: dict[Any, float] = {}
         order = generator.permutation(count)
         before = self.distributions(table)
-        for start, stop in chunks(len(columns), max(1, _CELLS // (count * len(table.columns)))):
+        for start, stop in chunks(len(columns), max(1, _CELLS // (count * len(table.names)))):
             names = columns[start:stop]
             rows = np.tile(np.arange(count), (len(names), 1))
-            copies = table.take(rows.ravel()).columns  # classified together
+            copies = dict(table.take(rows.ravel()).items())  # classified together
             for k, name in enumerate(names):  # each with a permuted column
                 permuted = rows.copy()
                 permuted[k] = order

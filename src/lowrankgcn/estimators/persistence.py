@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
@@ -36,7 +35,8 @@ from lowrankgcn._validation import expect_shape, invalid, positive_float, positi
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.labels import read_labels
 from lowrankgcn.estimators.model import SavedNetwork
-from lowrankgcn.estimators.rows import Kind, table_rows
+from lowrankgcn.estimators.rows import Kind
+from lowrankgcn.tables import Table
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators.base import SemiSupervisedClassifier
@@ -107,13 +107,13 @@ class SavedClassifier:
             if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
                 raise invalid("label_distributions", "distributions", "other numbers")
 
-    def distributions(self, X: pd.DataFrame) -> NDArray[np.float64]:
+    def distributions(self, X: Any) -> NDArray[np.float64]:
         """Compute the class distributions of a table like the fitted one, shape (q, C)."""
         return self.state.distributions(self._rows(X))
 
     def prediction_sets(
         self,
-        X: pd.DataFrame,
+        X: Any,
         level: float = 0.9,
         *,
         distributions: NDArray[np.float64] | None = None,
@@ -127,12 +127,12 @@ class SavedClassifier:
         known = self.distributions(X) if distributions is None else distributions
         return self.state.prediction_sets(known, level)
 
-    def unsure(self, X: pd.DataFrame, level: float = 0.95) -> NDArray[np.bool_] | None:
+    def unsure(self, X: Any, level: float = 0.95) -> NDArray[np.bool_] | None:
         """Return which rows fit no labelled class, shape (q,); None for networks."""
         return self.distributions_and_unsure(X, level)[1]
 
     def distributions_and_unsure(
-        self, X: pd.DataFrame, level: float = 0.95
+        self, X: Any, level: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         """Return both, reading the rows once."""
         if not isinstance(self.state, GPModel):
@@ -140,12 +140,13 @@ class SavedClassifier:
         distributions, measures = self.state.classify(self._rows(X))
         return distributions, self.state.unsure(measures, level)
 
-    def _rows(self, X: pd.DataFrame) -> Any:
+    def _rows(self, X: Any) -> Any:
         names, count = self.feature_names_in, self.n_features_in
-        if X.shape[1] != count or (names is not None and tuple(X.columns) != names):
-            got = ", ".join(map(str, X.columns))[:_LONGEST_TEXT]
+        table = Table.read(X, "X")
+        if len(table.names) != count or (names is not None and table.names != names):
+            got = ", ".join(map(str, table.names))[:_LONGEST_TEXT]
             raise invalid("X", f"the columns {', '.join(names or ())}"[:_LONGEST_TEXT], got)
-        return table_rows(X, self.kind)
+        return table if self.kind == "table" else table.as_matrix()
 
     def restored(self) -> Any:
         """Make the classifier."""

@@ -99,7 +99,7 @@ def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
 def first_category(X: Any) -> str | None:
     """Describe the first column of texts, categories, booleans or dates; None if there is none."""
     if isinstance(X, Table):
-        others = [(name, cells.kind) for name, cells in X.columns.items() if cells.kind != "number"]
+        others = [(name, cells.kind) for name, cells in X.items() if cells.kind != "number"]
         return f"column {others[0][0]!r} of kind {others[0][1]}" if others else None
     if isinstance(X, pd.DataFrame):
         types = X.dtypes[[column_kind(dtype) != "number" for dtype in X.dtypes]]
@@ -117,7 +117,7 @@ def first_category(X: Any) -> str | None:
 
 def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:
     """Validate rows of one kind; `reset` sets the column attributes of the estimator."""
-    from sklearn.utils.validation import validate_data  # `table_rows` does not need it
+    from sklearn.utils.validation import validate_data  # models of files predict without it
 
     X = _as_table(X)
     fewest = 2 if reset else 1
@@ -131,7 +131,7 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
         if len(table) < fewest:
             expected = f"at least {fewest} rows" if reset else "at least one row"
             raise invalid("X", expected, f"{len(table)} sample(s)")
-        if not table.columns:
+        if not table.names:
             got = f"0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
             raise invalid("X", "at least one column", got)
         header = X if isinstance(X, pd.DataFrame) else _header(table)
@@ -163,12 +163,6 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
     return checked
 
 
-def table_rows(X: Any, kind: Kind) -> Any:
-    """Return the rows of a table as a model uses them, like `check_rows`."""
-    table = Table.read(X, "X")
-    return table if kind == "table" else table.as_matrix()
-
-
 def take(data: Any, index: Any) -> Any:
     """Return some rows of a table or an array, by an index array or a slice."""
     return data.take(index) if isinstance(data, Table) else data[index]
@@ -191,8 +185,8 @@ def _as_table(X: Any) -> Any:
 
 def _header(table: Table) -> Any:
     """Return a table without rows, for the column names."""
-    width = len(table.columns)
-    return pd.DataFrame(columns=list(table.names)) if table.named else np.empty((0, width))
+    names = table.names
+    return pd.DataFrame(columns=list(names)) if table.named else np.empty((0, len(names)))
 
 
 def _numbers(X: Any) -> Any:

@@ -21,9 +21,9 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.base import main_eigenpairs, unscaled_filters
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import Columns
-from lowrankgcn.files.cells import MISSING_TEXTS
 from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.report.embedding import Embedding
+from lowrankgcn.tables.texts import MISSING_TEXTS
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5

@@ -18,7 +18,6 @@ from functools import lru_cache, partial
 from typing import Any, final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
@@ -33,6 +32,7 @@ from lowrankgcn.gp.likelihood import CONSTANT, targets
 from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED
+from lowrankgcn.tables import Table
 
 _SUGGESTED = 10
 _MOST_LABELS = 1500  # of an immediate update
@@ -81,7 +81,7 @@ class Engine:
 
     Parameters
     ----------
-    features : DataFrame or Graph
+    features : Table or Graph
     parameters : dict
         Of :class:`SpectralGPClassifier`.
     """
@@ -97,8 +97,8 @@ class Engine:
         if outside is not None:
             self._parts.append((np.setdiff1d(np.arange(self._n), sample), outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
-        self._explains = self.prepared.extends and isinstance(features, pd.DataFrame)
-        self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.iloc[[row]])[0])
+        self._explains = self.prepared.extends and isinstance(features, Table)
+        self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.take([row]))[0])
         # A sample that includes the labelled rows, as that of the commands does, needs a whole fit.
         self._fitted = lru_cache(1)(
             lambda answer: SpectralGPClassifier(**parameters).fit(features, answer.labels)

@@ -18,6 +18,7 @@ from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.session import Session, State
+from lowrankgcn.tables import Table
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
@@ -34,7 +35,7 @@ class View:
     frame : DataFrame
         The table as it was read.
     columns : Columns
-    features : DataFrame
+    features : Table
         The columns in use.
     session : Session
     engine : Engine
@@ -45,7 +46,7 @@ class View:
         name: str,
         frame: pd.DataFrame,
         columns: Columns,
-        features: pd.DataFrame,
+        features: Table,
         session: Session,
         engine: Engine,
     ) -> None:
@@ -53,7 +54,7 @@ class View:
         others = frame.drop(columns=columns.target)
         self._rows, self._n = TableRows(others, features), len(frame)
         points = has_own_positions(features)
-        axes = list(features.columns) if points else ["direction 1", "direction 2"]
+        axes = list(features.names) if points else ["direction 1", "direction 2"]
         self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         self.description = {
@@ -154,11 +155,11 @@ class TableRows:
     ----------
     frame : DataFrame
         Columns of Arrow types, without the target.
-    features : DataFrame
+    features : Table
         The columns in use, as numbers, dates and categories.
     """
 
-    def __init__(self, frame: pd.DataFrame, features: pd.DataFrame) -> None:
+    def __init__(self, frame: pd.DataFrame, features: Table) -> None:
         self._frame, self._features = frame, features
         self.names = list(frame.columns)
 
@@ -177,12 +178,13 @@ class TableRows:
 
     def keys(self, name: str) -> NDArray[np.float64]:
         """Return numbers that order the rows by a column; missing cells are NaN."""
-        if name in self._features:  # categories are ordered by their texts
-            column = self._features[name]
-        else:
-            column = _strings(self._frame[name]).to_pandas()
-        ranks: NDArray[np.float64] = column.rank(method="dense").to_numpy(np.float64)
-        return ranks
+        if name not in self._features.names:  # not in use
+            texts = _strings(self._frame[name]).to_pandas()
+            return np.asarray(texts.rank(method="dense"), np.float64)
+        cells = self._features[name]
+        if cells.kind == "category":  # sorted by their texts
+            return np.where(cells.missing, np.nan, cells.codes)
+        return cells.as_floats(name, cells.unit)
 
 
 def _strings(column: pd.Series) -> Any:

@@ -21,7 +21,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, final
 
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import MAY_BE_INFINITE, saved
 from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.tables.cells import Cells, Name, Unit, Value, value_text
+from lowrankgcn.tables.cells import Cells, Name, Unit, Value, spell, spell_short
 
 Binning = Literal["quantile", "uniform"]
 FloatArray = NDArray[np.float64]
@@ -106,7 +105,6 @@ class Values(Encoding):
             frequency. Otherwise they are sorted, numbers before texts, and missing cells last.
         """
         cells = cells.as_categories()
-        assert cells.codes is not None
         values = [*cells.values, None]  # code -1 is the last
         counts = np.bincount(cells.codes % len(values), minlength=len(values))
         counts[-1] *= missing
@@ -120,9 +118,8 @@ class Values(Encoding):
     @property
     def labels(self) -> tuple[str, ...]:
         """Values as texts."""
-        # Plain numbers are not rounded: their texts might be equal.
-        spell = str if self.unit is None else partial(value_text, unit=self.unit)
-        return tuple("missing" if value is None else spell(value) for value in self.values)
+        unit = self.unit
+        return tuple("missing" if value is None else spell(value, unit) for value in self.values)
 
     @property
     def n_hyperedges(self) -> int:
@@ -200,7 +197,7 @@ class Bins(Encoding):
     @property
     def labels(self) -> tuple[str, ...]:
         """Intervals of the bins."""
-        texts = [value_text(edge, self.unit) for edge in self.edges]
+        texts = [spell_short(edge, self.unit) for edge in self.edges]
         lower = ["(-inf", *(f"({text}" for text in texts)]
         upper = [*(f"{text}]" for text in texts), "inf)"]
         return (*(f"{lower[k]}, {upper[k]}" for k in self.kept), *["missing"] * self.missing_edge)
@@ -295,7 +292,6 @@ def is_few_integers(cells: Cells, most: int) -> bool:
 
 def _bin_edges(cells: Cells, bins: int, binning: Binning) -> tuple[float, ...]:
     """Return the bin limits."""
-    assert cells.numbers is not None
     present = cells.numbers[~cells.missing]
     low, high = float(present.min()), float(present.max())
     if binning == "uniform":
@@ -326,7 +322,6 @@ def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:
 
 def _bin_numbers(cells: Cells, edges: Sequence[float]) -> NDArray[Any]:
     """Return the bin of every number, -1 where missing."""
-    assert cells.numbers is not None
     places: NDArray[Any]
     if len(edges) <= _FEW_EDGES:
         places = np.zeros(len(cells), dtype=np.int8)

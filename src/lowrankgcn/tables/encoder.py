@@ -199,8 +199,7 @@ class TableEncoder:
 
     def match(self, frame: Any, argument: str = "frame") -> Table:
         """Read the columns in use of a table, with their names at fitting."""
-        table = Table.read(frame, argument, wanted=self.used)
-        return table.matched(self.names, self.used, argument)
+        return Table.read(frame, argument).matched(self.names, self.used, argument)
 
     @cached_property
     def used(self) -> tuple[Name, ...]:

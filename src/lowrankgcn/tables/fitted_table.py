@@ -91,7 +91,7 @@ class FittedTable:
         table = Table.read(frame, "X")
         scores: list[Scores] = []
         encodings: list[Encoding] = []
-        for name, cells in table.columns.items():
+        for name, cells in table.items():
             if cells.kind == "category":
                 column = Values.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
                 if column.values and column.shares[0] < 1:  # a value of one row says nothing

@@ -31,6 +31,7 @@ from sklearn import datasets as sklearn_datasets
 from lowrankgcn import datasets
 from lowrankgcn._validation import invalid
 from lowrankgcn.tables import Cells, Table
+from lowrankgcn.tables.cells import Name
 
 _LARGEST = 1e150  # squares, which variances need, stay finite
 
@@ -42,9 +43,8 @@ class ComparisonTask:
     Parameters
     ----------
     name : str
-    rows : DataFrame, (n, p)
-        Numeric columns are numbers; all others but dates are categories. Methods that need
-        complete numbers get the means of their columns for missing ones.
+    rows : table of any kind, (n, p)
+        Methods that need complete numbers get the means of their columns for missing ones.
     target : (n,) array
         Classes, sorted by name. Missing and empty ones are unknown, and so is a class of a single
         row, which cannot be both learned and tested.
@@ -73,21 +73,18 @@ class ComparisonTask:
         two rows.
     """
 
-    def __init__(
-        self, name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, ...] = ()
-    ) -> None:
-        if rows.shape[1] == 0:
+    def __init__(self, name: str, rows: Any, target: Any, *, notes: tuple[str, ...] = ()) -> None:
+        self.name, self.rows = name, Table.read(rows, "rows")
+        if not self.rows.names:
             raise invalid("columns", "at least one feature column", "none")
-        self.name, self.rows = name, Table.read(rows, "X")
         self.classes, self.class_names, class_notes = _read_classes(target)
         self.notes = notes + class_notes
-        columns = self.rows.columns
-        numeric = [cells for cells in columns.values() if cells.kind == "number"]
-        self.categorical = len(numeric) < len(columns)
+        numeric = [cells for _, cells in self.rows.items() if cells.kind == "number"]
+        self.categorical = len(numeric) < len(self.rows.names)
         if missing := sum(int(cells.missing.sum()) for cells in numeric):
             note = f"missing numbers, replaced by means where a method needs them: {missing}"
             self.notes += (note,)
-        self.numbers = np.hstack([_as_numbers(cells, key) for key, cells in columns.items()])
+        self.numbers = np.hstack([_as_numbers(cells, name) for name, cells in self.rows.items()])
 
     @property
     def n_rows(self) -> int:
@@ -103,8 +100,8 @@ class ComparisonTask:
     def reordered(self, order: NDArray[np.intp]) -> ComparisonTask:
         """Return the table with its rows in another order."""
         other = copy(self)
-        other.rows, other.numbers = self.rows.take(order), self.numbers[order]
-        other.classes = self.classes[order]
+        other.rows = self.rows.take(order)
+        other.numbers, other.classes = self.numbers[order], self.classes[order]
         return other
 
 
@@ -126,7 +123,7 @@ def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple
     return codes.astype(np.intp), tuple(names), tuple(notes)
 
 
-def _as_numbers(cells: Cells, name: object) -> NDArray[np.float64]:
+def _as_numbers(cells: Cells, name: Name) -> NDArray[np.float64]:
     """Standardise numbers and dates; return an indicator for every value of other columns."""
     if cells.kind == "category":
         texts = np.array([*map(str, cells.values), ""], dtype=object)[cells.codes]
