@@ -20,7 +20,7 @@ from lowrankgcn.cli import errors, options, output
 from lowrankgcn.cli.progress import Run
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.comparison.runner import Comparison
+    from lowrankgcn.experiments.comparison.splits import Comparison
     from lowrankgcn.experiments.comparison.task import ComparisonTask
 
 _EXPLANATION = (
@@ -64,8 +64,9 @@ def compare(
     """
     counts, run = _counts(labels_per_class), Run(quiet=quiet)
     with run.progress(f"reading {table}"):
-        from lowrankgcn.experiments.comparison import runner, summary, task
+        from lowrankgcn.experiments.comparison import summary, task
         from lowrankgcn.experiments.comparison.methods import choose
+        from lowrankgcn.experiments.comparison.splits import compare as compare_methods
 
         with errors.exit_on_user_error("--methods"):
             keys = None if methods is None else [key.strip() for key in methods.split(",")]
@@ -78,7 +79,7 @@ def compare(
     errors.check_outputs({"--csv": csv, "--markdown": markdown}, inputs)
     with run.progress("comparing") as show, listening(None), errors.exit_on_user_error():
         watch = show if quiet else _with_estimate(show, splits)
-        result = runner.compare(
+        result = compare_methods(
             data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
         )
     if csv is not None:

@@ -147,9 +147,9 @@ def _find_markers(
     """Return the markers of unlabelled rows and notes on them, see :func:`find_markers`."""
     from dask.delayed import delayed
 
-    from lowrankgcn.distributed.blocks import Blocks, compute
+    from lowrankgcn.distributed.partitions import Partitions, compute
 
-    blocks = Blocks.from_collection(frame[[target]]).tasks
+    blocks = Partitions.from_collection(frame[[target]]).tasks
     counts = pd.concat(compute(*(delayed(_count_texts)(block, target) for block in blocks)))
     counts = counts.groupby(level=0, dropna=False).sum()
     with prefix_errors(f"column {target!r}"):
@@ -169,15 +169,15 @@ def _read_labels(block: pd.DataFrame, target: str, markers: Sequence[str]) -> pd
 def _write(frame: Any, labels: Any, classifier: Any, each_class: bool, out: Path) -> None:
     from dask.delayed import delayed
 
-    from lowrankgcn.distributed.blocks import Blocks
     from lowrankgcn.distributed.parquet import write_folder
+    from lowrankgcn.distributed.partitions import Partitions
 
     kind = {"i": "int64", "b": "bool"}.get(frame.dtypes[labels.name].kind)
     task = delayed(_add_predictions, pure=False)
     shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
-    parts = (Blocks.from_collection(frame).tasks, Blocks.from_collection(labels).tasks, shares)
+    parts = [Partitions.from_collection(part).tasks for part in (frame, labels)]
     settings = classifier.classes_, kind, each_class
-    write_folder([task(*part, *settings) for part in zip(*parts, strict=True)], out)
+    write_folder([task(*part, *settings) for part in zip(*parts, shares, strict=True)], out)
 
 
 def _add_predictions(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
-from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
-from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +16,6 @@ from lowrankgcn.cli.progress import Run
 
 if TYPE_CHECKING:
     from lowrankgcn.cli.labelled_table import LabelledTable
-    from lowrankgcn.studio.engine import Engine
-    from lowrankgcn.studio.session import Session
 
 
 @options.added(options.TABLE_OPTIONS)
@@ -63,6 +59,7 @@ def studio(
     with run.progress("loading"), errors.exit_on_user_error():
         from lowrankgcn.studio import server
         from lowrankgcn.studio.engine import Engine
+        from lowrankgcn.studio.export import Export
         from lowrankgcn.studio.journal import Journal
         from lowrankgcn.studio.session import Session
         from lowrankgcn.studio.view import View
@@ -81,7 +78,8 @@ def studio(
         listener = server.listen(port)
     command = output.command_line(context, without=("port", "browser"))
     port = listener.getsockname()[1]
-    app = server.make_app(view, _Writer(table, data, session, engine, command), token, port)
+    export = Export(table, session, engine, partial(_write, data, command))
+    app = server.make_app(view, export, token, port)
     address = f"http://127.0.0.1:{port}/?token={token}"
     for note in (*data.notes, *journal.notes):
         typer.echo(f"note: {note}", err=True)
@@ -94,54 +92,21 @@ def studio(
     server.serve(app, listener)
 
 
-@dataclass(frozen=True, eq=False)
-class _Writer:
-    """Writes files beside the table, each again to the same path."""
+def _write(
+    data: LabelledTable, command: str, what: str, out: Path, names: Any, classifier: Any
+) -> None:
+    """Write the labels, the classified table, the report or the model as ``classify`` does."""
+    from lowrankgcn.cli.fitted import FittedTable
+    from lowrankgcn.cli.labelled_table import with_labels, write_table
+    from lowrankgcn.estimators.evidence import Evidence
 
-    table: Path
-    data: LabelledTable
-    session: Session
-    engine: Engine
-    command: str
-    written: dict[str, Path] = field(default_factory=dict)
-
-    def __call__(self, what: str) -> Path:
-        """Write "labels", "table", "report" or "model"; return the path."""
-        stem, ending = _stem_and_ending(self.table)
-        names = {
-            "labels": f"labelled{ending}",
-            "table": f"classified{ending}",
-            "report": "report.html",
-            "model": "model",
-        }
-        out = self.written.get(what) or _free(self.table.with_name(f"{stem}.{names[what]}"))
-        try:
-            self._write(what, out)
-        except typer.BadParameter as error:
-            raise ValueError(error.message) from None
-        self.written[what] = out
-        return out
-
-    def _write(self, what: str, out: Path) -> None:
-        from lowrankgcn.cli.labelled_table import with_labels, write_table
-
-        data = self.data
+    if what == "model" and data.graph is not None:
+        raise ValueError("expected a table without --edges: a given graph has no edges to new rows")
+    labelled = with_labels(data, names)
+    try:
         if what == "labels":
-            write_table(with_labels(data, self.session.labels()).table.frame, out, data.table)
+            write_table(labelled.table.frame, out, data.table)
             return
-        if what == "model" and data.graph is not None:
-            message = "expected a table without --edges: a given graph has no edges to new rows"
-            raise ValueError(message)
-        state = self.session.settled()
-        if state.message is not None:
-            raise ValueError(state.message)
-        classifier = self.engine.fitted(state.answer)
-        if classifier is None or state.answer.distributions is None:
-            raise ValueError("expected labels of at least two classes; label some rows first")
-        from lowrankgcn.cli.fitted import FittedTable
-        from lowrankgcn.estimators.evidence import Evidence
-
-        labelled = with_labels(data, state.answer.labels)
         predictions = labelled.predictions(classifier)
         if what == "table":
             write_table(predictions.added_to(labelled.table.frame), out, data.table)
@@ -151,22 +116,6 @@ class _Writer:
         if what == "model":
             fitted.save(out)
         else:
-            fitted.write_report(out, self.command, classifier.timings_)
-
-
-def _stem_and_ending(path: Path) -> tuple[str, str]:
-    """Split a file name before the ending of its format; CSV if that cannot be written."""
-    from lowrankgcn.files.writing import output_format
-
-    for ending in ("".join(path.suffixes[-2:]), path.suffix):  # .csv.gz, .csv
-        with suppress(ValueError):
-            output_format(f"x{ending}")
-            return path.name.removesuffix(ending), ending
-    return path.stem, ".csv"
-
-
-def _free(path: Path) -> Path:
-    """Return a path, numbered if there is such a file already."""
-    stem, _, rest = path.name.partition(".")
-    numbered = (path.with_name(f"{stem}-{number}.{rest}") for number in count(2))
-    return next(one for one in chain([path], numbered) if not one.exists())
+            fitted.write_report(out, command, classifier.timings_)
+    except typer.BadParameter as error:
+        raise ValueError(error.message) from None

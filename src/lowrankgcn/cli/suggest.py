@@ -111,7 +111,7 @@ def _suggest(
 
 def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -> Any:
     """Return row numbers, the empty target, predictions and the cells, as they were read."""
-    from lowrankgcn.studio.journal import free_name
+    from lowrankgcn.files.row_matching import free_name
 
     frame, target = data.table.frame, data.columns.target
     name = free_name("row", frame.columns)

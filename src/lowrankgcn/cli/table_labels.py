@@ -23,7 +23,7 @@ import pandas as pd
 from lowrankgcn._format import plural
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import TableFile, read_file, read_texts
-from lowrankgcn.studio.journal import Rows, free_name
+from lowrankgcn.files.row_matching import RowMatcher, free_name
 from lowrankgcn.tables import Table
 from lowrankgcn.tables.texts import FileColumn
 
@@ -188,7 +188,7 @@ def merged_labels(
         if key is None and marks in changed.columns:  # a journal: rows can be found again
             hashes = read_texts(changed, marks).tolist()
             rows = _row_numbers(changed[place], len(frame) if None in hashes else 2**53)
-            matches, notes = Rows(frame, target).find(rows.tolist(), hashes)
+            matches, notes = RowMatcher(frame, target).find(rows.tolist(), hashes)
             kept = [k for k, row in enumerate(matches) if row is not None]
             rows = np.array([matches[k] for k in kept], np.intp)
             changed, new = changed.iloc[kept], new.iloc[kept]
