@@ -74,46 +74,6 @@ def test_long_texts_are_whole_and_colours_are_those_of_the_page() -> None:
     assert "nan" not in html
 
 
-def test_graphs() -> None:
-    table = pd.DataFrame({"a": list("xxyy"), "b": list("uvuv")})
-    for graph, expected in (
-        (lg.GaussianGraph(points(), bandwidth=0.5), {"rows": "40", "bandwidth": "0.5"}),
-        (lg.AdjacencyGraph.knn(points(), 3), {"rows": "40", "separate parts": "2"}),
-        (lg.Hypergraph.from_table(table), {"rows": "4", "groups": "4", "separate parts": "1"}),
-    ):
-        html = graph._repr_html_()
-        Reader(html)
-        assert expected.items() <= facts(html).items()
-        assert graph.description.meaning in html
-
-
-def test_components_of_large_graphs_are_not_computed_for_display(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    graph = lg.GaussianGraph(np.arange(3000.0)[:, None], bandwidth=1.0)
-    find = lg.GaussianGraph._find_components
-    with monkeypatch.context() as patch:
-        patch.setattr(lg.GaussianGraph, "_find_components", None)
-        assert facts(graph._repr_html_())["rows"] == "3000"
-    assert find(graph).shape == graph.components.shape
-    assert facts(graph._repr_html_())["separate parts"] == "1"
-
-
-def test_eigenpairs_and_kernels() -> None:
-    laplacian = lg.Laplacian(lg.GaussianGraph(points(), bandwidth=1.0))
-    pairs = lg.eigenpairs(laplacian, 30)
-    html = pairs._repr_html_()
-    texts = Reader(html).texts
-    assert texts.count("...") == 3  # between the first and the last five
-    assert f"{pairs.eigenvalues[-1]:.6g}" in texts
-    assert f"{pairs.residuals[-1]:.1e}" in texts
-    kernel = lg.kernel(laplacian, "heat", rank=4)
-    found = facts(kernel._repr_html_())
-    assert (found["filter"], found["form"], found["rank"]) == ("heat", "low-rank", "4")
-    assert found["graph"] == repr(laplacian.graph)
-    assert "rank" not in facts(lg.kernel(laplacian, "heat")._repr_html_())
-
-
 def test_learned_filters() -> None:
     for values, response in (([0.0, 0.5, 1.0], [3.0, 1.0, 0.0]), ([0.2], [0.0]), ([], [])):
         learned = LearnedFilter(HOSTILE, np.array(values), np.array(response))

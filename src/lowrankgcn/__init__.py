@@ -3,7 +3,7 @@
 The modules in the order of the data flow:
 
 ``graphs`` (points, tables, given weights) → ``Laplacian`` → ``eigenpairs`` → ``filters`` →
-``kernel`` → ``nn`` (networks)
+``kernel`` → ``nn`` (networks and their training)
 """
 
 from importlib import import_module
@@ -21,16 +21,15 @@ from lowrankgcn.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from lowrankgcn import datasets, nn, plotting, training
+    from lowrankgcn import datasets, nn, plotting
     from lowrankgcn.estimators.gcn import GCNClassifier
     from lowrankgcn.estimators.persistence import load, save
     from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
     from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph
     from lowrankgcn.spectral import filters
-    from lowrankgcn.spectral.eigenpairs import eigenpairs
+    from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
     from lowrankgcn.spectral.kernel import Kernel, kernel
     from lowrankgcn.spectral.laplacian import Laplacian
-    from lowrankgcn.spectral.spectrum import Eigenpairs
     from lowrankgcn.tables import TableEncoder
 
 __version__ = "0.2.0"
@@ -61,15 +60,14 @@ __all__ = [
     "nn",
     "plotting",
     "save",
-    "training",
 ]
 
 # Modules of the names that are imported on demand: the libraries behind them take seconds to load.
 _MODULES = {
     **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
     **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph"), "graphs"),
-    **{name: name for name in ("datasets", "nn", "plotting", "training")},
-    "Eigenpairs": "spectral.spectrum",
+    **{name: name for name in ("datasets", "nn", "plotting")},
+    "Eigenpairs": "spectral.eigenpairs",
     "Kernel": "spectral.kernel",
     "Laplacian": "spectral.laplacian",
     "TableEncoder": "tables",

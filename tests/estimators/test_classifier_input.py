@@ -202,11 +202,6 @@ OPTIONS: dict[str, Fit] = {
     "penalty overflow": option(r"l2_penalty: expected .* <= 1e\+30", l2_penalty=1e39),
     "seed": option(r"random_state: expected None, an integer .* got -1", random_state=-1),
     "learning_rate text": option(r"learning_rate: expected ", learning_rate="fast"),
-    "learning_rate of L-BFGS": option(
-        r"learning_rate: expected 'auto' with optimizer='lbfgs', .*got 0.5",
-        optimizer="lbfgs",
-        learning_rate=0.5,
-    ),
     "max_iter": option(r"max_iter: expected an integer >= 1, got 0", max_iter=0),
     "l2_penalty": option(r"l2_penalty: expected a finite number >= 0", l2_penalty=-1e-3),
     "bias": option(r"bias: expected True or False, got 1", bias=1),

@@ -20,7 +20,7 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 
 from lowrankgcn.experiments.comparison import methods as registry
 from lowrankgcn.experiments.comparison.methods import METHODS, Method, choose
-from lowrankgcn.experiments.comparison.runner import Comparison, compare, draw_labels
+from lowrankgcn.experiments.comparison.splits import Comparison, compare, draw_labels
 from lowrankgcn.experiments.comparison.summary import (
     as_document,
     as_markdown,
@@ -329,7 +329,7 @@ class TestVerdict:
 
 
 class TestStatistics:
-    @settings(max_examples=30)
+    @settings(max_examples=20)
     @given(st.lists(st.integers(0, 1000).map(lambda k: k / 1000), min_size=2, max_size=30))
     def test_interval_is_that_of_the_t_test(self, values: list[float]) -> None:
         mean, half = interval(values)

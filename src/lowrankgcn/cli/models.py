@@ -56,7 +56,7 @@ def _column_kind(column: Any) -> ColumnKind:
 
 def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tuple[int, list[str]]]:
     """Count the cells of each column with values that the model was not fitted to; list these."""
-    found = {}
+    unknown = {}
     for column in _fitted_columns(classifier):
         if not isinstance(column, Values) or column.values == (None,):
             continue
@@ -68,8 +68,9 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
             if value not in known
         }
         if any(new.values()):
-            found[str(column.name)] = (sum(new.values()), [v for v, times in new.items() if times])
-    return found
+            values = [value for value, times in new.items() if times]
+            unknown[str(column.name)] = (sum(new.values()), values)
+    return unknown
 
 
 def _fitted_columns(classifier: SavedClassifier) -> Any:

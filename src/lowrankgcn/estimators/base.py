@@ -21,9 +21,9 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.labels import known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, Scaled
 from lowrankgcn.spectral.kernel import Kernel
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

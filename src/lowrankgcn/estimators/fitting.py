@@ -32,13 +32,13 @@ from lowrankgcn.estimators.networks import (
 from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
+from lowrankgcn.nn import limit_threads
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
 from lowrankgcn.tables import TableEncoder
-from lowrankgcn.training import limit_threads
 
 _WORK_OF_A_ROW = 1000
 
@@ -169,11 +169,7 @@ def _model(
     reached: NDArray[np.bool_],
 ) -> Model:
     """Build the model of new rows; `reached` marks the rows of components with a label."""
-    loop = None  # determined by the smoother
-    if np.ndim(laplacian.smoother):  # the mean of loops given row by row
-        beyond = laplacian.loop_weights - laplacian.graph.loop_weights
-        loop = max(0.0, float(np.mean(beyond)))
-    cross = cross_affinity(laplacian, loop_weight=loop)
+    cross = cross_affinity(laplacian)
     root = cross.compress(np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None])
     if isinstance(sources, Eigenpairs):
         extended = compress_eigenvectors(cross, sources)

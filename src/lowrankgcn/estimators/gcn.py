@@ -60,7 +60,7 @@ class GCNClassifier(SemiSupervisedClassifier):
         Widths of hidden layers; "auto": (32,).
     n_restarts : int or "auto"
         Random initialisations, trained in one batch. Their distributions are averaged. "auto": 3.
-    optimizer : {"auto", "gd", "adam", "lbfgs"}
+    optimizer : {"auto", "gd", "adam"}
     learning_rate : float or "auto"
         "auto": 0.02 for Adam, 0.2 for gradient descent.
     max_iter : int or "auto"

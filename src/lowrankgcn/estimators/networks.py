@@ -19,11 +19,17 @@ from lowrankgcn.estimators.labels import Labels
 from lowrankgcn.estimators.model import Ensemble, Layer
 from lowrankgcn.estimators.settings import PENALTIES, Settings
 from lowrankgcn.exceptions import warn_caller
-from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
+from lowrankgcn.nn import (
+    GCN,
+    Network,
+    ProjectedFeatures,
+    ReducedOrderGCN,
+    TrainingRecord,
+    train,
+)
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.extension import divided_difference
 from lowrankgcn.spectral.kernel import Kernel, kernel
-from lowrankgcn.training import ProjectedFeatures, TrainingRecord, train
 
 # Relative to the initial loss. On a dozen data sets the default settings reduce the loss by at most
 # 1.5 % in the last tenth of the iterations, and to less than a half in total.

@@ -16,7 +16,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
@@ -29,6 +28,7 @@ from lowrankgcn.estimators.base import (
     unchanged_on_failure,
     warn_of_unplaced,
 )
+from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.explanation import By, Explanation
 from lowrankgcn.estimators.gp_fitting import GPSettings, PreparedRows, fit_gp, prepare_rows
 from lowrankgcn.estimators.gp_model import GPModel
@@ -37,11 +37,6 @@ from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
 from lowrankgcn.estimators.settings import checked
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
-
-_INTERVAL = 0.9
-# Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5. Measured
-# over 24 tables, the intervals then cover 92, 93 and 92 % with 5, 10 and 20 labels per class.
-_DEPENDENCE = 1.5
 
 
 class SpectralGPClassifier(SemiSupervisedClassifier):
@@ -109,6 +104,8 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     loo_distributions_ : (m, C) array
         Leave-one-out distributions of the labelled rows, in their order, under the class shares of
         the labels; with ``class_shares="equal"`` under equal ones.
+    evidence_ : Evidence
+        All leave-one-out results: confusion, scores of each class, reliability.
     timings_ : dict
         Seconds for each step.
     n_features_in_, feature_names_in_
@@ -244,12 +241,10 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         equal = isinstance(self.class_shares, str) and self.class_shares == "equal"
         shares = apply_factors(model.held_out, model.process.factors) if equal else model.held_out
         self.loo_distributions_ = shares
-        count, predicted = len(model.codes), shares.argmax(axis=1)
-        own = shares[np.arange(count), model.codes]
-        self.loo_accuracy_ = float((predicted == model.codes).mean())
-        self.loo_balanced_accuracy_, self.loo_f1_ = _class_means(model.codes, predicted)
-        self.loo_log_loss_ = float(-np.log(np.maximum(own, 1e-12)).mean())
-        self.loo_interval_ = _interval(self.loo_accuracy_, count / _DEPENDENCE)
+        self.evidence_ = evidence = Evidence(model.codes, shares, model.block_shares)
+        self.loo_accuracy_, self.loo_interval_ = evidence.accuracy, evidence.interval
+        self.loo_balanced_accuracy_, self.loo_f1_ = evidence.balanced_accuracy, evidence.f1
+        self.loo_log_loss_ = evidence.log_loss
 
     def _saved_state(self, fitted_rows: bool) -> GPModel:
         return self._model
@@ -466,19 +461,3 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         tags.input_tags.string = True
         tags.input_tags.sparse |= isinstance(self.graph, str) and self.graph == "auto"
         return tags
-
-
-def _class_means(codes: NDArray[np.int64], predicted: NDArray[np.intp]) -> tuple[float, float]:
-    """Return the mean recall and the mean F1 score of the classes that have labels."""
-    present, sizes = np.unique(codes, return_counts=True)
-    right = np.array([(predicted[codes == c] == c).sum() for c in present])
-    found = np.array([(predicted == c).sum() for c in present])
-    return float((right / sizes).mean()), float((2 * right / (sizes + found)).mean())
-
-
-def _interval(share: float, count: float) -> tuple[float, float]:
-    """Return the Clopper-Pearson interval of a proportion of `count` rows."""
-    hits, tail = share * count, (1 - _INTERVAL) / 2
-    low = betaincinv(hits, count - hits + 1, tail) if hits > 0 else 0.0
-    high = betaincinv(hits + 1, count - hits, 1 - tail) if share < 1 else 1.0
-    return float(low), float(high)

@@ -37,7 +37,7 @@ from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.graphs.cross.sparse import TableCross
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.spectrum import Eigenpairs
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.tables import FittedTable, Table
 
 #: Graphs that are built from the features.
@@ -84,7 +84,7 @@ class RowViews:
             X = Table.read(X, "X")
             parts = self.features.read(X)
         if (given := self.embeddings.get("given")) is not None:
-            points = isinstance(X, Table) and not isinstance(given.cross, TableCross)
+            points = isinstance(X, Table) and not isinstance(given.extension.cross, TableCross)
             parts["given"] = given.coordinates(X.as_matrix() if points else X)
         return parts
 
@@ -185,8 +185,10 @@ class FittedViews:
             report_progress(f"{name}: eigenpairs")
             options: Any = {"smoother": smoother, "tol": tol, "random_state": random_state}
             embedding, views[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
-            if isinstance(embedding.cross, TableCross) and name == "hypergraph":
-                embedding = replace(embedding, cross=replace(embedding.cross, encoder=None))
+            extension = embedding.extension
+            if isinstance(extension.cross, TableCross) and name == "hypergraph":
+                extension = replace(extension, cross=replace(extension.cross, encoder=None))
+                embedding = replace(embedding, extension=extension)
             if maps is not None and name in ("gaussian", "hypergraph"):
                 views[name] = embedding.coordinates(maps.source(name, parts))
             embeddings[name] = embedding

@@ -114,8 +114,9 @@ def _start(fitted: FittedViews, generator: np.random.Generator) -> NDArray[np.fl
     rows = rows - rows.mean(axis=0)
     _, vectors = np.linalg.eigh(rows.T @ rows)
     start = np.zeros((len(rows), 2), np.float32)
-    found = rows @ vectors[:, ::-1][:, :2]
-    start[:, : found.shape[1]] = 5.0 * found / max(float(found.std(axis=0).max()), 1e-9)
+    components = rows @ vectors[:, ::-1][:, :2]
+    spread = max(float(components.std(axis=0).max()), 1e-9)
+    start[:, : components.shape[1]] = 5.0 * components / spread
     start += generator.normal(scale=1e-2, size=start.shape)
     return start
 

@@ -1,0 +1,280 @@
+"""Tables with labels, read and checked before the classifier is imported.
+
+>>> column_names(["id,name", "width, cm"], ["id", "name", "width, cm"])
+('id', 'name', 'width, cm')
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from lowrankgcn._progress import report_progress
+from lowrankgcn.cli.errors import exit_on_user_error, exit_on_write_error
+from lowrankgcn.cli.options import FILE_OPTIONS, TABLE_OPTIONS
+from lowrankgcn.cli.predictions import Predictions
+from lowrankgcn.cli.table_labels import (
+    leak_notes,
+    merged_labels,
+    read_edges,
+    spelling_notes,
+    without_markers,
+)
+from lowrankgcn.exceptions import prefix_errors
+from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
+from lowrankgcn.files.column_choice import check_classes
+from lowrankgcn.files.writing import output_format
+from lowrankgcn.tables import Table
+from lowrankgcn.tables.texts import FileColumn
+
+_REASONS = {  # of one column, and of several
+    "identifier": (
+        "its values identify the rows (--categorical, --numeric or --text keeps it)",
+        "their values identify the rows (--categorical, --numeric or --text keeps them)",
+    ),
+    "constant": ("all its values are equal", "all values of each are equal"),
+    "empty": ("all its cells are empty", "all their cells are empty"),
+}
+_LISTED = 5  # columns in a note
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LabelledTable:
+    """A table, its usable columns and its labels.
+
+    Attributes
+    ----------
+    table : TableFile
+        Without columns of an earlier run; labels of other files are in its target column.
+    columns : Columns
+    features : Table
+    labels : Series
+        Texts; None in unlabelled rows.
+    notes : list of str
+        What the user should know about the file, its columns and labels.
+    graph : AdjacencyGraph or None
+        Given edges between the rows.
+    """
+
+    table: TableFile
+    columns: Columns
+    features: Table
+    labels: pd.Series
+    notes: list[str]
+    graph: Any = None
+
+    @property
+    def rows(self) -> Any:
+        """What classifiers are fitted to: the columns or, without any, the graph."""
+        return self.graph if self.features.shape[1] == 0 else self.features
+
+    @property
+    def graph_option(self) -> dict[str, Any]:
+        """The parameter of classifiers for a given graph."""
+        return {} if self.graph is None or self.rows is self.graph else {"graph": self.graph}
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of labelled rows."""
+        return int(self.labels.notna().sum())
+
+    @property
+    def n_classes(self) -> int:
+        """Number of different labels."""
+        return int(self.labels.nunique())
+
+    def predictions(self, classifier: Any) -> Predictions:
+        """Return predictions in the type of the target column, if that is integer or boolean."""
+        kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype
+        typed = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
+        shares, kind = classifier.label_distributions_, str(kind) if typed else None
+        return Predictions.from_labels(classifier.classes_, shares, self.labels, kind)
+
+
+def read_table(paths: list[Path], options: Mapping[str, Any]) -> TableFile:
+    """Read one table from one or several files, with the options of a command."""
+    return read_file(paths, **{one.name: options[one.name] for one in FILE_OPTIONS})
+
+
+def read_labelled_table(
+    paths: list[Path],
+    target: str,
+    options: Mapping[str, Any],
+    *,
+    edges: Path | None = None,
+    few_labels: bool = False,
+) -> LabelledTable:
+    """Read a table, choose its columns and gather its labels.
+
+    Parameters
+    ----------
+    options : mapping
+        Options of a command that are in :data:`TABLE_OPTIONS`.
+    edges : Path, optional
+        File with the edges between the rows.
+    few_labels : bool
+        Whether to allow fewer than two classes, and a target that is not in the table yet.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a table, or the table has no usable columns or labels.
+    OSError
+        If the file cannot be read.
+    """
+    options = {**dict.fromkeys(one.name for one in TABLE_OPTIONS), **options}
+    key = options["key"]
+    if key and not (options["labels"] or edges):
+        raise ValueError("--key: only with --labels or --edges")
+    table = read_table(paths, options)
+    report_progress("reading the columns")
+    with prefix_errors(table.name):
+        notes = list(table.notes)
+        frame = _with_target(table.frame, target, few_labels or bool(options["labels"]), notes)
+        kinds = ("drop", "categorical", "numeric", "text")
+        named = {kind: column_names(options[kind] or (), frame.columns) for kind in kinds}
+        kept = {target, *(name for names in named.values() for name in names)}
+        if key in set(frame.columns) - kept:
+            named["drop"] += (key,)
+        others = [name for name in frame.columns if name not in {*kept, key}]
+        if earlier := columns_of_earlier_run(frame[others]):
+            listed = ", ".join(map(repr, earlier))
+            notes.append(f"columns {listed} of an earlier run are left out")
+            frame = frame.drop(columns=earlier)
+        rows = Table.read(frame)
+        columns = choose_columns(
+            rows, target, **named, decimal=table.decimal, allow_no_features=edges is not None
+        )
+        texts = read_texts(frame, target)
+        with prefix_errors(f"column {target!r}"):
+            in_table, more = without_markers(texts, options["unlabelled"], options["class_"])
+        notes += [*columns.notes, *_left_out_notes(columns), *more]
+    labels = in_table
+    for path in options["labels"] or ():
+        labels, more = merged_labels(labels, frame, read_file(path), key)
+        notes += more
+    with prefix_errors(table.name):
+        if options["labels"]:
+            frame = _with_labels(frame, target, labels, in_table)
+        if not few_labels or labels.nunique() > 1:
+            check_classes(labels)
+        features = columns.features(rows, decimal=table.decimal)
+    whole = [name for name, kind in columns.used.items() if kind != "text"]
+    notes += spelling_notes(labels) + leak_notes(features, whole, labels)
+    graph = None if edges is None else read_edges(edges, frame, key)
+    return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
+
+
+def _left_out_notes(columns: Columns) -> list[str]:
+    """Return why columns are left out that the user did not drop."""
+    notes = []
+    for reason, (one, several) in _REASONS.items():
+        names = [repr(name) for name, why in columns.left_out.items() if why == reason]
+        listed = ", ".join(names[:_LISTED]) + (f", … ({len(names)})" if names[_LISTED:] else "")
+        if len(names) == 1:
+            notes.append(f"column {listed} is left out: {one}")
+        elif names:
+            notes.append(f"columns {listed} are left out: {several}")
+    return notes
+
+
+def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
+    """Add an empty target column to a table without it, unless the name is a misspelling."""
+    near = difflib.get_close_matches(target.lower(), [name.lower() for name in frame.columns])
+    if target in frame.columns or near:
+        return frame
+    if not new or not target.strip():
+        listed = ", ".join(map(repr, frame.columns[:_LISTED]))
+        raise ValueError(
+            f"target: expected a column of the table, got {target!r} (columns: {listed}, …); a "
+            "table without classes needs --labels, and lowrankgcn suggest chooses rows to label"
+        )
+    notes.append(f"the table has no column {target!r}; it is added")
+    return frame.assign(**{target: pd.array([None] * len(frame), pd.ArrowDtype(pa.string()))})
+
+
+def _with_labels(
+    frame: pd.DataFrame, target: str, labels: pd.Series, before: pd.Series
+) -> pd.DataFrame:
+    """Write labels into the target column, in its type if they have it; clear removed ones."""
+    texts = read_texts(frame, target).where(before.isna() & labels.isna(), labels)
+    column, kind = pa.array(texts, pa.string()), frame[target].dtype.pyarrow_dtype
+    with suppress(pa.ArrowException):  # new classes
+        column = column.cast(kind)
+    return frame.assign(**{target: pd.array(column, dtype=pd.ArrowDtype(column.type))})
+
+
+def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that an earlier run added to a table.
+
+    A prediction is followed by its probability, and perhaps by probabilities of classes and by
+    sets of classes.
+
+    >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
+    >>> columns_of_earlier_run(frame)
+    ['prediction', 'probability']
+    """
+    names = list(frame.columns)
+    earlier: list[str] = []
+    for place, name in enumerate(names):
+        if re.fullmatch(r"prediction(_\d+)?", str(name)):
+            after = list(takewhile(lambda other: _follows(frame[other]), names[place + 1 :]))
+            earlier += [name, *after] if after else []
+    return earlier
+
+
+def _follows(column: pd.Series) -> bool:
+    """Return whether a column has the name and the values of those after a prediction."""
+    if re.fullmatch(r"classes_\d+(\.\d+)?", str(column.name)):
+        return True
+    if not re.fullmatch(r"probability(_.+)?", str(column.name), re.DOTALL):
+        return False
+    for decimal in ".,":
+        cells = FileColumn.read(column, decimal)
+        if cells.kind == "number":
+            numbers = cells.as_numbers().as_floats(column.name)
+            return bool(((numbers >= 0) & (numbers <= 1) | np.isnan(numbers)).all())
+    return not len(column)
+
+
+def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTable:
+    """Replace the labels of a table."""
+    frame, target = data.table.frame, data.columns.target
+    labels = pd.Series(list(names), index=frame.index, name=target, dtype=object)
+    frame = _with_labels(frame, target, labels, data.labels)
+    return replace(data, table=replace(data.table, frame=frame), labels=labels)
+
+
+def column_names(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in an option: columns of the table, or several separated by commas."""
+    known = set(columns)
+    names: list[str] = []
+    for text in texts:
+        names += [text] if text in known else text.split(",")
+    return tuple(dict.fromkeys(names))
+
+
+def check_ending(out: Path | None) -> None:
+    """Exit with an error if the format of an output cannot be told from its name."""
+    if out is not None and str(out) != "-":
+        with exit_on_user_error("--out"):
+            output_format(out)
+
+
+def write_table(frame: pd.DataFrame, out: Path | None, source: TableFile) -> dict[str, str]:
+    """Write a table in the format of its name; None prints it as text. Return the new file."""
+    path = out or Path("-")
+    with exit_on_user_error("--out"), exit_on_write_error(path):
+        write_file(frame, path, source)
+    return {} if str(path) == "-" else {"written": str(path)}

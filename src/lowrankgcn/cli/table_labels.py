@@ -1,0 +1,321 @@
+"""Labels of a table: markers of unlabelled rows; labels and edges from other files.
+
+>>> import pandas as pd
+>>> labels = pd.Series(["oak", "?", None, "elm", "todo", "Elm"], dtype=object)
+>>> labels, notes = without_markers(labels, "todo", ["?"])
+>>> labels.tolist(), notes
+(['oak', '?', None, 'elm', None, 'Elm'], [])
+>>> spelling_notes(labels)
+["classes 'Elm', 'elm' differ only by blanks, case or zeros; ...", '4 labels of 4 classes ...']
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lowrankgcn._format import plural
+from lowrankgcn.exceptions import prefix_errors
+from lowrankgcn.files import TableFile, read_file, read_texts
+from lowrankgcn.files.row_matching import RowMatcher, free_name
+from lowrankgcn.tables import Table
+from lowrankgcn.tables.texts import FileColumn
+
+#: Texts that often mark unlabelled rows, in lower case.
+MARKERS = frozenset(
+    "na n/a #n/a nan null none ? - -- -1 unknown unlabelled unlabeled missing tbd todo".split()
+)
+
+_LISTED = 3
+
+
+def without_markers(
+    labels: pd.Series, unlabelled: str | None, classes: Collection[str] | None
+) -> tuple[pd.Series, list[str]]:
+    """Replace markers of unlabelled rows by None; see :func:`find_markers`."""
+    markers, notes = find_markers(labels.value_counts(dropna=False), unlabelled, classes)
+    return labels.where(~labels.isin(markers), None), notes
+
+
+def find_markers(
+    counts: pd.Series, unlabelled: str | None, classes: Collection[str] | None
+) -> tuple[list[str], list[str]]:
+    """Return the texts of the target that mark unlabelled rows.
+
+    Parameters
+    ----------
+    counts : Series
+        Number of rows of each text of the target; those of None are unlabelled.
+    unlabelled : str, optional
+        The option ``--unlabelled``: markers, separated by commas. By default only empty cells mark
+        unlabelled rows.
+    classes : texts, optional
+        The option ``--class``: texts that are classes although they are usual markers.
+
+    Returns
+    -------
+    markers : list of str
+    notes : list of str
+        Classes that may be markers.
+
+    Raises
+    ------
+    ValueError
+        If an option names a text that does not occur, or if the target has a usual marker, no
+        empty cells, and no option says what the marker means.
+    """
+    names = counts.index[counts.index.notna()]
+    markers = [name for name in (unlabelled or "").split(",") if name]
+    classes = list(classes or ())
+    if markers and not names.isin(markers).any():
+        raise ValueError(f"--unlabelled: expected texts of the target, got {markers[0]!r}")
+    for name in classes:
+        if name not in names:
+            raise ValueError(f"--class: expected a text of the target, got {name!r}")
+        if name in markers:
+            raise ValueError(f"--class: {name!r} is also named in --unlabelled")
+    if unlabelled is not None:
+        return markers, []
+    usual = [name for name in names if _plain(name) in MARKERS and name not in classes]
+    if usual and len(names) == len(counts):  # no cell is empty
+        listed = ", ".join(map(repr, usual))
+        as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
+        raise ValueError(
+            f"{listed} may be a class or mark unlabelled rows; use "
+            f"--unlabelled {shlex.quote(','.join(usual))} or {as_classes}"
+        )
+    return [], [
+        f"{name!r} is a class, because empty cells mark unlabelled rows; if it marks some as well, "
+        f"use --unlabelled {shlex.quote(name)}"
+        for name in usual
+    ]
+
+
+def spelling_notes(labels: pd.Series) -> list[str]:
+    """Return notes on classes that differ only by spelling, and on too many classes."""
+    classes = pd.Series(sorted(labels.dropna().unique()), dtype=object)
+    advice = "if they are one class, correct the table"
+    notes = [
+        f"classes {', '.join(map(repr, names))} differ only by blanks, case or zeros; {advice}"
+        for _, names in classes.groupby(classes.map(_plain))
+        if len(names) > 1
+    ]
+    if len(classes) > 2 and 2 * len(classes) > labels.notna().sum():
+        count = plural(int(labels.notna().sum()), "label")
+        notes.append(f"{count} of {len(classes)} classes are few; label more rows of each class")
+    return notes
+
+
+def _plain(name: str) -> str:
+    """Return a class without differences of spelling; "3.0" is 3."""
+    text = " ".join(name.split()).casefold()
+    return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
+
+
+def leak_notes(features: Table, names: Iterable[str], labels: pd.Series) -> list[str]:
+    """Return a note for each column that may be another name of the class.
+
+    Such a column has one value for each class and another one for each other class, in all of at
+    least ten labelled rows and twice as many as classes.
+    """
+    known = np.flatnonzero(labels.notna())
+    classes = labels.iloc[known].tolist()
+    if len(known) < max(10, 2 * len(set(classes))):
+        return []
+    notes = []
+    for name in names:
+        codes = features[name].take(known).as_categories().codes.tolist()
+        if -1 in codes or len(set(codes)) != len(set(classes)):
+            continue
+        if len(set(zip(codes, classes, strict=True))) == len(set(codes)):
+            notes.append(
+                f"column {name!r} may be another name of the class: each class has a value of its "
+                f"own; if so, leave it out by --drop {str(name)!r}"
+            )
+    return notes
+
+
+def merged_labels(
+    labels: pd.Series, frame: pd.DataFrame, more: TableFile, key: str | None
+) -> tuple[pd.Series, list[str]]:
+    """Add the labels of another file.
+
+    Parameters
+    ----------
+    labels : Series of texts
+        Labels of the table; its name is that of the target.
+    frame : DataFrame
+        The table.
+    more : TableFile
+        Table with the target and the row numbers that ``suggest`` writes, or `key`. Cells without
+        a label are skipped, unless the row is marked as "removed"; later rows replace earlier ones.
+    key : str, optional
+        Column of both tables that identifies the rows; journals of the studio do without it.
+
+    Raises
+    ------
+    ValueError
+        If the target or the key is missing, a row does not exist, or the other cells of most rows
+        differ from those of the table.
+    """
+    target = str(labels.name)
+    with prefix_errors(more.name):
+        removed, marks = (free_name(name, frame.columns) for name in ("removed", "cells"))
+        if key not in more.frame.columns and marks in more.frame.columns:
+            key = None  # a journal, which has row numbers
+        place = key or free_name("row", frame.columns)
+        for name in (target, place):
+            if name not in more.frame.columns:
+                advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
+                raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
+        new = read_texts(more.frame, target)
+        changes = new.notna()
+        if removed in more.frame.columns:  # a journal, in which labels may be taken back
+            changes |= read_texts(more.frame, removed) == "true"
+        changed, new = more.frame[changes], new[changes]
+        if not labels.dropna().str.endswith(".0").any():
+            # A spreadsheet or pandas writes the class 3 as 3.0 if some cells are empty.
+            new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
+        if new.empty:
+            raise ValueError(f"expected labels in column {target!r}, got empty cells only")
+        notes: list[str] = []
+        if key is None and marks in changed.columns:  # a journal: rows can be found again
+            hashes = read_texts(changed, marks).tolist()
+            rows = _row_numbers(changed[place], len(frame) if None in hashes else 2**53)
+            matches, notes = RowMatcher(frame, target).find(rows.tolist(), hashes)
+            kept = [k for k, row in enumerate(matches) if row is not None]
+            rows = np.array([matches[k] for k in kept], np.intp)
+            changed, new = changed.iloc[kept], new.iloc[kept]
+            notes = [f"{more.name}: {note}" for note in notes]
+        else:
+            rows = row_positions(changed[place], frame, key)
+        _check_cells(changed, frame.iloc[rows], {target, place})
+    if len(set(rows.tolist())) < len(rows):
+        notes.append(f"{more.name} has several labels of one row; the last one is used")
+    known = labels.iloc[rows]
+    n_replaced = int((known.notna().to_numpy() & (known.to_numpy() != new.to_numpy())).sum())
+    if n_replaced:
+        notes.append(f"{more.name} replaces {plural(n_replaced, 'label')} of the table")
+    labels = labels.copy()
+    labels.iloc[rows] = new.to_numpy()
+    return labels, notes
+
+
+def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> Any:
+    """Return positions in a table from row numbers, or from values of its column `key`."""
+    if key is None:
+        return _row_numbers(column, len(frame))
+    return _matched_rows(column, frame, key)
+
+
+def _row_numbers(column: pd.Series, n_rows: int) -> Any:
+    """Return positions from numbers that count from 1."""
+    with prefix_errors(f"column {column.name!r}"):
+        numbers = FileColumn.read(column).as_numbers().as_floats(column.name)
+        wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
+        if wrong.any():
+            got = "an empty cell" if np.isnan(numbers[wrong][0]) else f"{numbers[wrong][0]:g}"
+            raise ValueError(f"expected row numbers from 1 to {n_rows}, got {got}")
+    return numbers.astype(np.intp) - 1
+
+
+def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
+    """Return the positions of keys in the table."""
+    if key not in frame.columns:
+        raise ValueError(f"--key: expected a column of the table, got {key!r}")
+    known, wanted = read_texts(frame, key), read_texts(column.to_frame(), column.name)
+    filled = np.flatnonzero(known.notna())  # rows without a key are not named
+    index = pd.Index(known.iloc[filled])
+    if index.has_duplicates:
+        twice = index[index.duplicated()][0]
+        where = f"column {key!r} of the table"
+        raise ValueError(f"--key: expected different values in {where}, got {twice!r} twice")
+    if wanted.isna().any():
+        raise ValueError(f"column {column.name!r}: expected values of {key!r}, got an empty cell")
+    rows = index.get_indexer(wanted)
+    if (rows < 0).any():
+        absent = wanted[rows < 0].unique().tolist()
+        listed = ", ".join(map(repr, absent[:_LISTED])) + (", …" if len(absent) > _LISTED else "")
+        raise ValueError(f"column {column.name!r}: the table has no row {listed}")
+    return filled[rows]
+
+
+def _check_cells(labelled: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> None:
+    """Raise ValueError if most cells of most rows differ: the labels are those of another table."""
+    shared = [name for name in labelled.columns if name in rows.columns and name not in others]
+    wrong = np.zeros((len(rows), len(shared)), bool)
+    for k, name in enumerate(shared):
+        texts = [read_texts(part, name) for part in (labelled, rows)]
+        wrong[:, k] = [not _same(a, b) for a, b in zip(*texts, strict=True)]
+    if shared and 2 * (2 * wrong.sum(axis=1) > len(shared)).sum() > len(rows):
+        row, k = np.argwhere(wrong)[0]
+        cells = [part[shared[k]].iloc[row] for part in (labelled, rows)]
+        example = f"column {shared[k]!r} has {cells[0]!r} instead of {cells[1]!r}"
+        raise ValueError(
+            f"its rows are not those of the table: {example}; check --labels and --key"
+        )
+
+
+def _same(a: str | None, b: str | None) -> bool:
+    """Return whether two cells agree; a spreadsheet may write numbers differently."""
+    if a == b:
+        return True
+    try:
+        return bool(np.isclose(float(str(a).replace(",", ".")), float(str(b).replace(",", "."))))
+    except ValueError:
+        return (a or "").strip() == (b or "").strip()
+
+
+def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
+    """Read the graph whose nodes are the rows of a table.
+
+    Parameters
+    ----------
+    path : Path
+        A table with two columns, the ends of the edges, and perhaps a third, the weights.
+    frame : DataFrame
+        The rows.
+    key : str, optional
+        Column of `frame` with the names of the rows; row numbers from 1 without it.
+    """
+    from lowrankgcn.graphs import AdjacencyGraph  # loads SciPy
+
+    file = read_file(path)
+    edges, names = file.frame, file.frame.columns
+    with prefix_errors(file.name):
+        if len(names) not in (2, 3):
+            raise ValueError(
+                "--edges: expected two columns with the ends of the edges and perhaps a third with "
+                f"weights, got {plural(len(names), 'column')}"
+            )
+        try:
+            index = np.array([row_positions(edges[name], frame, key) for name in names[:2]])
+        except ValueError as error:
+            advice = "" if key else "; --key names the column of the table with these values"
+            raise ValueError(f"{error}{advice}") from None
+        if file.format != "parquet" and _is_edge(names[:2], frame, key):
+            got = ", ".join(map(repr, names))
+            raise ValueError(f"--edges: expected names of the columns in the first line, got {got}")
+        weights = None
+        if len(names) == 3:
+            with prefix_errors(f"column {names[2]!r}"):
+                column = FileColumn.read(edges[names[2]], file.decimal)
+                weights = column.as_numbers().as_floats(names[2])
+                if np.isnan(weights).any():
+                    raise ValueError("expected a weight for every edge, got an empty cell")
+        return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
+
+
+def _is_edge(names: Any, frame: pd.DataFrame, key: str | None) -> bool:
+    """Return whether the names of columns are the ends of an edge, because a header is missing."""
+    try:
+        row_positions(pd.Series(names, name="header"), frame, key)
+    except ValueError:
+        return False
+    return True
