@@ -68,6 +68,17 @@ class Cells:
     ordered : bool
         Whether the values have a meaningful order.
     unit : {"datetime", "timedelta"} or None
+
+    See Also
+    --------
+    Table : Columns by name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowrankgcn.tables import Cells
+    >>> Cells.read(pd.Series(["b", None, "a", "b"]), "letter").texts()
+    ['b', 'missing', 'a', 'b']
     """
 
     missing: NDArray[np.bool_]

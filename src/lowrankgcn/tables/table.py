@@ -2,10 +2,8 @@
 
 >>> import pandas as pd
 >>> table = Table.read(pd.DataFrame({"size": [1.5, None, 2.0], "kind": ["b", "a", "b"]}))
->>> table.names, table.shape, table["kind"].values
-(('size', 'kind'), (3, 2), ['b', 'a'])
->>> table.take([0, 2])["kind"].values
-['b']
+>>> table.names, table.shape
+(('size', 'kind'), (3, 2))
 """
 
 from __future__ import annotations
@@ -45,6 +43,18 @@ class Table:
     names : tuple of str or int
     n_rows : int
     named : bool
+
+    See Also
+    --------
+    Cells : One column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowrankgcn.tables import Table
+    >>> table = Table.read(pd.DataFrame({"size": [1.5, None, 2.0], "kind": ["b", "a", "b"]}))
+    >>> table["kind"].values, table.take([0, 2])["kind"].values
+    (['b', 'a'], ['b'])
     """
 
     def __init__(
