@@ -1,8 +1,8 @@
 """Dates in texts: ISO 8601, and days, months and years between points, slashes or hyphens.
 
 >>> import pyarrow as pa
->>> found = parse_dates(pa.array(["31/12/2024", "1/2/2025 2:30 pm"]))
->>> found.order, found.times.to_pylist()[1].isoformat()
+>>> dates = parse_dates(pa.array(["31/12/2024", "1/2/2025 2:30 pm"]))
+>>> dates.order, dates.times.to_pylist()[1].isoformat()
 ('day first', '2025-02-01T14:30:00')
 >>> parse_dates(pa.array(["1/2/2025"])).ambiguous
 True
@@ -11,32 +11,20 @@ True
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 DateOrder = Literal["day first", "month first"]
+_Order = Literal["year first", "day first", "month first"]
 
-_TIME = (
-    r"(?:(?:,?\s+|T)(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}(?:\.[0-9]"
-    r"{1,6})?))?\s*(?P<half>[AaPp][Mm])?)?\s*$"
+_DATE = re.compile(
+    r"([0-9]{1,4})([./-])([0-9]{1,2})\2([0-9]{1,4})"
+    r"(?:(?:,?\s+|T)([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?\s*([AaPp][Mm])?)?"
 )
-_MARK = r"(?P<mark{}>[./-])"
-_DAY = r"^\s*(?P<first>[0-9]{1,2})"
-_YEAR_LAST = (
-    _DAY + _MARK.format(1) + r"(?P<last>[0-9]{1,2})" + _MARK.format(2) + r"(?P<year>[0-9]{4})"
-)
-_YEAR_FIRST = (
-    r"^\s*(?P<year>[0-9]{4})"
-    + _MARK.format(1)
-    + r"(?P<first>[0-9]{1,2})"
-    + _MARK.format(2)
-    + r"(?P<last>[0-9]{1,2})"
-)
-_DATE = r"^(?P<date>[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4})(?:[ T,].*)?$"
 
 
 class Dates(NamedTuple):
@@ -80,23 +68,21 @@ def parse_dates(
         years = pc.min_max(pc.year(times)).as_py()
         inside = years["min"] is None or 1 <= years["min"] <= years["max"] <= 9999
         return Dates(times) if inside else None
-    sample = texts.drop_null()[0].as_py()
-    if re.match(_YEAR_FIRST + _TIME, sample):
-        parts = _parts(texts, _YEAR_FIRST)
-        times = None if parts is None else _times(parts, "first", "last")
-        return None if times is None else Dates(times)
-    found = re.match(_YEAR_LAST + _TIME, sample)
-    parts = _parts(texts, _YEAR_LAST) if found else None
-    if found is None or parts is None:
+    sample = _DATE.fullmatch(texts.drop_null()[0].as_py())
+    if sample is None:
         return None
-    orders: tuple[DateOrder, ...] = ("month first", "day first")
-    if prefer_day or found["mark1"] == ".":
-        orders = ("day first", "month first")
-    places = {"day first": ("last", "first"), "month first": ("first", "last")}
+    orders: list[_Order] = ["month first", "day first"]
+    if len(sample[1]) == 4:
+        orders = ["year first"]
+    elif order is not None:
+        orders = [order]
+    elif prefer_day or sample[2] == ".":
+        orders.reverse()
+    matches = _matches(texts)
     kept = [
-        Dates(times, one)
-        for one in ((order,) if order else orders)
-        if (times := _times(parts, *places[one])) is not None
+        Dates(times, None if one == "year first" else one)
+        for one in orders
+        if (times := _times(matches, one)).null_count == texts.null_count
     ]
     if not kept:
         return None
@@ -104,49 +90,36 @@ def parse_dates(
 
 
 def are_dates(texts: Any) -> Any:
-    """Return which texts are dates, in the order of day, month and year that fits most of them.
-
-    Times of day are not checked.
-    """
-    days = pc.struct_field(pc.extract_regex(texts, _DATE), "date")
-    if 2 * days.null_count > len(days):  # too few to be a column of dates
-        return pa.nulls(len(days)).is_valid()
-    spelled = pd.Series(pc.replace_substring_regex(days, "[./]", "-").to_pylist(), dtype=object)
-    found = [
-        pd.to_datetime(spelled, format=order, errors="coerce").notna().to_numpy()
-        for order in ("%Y-%m-%d", "%d-%m-%Y", "%m-%d-%Y")
-    ]
-    return pa.array(max(found, key=np.count_nonzero))
+    """Return which texts are dates, in the order of day, month and year that fits most of them."""
+    matches = _matches(texts)
+    orders: tuple[_Order, ...] = ("year first", "day first", "month first")
+    return max((_times(matches, one).is_valid() for one in orders), key=np.count_nonzero)
 
 
-def _parts(texts: Any, pattern: str) -> Any:
-    """Return the parts of all texts by name; None if the pattern does not match one of them."""
-    parts = pc.extract_regex(texts.cast(pa.string()), pattern + _TIME)
-    return None if parts.null_count > texts.null_count else parts
+def _matches(texts: Any) -> list[re.Match[str] | None]:
+    return [None if text is None else _DATE.fullmatch(text) for text in texts.to_pylist()]
 
 
-def _times(parts: Any, month: str, day: str) -> Any:
-    """Return timestamps, or None if a date does not exist."""
+def _times(matches: list[re.Match[str] | None], order: _Order) -> Any:
+    """Return timestamps, null where a text is no date or the date does not exist."""
+    times = [None if match is None else _time(match, order) for match in matches]
+    return pa.array(times, pa.timestamp("us"))
 
-    def part(name: str) -> Any:
-        return pc.struct_field(parts, name)
 
-    def digits(name: str) -> Any:
-        return pc.utf8_lpad(part(name), 2, "0")
-
-    half, hours = pc.utf8_lower(part("half")), pc.cast(digits("hour"), pa.int32())
-    twelve = pc.not_equal(half, "")  # hours 12, 1, …, 11 before or after noon
-    impossible = pc.and_(twelve, pc.or_(pc.equal(hours, 0), pc.greater(hours, 12)))
-    mixed = pc.not_equal(part("mark1"), part("mark2"))
-    if pc.any(pc.or_(impossible, pc.or_(mixed, pc.equal(part("year"), "0000")))).as_py():
+def _time(match: re.Match[str], order: _Order) -> datetime | None:
+    first, _, middle, last, hour, minute, second, fraction, half = match.groups()
+    year, month, day = {
+        "year first": (first, middle, last),
+        "day first": (last, middle, first),
+        "month first": (last, first, middle),
+    }[order]
+    hours = int(hour or 0)
+    if len(year) < 4 or (half and not 1 <= hours <= 12):
         return None
-    noon = pc.if_else(pc.equal(half, "pm"), 12, 0)
-    hours = pc.if_else(twelve, pc.add(pc.if_else(pc.equal(hours, 12), 0, hours), noon), hours)
-    hour = pc.utf8_lpad(hours.cast(pa.string()), 2, "0")
-    date = pc.binary_join_element_wise(part("year"), digits(month), digits(day), "-")
-    seconds = pc.if_else(pc.equal(part("second"), ""), "00", part("second"))
-    time = pc.binary_join_element_wise(hour, digits("minute"), seconds, ":")
+    if half:  # hours 12, 1, …, 11 before or after noon
+        hours = hours % 12 + 12 * (half.lower() == "pm")
+    rest = int(minute or 0), int(second or 0), int((fraction or "").ljust(6, "0"))
     try:
-        return pc.cast(pc.binary_join_element_wise(date, time, " "), pa.timestamp("us"))
-    except pa.ArrowInvalid:
+        return datetime(int(year), int(month), int(day), hours, *rest)
+    except ValueError:
         return None
