@@ -171,8 +171,8 @@ class Columns:
                 elif kind == "category":
                     typed[name] = column.as_categories()
                 else:
-                    found = word_columns(column.cells.as_categories(), self.words[name]).values()
-                    typed |= zip(self._word_names(name), found, strict=True)
+                    in_cells = word_columns(column.cells.as_categories(), self.words[name])
+                    typed |= zip(self._word_names(name), in_cells.values(), strict=True)
         return Table(typed, table.n_rows)
 
     def labels(self, frame: pd.DataFrame) -> Any:
@@ -298,9 +298,9 @@ def choose_columns(
             elif kind == "text" or (
                 kind is None and column.kind == "category" and is_free_text(column.cells)
             ):
-                taken = [str(one).removeprefix(f"{name}: ") for one in table.names]
-                if found := find_words(column.cells.as_categories(), taken):
-                    kind, words[name] = "text", found
+                taken = {str(one).removeprefix(f"{name}: ") for one in table.names}
+                if frequent := find_words(column.cells.as_categories(), taken):
+                    kind, words[name] = "text", frequent
                 elif kind == "text":
                     raise ValueError("expected words that occur in several rows, got none")
             if kind is None:
@@ -396,23 +396,23 @@ def _is_named_like_identifier(name: str) -> bool:
 
 def _unreadable_note(column: FileColumn) -> str | None:
     """Return a note if more than half of the cells, but not all, are numbers."""
-    found, present, other, _ = column.parsed("number")
-    if other is None or 2 * found <= present:
+    readable, present, other, _ = column.parsed("number")
+    if other is None or 2 * readable <= present:
         return None
-    counts = f"({present - found} of {present})"
+    counts = f"({present - readable} of {present})"
     return f"cells that are not numbers, such as {other!r}, are read as missing {counts}"
 
 
 def _mixed_note(column: FileColumn, used: bool, name: str) -> str | None:
     """Return a note if nearly all cells, but not all, are numbers or dates."""
     for kind in ("number", "date") if column.kind == "category" else ():
-        found, present, other, share = column.parsed(kind)
-        if other is not None and found >= _MIXED_SHARE * present and share > 0.5:
+        parsed, present, other, share = column.parsed(kind)
+        if other is not None and parsed >= _MIXED_SHARE * present and share > 0.5:
             use = "it is used as categories" if used else "it is left out"
             advice = f"--numeric {name!r} reads other cells as missing"
             if kind == "date":
                 advice = "correct the other cells to use it as dates"
-            return f"{found} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
+            return f"{parsed} of {present} cells are {kind}s, {other!r} is not; {use} ({advice})"
     return None
 
 

@@ -71,9 +71,9 @@ class FittedTable:
                 if column.values and column.shares[0] < 1:  # a value of one row says nothing
                     encodings.append(column)
                 continue
-            if cells.missing.all() or math.isinf((found := Scores.fit(cells, name)).deviation):
+            if cells.missing.all() or math.isinf((score := Scores.fit(cells, name)).deviation):
                 continue
-            scores.append(found)
+            scores.append(score)
             encodings += [Bins.fit(cells, name, number, min_count=2) for number in _BINS]
             if (n_missing := int(cells.missing.sum())) >= 2:
                 encodings.append(Values(name, (None,), (n_missing / len(cells),)))
@@ -119,16 +119,16 @@ class FittedTable:
     def _features(self) -> list[tuple[int, int, Scores | Values]]:
         """First feature, position in the encoder, and column: a score, or indicators of values."""
         score_of = {column.name: column for column in self.scores}
-        found: list[tuple[int, int, Scores | Values]] = []
+        features: list[tuple[int, int, Scores | Values]] = []
         at = 0
         for j, column in enumerate(self.encoder.columns):
             if isinstance(column, Values):
-                found.append((at, j, column))
+                features.append((at, j, column))
                 at += len(column.values)
             elif column.name in score_of:  # the first bins of the column
-                found.append((at, j, score_of.pop(column.name)))
+                features.append((at, j, score_of.pop(column.name)))
                 at += 1
-        return found
+        return features
 
     @property
     def used(self) -> tuple[Name, ...]:

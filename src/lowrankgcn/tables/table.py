@@ -123,16 +123,16 @@ class Table:
 
         Columns are matched by name, or by position if they have no names.
         """
-        own = dict(zip(self.names, self.names, strict=True))
-        if not self.named:
-            if len(own) != len(names):
-                raise invalid(argument, f"{len(names)} columns", len(own))
-            own = dict(zip(names, self.names, strict=True))
-        absent = [name for name in used if name not in own]
+        fitted_names: Sequence[Name] = self.names if self.named else names
+        if len(fitted_names) != len(self.names):
+            raise invalid(argument, f"{len(names)} columns", len(self.names))
+        column_of = dict(zip(fitted_names, self.names, strict=True))
+        absent = [name for name in used if name not in column_of]
         if absent:
             expected = f"column {', '.join(map(repr, absent))}"
-            raise invalid(argument, expected, f"columns {list(own)}")
-        return Table({name: partial(self.__getitem__, own[name]) for name in used}, self.n_rows)
+            raise invalid(argument, expected, f"columns {list(column_of)}")
+        columns = {name: partial(self.__getitem__, column_of[name]) for name in used}
+        return Table(columns, self.n_rows)
 
     def as_matrix(self) -> NDArray[np.float64]:
         """Return the numbers of all columns, NaN where missing, shape (n, p).

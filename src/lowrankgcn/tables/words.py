@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 from unicodedata import normalize
 
@@ -40,7 +40,7 @@ def is_free_text(cells: Cells) -> bool:
     return bool(pc.mean(gaps).as_py() + 1 >= _LEAST_WORDS)
 
 
-def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
+def find_words(cells: Cells, taken: Collection[str] = ()) -> tuple[str, ...]:
     """Return the most frequent words of a column in descending order of frequency.
 
     Words in a single row or in more than half of the rows are left out.
@@ -57,10 +57,10 @@ def find_words(cells: Cells, taken: Iterable[str] = ()) -> tuple[str, ...]:
     counts = np.bincount(cells.codes[~cells.missing], minlength=len(cells.values))
     rows = np.bincount(codes, weights=counts[texts], minlength=len(words)).astype(np.int64)
     allowed = (rows >= _LEAST_ROWS) & (rows <= _LARGEST_SHARE * len(cells))
-    left = set(taken)
-    found = [(-rows[k], words[k]) for k in np.flatnonzero(allowed).tolist() if words[k] not in left]
+    known = ((-rows[k], words[k]) for k in np.flatnonzero(allowed))
+    ranked = sorted(pair for pair in known if pair[1] not in taken)
     most = min(_MOST_WORDS, max(_FEWEST_WORDS, _MOST_CELLS // len(cells)))
-    return tuple(word for _, word in sorted(found)[:most])
+    return tuple(word for _, word in ranked[:most])
 
 
 def word_columns(cells: Cells, words: tuple[str, ...]) -> dict[str, Cells]:
