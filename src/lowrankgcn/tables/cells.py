@@ -135,7 +135,7 @@ class Cells:
         if isinstance(dtype, pd.ArrowDtype):
             raise invalid(f"column {name!r}", "texts, numbers or dates", dtype.pyarrow_dtype)
         try:
-            codes, distinct = pd.factorize(column)
+            codes, distinct = pd.factorize(column.to_numpy(object))
         except TypeError as error:
             raise invalid(f"column {name!r}", "hashable values", error) from None
         return cls.of_categories(codes, distinct.tolist())
