@@ -279,6 +279,14 @@ class TestFeatures:
             with pytest.raises(ValueError, match=f"column 'day': expected dates, got {value!r}"):
                 columns.features(pd.DataFrame({"day": [value]}))
 
+    def test_empty_columns_have_no_type(self) -> None:
+        columns = Columns("kind", {"day": "date", "size": "number", "colour": "category"}, {})
+        for kind in ("float64", "boolean", "datetime64[s]", "object"):
+            empty = pd.Series([None, None], dtype=kind)
+            features = columns.features(pd.DataFrame(dict.fromkeys(columns.used, empty)))
+            assert all(cells.missing.all() for _, cells in features.items())
+            assert [cells.kind for _, cells in features.items()] == ["date", "number", "category"]
+
     def test_dates_keep_the_order_of_day_and_month(self) -> None:
         frame = table(day=[f"{10 + i}/01/2024" for i in range(10)])
         columns = choose_columns(frame, "kind")

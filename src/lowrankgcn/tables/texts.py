@@ -170,6 +170,8 @@ class FileColumn:
         ValueError
             If a cell is not a number; the message quotes it.
         """
+        if self.cells.missing.all():  # the type of an empty column does not matter
+            return Cells(self.cells.missing, np.zeros(len(self.cells), np.int64))
         if self.cells.numbers is not None and self.cells.unit != "datetime":
             return replace(self.cells, unit=None)
         numbers = self._numbers
@@ -201,6 +203,8 @@ class FileColumn:
         cells = self.cells
         if cells.unit == "datetime":
             return cells
+        if cells.missing.all():
+            return Cells(cells.missing, np.zeros(len(cells), np.int64), unit="datetime")
         dates = self.dates if order is None else parse_dates(self._texts, order)
         if dates is None or cells.kind != "category" or len(dates.times) < len(cells.values):
             expected = "dates" if order is None else f"dates with the {order}"
