@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.spectral.extension import (
+    Extension,
     compress_eigenvectors,
     cross_affinity,
     divided_difference,
@@ -26,6 +27,7 @@ from tests.cross_problems import (
     fitted,
     gaussian,
     new_rows,
+    rows_of,
     select,
     weights_of,
 )
@@ -105,6 +107,25 @@ def test_eigenvectors_with_eigenvalue_one_are_extended_by_zero() -> None:
     assert_allclose(compressed[3, 3], -2 * cross.compress(np.eye(120))[3, 3])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_extension_of_roots_and_eigenvectors(kind: str) -> None:
+    """√degree on the reached nodes beside the eigenvectors; means for neighbours on request."""
+    graph, options, _ = fitted(kind)
+    X = new_rows(kind)
+    L = lg.Laplacian(graph, **options)
+    pairs, cross = lg.eigenpairs(L, 3), cross_affinity(L)
+    reached = np.arange(graph.n_nodes) % 3 > 0
+    roots, vectors = Extension.fit(L, pairs, reached=reached).at(X)
+    expected = rows_of(cross, X) @ cross.compress((np.sqrt(L.degrees) * reached)[:, None])
+    assert_allclose(roots, expected[:, 0], atol=1e-12)
+    assert_allclose(vectors, extend_eigenvectors(cross, pairs, X), atol=1e-12)
+    roots, means = Extension.fit(L, pairs, neighbour_means=True).at(X)
+    assert_allclose(roots, cross.product(X, cross.compress(np.sqrt(L.degrees)[:, None]))[:, 0])
+    if kind in ("neighbours", "binary"):
+        vectors = cross.product(X, cross.compress(pairs.eigenvectors))
+    assert_allclose(means, vectors, atol=1e-12)
+
+
 # --- enlarged graphs ----------------------------------------------------------------------------
 
 
@@ -153,38 +174,31 @@ def test_extension_of_a_table_approaches_that_of_the_enlarged_one() -> None:
     assert enlarged_difference(lg.Hypergraph.from_table, X, 2000, 3) < 0.004
 
 
-# --- loops and malformed calls ------------------------------------------------------------------
+# --- loops of new rows ---------------------------------------------------------------------------
 
 
 def test_loop_weights_of_new_rows() -> None:
     graph, _, _ = fitted("incidence")
     own, n = graph.loop_weights, graph.n_nodes
+    uneven = np.arange(1.0, n + 1)
     for smoother, expected in (
         (own, 0.0),
         (own + 0.7, 0.7),
-        (np.full(n, 0.3), 0.3),
         (np.zeros(n), 0.0),
+        (uneven, np.mean(uneven - own)),
         (0.3, 0.3),
         ("hypergraph", 0.0),
     ):
         cross = cross_affinity(lg.Laplacian(graph, smoother))
         assert_allclose(cross.loop_weight, expected, rtol=1e-12)
-    uneven = lg.Laplacian(graph, np.arange(1.0, n + 1))
-    with pytest.raises(ValueError, match="loop_weight: expected the loop weight of new rows"):
-        cross_affinity(uneven)
-    assert cross_affinity(uneven, loop_weight=0.5).loop_weight == 0.5
     # A number is used as it is, also if all loops of the hypergraph itself are equal.
     ring = lg.Hypergraph([[1, 1], [1, 1]])
     assert cross_affinity(lg.Laplacian(ring, 2.0)).loop_weight == 2.0
 
 
-def test_malformed_calls() -> None:
-    graph = lg.AdjacencyGraph([[0, 1], [1, 0]])
+def test_only_laplacians_have_cross_affinities() -> None:
     with pytest.raises(ValueError, match="laplacian: expected a Laplacian, got AdjacencyGraph"):
-        cross_affinity(graph)  # type: ignore[arg-type]
-    for loop in (-1.0, np.nan, np.inf, "1", True, [1.0]):
-        with pytest.raises(ValueError, match="loop_weight: expected"):
-            cross_affinity(lg.Laplacian(graph), loop_weight=loop)  # type: ignore[arg-type]
+        cross_affinity(lg.AdjacencyGraph([[0, 1], [1, 0]]))  # type: ignore[arg-type]
 
 
 def test_divided_difference() -> None:

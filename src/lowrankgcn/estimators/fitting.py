@@ -169,11 +169,7 @@ def _model(
     reached: NDArray[np.bool_],
 ) -> Model:
     """Build the model of new rows; `reached` marks the rows of components with a label."""
-    loop = None  # determined by the smoother
-    if np.ndim(laplacian.smoother):  # the mean of loops given row by row
-        beyond = laplacian.loop_weights - laplacian.graph.loop_weights
-        loop = max(0.0, float(np.mean(beyond)))
-    cross = cross_affinity(laplacian, loop_weight=loop)
+    cross = cross_affinity(laplacian)
     root = cross.compress(np.where(reached, np.sqrt(laplacian.degrees), 0.0)[:, None])
     if isinstance(sources, Eigenpairs):
         extended = compress_eigenvectors(cross, sources)

@@ -27,11 +27,10 @@ from lowrankgcn._codec import saved
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import eigenpairs
-from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
+from lowrankgcn.spectral.extension import Extension
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
@@ -47,9 +46,7 @@ class Embedding:
 
     Attributes
     ----------
-    cross : CrossAffinity
-    basis : (m, 1 + r) array
-        Extensions of √degree and of the eigenvectors, over the columns of `cross`.
+    extension : Extension
     mean_degree : float
     centre : (r,) array
         Mean coordinates of the nodes with edges; rows without affinity to the graph are placed
@@ -57,15 +54,13 @@ class Embedding:
     eigenvalues : (r,) array
     """
 
-    cross: CrossAffinity
-    basis: FloatArray
+    extension: Extension
     mean_degree: float
     centre: FloatArray
     eigenvalues: FloatArray
 
     def __post_init__(self) -> None:
-        expect_shape(self.eigenvalues, "eigenvalues", None)
-        expect_shape(self.basis, "basis", self.cross.n_columns, 1 + self.rank)
+        expect_shape(self.eigenvalues, "eigenvalues", self.extension.rank)
         expect_shape(self.centre, "centre", self.rank)
         if not self.mean_degree > 0:
             raise invalid("mean_degree", "a number > 0", self.mean_degree)
@@ -105,12 +100,6 @@ class Embedding:
             Of the fitted rows.
         pairs : Eigenpairs
             With their residuals.
-
-        Notes
-        -----
-        New rows of nearest-neighbour graphs get the weighted mean of their neighbours. The factor
-        1/(1−λ) of the Nyström formula would also undo the smoothing of the mean, but amplifies the
-        difference between fitted rows, which are neighbours of each other, and new ones.
         """
         laplacian = Laplacian(graph, smoother, tol=min(tol, 1e-3))
         with warnings.catch_warnings():  # the rank is no promise here
@@ -125,24 +114,18 @@ class Embedding:
                 pairs = _without_isolated(pairs, graph)
         degrees = laplacian.degrees
         mean = float(degrees.mean()) or 1.0
-        cross = cross_affinity(laplacian, loop_weight=_loop_of_new_rows(laplacian))
-        vectors = pairs.eigenvectors
-        plain = isinstance(cross, NeighbourCross)
-        extended = cross.compress(vectors) if plain else compress_eigenvectors(cross, pairs)
-        basis = np.hstack([cross.compress(np.sqrt(degrees)[:, None]), extended])
-        coordinates = _walk(vectors, np.sqrt(degrees), mean)
+        extension = Extension.fit(laplacian, pairs, neighbour_means=True)
+        coordinates = _walk(pairs.eigenvectors, np.sqrt(degrees), mean)
         placed = degrees > 0 if degrees.any() else np.ones(len(degrees), bool)
         centre = coordinates[placed].mean(axis=0)
-        embedding = cls(cross, basis, mean, centre, pairs.eigenvalues)
-        return embedding, coordinates, pairs
+        return cls(extension, mean, centre, pairs.eigenvalues), coordinates, pairs
 
     def coordinates(self, rows: Any) -> FloatArray:
         """Compute the coordinates of rows like those the graph was built from, shape (q, r)."""
-        extended = self.cross.product(rows, self.basis)
-        roots = extended[:, 0]
+        roots, vectors = self.extension.at(rows)
         # The mean over the neighbours of a new row needs no floor.
-        floor = 0.0 if isinstance(self.cross, NeighbourCross) else _LEAST_DEGREE
-        placed = _walk(extended[:, 1:], roots, self.mean_degree, floor)
+        floor = 0.0 if isinstance(self.extension.cross, NeighbourCross) else _LEAST_DEGREE
+        placed = _walk(vectors, roots, self.mean_degree, floor)
         return np.where(roots[:, None] > 0, placed, self.centre)
 
 
@@ -164,10 +147,3 @@ def _walk(
     least = np.sqrt(max(floor, 1e-300))
     walk: FloatArray = vectors / np.maximum(roots / np.sqrt(mean_degree), least)[:, None]
     return walk
-
-
-def _loop_of_new_rows(laplacian: Laplacian) -> float | None:
-    """Return the mean of loops given row by row, None if the smoother determines the loop."""
-    if np.ndim(laplacian.smoother) == 0:
-        return None
-    return max(0.0, float(np.mean(laplacian.loop_weights - laplacian.graph.loop_weights)))

@@ -1,5 +1,7 @@
 r"""Extension of eigenvectors and kernels to new rows by the Nyström formula.
 
+Both classifiers place new rows with :class:`Extension`.
+
 A new row x has normalised weights w̃(x, ·) to the fitted nodes
 (:class:`lowrankgcn.graphs.cross.base.CrossAffinity`), which continue the rows of I − 𝓛.
 Eigenvectors follow by u(x) = w̃(x, ·) U (I − Λ)^{-1}. Kernels follow with
@@ -9,20 +11,112 @@ Eigenvectors follow by u(x) = w̃(x, ·) U (I − Λ)^{-1}. Kernels follow with
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, final
 
-from lowrankgcn._validation import invalid, positive_float
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._codec import saved
+from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Custom, Filter, Polynomial
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _UNDEFINED = 1e-6  # neighbours do not determine eigenvectors with |1 − λ| below this
-_CONSTANT = 1e-12  # relative spread up to which loop weights are equal
 
 
-def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) -> CrossAffinity:
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class Extension:
+    """Roots of degrees and eigenvectors of a graph as functions of rows.
+
+    Attributes
+    ----------
+    cross : CrossAffinity
+    basis : (m, 1 + r) array
+        Extensions of √degree and of the eigenvectors, over the columns of `cross`.
+
+    Examples
+    --------
+    The eigenvectors at a new point, halfway between two fitted ones:
+
+    >>> import numpy as np
+    >>> import lowrankgcn as lg
+    >>> points = np.linspace(0.0, 1.0, 50)[:, None]
+    >>> L = lg.Laplacian(lg.GaussianGraph(points, bandwidth=0.3))
+    >>> pairs = lg.eigenpairs(L, 2)
+    >>> _, vectors = Extension.fit(L, pairs).at((points[:1] + points[1:2]) / 2)
+    >>> vectors.shape, bool(np.abs(vectors - pairs.eigenvectors[0]).max() < 0.02)
+    ((1, 2), True)
+    """
+
+    cross: CrossAffinity
+    basis: FloatArray
+
+    def __post_init__(self) -> None:
+        expect_shape(self.basis, "basis", self.cross.n_columns, None)
+        if self.rank < 0:
+            raise invalid("basis", "one or more columns", "none")
+
+    @property
+    def rank(self) -> int:
+        """Number r of eigenvectors."""
+        return len(self.basis.T) - 1
+
+    @classmethod
+    def fit(
+        cls,
+        laplacian: Laplacian,
+        pairs: Eigenpairs,
+        *,
+        reached: NDArray[np.bool_] | None = None,
+        neighbour_means: bool = False,
+    ) -> Extension:
+        """Compress the eigenvectors of a graph for new rows.
+
+        Parameters
+        ----------
+        laplacian : Laplacian
+        pairs : Eigenpairs
+            Eigenpairs of `laplacian`.
+        reached : (n,) boolean array, optional
+            Nodes that new rows can be joined to, such as those of components with a label; all by
+            default. The root of a row is zero if it has no affinity to any of them.
+        neighbour_means : bool, default False
+            Whether new rows of nearest-neighbour graphs get the weighted mean of their neighbours.
+            The factor 1/(1−λ) of the Nyström formula would also undo the smoothing of the mean, but
+            amplifies the difference between fitted rows, which are neighbours of each other, and
+            new ones.
+        """
+        cross = cross_affinity(laplacian)
+        roots = np.sqrt(laplacian.degrees)
+        if reached is not None:
+            roots[~reached] = 0.0
+        if neighbour_means and isinstance(cross, NeighbourCross):
+            vectors = cross.compress(pairs.eigenvectors)
+        else:
+            vectors = compress_eigenvectors(cross, pairs)
+        return cls(cross, np.hstack([cross.compress(roots[:, None]), vectors]))
+
+    def at(self, rows: Any) -> tuple[FloatArray, FloatArray]:
+        """Return √degree, shape (q,), and the eigenvectors, shape (q, r), at new rows.
+
+        Parameters
+        ----------
+        rows : table, points, incidence rows or weights
+            q rows like those the graph was built from. Both results are zero for rows without
+            affinity to any fitted node.
+        """
+        extended = self.cross.product(rows, self.basis)
+        return extended[:, 0], extended[:, 1:]
+
+
+def cross_affinity(laplacian: Laplacian) -> CrossAffinity:
     r"""Return the normalised weights between new rows and the nodes of a graph.
 
     ============== ============================================== =========== ==================
@@ -37,23 +131,12 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
     WeightCross    other adjacency graphs                         weights     n
     ============== ============================================== =========== ==================
 
-    Parameters
-    ----------
-    laplacian : Laplacian
-        Laplacian of the fitted graph.
-    loop_weight : float, optional
-        Loop s(x) ≥ 0 of new rows, in addition to the loops of a hypergraph itself. By default it is
-        given by the smoother if that is the same number for all nodes, or such a number plus the
-        loops of the graph itself.
-
-    Raises
-    ------
-    ValueError
-        If the smoother is an array that does not determine `loop_weight`.
+    In addition to the loops of a hypergraph itself, a new row has a loop s(x) of the weight that
+    the smoother adds to all nodes: its mean if the smoother is an array.
 
     See Also
     --------
-    compress_eigenvectors : Extends eigenvectors.
+    Extension : Extends eigenvectors.
 
     Examples
     --------
@@ -71,7 +154,7 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
     """
     if not isinstance(laplacian, Laplacian):
         raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
-    loop = _loop_weight(laplacian, loop_weight)
+    loop = _loop_weight(laplacian)
     return laplacian.graph.cross_affinity(laplacian.affinity, laplacian.degrees, loop)
 
 
@@ -97,20 +180,6 @@ def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray
     Eigenvectors of the 500 points themselves change as much in Gaussian graphs, and by 0.06 to 0.10
     in those of neighbours. For tables of 500 rows it is 0.01 if groups are clear, and up to 0.4 if
     they are not and the eigenvalues lie close together.
-
-    Examples
-    --------
-    The eigenvectors at a fitted point, and at a new point halfway to the next one:
-
-    >>> import numpy as np
-    >>> import lowrankgcn as lg
-    >>> from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
-    >>> points = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> L = lg.Laplacian(lg.GaussianGraph(points, bandwidth=0.3))
-    >>> pairs, cross = lg.eigenpairs(L, 2), cross_affinity(L)
-    >>> new = cross.product((points[:1] + points[1:2]) / 2, compress_eigenvectors(cross, pairs))
-    >>> new.shape, bool(np.abs(new - pairs.eigenvectors[0]).max() < 0.02)
-    ((1, 2), True)
     """
     rest = 1.0 - pairs.eigenvalues
     rest[np.abs(rest) < _UNDEFINED] = 0.0
@@ -149,21 +218,11 @@ def divided_difference(phi: Filter) -> Filter:
     return Custom(psi)
 
 
-def _loop_weight(laplacian: Laplacian, given: float | None) -> float:
+def _loop_weight(laplacian: Laplacian) -> float:
     """Return the loop of a new row, in addition to the loops of the graph itself."""
-    if given is not None:
-        return positive_float(given, "loop_weight", zero=True)
     smoother = laplacian.smoother
     if smoother is None or isinstance(smoother, str):
         return 1.0 if smoother in ("identity", "combined") else 0.0
     if not np.ndim(smoother):
         return float(smoother)
-    loops = laplacian.loop_weights
-    tolerance = _CONSTANT * max(float(loops.max()), 1e-300)
-    for beyond in (loops - laplacian.graph.loop_weights, loops):
-        constant = float(beyond.mean())
-        if constant >= 0 and np.abs(beyond - constant).max() <= tolerance:
-            return constant if constant > tolerance else 0.0
-    raise invalid(
-        "loop_weight", "the loop weight of new rows, because the smoother differs by node", "None"
-    )
+    return max(0.0, float(np.mean(laplacian.loop_weights - laplacian.graph.loop_weights)))
