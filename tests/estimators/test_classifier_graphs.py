@@ -22,7 +22,7 @@ from lowrankgcn import (
     UnlabelledComponentWarning,
     training,
 )
-from lowrankgcn.estimators import networks
+from lowrankgcn.estimators import gcn_training
 from lowrankgcn.training import TrainingRecord
 
 N = 90
@@ -185,7 +185,7 @@ def test_restarts_that_diverge_are_left_out(monkeypatch: pytest.MonkeyPatch) -> 
         return replace(record, diverged=np.array([False, True, False]))
 
     with monkeypatch.context() as patch:
-        patch.setattr(networks, "train", train)
+        patch.setattr(gcn_training, "train", train)
         classifier = quick(n_restarts=3)
         with pytest.warns(ConvergenceWarning, match="training diverged in 1 of 3 restarts; lower"):
             classifier.fit(POINTS, LABELS)

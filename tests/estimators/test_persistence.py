@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import lowrankgcn as lg
-from lowrankgcn.estimators import persistence
-from lowrankgcn.estimators.persistence import NotSaved
+from lowrankgcn.estimators import model_files
+from lowrankgcn.estimators.model_files import NotSaved
 from tests import stored_models
 from tests.saved_examples import (
     CASES,
@@ -181,7 +181,7 @@ def test_failed_write_leaves_the_old_file(
     def fail(*_: Any) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(persistence.os, step, fail)
+    monkeypatch.setattr(model_files.os, step, fail)
     with pytest.raises(OSError, match="disk full"):
         lg.save(example("default"), tmp_path / "model")
     monkeypatch.undo()

@@ -16,7 +16,7 @@ from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
 import lowrankgcn as lg
-from lowrankgcn.estimators import persistence
+from lowrankgcn.estimators import model_files
 from tests.saved_examples import (
     CASES,
     assert_same_predictions,
@@ -42,7 +42,7 @@ def forge(path: Path, arrays: dict[str, np.ndarray], document: dict[str, Any]) -
     """Write changed parts with a checksum that fits them."""
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     if isinstance(document, dict) and "contents" in document:
-        document["sha256"] = persistence._digest(arrays, document["contents"])
+        document["sha256"] = model_files._digest(arrays, document["contents"])
     path.write_bytes(to_bytes(arrays, {"lowrankgcn": json.dumps(document)}))
 
 
@@ -242,4 +242,4 @@ def test_models_of_other_classes_are_refused(tmp_path: Path) -> None:
         arrays["classes"] = np.arange(3)
         forge(tmp_path / "forged", arrays, document)
         with pytest.raises(ValueError, match="state: expected 3 classes, got 2"):
-            persistence.read_model(tmp_path / "forged")
+            model_files.read_model(tmp_path / "forged")

@@ -22,8 +22,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from lowrankgcn import load, save
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import first_rows
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
 from lowrankgcn.gp import recipe
 
 LIGHT = ("linear", "radial", "neighbours-6", "given-6", "random-forest")

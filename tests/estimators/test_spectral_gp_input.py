@@ -14,7 +14,7 @@ from sklearn.datasets import make_moons
 
 from lowrankgcn import AdjacencyGraph, GaussianGraph, Hypergraph, UnlabelledComponentWarning
 from lowrankgcn.estimators import gp_model
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.gp import recipe
 from lowrankgcn.graphs import Graph
 

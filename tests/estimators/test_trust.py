@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.persistence import read_model
+from lowrankgcn.estimators.model_files import read_model
 from lowrankgcn.gp import recipe
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.gp import process as process_module
 from lowrankgcn.gp import recipe
 from lowrankgcn.gp.likelihood import CONSTANT

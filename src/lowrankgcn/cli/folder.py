@@ -18,7 +18,7 @@ from lowrankgcn.cli import errors, output
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names, own_columns
-from lowrankgcn.estimators.persistence import save as save_model
+from lowrankgcn.estimators.model_files import save as save_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
 from lowrankgcn.files.columns import check_names

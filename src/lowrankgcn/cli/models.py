@@ -11,7 +11,7 @@ from typing import Any
 
 from lowrankgcn._codec import decode
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.persistence import SavedClassifier, read_model
+from lowrankgcn.estimators.model_files import SavedClassifier, read_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
 from lowrankgcn.files.columns import Kind

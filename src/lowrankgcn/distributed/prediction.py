@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.distributed.blocks import NO_ADVICE, Blocks, compute, conformed, lazy_array
 from lowrankgcn.distributed.sample import aligned_labels, aligned_weights, check_length
-from lowrankgcn.estimators.labels import read_weights
-from lowrankgcn.estimators.persistence import load, save
+from lowrankgcn.estimators.class_labels import read_weights
+from lowrankgcn.estimators.model_files import load, save
 from lowrankgcn.exceptions import prefix_errors
 
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import finite_array, invalid
 from lowrankgcn.distributed.blocks import Blocks, compute, conformed, is_collection, joined_rows
-from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.estimators.class_labels import labelled_cells
 
 _FAN_IN = 8  # samples that one task joins
 _MARKS = {"i": -1, "f": np.nan, "U": ""}  # marks of unlabelled rows, by the kind of dtype

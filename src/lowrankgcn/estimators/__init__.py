@@ -27,11 +27,11 @@ _MODULES = {
     "ExplainedRow": "explanation",
     "Explanation": "explanation",
     "LearnedFilter": "gp_model",
-    "GCNClassifier": "gcn",
-    "SpectralGPClassifier": "spectral_gp",
+    "GCNClassifier": "gcn_classifier",
+    "SpectralGPClassifier": "gp_classifier",
     "first_rows": "gp_fitting",
-    "load": "persistence",
-    "save": "persistence",
+    "load": "model_files",
+    "save": "model_files",
 }
 
 __all__ = list(_MODULES)

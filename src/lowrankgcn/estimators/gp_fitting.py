@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks, single_threaded_blas_if_small
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
+from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.labels import Labels
+from lowrankgcn.estimators.parameters import graph_or_name
 from lowrankgcn.estimators.rows import Rows, take
-from lowrankgcn.estimators.settings import graph_or_name
 from lowrankgcn.gp.likelihood import softmax
 from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import GaussianProcess, fit_process

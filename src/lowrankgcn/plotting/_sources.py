@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.base import main_eigenpairs, unscaled_filters
+from lowrankgcn.estimators.semi_supervised import main_eigenpairs, unscaled_filters
 from lowrankgcn.plotting._style import FloatArray
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.spectrum import Eigenpairs

@@ -18,7 +18,7 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.estimators.class_labels import labelled_cells
 from lowrankgcn.plotting._sources import pairs_and_rows
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, legend_mark, new_or_given
 from lowrankgcn.spectral.spectrum import Eigenpairs

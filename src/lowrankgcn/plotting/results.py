@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from lowrankgcn._format import plural, shorten
 from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.estimators.class_labels import labelled_cells
 from lowrankgcn.plotting import _style
 from lowrankgcn.plotting._sources import fitted_attribute, held_out
 

@@ -18,8 +18,8 @@ import pandas as pd
 import lowrankgcn
 from lowrankgcn._format import count, rounded_percent, shorten
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.base import main_eigenpairs, unscaled_filters
 from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.estimators.semi_supervised import main_eigenpairs, unscaled_filters
 from lowrankgcn.files import Columns
 from lowrankgcn.files.cells import MISSING_TEXTS
 from lowrankgcn.graphs import GraphDescription

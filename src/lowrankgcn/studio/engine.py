@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
+from lowrankgcn.estimators.class_labels import read_labels
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.estimators.gp_fitting import GPSettings, first_of_views, unfitted_process
-from lowrankgcn.estimators.labels import read_labels
+from lowrankgcn.estimators.parameters import checked
 from lowrankgcn.estimators.rows import read_rows
-from lowrankgcn.estimators.settings import checked
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
 from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.likelihood import CONSTANT, targets
 from lowrankgcn.gp.prior import Prior, size_terms

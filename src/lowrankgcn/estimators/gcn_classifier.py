@@ -14,17 +14,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.base import (
+from lowrankgcn.estimators.class_labels import read_labels, read_weights
+from lowrankgcn.estimators.gcn_model import SavedNetwork
+from lowrankgcn.estimators.parameters import read_settings
+from lowrankgcn.estimators.rows import read_rows
+from lowrankgcn.estimators.semi_supervised import (
     SemiSupervisedClassifier,
     distributed_module,
     draw_seed,
     unchanged_on_failure,
     warn_of_unplaced,
 )
-from lowrankgcn.estimators.labels import read_labels, read_weights
-from lowrankgcn.estimators.model import SavedNetwork
-from lowrankgcn.estimators.rows import read_rows
-from lowrankgcn.estimators.settings import read_settings
 
 
 class GCNClassifier(SemiSupervisedClassifier):
@@ -237,7 +237,7 @@ class GCNClassifier(SemiSupervisedClassifier):
             lazy.fit(self, X, y, sample_weight)
             return self
         import lowrankgcn.nn  # noqa: F401  # torch is optional; without it this is a clear error
-        from lowrankgcn.estimators.fitting import fit
+        from lowrankgcn.estimators.gcn_fitting import fit
 
         settings = read_settings(self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph, numbers="points")

@@ -21,20 +21,20 @@ from sklearn.utils.validation import check_is_fitted
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._progress import listener, listening
 from lowrankgcn._validation import invalid, node_index, positive_int
-from lowrankgcn.estimators.base import (
+from lowrankgcn.estimators.class_labels import Labels, read_labels
+from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.estimators.explanation import By, Explanation
+from lowrankgcn.estimators.gp_fitting import GPSettings, PreparedRows, fit_gp, prepare_rows
+from lowrankgcn.estimators.gp_model import GPModel
+from lowrankgcn.estimators.parameters import checked
+from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
+from lowrankgcn.estimators.semi_supervised import (
     SemiSupervisedClassifier,
     distributed_module,
     draw_seed,
     unchanged_on_failure,
     warn_of_unplaced,
 )
-from lowrankgcn.estimators.evidence import Evidence
-from lowrankgcn.estimators.explanation import By, Explanation
-from lowrankgcn.estimators.gp_fitting import GPSettings, PreparedRows, fit_gp, prepare_rows
-from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.labels import Labels, read_labels
-from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
-from lowrankgcn.estimators.settings import checked
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.suggestion import choose_rows, entropy
 

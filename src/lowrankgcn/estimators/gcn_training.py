@@ -15,9 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_sample_weight
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.model import Ensemble, Layer
-from lowrankgcn.estimators.settings import PENALTIES, Settings
+from lowrankgcn.estimators.class_labels import Labels
+from lowrankgcn.estimators.gcn_model import Ensemble, Layer
+from lowrankgcn.estimators.parameters import PENALTIES, Settings
 from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
 from lowrankgcn.operators import FloatArray

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrankgcn._format import percent
 from lowrankgcn._html import card
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.labels import known_labels, read_weights
+from lowrankgcn.estimators.class_labels import known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.spectral.filters import Filter, Scaled

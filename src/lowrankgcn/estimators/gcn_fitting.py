@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.graph_choice import point_graph
-from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs
-from lowrankgcn.estimators.kernels import (
+from lowrankgcn.estimators.class_labels import Labels
+from lowrankgcn.estimators.gcn_graph import point_graph
+from lowrankgcn.estimators.gcn_kernels import (
     choose_kernels,
     full_scale,
     orient,
     scale_kernels,
     without_rounding,
 )
-from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.model import CHUNK_ROWS, Ensemble, Model
-from lowrankgcn.estimators.networks import (
+from lowrankgcn.estimators.gcn_model import CHUNK_ROWS, Ensemble, Model
+from lowrankgcn.estimators.gcn_training import (
     check_device,
     full_rank_ensemble,
     low_rank_ensemble,
     train_restarts,
 )
+from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs
+from lowrankgcn.estimators.parameters import Settings
 from lowrankgcn.estimators.rows import Rows
-from lowrankgcn.estimators.settings import Settings
 from lowrankgcn.graphs import AdjacencyGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity

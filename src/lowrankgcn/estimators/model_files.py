@@ -33,13 +33,13 @@ from lowrankgcn import __version__, estimators
 from lowrankgcn._atomic import write_bytes
 from lowrankgcn._codec import Arrays, decode, encode, saved
 from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
+from lowrankgcn.estimators.class_labels import read_labels
+from lowrankgcn.estimators.gcn_model import SavedNetwork
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.labels import read_labels
-from lowrankgcn.estimators.model import SavedNetwork
 from lowrankgcn.estimators.rows import Kind, table_rows
 
 if TYPE_CHECKING:
-    from lowrankgcn.estimators.base import SemiSupervisedClassifier
+    from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier
 
 
 FORMAT = "lowrankgcn"

@@ -7,7 +7,7 @@ Kernels are scaled so that ‖𝒦‖²_F = n, and features so that the input of
 mean square. One step size then suits every n, unit and bandwidth.
 
 >>> import lowrankgcn as lg
->>> from lowrankgcn.estimators.settings import read_settings
+>>> from lowrankgcn.estimators.parameters import read_settings
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
 >>> settings = read_settings(lg.GCNClassifier(filter="constant", rank=2).get_params())
 >>> kernels = choose_kernels(L, settings, n_classes=2, seed=0)
@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.estimators.parameters import Settings
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import eigenpairs
