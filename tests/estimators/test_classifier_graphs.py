@@ -117,7 +117,8 @@ def test_full_rank(spec: Any) -> None:
     classifier = quick(architecture="full", filter=spec).fit(POINTS, LABELS)
     assert classifier.eigenpairs_ is None
     assert accuracy(classifier) > 0.8
-    assert (classifier.predict(POINTS) == classifier.transduction_).mean() > 0.9
+    with pytest.raises(ValueError, match=r"X: expected the fitted rows .*architecture='low-rank'"):
+        classifier.predict(POINTS)
 
 
 @pytest.mark.parametrize(
@@ -289,7 +290,7 @@ def test_early_stopping() -> None:
 
 
 def test_optimizers() -> None:
-    for optimizer in ("gd", "adam", "lbfgs"):
+    for optimizer in ("gd", "adam"):
         classifier = quick(optimizer=optimizer, **(LOW_RANK | {"max_iter": 150}))
         assert accuracy(classifier.fit(POINTS, LABELS)) > 0.8, optimizer
 

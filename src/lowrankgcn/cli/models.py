@@ -74,7 +74,7 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
 
 def _fitted_columns(classifier: SavedClassifier) -> Any:
     """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
-    if isinstance(classifier.state, GPModel):
-        return getattr(classifier.state.maps.features, "columns", ())
-    inputs = getattr(classifier.state.model, "inputs", None)
+    if isinstance(classifier.model, GPModel):
+        return getattr(classifier.model.maps.features, "columns", ())
+    inputs = getattr(classifier.model, "inputs", None)
     return getattr(getattr(inputs, "encoder", None), "columns", ())

@@ -64,12 +64,7 @@ def predict(
                 labels = read_texts(file.frame, columns.target)
     with progress("predicting", shown=shown), watch.timing("prediction"):
         with errors.exit_on_user_error(), errors.collect_warnings() as warned:
-            sets = unsure = None
-            if level is None:
-                shares = classifier.distributions(features)
-            else:
-                shares, unsure = classifier.distributions_and_unsure(features)
-                sets = classifier.prediction_sets(features, level, distributions=shares)
+            shares, sets, unsure = classifier.classify(features, level)
     kind = classifier.description.get("type")
     kind = kind if isinstance(kind, str) else None
     predictions = Predictions.from_labels(classifier.classes, shares, type=kind)

@@ -135,7 +135,7 @@ def _score(
     check_length("y", length, len(block), number)
     with prefix_errors(f"partition {number}"):
         weights = read_weights(weights, length)
-    if not len(index):
+    if not weights[index].any():
         return 0.0, 0.0
     rows = conformed(block, empty, number)
     rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]

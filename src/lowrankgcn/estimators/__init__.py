@@ -29,7 +29,7 @@ _MODULES = {
     "LearnedFilter": "gp_model",
     "GCNClassifier": "gcn_classifier",
     "SpectralGPClassifier": "gp_classifier",
-    "first_rows": "gp_fitting",
+    "first_rows": "gp_classifier",
     "load": "model_files",
     "save": "model_files",
 }

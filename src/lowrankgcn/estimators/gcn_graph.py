@@ -1,4 +1,4 @@
-"""Choice of the graph of points: Gaussian or nearest neighbours.
+"""The graph of a network: given, or built from the rows.
 
 >>> import numpy as np
 >>> points = np.random.default_rng(0).normal(size=(300, 2))
@@ -11,40 +11,67 @@ AdjacencyGraph(300 nodes, sparse)
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph
+from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs
+from lowrankgcn.estimators.parameters import GCNParameters
+from lowrankgcn.estimators.rows import Kind
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.operators.gaussian import PointCloud
-from lowrankgcn.operators.landmarks import greedy_landmarks
 from lowrankgcn.operators.modes import fourier_modes
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000
 _BANDWIDTHS = 2.0
-# Beyond these sizes of a fast sum, nearest neighbours are cheaper.
-_MODES = 2**20
-_LANDMARKS = 500
-_SEARCHED = 20_000  # exact neighbour search is fast up to here in any dimension
+_MOST_MODES = 2**20  # of a fast Gaussian sum that is cheaper than nearest neighbours
 _ACCURACY = 1e-2
 
 
+def build_graph(
+    kind: Kind, data: Any, settings: GCNParameters, seed: int
+) -> tuple[Inputs | None, Graph | None, Graph]:
+    """Return inputs and graph of rows, and the hypergraph of a table.
+
+    Inputs are None without features.
+    """
+    if kind == "graph":
+        return None, None, data
+    if kind == "affinities":
+        return None, None, AdjacencyGraph(data)
+    if kind == "incidence":
+        return None, None, Hypergraph(data)
+    raw = not settings.scaling
+    graph = settings.graph
+    if kind == "table":
+        table = Hypergraph.from_table(data)
+        encoded = TableInputs.fit(data, table, raw_features=raw)
+        return encoded, table, graph if isinstance(graph, Graph) else table
+    # A given bandwidth is in the units of the columns.
+    in_units = raw or settings.bandwidth is not None
+    raw_points = in_units or isinstance(graph, Graph)
+    inputs = PointInputs.fit(data, raw_features=raw, raw_points=raw_points)
+    if isinstance(graph, str):
+        name = "gaussian" if graph == "auto" and in_units else graph
+        graph = point_graph(name, inputs.rows(data), settings.bandwidth, random_state=seed)
+    return inputs, None, graph
+
+
 def point_graph(
-    kind: str, points: NDArray[np.float64], bandwidth: float | None, *, random_state: int
+    name: str, points: NDArray[np.float64], bandwidth: float | None, *, random_state: int
 ) -> Graph:
     """Build the graph of points: "gaussian", "knn" or "auto"; None chooses the bandwidth.
 
-    "auto" chooses the Gaussian graph if fast sums are cheap: with FINUFFT in up to three
-    dimensions, and with few landmarks for more than 20 000 points in more dimensions. Otherwise it
-    chooses ten nearest neighbours with self-tuning weights, which separate classes better in many
-    dimensions.
+    "auto" chooses the Gaussian graph in up to three dimensions if its sums take few Fourier modes.
+    Otherwise it chooses ten nearest neighbours with self-tuning weights, which separate classes
+    better in many dimensions.
     """
-    if kind != "knn":
-        given = kind == "gaussian" or bandwidth is not None
+    if name == "gaussian" or (name == "auto" and points.shape[1] <= 3):
         width = bandwidth or _local_bandwidth(points, random_state)
-        if given or _fast_sum_is_cheaper(PointCloud.from_points(points, width), random_state):
+        if name == "gaussian" or _count_modes(points, width) <= _MOST_MODES:
             return GaussianGraph(points, width, random_state=random_state)
     return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
 
@@ -76,12 +103,7 @@ def _local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
     return _BANDWIDTHS * float(positive.mean()) if len(positive) else 1.0
 
 
-def _fast_sum_is_cheaper(cloud: PointCloud, random_state: int) -> bool:
-    """Return whether fast Gaussian sums are cheaper than nearest neighbours."""
-    if cloud.dimension <= 3:
-        _, half = fourier_modes(cloud.extent, _ACCURACY)
-        return bool(math.prod((2 * half + 1).tolist()) <= _MODES)
-    if cloud.n <= _SEARCHED:
-        return False
-    landmarks = greedy_landmarks(cloud, tol=_ACCURACY, limit=_LANDMARKS, random_state=random_state)
-    return landmarks is not None
+def _count_modes(points: NDArray[np.float64], bandwidth: float) -> int:
+    """Return the number of Fourier modes that represent the Gaussian kernel of points."""
+    extent = PointCloud.from_points(points, bandwidth).extent
+    return math.prod((2 * fourier_modes(extent, _ACCURACY)[1] + 1).tolist())

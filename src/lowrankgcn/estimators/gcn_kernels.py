@@ -7,9 +7,9 @@ Kernels are scaled so that ‖𝒦‖²_F = n, and features so that the input of
 mean square. One step size then suits every n, unit and bandwidth.
 
 >>> import lowrankgcn as lg
->>> from lowrankgcn.estimators.parameters import read_settings
+>>> from lowrankgcn.estimators.parameters import read_gcn_parameters
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
->>> settings = read_settings(lg.GCNClassifier(filter="constant", rank=2).get_params())
+>>> settings = read_gcn_parameters(lg.GCNClassifier(filter="constant", rank=2).get_params())
 >>> kernels = choose_kernels(L, settings, n_classes=2, seed=0)
 >>> (scaled,), _ = scale_kernels(kernels, np.eye(2), reduced=False)
 >>> kernels[0].response, (scaled.response**2).sum().round(10)
@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.parameters import Settings
+from lowrankgcn.estimators.parameters import GCNParameters
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import eigenpairs
@@ -35,14 +35,13 @@ from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.spectrum import Eigenpairs, flip_signs
 
 _RANK = 30
-_STORED_SINGLE = 200_000  # rows from which eigenvectors are stored in single precision
 _POSITIVE = 1e-9  # eigenvalues up to here are zero
 _COMMON = 1e-8  # overlaps with the features below this share of the largest count as zero
 _ORTHOGONAL = 1e-8
 
 
 def choose_kernels(
-    laplacian: Laplacian, settings: Settings, n_classes: int, seed: int
+    laplacian: Laplacian, settings: GCNParameters, n_classes: int, seed: int
 ) -> tuple[Kernel, ...]:
     """Build the kernels of the filters, of low rank with common eigenpairs, or of full rank."""
     filters, tol = settings.filter, settings.tol
@@ -56,14 +55,13 @@ def choose_kernels(
             warnings.simplefilter("ignore", DegenerateCutWarning)
         if filters is not None:
             return kernel(laplacian, list(filters), rank, tol=tol, random_state=seed)
-        dtype = "float32" if laplacian.n > _STORED_SINGLE else "float64"
-        pairs = eigenpairs(laplacian, rank, tol=tol, random_state=seed, dtype=dtype)
+        pairs = eigenpairs(laplacian, rank, tol=tol, random_state=seed)
     positive = pairs.eigenvalues[pairs.eigenvalues > _POSITIVE]
     epsilon = float(positive[min(n_classes, len(positive)) - 1]) if len(positive) else 1.0
     return low_rank_kernels(laplacian, [RegularizedInverse(epsilon)], pairs)
 
 
-def _rank(laplacian: Laplacian, settings: Settings) -> int:
+def _rank(laplacian: Laplacian, settings: GCNParameters) -> int:
     """Return the number of eigenpairs: as given, or 30, at most the rows and hyperedges."""
     n, most = laplacian.n, laplacian.graph.max_rank
     if settings.rank is None:

@@ -15,14 +15,14 @@ depends on the units of the columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import MAY_BE_INFINITE, saved
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.graphs import Graph, Hypergraph, TableEncoder
@@ -39,12 +39,6 @@ _GRID = 2.0**20
 # Outliers beyond this many interquartile ranges do not affect the unit of a column.
 _QUARTILE_RANGES = 10.0
 _CHUNK_ROWS = 65536  # sums over rows are fast in large chunks
-
-
-def _check_scales(scale: FloatArray, name: str) -> None:
-    """Refuse scales that are not positive; those of constant columns are infinite."""
-    if not (scale > 0).all():
-        raise invalid(name, "numbers > 0", "other values")
 
 
 @saved
@@ -66,8 +60,8 @@ class PointInputs:
 
     median: Annotated[FloatArray, "d"]
     centre: Annotated[FloatArray, "d"]
-    scale: Annotated[FloatArray, "d", _check_scales] = field(metadata=MAY_BE_INFINITE)
-    unit: Annotated[FloatArray | None, "d", _check_scales] = field(metadata=MAY_BE_INFINITE)
+    scale: Annotated[FloatArray, "d"]
+    unit: Annotated[FloatArray | None, "d"]
 
     @property
     def width(self) -> int:

@@ -29,7 +29,7 @@ from typing import Any, Literal, final
 import numpy as np
 import pandas as pd
 
-from lowrankgcn._codec import ADDED, NOT_SAVED, saved
+from lowrankgcn._codec import NOT_SAVED, saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files.cells import Cells
@@ -87,9 +87,9 @@ class Columns:
     target: str
     used: dict[str, Kind]
     left_out: dict[str, Reason]
-    words: dict[str, tuple[str, ...]] = field(default_factory=dict, metadata=ADDED)
-    dates: dict[str, DateOrder] = field(default_factory=dict, metadata=ADDED)
-    lenient: tuple[str, ...] = field(default=(), metadata=ADDED)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    dates: dict[str, DateOrder] = field(default_factory=dict)
+    lenient: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:

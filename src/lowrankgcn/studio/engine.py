@@ -25,14 +25,14 @@ from scipy.linalg import cho_factor, cho_solve
 from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
-from lowrankgcn.estimators.gp_fitting import GPSettings, first_of_views, unfitted_process
-from lowrankgcn.estimators.parameters import checked
+from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
 from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.likelihood import CONSTANT, targets
 from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED
+from lowrankgcn.gp.suggestion import first_of_views, unfitted_process
 
 _SUGGESTED = 10
 _MOST_LABELS = 1500  # of an immediate update
@@ -88,16 +88,16 @@ class Engine:
 
     def __init__(self, features: Any, parameters: dict[str, Any]) -> None:
         self._classifier = SpectralGPClassifier(**parameters)
-        settings = checked(GPSettings, self._classifier.get_params(deep=False))
+        settings = checked(GPParameters, self._classifier.get_params(deep=False))
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
         self._n = rows.n_rows
         self.prepared = self._classifier._prepare(rows, settings, read_all=True)
         sample, outside = self.prepared.sample, self.prepared.outside
-        self._parts = [(sample, self.prepared.views.views)]
+        self._parts = [(sample.index, self.prepared.views.views)]
         if outside is not None:
-            self._parts.append((np.setdiff1d(np.arange(self._n), sample), outside))
+            self._parts.append((sample.rest, outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
-        self._explains = self.prepared.extends and isinstance(features, pd.DataFrame)
+        self._explains = not self.prepared.fitted_only and isinstance(features, pd.DataFrame)
         self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.iloc[[row]])[0])
         # A sample that includes the labelled rows, as that of the commands does, needs a whole fit.
         self._fitted = lru_cache(1)(
@@ -109,7 +109,7 @@ class Engine:
     def settle(self, labels: NDArray[Any]) -> Answer:
         """Return the answer that a fit to these labels gives."""
         known = labels != None  # noqa: E711
-        sample, free = self.prepared.sample, ~known[self.prepared.sample]
+        sample, free = self.prepared.sample.index, ~known[self.prepared.sample.index]
         count = min(_SUGGESTED, int(free.sum()))
         if len(set(labels[known])) < 2:
             candidates, place = np.flatnonzero(free), np.flatnonzero(~free)
@@ -161,8 +161,8 @@ class Engine:
         else:
             prior, size = Prior.load(), np.append(size_terms(m, n_classes), 0.0)
             amplitudes = np.exp([prior.final[block.name] for block in self._unfitted.blocks])
-            warm = float(np.exp(size @ prior.final_temperature))
-            process = replace(self._unfitted, amplitudes=amplitudes, temperature=warm)
+            temperature = float(np.exp(size @ prior.final_temperature))
+            process = replace(self._unfitted, amplitudes=amplitudes, temperature=temperature)
         kept = [k for k, block in enumerate(process.blocks) if block.name not in SUPERVISED]
         blocks, views = tuple(process.blocks[k] for k in kept), self.prepared.at(index)
         return replace(

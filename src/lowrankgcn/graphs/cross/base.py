@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import NOT_SAVED, NotNegative
+from lowrankgcn._codec import NOT_SAVED
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
 from lowrankgcn.operators.fourier import FourierFactor
@@ -57,7 +57,7 @@ class CrossAffinity(ABC):
     # New points have other weights than fitted ones, and 1/(1−λ) amplifies the difference.
     least_divisor: ClassVar[float] = 0.1
 
-    loop_weight: NotNegative
+    loop_weight: float
     columns: Factor | FourierFactor | None = field(default=None, repr=False, metadata=NOT_SAVED)
 
     @property

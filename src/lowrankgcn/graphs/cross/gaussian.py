@@ -21,7 +21,7 @@ from typing import Annotated, Any, final
 
 import numpy as np
 
-from lowrankgcn._codec import NotNegative, Positive, saved
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import (
     chunks,
     map_chunks,
@@ -55,7 +55,7 @@ class GaussianCross(CrossAffinity):
     """Points joined to fitted points by Gaussian weights."""
 
     centre: Annotated[FloatArray, "D"]
-    bandwidth: Positive
+    bandwidth: float
 
     @abstractmethod
     def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
@@ -105,7 +105,7 @@ class LandmarkCross(GaussianCross):
     landmarks: Annotated[FloatArray, "M D"]  # in units of the bandwidth
     inverse_root: Annotated[FloatArray, "M M"]  # R⁻¹, lower triangular
     column_sums: Annotated[FloatArray, "M"]  # Fᵀ1
-    misfit: NotNegative  # Σ √(1 − ‖F_i‖²) over the fitted points
+    misfit: float  # Σ √(1 − ‖F_i‖²) over the fitted points
 
     @classmethod
     def from_factor(
@@ -225,7 +225,7 @@ class FourierCross(GaussianCross):
     grid: ModeGrid
     sums: FloatArray  # Fᵀ1, (N,)
     guides: Annotated[FloatArray, "S D"]  # fitted points in units of the bandwidth
-    least_degree: Positive
+    least_degree: float
 
     def __post_init__(self) -> None:
         if len(self.centre) != len(self.grid.half) or len(self.centre) > 3:
