@@ -20,7 +20,7 @@ from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Ex
 from lowrankgcn.estimators.rows import map_rows, take
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
-from lowrankgcn.gp.conformal import prediction_sets
+from lowrankgcn.gp.conformal import conformal_limit, prediction_sets
 from lowrankgcn.gp.novelty import Novelty
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
@@ -123,8 +123,8 @@ class GPModel:
 
     def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
         """Return whether rows with these measures of novelty fit no class, shape (q,)."""
-        limit = self.novelty.limit(positive_float(level, "level", below=1.0))
-        marked: NDArray[np.bool_] = measures > limit
+        level = positive_float(level, "level", below=1.0)
+        marked: NDArray[np.bool_] = measures > conformal_limit(self.novelty.held_out, level)
         return marked
 
     def prediction_sets(self, distributions: FloatArray, level: float) -> NDArray[np.bool_]:

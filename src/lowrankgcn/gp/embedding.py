@@ -19,12 +19,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross.sparse import NeighbourCross
@@ -56,14 +55,8 @@ class Embedding:
 
     extension: Extension
     mean_degree: float
-    centre: FloatArray
-    eigenvalues: FloatArray
-
-    def __post_init__(self) -> None:
-        expect_shape(self.eigenvalues, "eigenvalues", self.extension.rank)
-        expect_shape(self.centre, "centre", self.rank)
-        if not self.mean_degree > 0:
-            raise invalid("mean_degree", "a number > 0", self.mean_degree)
+    centre: Annotated[FloatArray, "r"]
+    eigenvalues: Annotated[FloatArray, "r"]
 
     @property
     def rank(self) -> int:
@@ -134,9 +127,11 @@ def _without_isolated(pairs: Eigenpairs, graph: Graph) -> Eigenpairs:
     kept = (pairs.eigenvectors[graph.isolated] ** 2).sum(axis=0) < 0.5
     if not kept.any():
         return pairs
-    parts = (pairs.eigenvalues[kept], pairs.eigenvectors[:, kept], pairs.residuals[kept])
     return replace(
-        pairs, **dict(zip(("eigenvalues", "eigenvectors", "residuals"), parts, strict=True))
+        pairs,
+        eigenvalues=pairs.eigenvalues[kept],
+        eigenvectors=pairs.eigenvectors[:, kept],
+        residuals=pairs.residuals[kept],
     )
 
 
