@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from lowrankgcn.estimators.gcn_classifier import GCNClassifier
     from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
     from lowrankgcn.estimators.model_files import load, save
-    from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph, TableEncoder
+    from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph
     from lowrankgcn.spectral import filters
     from lowrankgcn.spectral.eigenpairs import eigenpairs
     from lowrankgcn.spectral.kernel import Kernel, kernel
     from lowrankgcn.spectral.laplacian import Laplacian
     from lowrankgcn.spectral.spectrum import Eigenpairs
+    from lowrankgcn.tables import TableEncoder
 
 __version__ = "0.2.0"
 
@@ -66,11 +67,12 @@ __all__ = [
 # Modules of the names that are imported on demand: the libraries behind them take seconds to load.
 _MODULES = {
     **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
-    **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph", "TableEncoder"), "graphs"),
+    **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph"), "graphs"),
     **{name: name for name in ("datasets", "nn", "plotting", "training")},
     "Eigenpairs": "spectral.spectrum",
     "Kernel": "spectral.kernel",
     "Laplacian": "spectral.laplacian",
+    "TableEncoder": "tables",
     "eigenpairs": "spectral.eigenpairs",
     "filters": "spectral.filters",
     "kernel": "spectral.kernel",

@@ -151,7 +151,9 @@ def test_folders_of_numbers_are_points(
     assert (whole["prediction"].to_numpy() == NAMES[group]).mean() > 0.95
 
 
-def test_labels_of_integers_and_blank_texts_are_those_of_a_file(tmp_path: Path) -> None:
+def test_labels_of_integers_and_blank_texts_are_those_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     table, hidden = texts(200, 0)
     given = hidden.copy()
     given[:3] = (hidden[:3] + 1) % 3  # labels that no model would give
@@ -165,7 +167,11 @@ def test_labels_of_integers_and_blank_texts_are_those_of_a_file(tmp_path: Path) 
         pq.write_table(whole.slice(0, 40).replace_schema_metadata(None), source / "0.parquet")
         pq.write_table(whole.slice(40).replace_schema_metadata(None), source / "1.parquet")
         options = ["--method", "gcn", "--architecture", "reduced", "--rank", "9", "--quiet"]
-        assert call("classify", str(source), "--target", target, "--out", str(out), *options) == 0
+        command = ["classify", str(source), "--target", target, "--out", str(out), *options]
+        if target == "marked":
+            assert "use --unlabelled -1 or --class -1" in refused(capsys, *command)
+            command += ["--unlabelled", "-1"]
+        assert call(*command) == 0
         found = pa.concat_tables([pq.read_table(file) for file in sorted(out.iterdir())])
         assert found.schema.field("prediction").type == (
             pa.string() if target == "name" else pa.int64()

@@ -85,20 +85,44 @@ class TestEarlierRun:
 
 
 class TestSpelling:
-    @pytest.mark.parametrize("marker", ["NA", "?", "-", "-1", "unknown", "Unlabelled"])
-    def test_marker_of_most_rows(
+    @pytest.mark.parametrize("marker", ["NA", "?", "-", "-1", "None", "unknown", "nan", "null"])
+    def test_marker_without_empty_cells(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], marker: str
     ) -> None:
         path = tmp_path / "marked.csv"
-        frame = flowers()
-        frame.fillna({"kind": marker}).to_csv(path, index=False)
-        document = classified(path, capsys)
-        assert document["labelled"] == 25 and set(document["classes"]) == set(
-            load_iris().target_names
+        flowers().fillna({"kind": marker}).to_csv(path, index=False)
+        word = f"'{marker}'" if marker == "?" else marker
+        for command in ("classify", "suggest", "compare", "studio"):
+            said = refused(capsys, command, str(path), "--target", "kind")
+            assert f"{marker!r} may be a class or mark unlabelled rows" in said
+            assert f"use --unlabelled {word} or --class {word}\n" in said
+        document = classified(path, capsys, "--unlabelled", marker)
+        assert document["labelled"] == 25 and document["notes"] == []
+        assert set(document["classes"]) == set(load_iris().target_names)
+        model = str(tmp_path / "kept.model")
+        for option in (("--class", marker), ("--unlabelled", "")):
+            kept = classified(path, capsys, *option, "--save", model)
+            assert marker in kept["classes"] and kept["labelled"] == 150 and kept["notes"] == []
+
+    def test_a_class_named_none(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path, report = tmp_path / "parts.csv", tmp_path / "report.html"
+        rng = np.random.default_rng(0)
+        kinds = np.repeat(np.array(["none", "crack", "dent"], object), [130, 30, 40])
+        depth = np.repeat([0.0, 5.0, 10.0], [130, 30, 40]) + rng.normal(size=200)
+        hidden = rng.permutation(200)[:20]
+        frame = pd.DataFrame({"depth": depth, "length": rng.normal(size=200), "kind": kinds})
+        frame.loc[hidden, "kind"] = None
+        frame.to_csv(path, index=False)
+        out = tmp_path / "out.csv"
+        document = classified(path, capsys, "--out", str(out), "--report", str(report))
+        assert document["labelled"] == 180 and "none" in document["classes"]
+        predicted = pd.read_csv(out, keep_default_na=False)["prediction"].to_numpy()
+        assert (predicted == kinds)[hidden].mean() > 0.9
+        (note,) = document["notes"]
+        assert note.startswith("'none' is a class, because empty cells") and note in (
+            report.read_text().replace("&#39;", "'")
         )
-        assert f"rows with {marker!r} in the target are taken as unlabelled" in document["notes"][0]
-        kept = classified(path, capsys, "--unlabelled", "", "--save", str(tmp_path / "kept.model"))
-        assert marker in kept["classes"] and kept["labelled"] == 150
+        assert classified(path, capsys, "--class", "none")["notes"] == []
 
     def test_given_markers(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = tmp_path / "marked.csv"
@@ -107,19 +131,37 @@ class TestSpelling:
         frame.to_csv(path, index=False)
         offered = classified(path, capsys)
         assert "?" in offered["classes"]
-        assert any("if so, use --unlabelled '?'" in note for note in offered["notes"])
+        assert any("use --unlabelled '?'" in note for note in offered["notes"])
         document = classified(path, capsys, "--unlabelled", "?,to do")
         assert document["labelled"] == 25 and document["notes"] == []
 
-    def test_marker_that_leaves_one_class(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    @pytest.mark.parametrize("ending", ["csv", "parquet"])
+    def test_a_marker_that_is_one_of_two_values(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
     ) -> None:
-        path = tmp_path / "signs.csv"
-        frame = flowers()
-        frame["kind"] = np.where(np.arange(150) < 30, "1", "-1")
-        frame.loc[140:, "kind"] = None
+        path = tmp_path / f"signs.{ending}"
+        frame = flowers().assign(kind=np.where(np.arange(150) < 30, 1, -1))
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+        assert "--class -1" in refused(capsys, "classify", str(path), "-t", "kind")
+        model = str(tmp_path / "model")
+        found = classified(path, capsys, "--class", "-1", "--save", model)
+        assert set(found["classes"]) == {"-1", "1"}
+
+    def test_several_markers(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / "several.csv"
+        frame = flowers().fillna({"kind": "none"})
+        frame.loc[[1, 2], "kind"] = "?"
         frame.to_csv(path, index=False)
-        assert set(classified(path, capsys)["classes"]) == {"-1", "1"}
+        arguments = ("classify", str(path), "-t", "kind")
+        said = refused(capsys, *arguments)
+        assert "'none', '?' may be" in said and "--unlabelled 'none,?' or --class none " in said
+        assert "--class '?'" in refused(capsys, *arguments, "--class", "none")
+        found = classified(path, capsys, "--unlabelled", "?")
+        assert "none" in found["classes"] and found["labelled"] == 148
+        wrong = refused(capsys, *arguments, "--class", "None")
+        assert "--class: expected a text of the target, got 'None'" in wrong
+        both = refused(capsys, *arguments, "--class", "?", "--unlabelled", "?")
+        assert "--class: '?' is also named in --unlabelled" in both
 
     def test_classes_spelled_alike(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]

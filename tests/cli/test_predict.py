@@ -55,6 +55,37 @@ class TestPredict:
         assert frame["code"].tolist() == new["code"].tolist()
         assert (frame["probability"].astype(float) > 0.5).all()
 
+    def test_booleans_are_the_same_in_all_formats(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame({"size": rng.normal(size=120), "new": rng.random(120) > 0.5})
+        frame["kind"] = frame["new"] ^ (frame["size"] > 1.5)
+        spelled = frame.replace({"new": {True: "True", False: "False"}}).astype({"new": object})
+        spelled.loc[::2, "new"] = spelled.loc[::2, "new"].str.lower()
+        tables = {
+            "a.csv": frame.to_csv,
+            "b.csv": spelled.to_csv,
+            "c.parquet": frame.to_parquet,
+            "d.xlsx": frame.to_excel,
+        }
+        for name, write in tables.items():
+            write(tmp_path / name, index=False)
+        fitted = {}
+        for source in tables:
+            path, model = str(tmp_path / source), str(tmp_path / "model")
+            assert call("classify", path, "-t", "kind", "-q", "--save", model) == 0
+            for other in tables:
+                out = tmp_path / "out.csv"
+                arguments = ["predict", model, str(tmp_path / other), "--out", str(out), "--json"]
+                assert call(*arguments) == 0
+                document = json.loads(capsys.readouterr().out)
+                assert document["unknown_values"] == {}, (source, other)
+                assert document["agreement"] == {"right": 120, "rows": 120}
+                fitted[source, other] = pd.read_csv(out)["probability"]
+        for found in fitted.values():
+            np.testing.assert_allclose(found, fitted["a.csv", "a.csv"], atol=1e-3)
+
     def test_predictions_do_not_depend_on_the_format(self, model: Path, tmp_path: Path) -> None:
         new = cars(50, 2)
         for name, write in {

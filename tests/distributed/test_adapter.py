@@ -94,6 +94,10 @@ def test_scores_and_weights(make: Make) -> None:
     assert weighted == pytest.approx(here.score(TEXTS, LABELS, weights))
     with pytest.raises(ValueError, match="y: expected a labelled row"):
         here.score(X, np.full(300, -1))
+    weights[:200] = 0.0  # all of some blocks
+    assert here.score(X, y, weights) == pytest.approx(here.score(TEXTS, HIDDEN, weights))
+    with pytest.raises(ValueError, match="sample_weight: expected a labelled row of positive"):
+        here.score(X, y, np.zeros(300))
 
 
 def test_weights_are_those_of_a_fit_in_memory() -> None:

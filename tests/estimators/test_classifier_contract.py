@@ -278,17 +278,6 @@ def test_concurrent_fits_equal_sequential_fits(blobs: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [GCNClassifier, SpectralGPClassifier])
-def test_score_needs_a_positive_weight(kind: Any) -> None:
-    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
-    classifier = kind(random_state=0).fit(X, y)
-    weights = np.r_[np.zeros(39), 2.0]
-    assert classifier.score(X, y, weights) == (classifier.predict(X[39:]) == y[39])
-    for zero, labels in ((np.zeros(40), y), (weights, np.r_[y[:39], -1])):
-        with pytest.raises(ValueError, match="sample_weight: expected a labelled row of weight"):
-            classifier.score(X, labels, zero)
-
-
-@pytest.mark.parametrize("kind", [GCNClassifier, SpectralGPClassifier])
 def test_a_failed_fit_changes_nothing(kind: Any) -> None:
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
     classifier = kind(random_state=0).fit(X, y)

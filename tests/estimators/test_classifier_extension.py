@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import lowrankgcn as lg
 from lowrankgcn.estimators.inputs import TableInputs
+from lowrankgcn.tables import Table
 
 CARS = lg.datasets.load_cars("buying", as_frame=True)
 
@@ -67,8 +68,9 @@ def test_distributions_are_the_mean_of_the_networks(options: dict[str, Any]) -> 
         classifier.fit(CARS.data, labels())
     assert len(classifier.networks_) == classifier.loss_curve_.shape[1] > 1
     raw = "preset" in options
-    inputs = TableInputs.fit(CARS.data, classifier.graph_, raw_features=raw)
-    features = torch.from_numpy(inputs.features(CARS.data))
+    table = Table.read(CARS.data, "X")
+    inputs = TableInputs.fit(table, classifier.graph_.encoder, raw_features=raw)
+    features = torch.from_numpy(inputs.features(table))
     with torch.no_grad():
         logits = torch.stack([module(features) for module in classifier.networks_])
     expected = torch.softmax(logits, dim=2).mean(dim=0).numpy()

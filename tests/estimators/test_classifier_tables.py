@@ -109,6 +109,8 @@ def test_unlabelled_rows_do_not_count_in_a_score() -> None:
     for labels, message in ((np.full(90, -1), "no label"), (truth[:80], "90 labels")):
         with pytest.raises(ValueError, match=f"^y: .*{message}"):
             classifier.score(X, labels)
+    with pytest.raises(ValueError, match="sample_weight: expected a labelled row of positive"):
+        classifier.score(X, y, np.where(y >= 0, 0.0, 1.0))
 
 
 def test_minus_one_as_text_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Products of table features, computed from codes, equal those of the stored matrix."""
+"""Features of networks, and their products with eigenvectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.estimators import inputs as module
-from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs
+from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs, project
+from lowrankgcn.tables import Table, TableEncoder
 
 N = 300
 
@@ -36,52 +37,39 @@ def table(seed: int = 0) -> pd.DataFrame:
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("kind", ["table", "points"])
 def test_projections(kind: str, raw: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_CHUNK_ROWS", 70)
-    rows: Any = table().drop(columns="group")
+    """Sums over chunks equal those of the whole matrix of features."""
+    monkeypatch.setattr(module, "_CHUNK_ENTRIES", 1000)
+    rows: Any = Table.read(table().drop(columns="group"))
     fitted: Inputs
     if kind == "table":
-        graph = lg.Hypergraph.from_table(rows)
-        fitted = TableInputs.fit(rows, graph, raw_features=raw)
+        fitted = TableInputs.fit(rows, TableEncoder.fit(rows), raw_features=raw)
     else:
-        rows, graph = rows[["y"]].to_numpy(float) * [[1.0, 3.0, 0.0]] + 1.0, None
+        rows = rows["y"].as_floats("y")[:, None] * [[1.0, 3.0, 0.0]] + 1.0
         fitted = PointInputs.fit(rows, raw_features=raw)
     features = fitted.features(rows)
     assert features.shape == (N, fitted.width)
     U = np.random.default_rng(1).normal(size=(N, 11))
     for dtype, atol in ((np.float64, 1e-10), (np.float32, 1e-3)):
-        inner, squares = fitted.project(rows, U.astype(dtype), graph)
+        inner, squares = project(fitted, rows, U.astype(dtype))
         assert inner.dtype == np.float64
         assert_allclose(inner, U.T @ features, rtol=0, atol=atol)
         assert squares == pytest.approx(np.square(features).sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"filter": ["heat", "constant"], "rank": 12},
-        {"architecture": "reduced", "filter": "heat", "rank": 12, "hidden_widths": (6, 5)},
-    ],
-    ids=str,
-)
-def test_fit_from_codes_equals_fit_from_the_matrix(
-    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = table()
-    labels = np.where(np.arange(N) % 10 == 0, rows.pop("group"), -1)
-    given = {"random_state": 0, "dtype": "float64", "max_iter": 30, "n_restarts": 2} | options
-    lean = lg.GCNClassifier(**given).fit(rows, labels)
-
-    def project(self: TableInputs, X: Any, U: Any, graph: Any) -> Any:
-        features = self.features(X)
-        return U.T @ features, float(np.square(features).sum())
-
-    monkeypatch.setattr(TableInputs, "project", project)
-    dense = lg.GCNClassifier(**given).fit(rows, labels)
-    assert_allclose(lean.label_distributions_, dense.label_distributions_, rtol=0, atol=1e-6)
-    assert_allclose(
-        lean.predict_proba(rows[:40]), dense.predict_proba(rows[:40]), rtol=0, atol=1e-6
-    )
+def test_features_of_a_table() -> None:
+    """Centred indicators of values of two or more rows, then standard scores."""
+    rows = table().drop(columns="group")
+    encoder = TableEncoder.fit(rows)
+    found = TableInputs.fit(Table.read(rows), encoder).features(rows)
+    expected = []
+    for name in ("c0", "c1", "c2", "c3", "identifier"):
+        counts = rows[name].value_counts()
+        expected += [rows[name] == value for value in sorted(counts.index[counts > 1])]
+    for name in ("x", "y"):
+        filled = rows[name].fillna(rows[name].median())
+        expected.append((filled - filled.mean()) / filled.std(ddof=0))
+    columns = np.array(expected, dtype=float)
+    assert_allclose(found, (columns - columns.mean(axis=1, keepdims=True)).T, atol=1e-12)
 
 
 def test_memory_does_not_grow_with_the_categories() -> None:
@@ -96,6 +84,7 @@ def test_memory_does_not_grow_with_the_categories() -> None:
     )
     labels = np.where(np.arange(20_000) % 500 == 0, group, -1)
     classifier = lg.GCNClassifier(random_state=0, max_iter=3, n_restarts=1, hidden_widths=(4,))
+    classifier.fit(rows[:1000], labels[:1000])  # imports torch
     tracemalloc.start()
     try:
         classifier.fit(rows, labels)

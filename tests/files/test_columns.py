@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrankgcn.files import Columns, choose_columns
+from lowrankgcn.files import Columns, choose_columns, read_file
 from lowrankgcn.files.cells import Cells
 from tests.saved_examples import through_json
 
@@ -284,6 +285,68 @@ class TestChoice:
     def test_amounts_are_not_identifiers(self) -> None:
         amounts = table(price=[f"$ {i},000" for i in range(1, 11)])
         assert choose_columns(amounts, "kind").used == {"price": "number"}
+
+    def test_quoted_decimal_commas_in_a_comma_separated_file(self, tmp_path: Path) -> None:
+        path, rng = tmp_path / "quoted.csv", np.random.default_rng(0)
+        numbers = rng.integers(100, 9999, 40) / 100
+        frame = pd.DataFrame({"price": numbers, "width": numbers[::-1], "size": numbers * 1000})
+        frame["kind"] = ["a", "b"] * 20
+        quoted = frame.assign(
+            price=[f"{x:.2f} €".replace(".", ",") for x in frame["price"]],
+            size=[f"{x:,.0f}" for x in frame["size"]],
+        )
+        quoted.to_csv(path, index=False)
+        table = read_file(path)
+        columns = choose_columns(table.frame, "kind", decimal=table.decimal)
+        first, second = columns.notes
+        assert first == "column 'price': numbers are read with decimal commas"
+        assert second.startswith("column 'size': the comma of '")
+        assert columns.used == dict.fromkeys(("price", "width", "size"), "number")
+        assert columns.decimal_commas == ("price",)
+        for rows in (table.frame, frame, quoted):
+            found = columns.features(rows)
+            np.testing.assert_allclose(found, frame[["price", "width", "size"]], atol=0.5)
+            np.testing.assert_allclose(found["price"], frame["price"])
+        plain = choose_columns(frame, "kind")
+        np.testing.assert_allclose(plain.features(quoted)["price"], frame["price"])
+
+    @pytest.mark.parametrize(
+        ("cells", "expected", "note"),
+        [
+            (["1,5", "2,25", "7", "NA"], "number", "decimal commas"),
+            (["0,123", "0,456", "1,789"], "number", "decimal commas"),
+            (["1,234", "2,345", "7"], "number", "thousands separator"),
+            (["1,234", "2,345,678", "7"], "number", None),
+            (["1,234", "2,345.50", "7"], "number", None),
+            (["1,234", "2,345.50", "1,5"], "category", None),
+            (["1.234,50", "2,5"], "number", None),
+            (["1,2", "3,4", "1,2,3"], "category", None),  # lists
+            (["1.5", "2,5"], "number", "decimal commas"),
+            (["red", "blue, green"], "category", None),
+        ],
+    )
+    def test_commas(self, cells: list[str], expected: str, note: str | None) -> None:
+        rows = pd.DataFrame({"v": cells * 4, "kind": ["a", "b"] * (2 * len(cells))})
+        columns = choose_columns(rows, "kind")
+        assert columns.used == {"v": expected}
+        assert [note in text for text in columns.notes if "comma" in text] == [True] * bool(note)
+
+    def test_different_integers_are_identifiers_by_order_or_name(self) -> None:
+        unsorted = [31, 7, 12, 90, 55, 8, 41, 3, 77, 20]
+        counted = {
+            "ascending": sorted(unsorted),
+            "descending": sorted(unsorted, reverse=True),
+            "shuffled": [4, 9, 2, 7, 5, 11, 3, 10, 6, 8],
+        }
+        names = ["customer_id", "rowId", "Nr.", "ID", "customerID", "IDNumber", "no 2", "api-key"]
+        used = ["salary", "idle", "width", "note", "monkey", "nrs", "arrow", "reindexed"]
+        frame = table(**counted, **dict.fromkeys([*names, *used], unsorted))
+        columns = choose_columns(frame, "kind")
+        assert columns.left_out == dict.fromkeys([*counted, *names], "identifier")
+        assert columns.used == dict.fromkeys(used, "number")
+        twice = table(customer_id=[3, 3, *unsorted[2:]], number=[1, 1, *range(2, 10)])
+        assert not choose_columns(twice, "kind").left_out
+        assert choose_columns(frame, "kind", numeric=["ID"]).used["ID"] == "number"
 
     def test_nearly_numbers_and_dates_are_reported(self) -> None:
         numbers, days = [f"{i}.5" for i in range(9)], [f"{i + 10}.01.2024" for i in range(9)]

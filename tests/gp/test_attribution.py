@@ -150,7 +150,7 @@ def test_columns_have_their_shapley_values() -> None:
             for i in range(70)
             if all(_equal(own[k][i], part[b]) for k, part in background.items())
         )
-        for b in range(len(background["cells"]))
+        for b in range(len(background["codes"]))
     ]
     assert len(set(found)) == 32
     (row,) = classifier.explain(table.iloc[[50]])

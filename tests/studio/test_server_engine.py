@@ -229,6 +229,22 @@ def test_a_failure_is_shown_and_labels_go_on(tmp_path: Path) -> None:
     assert session.settled().message is None and session.state.labels.tolist() == [1, -1, -1]
 
 
+def test_a_failure_is_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+
+    def noted(session: Any, name: str, value: Any) -> None:
+        if name == "_failure" and hasattr(session, "state"):  # the threads run
+            held.append(session._lock._is_owned())
+        object.__setattr__(session, name, value)
+
+    monkeypatch.setattr(Session, "__setattr__", noted)
+    session = Session([None] * 3, Journal(tmp_path / "j", "class", _table(3)), Slow())  # type: ignore[arg-type]
+    for name in ("good", "bad"):
+        session.label([0], name)
+        session.settled()
+    assert len(held) >= 3 and all(held)
+
+
 @pytest.mark.parametrize(
     "line",
     [

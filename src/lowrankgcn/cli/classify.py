@@ -44,6 +44,7 @@ def classify(
     labels: options.MoreLabels = None,
     key: options.Key = None,
     unlabelled: options.Unlabelled = None,
+    class_: options.Classes = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
@@ -67,9 +68,9 @@ def classify(
 ) -> None:
     """Predict the class of every row whose target cell is empty.
 
-    Labelled rows train the model; the others are predicted. Identifiers (columns in which nearly
-    every row has a different value), constant and empty columns, and predictions of an earlier run
-    are ignored.
+    Labelled rows train the model; the others are predicted. Identifiers (texts in which nearly
+    every row has a different value, and numbers of the rows), constant and empty columns, and
+    predictions of an earlier run are ignored.
 
     The output has two more columns: **prediction**, the class of the row (labelled rows keep their
     label), and **probability**, the probability of that class. Without **--out**, **--report**,

@@ -46,6 +46,7 @@ def compare(
     splits: options.Splits = 20,
     methods: options.Methods = None,
     unlabelled: options.Unlabelled = None,
+    class_: options.Classes = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
@@ -134,7 +135,7 @@ def _task(table: str, target: str | None, given: Mapping[str, Any]) -> Compariso
     wrong = [name for name in of_files if table in NAMES and given.get(name)]
     if wrong:
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
-        raise errors.option_error(f"--{wrong[0]}", message)
+        raise errors.option_error(f"--{wrong[0].rstrip('_')}", message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
     with errors.exit_on_user_error("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets

@@ -85,6 +85,7 @@ class FittedTable:
             source=self.data.table.name,
             seconds=seconds,
             warnings=self.warnings,
+            notes=(*self.data.table.notes, *self.data.notes),
             facts=self.predictions.set_facts(),
             command=command,
             seed=self.classifier.random_state,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from lowrankgcn.cli import errors, output
+from lowrankgcn.cli.labels import find_markers
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Stopwatch, progress
 from lowrankgcn.cli.tables import column_names, own_columns
@@ -37,13 +38,13 @@ def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> N
     target = given["target"]
     # Earlier versions of Typer keep paths as texts in the parameters.
     out, save = (given[name] and Path(given[name]) for name in ("out", "save"))
-    markers = (given["unlabelled"] or "").split(",")
     _check_outputs(table, out, save)
     shown, watch = not given["quiet"], Stopwatch()
     files: dict[str, str] = {}
     with _client(given["scheduler"], given["workers"]):
         with errors.exit_on_user_error():
             frame, features, own = _read(table, target, given["drop"] or ())
+            markers, notes = _find_markers(frame, target, given)
         labels = frame[[target]].map_partitions(
             _read_labels, target, markers, meta=(target, object)
         )
@@ -70,7 +71,9 @@ def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> N
         **files,
     }
     if own:
-        facts["note"] = f"columns {', '.join(map(repr, own))} of an earlier run are left out"
+        notes.append(f"columns {', '.join(map(repr, own))} of an earlier run are left out")
+    if notes:
+        facts["note"] = "; ".join(notes)
     if given["as_json"]:
         seconds = watch.seconds | {"total": watch.total()}
         more = {"seed": classifier.random_state, "seconds": seconds, "warnings": warned}
@@ -141,11 +144,27 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, list
     return frame, used, own
 
 
+def _find_markers(frame: Any, target: str, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the markers of unlabelled rows and notes on them, see :func:`find_markers`."""
+    from dask.delayed import delayed
+
+    from lowrankgcn.distributed.blocks import Blocks, compute
+
+    blocks = Blocks.from_collection(frame[[target]]).tasks
+    counts = pd.concat(compute(*(delayed(_count_texts)(block, target) for block in blocks)))
+    counts = counts.groupby(level=0, dropna=False).sum()
+    with prefix_errors(f"column {target!r}"):
+        return find_markers(counts, given["unlabelled"], given["class_"])
+
+
+def _count_texts(block: pd.DataFrame, target: str) -> pd.Series:
+    return read_texts(block, target).value_counts(dropna=False)
+
+
 def _read_labels(block: pd.DataFrame, target: str, markers: Sequence[str]) -> pd.Series:
-    """Return labels as texts, None for blank texts, markers, and the integer −1."""
-    integers = block.dtypes[target].kind == "i"
-    labels = read_texts(block[[target]].replace(-1, pd.NA) if integers else block, target)
-    return labels.where(~labels.isin(list(markers)), None)
+    """Return labels as texts, None for blank texts and markers."""
+    labels = read_texts(block, target)
+    return labels.where(~labels.isin(markers), None)
 
 
 def _write(

@@ -1,19 +1,18 @@
 """Labels of a table: markers of unlabelled rows, and labels from other files.
 
 >>> import pandas as pd
->>> labels = pd.Series(["oak", "?", "?", "elm", "?", "?", "Elm"], dtype=object)
->>> found, notes = without_markers(labels, None)
->>> found.tolist()
-['oak', None, None, 'elm', None, None, 'Elm']
->>> print(notes[0])
-rows with '?' in the target are taken as unlabelled (--unlabelled '' keeps it as a class)
->>> spelling_notes(found)
-["classes 'Elm', 'elm' differ only by blanks, case or zeros; ...", '3 labels of 3 classes ...']
+>>> labels = pd.Series(["oak", "?", None, "elm", "todo", "Elm"], dtype=object)
+>>> labels, notes = without_markers(labels, "todo", ["?"])
+>>> labels.tolist(), notes
+(['oak', '?', None, 'elm', None, 'Elm'], [])
+>>> spelling_notes(labels)
+["classes 'Elm', 'elm' differ only by blanks, case or zeros; ...", '4 labels of 4 classes ...']
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection
 from typing import Any
 
@@ -35,41 +34,65 @@ _LISTED = 3
 
 
 def without_markers(
-    labels: pd.Series, markers: Collection[str] | None
+    labels: pd.Series, unlabelled: str | None, classes: Collection[str] | None
 ) -> tuple[pd.Series, list[str]]:
-    """Replace markers of unlabelled rows by None.
+    """Replace markers of unlabelled rows by None; see :func:`find_markers`."""
+    markers, notes = find_markers(labels.value_counts(dropna=False), unlabelled, classes)
+    return labels.where(~labels.isin(markers), None), notes
+
+
+def find_markers(
+    counts: pd.Series, unlabelled: str | None, classes: Collection[str] | None
+) -> tuple[list[str], list[str]]:
+    """Return the texts of the target that mark unlabelled rows.
 
     Parameters
     ----------
-    labels : Series of texts
-        None in unlabelled rows.
-    markers : names, optional
-        By default the usual marker that more than half of the rows have, provided that two classes
-        are left.
+    counts : Series
+        Number of rows of each text of the target; those of None are unlabelled.
+    unlabelled : str, optional
+        The option ``--unlabelled``: markers, separated by commas. By default only empty cells mark
+        unlabelled rows.
+    classes : texts, optional
+        The option ``--class``: texts that are classes although they are usual markers.
 
     Returns
     -------
-    labels : Series
+    markers : list of str
     notes : list of str
-        Which marker was found, or may be one.
+        Classes that may be markers.
+
+    Raises
+    ------
+    ValueError
+        If an option names a text that does not occur, or if the target has a usual marker, no
+        empty cells, and no option says what the marker means.
     """
-    if markers is not None:
-        given = [name for name in markers if name]
-        if given and not labels.isin(given).any():
-            raise ValueError(f"--unlabelled: expected texts of the target, got {given[0]!r}")
-        return labels.where(~labels.isin(given), None), []
-    counts = labels.value_counts()
-    usual = [name for name in counts.index if name.strip().lower() in MARKERS]
-    notes = []
-    for name in usual:
-        if 2 * counts[name] > len(labels) and len(counts) > 2:
-            labels = labels.where(labels != name, None)
-            keep = "(--unlabelled '' keeps it as a class)"
-            notes.append(f"rows with {name!r} in the target are taken as unlabelled {keep}")
-        else:
-            say = f"if so, use --unlabelled {name!r}"
-            notes.append(f"the class {name!r} may mark unlabelled rows; {say}")
-    return labels, notes
+    names = counts.index[counts.index.notna()]
+    markers = [name for name in (unlabelled or "").split(",") if name]
+    classes = list(classes or ())
+    if markers and not names.isin(markers).any():
+        raise ValueError(f"--unlabelled: expected texts of the target, got {markers[0]!r}")
+    for name in classes:
+        if name not in names:
+            raise ValueError(f"--class: expected a text of the target, got {name!r}")
+        if name in markers:
+            raise ValueError(f"--class: {name!r} is also named in --unlabelled")
+    if unlabelled is not None:
+        return markers, []
+    usual = [name for name in names if _plain(name) in MARKERS and name not in classes]
+    if usual and len(names) == len(counts):  # no cell is empty
+        listed = ", ".join(map(repr, usual))
+        as_classes = " ".join(f"--class {shlex.quote(name)}" for name in usual)
+        raise ValueError(
+            f"{listed} may be a class or mark unlabelled rows; use "
+            f"--unlabelled {shlex.quote(','.join(usual))} or {as_classes}"
+        )
+    return [], [
+        f"{name!r} is a class, because empty cells mark unlabelled rows; if it marks some as well, "
+        f"use --unlabelled {shlex.quote(name)}"
+        for name in usual
+    ]
 
 
 def spelling_notes(labels: pd.Series) -> list[str]:

@@ -9,13 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lowrankgcn._codec import decode
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.model_files import SavedClassifier, read_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
 from lowrankgcn.files.columns import Kind
-from lowrankgcn.graphs.cells import Categories, ColumnKind, read_cells
+from lowrankgcn.tables import Cells
+from lowrankgcn.tables.cells import ColumnKind
+from lowrankgcn.tables.columns import Values
 
 
 def load_model(path: Path) -> tuple[SavedClassifier, Columns]:
@@ -57,13 +61,12 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
     """Count the cells of each column with values that the model was not fitted to; list these."""
     found = {}
     for column in _fitted_columns(classifier):
-        if not hasattr(column, "values"):
+        if not isinstance(column, Values) or column.values == (None,):
             continue
-        cells = read_cells(features[column.name], column.name)
-        cells = cells if isinstance(cells, Categories) else cells.as_categories()
+        cells = Cells.read(features[column.name], column.name).as_categories()
         known = set(column.values)
         new = {
-            str(value): int((cells.codes == k).sum())
+            str(value): int(np.sum(cells.codes == k))
             for k, value in enumerate(cells.values)
             if value not in known
         }
@@ -74,7 +77,6 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
 
 def _fitted_columns(classifier: SavedClassifier) -> Any:
     """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
-    if isinstance(classifier.model, GPModel):
-        return getattr(classifier.model.maps.features, "columns", ())
-    inputs = getattr(classifier.model, "inputs", None)
+    model = classifier.model
+    inputs = model.maps.features if isinstance(model, GPModel) else getattr(model, "inputs", None)
     return getattr(getattr(inputs, "encoder", None), "columns", ())

@@ -98,9 +98,13 @@ Decimal = Annotated[
     str | None, _option("--decimal", "CHAR", _DECIMAL, _READING, show_default="auto")
 ]
 _UNLABELLED = (
-    "Texts in the target that mark unlabelled rows, such as NA,?. Empty cells always do. By "
-    "default also NA, ?, -1 or a similar text that most rows have; '' for empty cells only."
+    "Texts in the target that mark unlabelled rows, such as NA,?. Empty cells always do; '' for "
+    "empty cells only."
 )
+_CLASS = (
+    "Text in the target that is a class, although NA, ?, none and the like often mark unlabelled "
+)
+_CLASS += "rows. Repeat for more texts."
 _LABELS = (
     "File with more labels: the target column, and the row numbers that suggest writes or the "
     "column --key. Repeat for more files."
@@ -108,6 +112,7 @@ _LABELS = (
 _KEY = "Column that identifies the rows in --labels and --edges."
 _WEIGHT = "balanced: classify as if all classes were equally frequent."
 Unlabelled = Annotated[str | None, _option("--unlabelled", "TEXT,TEXT,…", _UNLABELLED, _LABELLING)]
+Classes = Annotated[list[str] | None, _option("--class", "TEXT", _CLASS, _LABELLING)]
 MoreLabels = Annotated[list[Path] | None, _option("--labels", "FILE", _LABELS, _LABELLING)]
 Key = Annotated[str | None, _option("--key", "COLUMN", _KEY, _LABELLING)]
 ClassWeight = Annotated[ClassWeightName | None, _option("--class-weight", "NAME", _WEIGHT, _MODEL)]

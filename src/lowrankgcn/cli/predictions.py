@@ -17,6 +17,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from lowrankgcn.files.cells import lower_booleans
+
 _DIGITS = 6  # decimals of probabilities
 
 
@@ -125,8 +127,8 @@ class Predictions:
         """Count the rows with one of `labels`, and those among them predicted correctly."""
         if labels.isna().all():
             return None
-        found = np.array([*self.classes, None], dtype=object)[self.codes]
-        right = labels.notna() & (labels == found)
+        found = lower_booleans([*self.classes, None])[self.codes]
+        right = labels.notna() & (lower_booleans(labels) == found)
         return {"right": int(right.sum()), "rows": int(labels.notna().sum())}
 
     def names(self, columns: Any, *, each_class: bool = False) -> dict[str, str]:

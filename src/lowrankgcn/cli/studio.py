@@ -37,6 +37,7 @@ def studio(
     labels: options.MoreLabels = None,
     key: options.Key = None,
     unlabelled: options.Unlabelled = None,
+    class_: options.Classes = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,

@@ -33,6 +33,7 @@ def suggest(
     labels: options.MoreLabels = None,
     key: options.Key = None,
     unlabelled: options.Unlabelled = None,
+    class_: options.Classes = None,
     drop: options.Drop = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,

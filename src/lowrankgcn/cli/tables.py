@@ -39,7 +39,8 @@ _REASONS = {  # of one column, and of several
 _LISTED = 5  # columns in a note
 #: Options about tables and their defaults.
 TABLE_OPTIONS: dict[str, Any] = dict.fromkeys(
-    "drop categorical numeric text encoding delimiter decimal unlabelled labels key edges".split()
+    "drop categorical numeric text encoding delimiter decimal unlabelled class_ labels key "
+    "edges".split()
 )
 
 
@@ -142,8 +143,10 @@ def read_labelled_table(
         columns = choose_columns(
             frame, target, **named, decimal=table.decimal, none=bool(given["edges"])
         )
-        markers = None if given["unlabelled"] is None else given["unlabelled"].split(",")
-        labels, found = labelling.without_markers(read_texts(frame, target), markers)
+        with prefix_errors(f"column {target!r}"):
+            labels, found = labelling.without_markers(
+                read_texts(frame, target), given["unlabelled"], given["class_"]
+            )
         notes += columns.notes
         notes += _left_out_notes(columns)
         notes += found

@@ -25,7 +25,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from lowrankgcn._parallel import inline_chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
-from lowrankgcn.graphs.cells import column_kind
+from lowrankgcn.tables import column_kind
 
 # The end of `dask.config.set` would remove defaults that were loaded after its beginning.
 with suppress(ImportError):

@@ -63,9 +63,11 @@ def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     shared = [_shared(classifier)] * len(blocks.tasks)
     given = aligned_labels(y, blocks), aligned_weights(sample_weight, blocks)
     rate = partial(_score, empty=blocks.empty)
-    correct, total = np.sum(compute(*blocks.map(rate, blocks.numbers, shared, *given)), axis=0)
+    parts = compute(*blocks.map(rate, blocks.numbers, shared, *given))
+    correct, total, n_labelled = np.sum(parts, axis=0)
     if not total > 0:
-        raise invalid("y", "a labelled row of positive weight", "none")
+        name = "sample_weight" if n_labelled else "y"
+        raise invalid(name, "a labelled row of positive weight", "none")
     return float(correct / total)
 
 
@@ -129,15 +131,15 @@ def _distributions(block: Any, number: int, classifier: Any, *, empty: Any) -> N
 
 def _score(
     block: Any, number: int, classifier: Any, cells: Any, weights: Any, *, empty: Any
-) -> tuple[float, float]:
-    """Return the weight of the rows with the right class, and that of all labelled rows."""
+) -> tuple[float, float, int]:
+    """Return the weights of rows with the right class and of labelled rows, and their number."""
     index, labels, length = cells
     check_length("y", length, len(block), number)
     with prefix_errors(f"partition {number}"):
         weights = read_weights(weights, length)
-    if not weights[index].any():
-        return 0.0, 0.0
+    if not len(index):
+        return 0.0, 0.0, 0
     rows = conformed(block, empty, number)
     rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]
-    total = float(weights[index].sum())
-    return total * classifier.score(rows, labels, weights[index]), total
+    correct = classifier.predict(rows) == labels
+    return float(weights[index][correct].sum()), float(weights[index].sum()), len(index)

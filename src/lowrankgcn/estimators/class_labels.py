@@ -141,7 +141,7 @@ def read_weights(
         got = f"shape {weights.shape}, minimum {weights.min(initial=np.inf):g}"
         raise invalid("sample_weight", f"{n_rows} numbers >= 0", got)
     if labelled is not None and not weights[labelled].any():
-        raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
+        raise invalid("sample_weight", "a labelled row of positive weight", "zero weights only")
     return weights
 
 

@@ -28,9 +28,9 @@ from lowrankgcn.estimators.gcn_training import (
     low_rank_ensemble,
     train_restarts,
 )
-from lowrankgcn.estimators.inputs import Inputs
+from lowrankgcn.estimators.inputs import Inputs, project
 from lowrankgcn.estimators.parameters import GCNParameters
-from lowrankgcn.estimators.rows import Rows, take
+from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.sampling import NOT_BUILT_FROM_X, Sample
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
@@ -91,7 +91,7 @@ def fit_gcn(
     with limit_threads(labels.n_rows * _WORK_OF_A_ROW):
         times = [time.perf_counter()]
         report_progress("building the graph")
-        inputs, table, graph = build_graph(rows.kind, sample.data, settings, seed)
+        inputs, graph = build_graph(rows.kind, sample.data, settings, seed)
         if graph.n_nodes != labels.n_rows:
             raise invalid("graph", f"{labels.n_rows} nodes, as many as rows", graph.n_nodes)
         smoother = settings.smoother
@@ -100,7 +100,7 @@ def fit_gcn(
         laplacian = Laplacian(graph, smoother, tol=settings.tol)
         report_progress("computing eigenpairs")
         kernels = choose_kernels(laplacian, settings, labels.n_classes, seed)
-        kernels, X, scale = _features(kernels, sample.data, inputs, table, settings)
+        kernels, X, scale = _features(kernels, sample.data, inputs, settings)
         times.append(time.perf_counter())
         networks, record = train_restarts(kernels, X, scale, labels, settings, sample_weight, seed)
         times.append(time.perf_counter())
@@ -122,7 +122,7 @@ def fit_gcn(
         shares[labels.index[alone]] = np.eye(labels.n_classes)[labels.codes[alone]]
         if model is not None:
             classify = model.placed_distributions
-            shares = sample.complete(shares, lambda: classify(take(rows.data, sample.rest)))
+            shares = sample.complete(shares, lambda: classify(rows.take(sample.rest)))
         unplaced = np.isnan(shares[:, 0])
         shares[unplaced] = 1.0 / labels.n_classes
         times.append(time.perf_counter())
@@ -144,7 +144,6 @@ def _features(
     kernels: tuple[Kernel, ...],
     data: Any,
     inputs: Inputs | None,
-    table: Graph | None,
     settings: GCNParameters,
 ) -> tuple[tuple[Kernel, ...], FloatArray, float]:
     """Return scaled kernels, the features X or UᵀX, and their factor in training."""
@@ -157,7 +156,7 @@ def _features(
     if inputs is None:  # the features are √n U
         inner = math.sqrt(n) * np.eye(pairs.rank)
     else:
-        inner = without_rounding(*inputs.project(data, pairs.eigenvectors, table))
+        inner = without_rounding(*project(inputs, data, pairs.eigenvectors))
         inner = orient(pairs, inner) if settings.scaling else inner
     if not settings.scaling:
         return kernels, inner, 1.0

@@ -23,6 +23,7 @@ from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.operators.gaussian import PointCloud
 from lowrankgcn.operators.modes import fourier_modes
+from lowrankgcn.tables import TableEncoder
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000
@@ -33,23 +34,21 @@ _ACCURACY = 1e-2
 
 def build_graph(
     kind: Kind, data: Any, settings: GCNParameters, seed: int
-) -> tuple[Inputs | None, Graph | None, Graph]:
-    """Return inputs and graph of rows, and the hypergraph of a table.
-
-    Inputs are None without features.
-    """
+) -> tuple[Inputs | None, Graph]:
+    """Return inputs and graph of rows; inputs are None without features."""
     if kind == "graph":
-        return None, None, data
+        return None, data
     if kind == "affinities":
-        return None, None, AdjacencyGraph(data)
+        return None, AdjacencyGraph(data)
     if kind == "incidence":
-        return None, None, Hypergraph(data)
+        return None, Hypergraph(data)
     raw = not settings.scaling
     graph = settings.graph
     if kind == "table":
-        table = Hypergraph.from_table(data)
-        encoded = TableInputs.fit(data, table, raw_features=raw)
-        return encoded, table, graph if isinstance(graph, Graph) else table
+        encoder, codes = TableEncoder.fit_transform(data)
+        if isinstance(graph, str):
+            graph = Hypergraph.from_encoder(encoder, codes)
+        return TableInputs.fit(data, encoder, raw_features=raw), graph
     # A given bandwidth is in the units of the columns.
     in_units = raw or settings.bandwidth is not None
     raw_points = in_units or isinstance(graph, Graph)
@@ -57,7 +56,7 @@ def build_graph(
     if isinstance(graph, str):
         name = "gaussian" if graph == "auto" and in_units else graph
         graph = point_graph(name, inputs.rows(data), settings.bandwidth, random_state=seed)
-    return inputs, None, graph
+    return inputs, graph
 
 
 def point_graph(

@@ -16,7 +16,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.parameters import GPParameters
-from lowrankgcn.estimators.rows import Rows, take
+from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.sampling import NOT_BUILT_FROM_X, Sample
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.likelihood import softmax
@@ -75,7 +75,7 @@ class PreparedRows:
         if inside.all():
             return {name: rows[places] for name, rows in views.items()}
         if self.outside is None:
-            more = self.views.maps.read(take(self.sample.rows.data, index[~inside]))
+            more = self.views.maps.read(self.sample.rows.take(index[~inside]))
         else:  # `places` is the number of sampled rows before each row
             rest = (index - places)[~inside]
             more = {name: rows[rest] for name, rows in self.outside.items()}
@@ -94,7 +94,7 @@ class PreparedRows:
         """Return values of all rows, from those of the sample and functions of the other rows."""
         sample, outside = self.sample, self.outside
         if outside is None:
-            return sample.complete(values, lambda: of_rows(take(sample.rows.data, sample.rest)))
+            return sample.complete(values, lambda: of_rows(sample.rows.take(sample.rest)))
         return sample.complete(values, lambda: of_views(outside))
 
 
@@ -149,7 +149,7 @@ def prepare_rows(
         outside = {name: np.empty((count, part.shape[1])) for name, part in views.views.items()}
         for start, stop in chunks(count, _READ):
             report_progress("reading the other rows", start, count)
-            for name, part in views.maps.read(take(rows.data, sample.rest[start:stop])).items():
+            for name, part in views.maps.read(rows.take(sample.rest[start:stop])).items():
                 outside[name][start:stop] = part
     seconds = time.perf_counter() - begin
     return PreparedRows(sample, settings, seed, views, fitted_only, outside, seconds)
@@ -212,8 +212,8 @@ def _is_built_from(graph: Graph, data: Any) -> bool:
     """Return whether a graph was built from the rows of a table, and can read new ones."""
     if graph.row_kind == "points":
         try:
-            return graph.is_built_from(np.asarray(data, np.float64))
-        except (TypeError, ValueError):
+            return graph.is_built_from(data.as_matrix())
+        except ValueError:  # texts
             return False
     return graph.row_kind == "table" and graph.is_built_from(data)
 
@@ -230,7 +230,7 @@ def _blocks(
     values = {name: pairs.eigenvalues for name, pairs in prepared.views.eigenpairs.items()}
     blocks, loss = row_blocks(rows, values, labelled, wanted), None
     features = prepared.views.maps.features
-    if features is not None and features.columns:
+    if features is not None and features.used:
         more, loss = supervised_blocks(
             rows, labelled, labels.codes, features.owners, random_state=prepared.seed, wanted=wanted
         )
@@ -247,7 +247,7 @@ def _background(prepared: PreparedRows, distributions: FloatArray) -> dict[str, 
     order = np.lexsort((distributions.max(axis=1), distributions.argmax(axis=1)))
     places = (np.arange(_BACKGROUND) + 0.5) * len(order) / _BACKGROUND
     chosen = order[np.unique(places.astype(np.intp))]
-    return prepared.views.maps.parts(take(prepared.sample.data, chosen))
+    return prepared.views.maps.parts(prepared.sample.data.take(chosen))
 
 
 def _share_factors(class_shares: Any, distributions: FloatArray, labels: Labels) -> FloatArray:

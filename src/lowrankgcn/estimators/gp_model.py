@@ -9,7 +9,6 @@ from itertools import repeat
 from typing import Annotated, Any, final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
@@ -17,7 +16,7 @@ from lowrankgcn._format import plural
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
-from lowrankgcn.estimators.rows import map_rows, take
+from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
 from lowrankgcn.gp.conformal import conformal_limit, prediction_sets
@@ -25,7 +24,6 @@ from lowrankgcn.gp.novelty import Novelty
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
-from lowrankgcn.graphs.cells import match_table
 from lowrankgcn.operators import FloatArray
 
 _CHUNK = 8192  # rows read at a time
@@ -99,7 +97,7 @@ class GPModel:
     codes: Annotated[NDArray[np.int64], "m"]
     held_out: Annotated[FloatArray, "m c"]
     block_shares: dict[str, float]
-    background: dict[str, FloatArray]
+    background: dict[str, NDArray[Any]]
 
     def distributions(self, X: Any) -> FloatArray:
         """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
@@ -148,13 +146,13 @@ class GPModel:
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
         """Return the mean change of distributions if a column is permuted, in total one."""
         assert self.maps.features is not None
-        names = [column.name for column in self.maps.features.columns]
+        names = self.maps.features.used
         generator = np.random.default_rng(random_state)
         wanted = np.clip(_PERMUTED_CELLS // max(1, len(names)), _FEWEST_PERMUTED, _MOST_PERMUTED)
         count = min(int(wanted), len(X))
         chosen = np.sort(generator.choice(len(X), count, replace=False))
         order = generator.permutation(count)
-        parts = self.maps.parts(take(X, chosen))
+        parts = self.maps.parts(X.take(chosen))
         before = self.process.distributions(self.maps.views(parts))
         changes: list[float] = []
         size = sum(part.size for part in parts.values())
@@ -213,18 +211,10 @@ class GPModel:
     def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
         """Return kind, name and text of the cells of every row."""
         assert self.maps.features is not None
-        names = [column.name for column in self.maps.features.columns]
-        table = match_table(X, self.maps.features.all_names, names, "X")
-        columns = [
-            (name, pd.Series(table.columns[name]).to_numpy(object, na_value="missing"))
-            for name in names
-        ]
+        table = self.maps.features.encoder.match(X, "X")
+        texts = {name: table[name].texts() for name in table.names}
         rows = range(table.n_rows)
-        return [[("column", name, _text(cells[i])) for name, cells in columns] for i in rows]
-
-
-def _text(cell: Any) -> str:
-    return f"{cell:.6g}" if isinstance(cell, float) else str(cell).removesuffix(" 00:00:00")
+        return [[("column", name, cells[i]) for name, cells in texts.items()] for i in rows]
 
 
 def _ranked(

@@ -23,13 +23,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._parallel import map_chunks
-from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.graphs import Graph, Hypergraph, TableEncoder
-from lowrankgcn.graphs.cells import Name, Numbers, read_cells
-from lowrankgcn.graphs.columns import BinnedColumn
+from lowrankgcn._parallel import chunks
+from lowrankgcn._validation import invalid
+from lowrankgcn.estimators.rows import take
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.tables import Table, TableEncoder
+from lowrankgcn.tables.columns import Bins, Scores, Values
 
 # Relative spread up to which a column is constant.
 _CONSTANT = 1e-12
@@ -38,7 +37,7 @@ _CONSTANT = 1e-12
 _GRID = 2.0**20
 # Outliers beyond this many interquartile ranges do not affect the unit of a column.
 _QUARTILE_RANGES = 10.0
-_CHUNK_ROWS = 65536  # sums over rows are fast in large chunks
+_CHUNK_ENTRIES = 2**20  # features that are computed at a time
 
 
 @saved
@@ -91,24 +90,6 @@ class PointInputs:
         scaled: FloatArray = (_filled(X, self.median) - self.centre) / self.scale
         return scaled
 
-    def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
-        """Compute UᵀF, shape (r, N₀), and the sum of the squares of the features F.
-
-        Parameters
-        ----------
-        X : rows given to `fit`
-        U : (n, r) array
-        graph : Graph or None
-            For tables, the hypergraph given to `fit`.
-        """
-
-        def term(start: int, stop: int) -> tuple[FloatArray, float]:
-            F = self.features(X[start:stop])
-            return U[start:stop].astype(np.float64, copy=False).T @ F, float(np.vdot(F, F))
-
-        inner, squares = zip(*map_chunks(term, len(U), _CHUNK_ROWS), strict=True)
-        return np.sum(inner, axis=0), sum(squares)
-
     def rows(self, X: Any) -> Any:
         """Scale the points to the ranges of the columns, on a fine grid."""
         X = _filled(X, self.median)
@@ -119,7 +100,7 @@ class PointInputs:
 @final
 @dataclass(frozen=True, eq=False)
 class TableInputs:
-    """Tables: indicator columns of the categories, and the numeric columns.
+    """Tables: indicator columns of the categories, and scores of the numeric columns.
 
     Attributes
     ----------
@@ -129,23 +110,19 @@ class TableInputs:
         Hyperedges with an indicator column: categories (not bins) of more than one row.
     means : (N,) array
         Means of the indicators, subtracted; zero without scaling.
-    names : tuple of column names
-        Numeric columns.
-    numbers : PointInputs
-        Their medians, means and standard deviations.
+    scores : tuple of Scores
+        Of the numeric columns; none without scaling.
     """
 
     encoder: TableEncoder
     shown: Annotated[NDArray[np.intp], "s"]
     means: Annotated[FloatArray, "s"]
-    names: tuple[Name, ...]
-    numbers: PointInputs
+    scores: tuple[Scores, ...]
 
     def __post_init__(self) -> None:
-        binned = [c.name for c in self.encoder.columns if isinstance(c, BinnedColumn)]
-        if any(name not in binned for name in self.names):
-            raise invalid("names", f"columns among {binned}", repr(self.names)[:100])
-        expect_shape(self.numbers.centre, "centre", len(self.names))
+        binned = [column.name for column in self.encoder.columns if isinstance(column, Bins)]
+        if any(column.name not in binned for column in self.scores):
+            raise invalid("scores", f"scores of columns among {binned}", "others")
         total = self.encoder.n_hyperedges
         bounded = np.concatenate([[-1], self.shown, [total]])
         if (bounded[1:] <= bounded[:-1]).any():
@@ -154,58 +131,42 @@ class TableInputs:
     @property
     def width(self) -> int:
         """Number N₀ of features: indicators and numeric columns."""
-        return len(self.shown) + len(self.names)
+        return len(self.shown) + len(self.scores)
 
     @classmethod
-    def fit(cls, X: Any, graph: Hypergraph, *, raw_features: bool = False) -> TableInputs:
-        """Fit to the table that `graph` was made from."""
-        encoder = graph.encoder
-        assert encoder is not None
-        if not encoder.n_hyperedges:
+    def fit(cls, X: Table, encoder: TableEncoder, *, raw_features: bool = False) -> TableInputs:
+        """Fit to the table that the encoder was fitted to."""
+        total, columns = encoder.n_hyperedges, encoder.columns
+        if not total:
             raise invalid("X", "a cell that is not missing", "missing cells only")
-        every = np.arange(encoder.n_hyperedges)
         if raw_features:  # the incidence matrix itself, as in the paper
-            nothing = PointInputs.fit(np.zeros((1, 0)), raw_points=True)
-            return cls(encoder, every, np.zeros(len(every)), (), nothing)
-        names = tuple(c.name for c in encoder.columns if isinstance(c, BinnedColumn))
-        binned = [column.name in names for column in encoder.columns]
-        shown = every[~np.repeat(binned, np.diff(encoder.offsets))]
-        sizes = graph.incidence.transpose_product(np.ones(graph.n_nodes))
+            return cls(encoder, np.arange(total), np.zeros(total), ())
+        scores = [
+            Scores.fit(X[column.name], column.name, ranked=False)
+            for column in columns
+            if isinstance(column, Bins)
+        ]
         # Values of a single row do not generalise, and an identifier would give n columns.
-        shared = shown[sizes[shown] > 1]
-        shown = shared if len(shared) or names else shown[:1]
-        numbers = PointInputs.fit(_numeric_columns(X, names, encoder), raw_points=True)
-        return cls(encoder, shown, sizes[shown] / graph.n_nodes, names, numbers)
+        means = np.concatenate(
+            [c.shares if isinstance(c, Values) else np.zeros(c.n_hyperedges) for c in columns]
+        )
+        shown = np.flatnonzero(means * X.n_rows > 1.5)
+        shown = shown if len(shown) or scores else np.flatnonzero(means)[:1]
+        return cls(encoder, shown, means[shown], tuple(scores))
 
     def features(self, X: Any) -> FloatArray:
         """Compute centred indicators, then standardised numbers."""
-        codes, count = self.encoder.transform(X), len(self.shown)
+        table, count = self.encoder.match(X, "X"), len(self.shown)
+        codes = self.encoder.transform(table)
         place = np.full(self.encoder.n_hyperedges + 1, -1)
         place[self.shown] = np.arange(count)
-        found = place[codes]
-        rows, columns = np.nonzero(found >= 0)
+        rows, columns = np.nonzero(place[codes] >= 0)
         result = np.zeros((len(codes), self.width))
-        result[rows, found[rows, columns]] = 1.0
+        result[rows, place[codes[rows, columns]]] = 1.0
         result[:, :count] -= self.means
-        numbers = _numeric_columns(X, self.names, self.encoder)
-        result[:, count:] = self.numbers.features(numbers)
+        for j, column in enumerate(self.scores, count):
+            result[:, j] = column.read(table[column.name])[0]
         return result
-
-    def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
-        """Compute UᵀF and the sum of squares from codes, without storing the indicators.
-
-        With g groups of columns (:class:`CodeFactor`) this costs O(n g r), independent of the
-        number of categories.
-        """
-        assert isinstance(graph, Hypergraph) and isinstance(graph.incidence, CodeFactor)
-        incidence, means = graph.incidence, self.means
-        numbers = _numeric_columns(X, self.names, self.encoder)
-        inner, squares = self.numbers.project(numbers, U, None)
-        sums = incidence.transpose_product(U)[self.shown]
-        sums = sums - np.outer(means, U.sum(axis=0, dtype=np.float64))
-        counts = incidence.counts()[self.shown]
-        squares += float((counts * (1 - 2 * means) + len(U) * means**2).sum())
-        return np.column_stack([sums.T, inner]), squares
 
     def rows(self, X: Any) -> Any:
         """Return the rows as the graph uses them: not changed."""
@@ -216,19 +177,21 @@ class TableInputs:
 Inputs = PointInputs | TableInputs
 
 
-def _numeric_columns(X: Any, numbers: tuple[Name, ...], encoder: TableEncoder) -> FloatArray:
-    """Return numeric columns as floats with NaN for missing cells, shape (q, len(numbers))."""
-    table = encoder.match(X)
-    result = np.full((table.n_rows, len(numbers)), np.nan)
-    for j, name in enumerate(numbers):
-        cells = read_cells(table.columns[name], name)
-        if cells.missing.all():  # the type of an empty column does not matter
-            continue
-        if not isinstance(cells, Numbers):
-            raise invalid(f"column {name!r}", "numbers as at fitting", "texts")
-        result[:, j] = cells.data
-        result[cells.missing, j] = np.nan
-    return result
+def project(inputs: Inputs, X: Any, U: NDArray[Any]) -> tuple[FloatArray, float]:
+    """Compute UᵀF, shape (r, N₀), and the sum of the squares of the features F.
+
+    Parameters
+    ----------
+    inputs : PointInputs or TableInputs
+    X : fitted rows
+    U : (n, r) array
+    """
+    inner, squares = np.zeros((U.shape[1], inputs.width)), 0.0
+    for start, stop in chunks(len(U), max(1, _CHUNK_ENTRIES // max(1, inputs.width))):
+        F = inputs.features(take(X, slice(start, stop)))
+        inner += U[start:stop].astype(np.float64, copy=False).T @ F
+        squares += float(np.vdot(F, F))
+    return inner, squares
 
 
 def _filled(X: FloatArray, median: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cells import column_kind
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.tables import Table, column_kind
 
 _LARGEST = 1e295
 
@@ -32,7 +33,7 @@ class Rows:
     kind : {"points", "table", "incidence", "affinities", "graph"}
         Numbers, NaN where missing; a table with categories; incidence rows; weights to the fitted
         rows; a graph without features.
-    data : array, DataFrame, sparse array or Graph
+    data : array, Table, sparse array or Graph
     n_rows : int
     later : {"points", "table", "incidence", "affinities"}
         Kind of the rows that `predict` accepts: the same, or those the graph was built from.
@@ -43,6 +44,10 @@ class Rows:
     n_rows: int
     later: Kind
 
+    def take(self, index: NDArray[np.intp]) -> Any:
+        """Return some rows of the data."""
+        return take(self.data, index)
+
 
 def read_rows(
     estimator: Any, X: Any, graph: str | Graph, *, numbers: Literal["points", "table"]
@@ -52,7 +57,7 @@ def read_rows(
     Parameters
     ----------
     estimator : classifier
-    X : array, DataFrame, sparse array or Graph
+    X : array, table of any kind, sparse array or Graph
     graph : str or Graph
     numbers : {"points", "table"}
         Kind of tables without categories.
@@ -63,6 +68,7 @@ def read_rows(
         if graph not in ("auto", "precomputed"):
             raise invalid("X", "features, because graph is given", repr(X))
         return Rows("graph", X, X.n_nodes, _rows_of_graph(estimator, X))
+    X = _as_table(X)
     kind = _kind(X, graph, numbers)
     data = check_rows(estimator, X, kind, reset=True)
     return Rows(kind, data, data.shape[0], kind)
@@ -91,10 +97,13 @@ def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
 
 
 def first_category(X: Any) -> str | None:
-    """Describe the first column of texts, categories or booleans; None if there is none."""
+    """Describe the first column of texts, categories, booleans or dates; None if there is none."""
+    if isinstance(X, Table):
+        others = [(name, cells.kind) for name, cells in X.columns.items() if cells.kind != "number"]
+        return f"column {others[0][0]!r} of kind {others[0][1]}" if others else None
     if isinstance(X, pd.DataFrame):
-        others = X.dtypes[[column_kind(dtype) != "number" for dtype in X.dtypes]]
-        return f"column {others.index[0]!r} of dtype {others.iloc[0]}" if len(others) else None
+        types = X.dtypes[[column_kind(dtype) != "number" for dtype in X.dtypes]]
+        return f"column {types.index[0]!r} of dtype {types.iloc[0]}" if len(types) else None
     if sp.issparse(X) or not hasattr(X, "__len__"):
         return None
     try:
@@ -110,6 +119,7 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
     """Validate rows of one kind; `reset` sets the column attributes of the estimator."""
     from sklearn.utils.validation import validate_data  # `table_rows` does not need it
 
+    X = _as_table(X)
     fewest = 2 if reset else 1
     if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
         name = X.columns[X.columns.duplicated()][0]
@@ -117,11 +127,15 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
     if np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(object), np.nan)
     if kind == "table":
-        table = _as_table(X)
+        table = Table.read(X, "X")
         if len(table) < fewest:
             expected = f"at least {fewest} rows" if reset else "at least one row"
             raise invalid("X", expected, f"{len(table)} sample(s)")
-        validate_data(estimator, table, reset=reset, skip_check_array=True)
+        if not table.columns:
+            got = f"0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
+            raise invalid("X", "at least one column", got)
+        header = X if isinstance(X, pd.DataFrame) else _header(table)
+        validate_data(estimator, header, reset=reset, skip_check_array=True)
         return table
     X = _numbers(X) if kind == "points" else X
     # C order, so that sums do not depend on the memory order of a frame.
@@ -149,14 +163,15 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
     return checked
 
 
-def table_rows(X: pd.DataFrame, kind: Kind) -> Any:
-    """Return the rows of a typed table as a model uses them, like `check_rows`."""
-    return X if kind == "table" else np.ascontiguousarray(_numbers(X), np.float64)
+def table_rows(X: Any, kind: Kind) -> Any:
+    """Return the rows of a table as a model uses them, like `check_rows`."""
+    table = Table.read(X, "X")
+    return table if kind == "table" else table.as_matrix()
 
 
 def take(data: Any, index: Any) -> Any:
     """Return some rows of a table or an array, by an index array or a slice."""
-    return data.iloc[index] if hasattr(data, "iloc") else data[index]
+    return data.take(index) if isinstance(data, Table) else data[index]
 
 
 def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatArray:
@@ -168,26 +183,26 @@ def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatA
     return np.concatenate(map_chunks(apply, X.shape[0], size))
 
 
+def _as_table(X: Any) -> Any:
+    """Read frames of other libraries than pandas."""
+    others = not isinstance(X, pd.DataFrame) and nw.dependencies.is_into_dataframe(X)
+    return Table.read(X, "X") if others else X
+
+
+def _header(table: Table) -> Any:
+    """Return a table without rows, for the column names."""
+    width = len(table.columns)
+    return pd.DataFrame(columns=list(table.names)) if table.named else np.empty((0, width))
+
+
 def _numbers(X: Any) -> Any:
     """Return points without sparse columns; raise for texts."""
     if (category := first_category(X)) is not None:
         raise invalid("X", "numbers only (graph='hypergraph' supports categories)", category)
+    if isinstance(X, Table):
+        matrix = X.as_matrix()
+        return pd.DataFrame(matrix, columns=list(X.names)) if X.named else matrix
     if isinstance(X, pd.DataFrame):
         sparse = {n: t.subtype for n, t in X.dtypes.items() if isinstance(t, pd.SparseDtype)}
         return X.astype(sparse) if sparse else X
     return X
-
-
-def _as_table(X: Any) -> Any:
-    if sp.issparse(X):
-        expected = "a dense table (graph='hypergraph' supports incidence)"
-        raise invalid("X", expected, f"a sparse {X.format} matrix")
-    array = X if isinstance(X, pd.DataFrame) else np.asarray(X)
-    if array.ndim != 2:
-        raise invalid("X", "a table with rows and columns. Reshape your data", f"{array.ndim}-D")
-    if array.shape[1] == 0:
-        got = f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
-        raise invalid("X", "at least one column", got)
-    if not isinstance(array, pd.DataFrame) and array.dtype.kind == "c":
-        raise invalid("X", "real numbers", "complex ones. Complex data not supported")
-    return array

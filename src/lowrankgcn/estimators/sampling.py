@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.rows import Rows, take
+from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
 
@@ -67,7 +67,7 @@ class Sample:
     @cached_property
     def data(self) -> Any:
         """The sampled rows."""
-        return self.rows.data if self.is_all else take(self.rows.data, self.index)
+        return self.rows.data if self.is_all else self.rows.take(self.index)
 
     @cached_property
     def rest(self) -> NDArray[np.intp]:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from lowrankgcn.files.dates import DateOrder, Dates, are_dates, parse_dates
-from lowrankgcn.graphs.cells import ColumnKind, column_kind
+from lowrankgcn.tables.cells import ColumnKind, column_kind
 
 #: Texts that mean a missing cell in a column whose other cells are numbers or dates.
 MISSING_TEXTS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-")
@@ -34,6 +34,7 @@ _CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 999
 _SEARCHED = 10_000  # values among which one for a message is searched
 _CODE = r"^[^0-9.,]*0[0-9]"  # leading zeros: codes, not numbers
 _BLANK = "[ \u00a0\u2009\u202f]"  # also no-break, thin and narrow ones
+_ONE_COMMA = r"^[^0-9.,]*[0-9]{1,3},[0-9]{3}[^0-9.,]*$"
 _BEFORE = rf"^(?:[+-]?{_BLANK}*\p{{Sc}}?|\p{{Sc}}{_BLANK}*[+-]){_BLANK}*"
 _AFTER = rf"(?:[eE][+-]?[0-9]+)?{_BLANK}*[\p{{Sc}}%]?$"
 
@@ -140,6 +141,26 @@ class Cells:
         """Whether numbers have thousands separators, percent or currency signs."""
         return self.kind == "number" and self._plain is None
 
+    @property
+    def has_decimal_commas(self) -> bool:
+        """Whether decimal commas make more texts numbers, in a table with decimal points."""
+        if self.decimal == "," or not self._is_text or self.kind == "number":
+            return False
+        texts = self._known.filter(pc.match_substring(self._known, ","))
+        commas, points = (
+            pc.sum(pc.match_substring_regex(texts, _formatted(mark))).as_py() or 0 for mark in ",."
+        )
+        return bool(commas > points)
+
+    @property
+    def ambiguous_number(self) -> str | None:
+        """A number such as 1,234 if all commas of the column may also be decimal commas."""
+        if self.decimal == "," or not self._is_text or not self.formatted:
+            return None
+        texts = self._known.filter(pc.match_substring_regex(self._known, "[,.]"))
+        clear = not len(texts) or not pc.all(pc.match_substring_regex(texts, _ONE_COMMA)).as_py()
+        return None if clear else str(texts[0])
+
     @cached_property
     def dates(self) -> Dates | None:
         """Distinct values as dates; None if some are not dates."""
@@ -237,8 +258,8 @@ class Cells:
         return values.take(pa.array(self.codes, mask=self.codes < 0))
 
     def as_categories(self) -> pd.Categorical:
-        """Return all cells as categories, sorted by their text."""
-        codes, distinct = pd.factorize(self.texts, sort=True)
+        """Return all cells as categories, sorted by their text; "True" is "true"."""
+        codes, distinct = pd.factorize(lower_booleans(self.texts), sort=True)
         return pd.Categorical.from_codes(np.append(codes, -1)[self.codes], categories=distinct)
 
     @cached_property
@@ -306,6 +327,16 @@ class Cells:
 
     def _alone(self, value: Any) -> Cells:
         return Cells(np.zeros(1, np.int64), pa.array([value], self.values.type), self.decimal)
+
+
+def lower_booleans(texts: Any) -> NDArray[Any]:
+    """Return texts with "true" and "false" in lower case, as booleans of binary formats are read.
+
+    >>> lower_booleans(["True", "FALSE", "Truth", None]).tolist()
+    ['true', 'false', 'Truth', None]
+    """
+    spelled = {t: t.lower() for t in texts if t is not None and t.lower() in ("true", "false")}
+    return np.array([spelled.get(text, text) for text in texts], dtype=object)
 
 
 def _formatted(decimal: str) -> str:

@@ -22,8 +22,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -41,6 +42,8 @@ Reason = Literal["identifier", "constant", "empty", "dropped"]
 _OPTIONS: dict[Kind, str] = {"category": "categorical", "number": "numeric", "text": "text"}
 
 _IDENTIFIER_SHARE = 0.9  # a text column with a larger share of distinct values is an identifier
+#: Words in the names of integer columns that identify the rows if their values differ.
+_IDENTIFIER_WORDS = frozenset("id key uuid row index nr no".split())
 # More classes than this, and than half of the labelled rows, are measurements or identifiers.
 _MAX_FLOAT_CLASSES = 20  # numbers with a fraction
 _MAX_CLASSES = 1000  # other values; more would exhaust memory
@@ -67,6 +70,8 @@ class Columns:
         Columns of texts whose year is last.
     lenient : tuple of str
         Columns of numbers in which other texts are missing.
+    decimal_commas : tuple of str
+        Columns of numbers with decimal commas in a table with decimal points.
     notes : tuple of str
         What was guessed; not saved.
 
@@ -90,6 +95,7 @@ class Columns:
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     dates: dict[str, DateOrder] = field(default_factory=dict)
     lenient: tuple[str, ...] = ()
+    decimal_commas: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:
@@ -151,7 +157,10 @@ class Columns:
         typed: dict[str, Any] = {}
         for name, kind in self.used.items():
             with prefix_errors(f"column {name!r}"):
-                cells = Cells.from_column(frame[name], decimal)
+                mark = "," if name in self.decimal_commas else decimal
+                cells = Cells.from_column(frame[name], mark)
+                if kind == "number" and cells.has_decimal_commas:
+                    cells = replace(cells, decimal=",")
                 if kind == "number":
                     typed[name] = cells.as_numbers(lenient=name in self.lenient)
                 elif kind == "date":
@@ -214,15 +223,18 @@ def choose_columns(
     -------
     Columns
         Empty columns, constant columns and identifiers are left out unless they are named.
-        Identifiers are texts that differ in more than 90 % of the rows and integers without
-        thousands separators and signs that differ in all rows. A text column is numeric if all
-        cells are numbers without leading zeros, and a date if all cells are dates; "NA" and similar
-        texts are missing there. Numbers may have thousands separators, and a percent sign or the
-        sign of one currency. A note reports columns in which at least 80 % of the cells, but not
-        all, are numbers or dates. Texts of three or more words on average that differ in more than
-        half of the rows are free text, which is used by its 200 most frequent words (50 to 200
-        beyond 100,000 rows) among those in two or more, and at most half, of the rows. All other
-        texts are categories.
+        Identifiers are texts that differ in more than 90 % of the rows, and integers without
+        thousands separators and signs that differ in all rows, if they are consecutive, ascending
+        or descending, or if the name of the column has one of the words id, key, uuid, row, index,
+        nr and no. A text column is numeric if all cells are numbers without leading zeros, and a
+        date if all cells are dates; "NA" and similar texts are missing there. Numbers may have
+        thousands separators, and a percent sign or the sign of one currency. In a table with
+        decimal points, a column has decimal commas if more of its texts are numbers then, with a
+        note. Commas before groups of three digits separate thousands. A note reports columns
+        in which at least 80 % of the cells, but not all, are numbers or dates. Texts of three or
+        more words on average that differ in more than half of the rows are free text, which is used
+        by its 200 most frequent words (50 to 200 beyond 100,000 rows) among those in two or more,
+        and at most half, of the rows. All other texts are categories.
 
     Raises
     ------
@@ -262,6 +274,7 @@ def choose_columns(
     words: dict[str, tuple[str, ...]] = {}
     dates: dict[str, DateOrder] = {}
     lenient: list[str] = []
+    decimal_commas: list[str] = []
     notes: list[str] = []
     for name in frame.columns:
         if name == target:
@@ -271,6 +284,8 @@ def choose_columns(
             continue
         with prefix_errors(f"column {name!r}"):
             cells = Cells.from_column(frame[name], decimal)
+            if cells.has_decimal_commas:
+                cells = replace(cells, decimal=",")
             kind = next((kind for kind, option in _OPTIONS.items() if name in named[option]), None)
             if kind == "number":
                 if note := _lenient_note(cells):
@@ -283,13 +298,22 @@ def choose_columns(
                     kind, words[name] = "text", found
                 elif kind == "text":
                     raise ValueError("expected words that occur in several rows, got none")
-            reason = _reason(cells) if kind is None else None
+            reason = _reason(cells, name) if kind is None else None
             if kind is None and (note := _mixed_note(cells, reason is None, name)):
                 notes.append(f"column {name!r}: {note}")
             if reason is not None:
                 left_out[name] = reason
                 continue
             used[name] = kind or cells.kind
+            if used[name] == "number":
+                if cells.decimal != decimal:
+                    decimal_commas.append(name)
+                    notes.append(f"column {name!r}: numbers are read with decimal commas")
+                elif (number := cells.ambiguous_number) is not None:
+                    notes.append(
+                        f"column {name!r}: the comma of {number!r} is read as a thousands "
+                        "separator (--decimal ',' reads decimal commas)"
+                    )
             if used[name] == "date" and cells.dates is not None and cells.dates.order is not None:
                 dates[name] = cells.dates.order
                 if cells.dates.ambiguous:
@@ -301,7 +325,9 @@ def choose_columns(
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
-    return Columns(target, used, left_out, words, dates, tuple(lenient), tuple(notes))
+    return Columns(
+        target, used, left_out, words, dates, tuple(lenient), tuple(decimal_commas), tuple(notes)
+    )
 
 
 def read_texts(frame: pd.DataFrame, column: str) -> Any:
@@ -338,7 +364,7 @@ def check_classes(labels: pd.Series) -> None:
             raise ValueError(f"expected classes, got {got}")
 
 
-def _reason(cells: Cells) -> Reason | None:
+def _reason(cells: Cells, name: str) -> Reason | None:
     """Return why a column is left out, or None."""
     present, total = int((cells.codes >= 0).sum()), len(cells.codes)
     if not present:
@@ -347,8 +373,22 @@ def _reason(cells: Cells) -> Reason | None:
         return "constant"
     if cells.kind == "category":
         return "identifier" if cells.n_distinct > max(1, _IDENTIFIER_SHARE * present) else None
-    counts = cells.kind == "number" and cells.whole and not cells.formatted
-    return "identifier" if counts and cells.n_distinct == total else None
+    if cells.kind != "number" or not cells.whole or cells.formatted or cells.n_distinct < total:
+        return None
+    return "identifier" if _is_named_like_identifier(name) or _counts(cells.as_numbers()) else None
+
+
+def _counts(numbers: Any) -> bool:
+    """Return whether different integers number the rows: consecutive, ascending or descending."""
+    ascending = numbers[1:] > numbers[:-1]
+    consecutive = int(numbers.max()) - int(numbers.min()) == len(numbers) - 1
+    return bool(consecutive or ascending.all() or not ascending.any())
+
+
+def _is_named_like_identifier(name: str) -> bool:
+    """Return whether a word of a column name, such as customer_id or rowId, says identifier."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", str(name)).lower()
+    return not _IDENTIFIER_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", words))
 
 
 def _lenient_note(cells: Cells) -> str | None:

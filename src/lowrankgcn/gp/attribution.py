@@ -28,7 +28,7 @@ from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
 
 Pair = tuple[NDArray[np.intp], NDArray[np.intp]]  # classes p and r of every row
-Parts = Mapping[str, FloatArray]
+Parts = Mapping[str, NDArray[Any]]
 
 _CELLS = 4_000_000  # numbers of mixed rows at a time
 
@@ -80,8 +80,7 @@ def by_columns(
         row = {name: part[i] for name, part in rows.items()}
         differs = np.zeros((len(usual), n_columns), bool)
         for name, part in background.items():
-            unequal = (part != row[name]) & ~(np.isnan(part) & np.isnan(row[name]))
-            which, entry = np.nonzero(unequal)
+            which, entry = np.nonzero(part != row[name])
             differs[which, owners[name][entry]] = True
         used = used_rows(differs)
         mixtures = _Mixtures(process, maps, background, row, used, classes, size)

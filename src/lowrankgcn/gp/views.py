@@ -22,7 +22,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -34,10 +34,11 @@ from lowrankgcn._codec import saved
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.gp.embedding import Embedding
-from lowrankgcn.gp.table import TableFeatures
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
+from lowrankgcn.graphs.cross.sparse import TableCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.spectrum import Eigenpairs
+from lowrankgcn.tables import FittedTable, Table
 
 #: Graphs that are built from the features.
 GRAPHS = ("neighbours", "gaussian", "hypergraph")
@@ -57,12 +58,12 @@ class RowViews:
 
     Attributes
     ----------
-    features : TableFeatures or None
+    features : FittedTable or None
         None for rows that only a given graph reads.
     embeddings : dict from view to Embedding
     """
 
-    features: TableFeatures | None
+    features: FittedTable | None
     embeddings: dict[str, Embedding]
 
     def __post_init__(self) -> None:
@@ -73,45 +74,46 @@ class RowViews:
         """Return the views of new rows."""
         return self.views(self.parts(X))
 
-    def parts(self, X: Any) -> dict[str, FloatArray]:
-        """Return what all views are computed from: features, cells, coordinates on a given graph.
+    def parts(self, X: Any) -> dict[str, NDArray[Any]]:
+        """Return what all views are computed from: features, codes, coordinates on a given graph.
 
         Rows of parts are mixed column by column to explain predictions; see :attr:`owners`.
         """
         parts = {}
         if self.features is not None:
+            X = Table.read(X, "X")
             rows = self.features.read(X)
-            parts = {"standard": rows.standard, "ranks": rows.ranks, "cells": rows.cells}
-        if "given" in self.embeddings:
-            parts["given"] = self.embeddings["given"].coordinates(X)
+            parts = {"standard": rows.standard, "ranks": rows.ranks, "codes": rows.codes}
+        if (given := self.embeddings.get("given")) is not None:
+            points = isinstance(X, Table) and not isinstance(given.extension.cross, TableCross)
+            parts["given"] = given.coordinates(X.as_matrix() if points else X)
         return parts
 
-    def views(self, parts: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def views(self, parts: Mapping[str, NDArray[Any]]) -> dict[str, FloatArray]:
         """Compute the views from the parts of rows."""
-        views = {name: part for name, part in parts.items() if name != "cells"}
+        views = {name: part for name, part in parts.items() if name != "codes"}
         for name, embedding in self.embeddings.items():
             if name not in views:
                 views[name] = embedding.coordinates(self.source(name, parts))
         return views
 
-    def source(self, name: str, parts: Mapping[str, FloatArray]) -> FloatArray:
+    def source(self, name: str, parts: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         """Return what a graph that was built from the features reads of rows."""
         assert self.features is not None
         unit = self.features.common_unit
         if name == "neighbours":
             return parts["standard"] if unit is None else parts["standard"] * unit
-        return parts["ranks" if name == "gaussian" else "cells"]
+        return parts["ranks" if name == "gaussian" else "codes"]
 
     @cached_property
     def owners(self) -> dict[str, NDArray[np.intp]]:
         """Column in use that every entry of the parts belongs to; a given graph follows them."""
         if self.features is None:
             return {}
-        columns, features = np.arange(len(self.features.columns)), self.features.owners
-        cells = np.repeat(columns, [column.n_cells for column in self.features.columns])
-        owners = {"standard": features, "ranks": features, "cells": cells}
+        features = self.features.owners
+        owners = {"standard": features, "ranks": features, "codes": self.features.code_owners}
         if "given" in self.embeddings:
-            owners["given"] = np.full(self.embeddings["given"].rank, len(columns))
+            owners["given"] = np.full(self.embeddings["given"].rank, len(self.features.used))
         return owners
 
 
@@ -148,7 +150,7 @@ class FittedViews:
 
         Parameters
         ----------
-        X : DataFrame, array or None
+        X : table of any kind, or None
             None if only the given graph is used.
         graphs : tuple of str
             Graphs to build from X.
@@ -166,12 +168,13 @@ class FittedViews:
         """
         if X is not None and given is not None and given.n_nodes != len(X):
             raise invalid("graph", f"{len(X)} nodes, as many as rows", given.n_nodes)
-        features = None if X is None else TableFeatures.fit(X)
+        X = None if X is None else Table.read(X, "X")
+        features = None if X is None else FittedTable.fit(X)
         maps = RowViews(features, {}) if features is not None else None
         parts = {} if maps is None else maps.parts(X)
-        views = {name: part for name, part in parts.items() if name != "cells"}
+        views = {name: part for name, part in parts.items() if name != "codes"}
         built: dict[str, tuple[Graph, int, Any]] = {}
-        if maps is not None and features is not None and features.columns:
+        if maps is not None and features is not None and features.used:
             for name in graphs:
                 rows = maps.source(name, parts)
                 built[name] = _build(name, rows, features, rank, random_state)
@@ -183,6 +186,10 @@ class FittedViews:
             report_progress(f"{name}: eigenpairs")
             options: Any = {"smoother": smoother, "tol": tol, "random_state": random_state}
             embedding, views[name], pairs[name] = Embedding.fit(graph, min(count, rank), **options)
+            extension = embedding.extension
+            if isinstance(extension.cross, TableCross) and name == "hypergraph":
+                extension = replace(extension, cross=replace(extension.cross, encoder=None))
+                embedding = replace(embedding, extension=extension)
             if maps is not None and name in ("gaussian", "hypergraph"):
                 views[name] = embedding.coordinates(maps.source(name, parts))
             embeddings[name] = embedding
@@ -191,12 +198,11 @@ class FittedViews:
 
 
 def _build(
-    name: str, rows: FloatArray, features: TableFeatures, rank: int, random_state: int
+    name: str, rows: NDArray[Any], features: FittedTable, rank: int, random_state: int
 ) -> tuple[Graph, int, Any]:
     """Build a graph of the features; return it with its rank and smoother."""
     if name == "hypergraph":
-        values = Hypergraph.from_table(rows, bins=features.bins, min_count=2)
-        return values, _HYPERGRAPH_RANK, None
+        return Hypergraph.from_encoder(features.encoder, rows), _HYPERGRAPH_RANK, None
     if name == "gaussian":
         if len(rows) > _GAUSSIAN_ROWS:
             generator = np.random.default_rng(random_state)

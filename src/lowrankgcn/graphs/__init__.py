@@ -4,7 +4,6 @@ from lowrankgcn.graphs.adjacency import AdjacencyGraph
 from lowrankgcn.graphs.base import Graph, GraphDescription
 from lowrankgcn.graphs.gaussian import GaussianGraph
 from lowrankgcn.graphs.hypergraph import Hypergraph
-from lowrankgcn.graphs.table import TableEncoder
 
 __all__ = [
     "AdjacencyGraph",
@@ -12,5 +11,4 @@ __all__ = [
     "Graph",
     "GraphDescription",
     "Hypergraph",
-    "TableEncoder",
 ]

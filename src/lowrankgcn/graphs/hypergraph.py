@@ -38,10 +38,10 @@ from lowrankgcn.graphs.components import incidence_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale
 from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
 from lowrankgcn.graphs.matrices import binary_matrix, weight_array
-from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, MatrixFactor, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.tables import TableEncoder
 
 Singletons = Literal["keep", "drop"]
 
@@ -179,7 +179,21 @@ class Hypergraph(Graph):
         encoder, codes = TableEncoder.fit_transform(
             frame, bins=bins, binning=binning, missing=missing, min_count=least
         )
-        weights = encoder.hyperedge_weights(column_weights)
+        return cls.from_encoder(encoder, codes, encoder.hyperedge_weights(column_weights))
+
+    @classmethod
+    def from_encoder(cls, encoder: TableEncoder, codes: Any, weights: Any = None) -> Hypergraph:
+        """Build the hypergraph of encoded rows.
+
+        Parameters
+        ----------
+        encoder : TableEncoder
+            Fitted to the rows.
+        codes : (n, p) integer array
+            The encoded rows.
+        weights : (n_hyperedges,) array, optional
+            Positive hyperedge weights; ones by default.
+        """
         graph = cls.from_codes(codes, encoder.n_hyperedges, weights=weights)
         graph._set(encoder=encoder, hyperedge_names=encoder.hyperedge_names)
         return graph

@@ -92,7 +92,8 @@ class Classification:
         Name of the table.
     seconds : mapping from step to float, optional
         By default the timings of the classifier.
-    warnings : iterable of str
+    warnings, notes : iterables of str
+        Notes are about the table.
     facts : mapping from name to str, optional
         Further results, such as the number of sets with one class.
     command : str
@@ -138,7 +139,7 @@ class Classification:
     n_unplaced : int
         Number of rows without a path to a labelled row.
     seconds : mapping from step to float
-    warnings : tuple of str
+    warnings, notes : tuples of str
     facts : mapping from name to str
     weighting : str
         How the classes are weighted, as a sentence; empty for the default.
@@ -178,6 +179,7 @@ class Classification:
         source: str = "table",
         seconds: Mapping[str, float] | None = None,
         warnings: Iterable[str] = (),
+        notes: Iterable[str] = (),
         facts: Mapping[str, str] | None = None,
         command: str = "",
         seed: int | None = None,
@@ -254,7 +256,7 @@ class Classification:
         )
         self.n_unplaced = int(lost.sum())
         self.seconds = dict(classifier.timings_ if seconds is None else seconds)
-        self.warnings, self.facts = tuple(warnings), dict(facts or {})
+        self.warnings, self.notes, self.facts = tuple(warnings), tuple(notes), dict(facts or {})
         self.weighting = _weighting(classifier)
 
     @property

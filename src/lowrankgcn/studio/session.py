@@ -240,10 +240,10 @@ class Session:
             with self._lock:
                 self._lock.wait_for(lambda: self._shown < self._wanted)
                 wanted, base, labels = self._wanted, self._base, self._names()
-            answer = self._attempt(self._engine.update, base, labels)
+            answer, failure = _attempt(self._engine.update, base, labels)
             with self._lock:
                 if self._settled < wanted:
-                    self._shown = wanted
+                    self._shown, self._failure = wanted, failure
                     self._lock.notify_all()
                     if answer is not None:
                         self._show(answer, wanted)
@@ -255,24 +255,15 @@ class Session:
                 # The immediate answer first: both need the processor.
                 self._lock.wait_for(lambda: self._settled < self._wanted == self._shown)
                 wanted, labels = self._wanted, self._names()
-            answer = self._attempt(self._engine.settle, labels)
+            answer, failure = _attempt(self._engine.settle, labels)
             with self._lock:
-                self._settled = wanted
+                self._settled, self._failure = wanted, failure
                 self._base = answer or self._base
                 if wanted == self._wanted:
                     self._show(answer or self._answer, wanted if answer else self._fitted)
                 else:  # labels have changed: update from the new base
                     self._shown = min(self._shown, wanted)
                     self._lock.notify_all()
-
-    def _attempt(self, function: Callable[..., Answer | None], *arguments: Any) -> Answer | None:
-        """Compute an answer; a failure is shown on the page, and the labels are safe."""
-        try:
-            answer = function(*arguments)
-            self._failure = None
-        except Exception as error:
-            self._failure, answer = f"{type(error).__name__}: {error}", None
-        return answer
 
     def _show(self, answer: Answer, fitted: int) -> None:
         self._answer, self._fitted = answer, fitted
@@ -310,3 +301,13 @@ def _checked_name(name: Any) -> str:
         expected = f"a name of 1 to {_LONGEST_NAME} printable characters, or null"
         raise invalid("class", expected, repr(name)[:100])
     return text
+
+
+def _attempt(
+    function: Callable[..., Answer | None], *arguments: Any
+) -> tuple[Answer | None, str | None]:
+    """Compute an answer, or say why it failed; the page shows that, and the labels are safe."""
+    try:
+        return function(*arguments), None
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"

@@ -31,7 +31,7 @@ from sklearn.svm import SVC
 import lowrankgcn
 from lowrankgcn._validation import choice, invalid
 from lowrankgcn.experiments.comparison.task import ComparisonTask
-from lowrankgcn.graphs.table import TableEncoder
+from lowrankgcn.tables import TableEncoder
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000

@@ -25,9 +25,9 @@ from lowrankgcn._validation import MOST_NODES, expect_shape, finite_array, inval
 from lowrankgcn.graphs.cross.base import CrossAffinity, normalised
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
 from lowrankgcn.graphs.neighbours import NearestNeighbours
-from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.tables import TableEncoder
 
 
 class _SparseCross(CrossAffinity):
@@ -89,16 +89,19 @@ class TableCross(_HyperedgeCross):
 
     Notes
     -----
-    O(q p) for p columns, independent of n. Unknown values belong to no hyperedge.
+    O(q p) for p columns, independent of n. Unknown values belong to no hyperedge. Without an
+    encoder, rows are given by the hyperedges of their cells.
     """
 
-    encoder: TableEncoder
+    encoder: TableEncoder | None
 
     def __post_init__(self) -> None:
-        expect_shape(self.weights, "weights", self.encoder.n_hyperedges)
+        if self.encoder is not None:
+            expect_shape(self.weights, "weights", self.encoder.n_hyperedges)
 
     def _weights(self, X: Any) -> CodeFactor:
-        return CodeFactor(self.encoder.transform(X), self.n_columns)
+        codes = X if self.encoder is None else self.encoder.transform(X)
+        return CodeFactor(codes, self.n_columns)
 
 
 @saved

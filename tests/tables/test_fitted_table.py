@@ -15,8 +15,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from lowrankgcn.gp.table import NumberColumn, TableFeatures
+from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.tables import FittedTable
+from lowrankgcn.tables.columns import Bins, Values
 from tests import reference_gp as reference
+from tests.reference_tables import Hyperedge, node_sets, table_hyperedges, table_incidence
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -102,11 +105,12 @@ def test_features_equal_the_definitions(
     table: tuple[dict[str, str], dict[str, list[Any]], dict[str, list[Any]]],
 ) -> None:
     kinds, fitted, new = table
-    features = TableFeatures.fit(frame(kinds, fitted))
+    features = FittedTable.fit(frame(kinds, fitted))
     used = [name for name, kind in kinds.items() if varies(fitted[name], KINDS[kind][3])]
-    assert [column.name for column in features.columns] == used
-    assert features.all_names == tuple(kinds)
+    assert features.used == tuple(used)
+    assert features.encoder.names == tuple(kinds)
     numeric = [name for name in used if KINDS[kinds[name]][3]]
+    values_of = {c.name: c.values for c in features.encoder.columns if isinstance(c, Values)}
     for cells in (fitted, new):
         rows = features.read(frame(kinds, cells))
         expected: list[tuple[np.ndarray, np.ndarray]] = []
@@ -117,14 +121,14 @@ def test_features_equal_the_definitions(
             points = reference.coordinate_scores(
                 [fitted[name] for name in used], [cells[name] for name in used]
             )
-        for k, column in enumerate(features.columns):
-            known, own = fitted[column.name], cells[column.name]
-            if not isinstance(column, NumberColumn):
+        for k, name in enumerate(used):
+            known, own = fitted[name], cells[name]
+            if name not in numeric:
                 counts = Counter(known)
-                assert sorted(counts[v] for v in column.values) == sorted(
+                assert sorted(counts[v] for v in values_of[name]) == sorted(
                     count for count in counts.values() if count >= 2
                 )
-                expected += [(reference.indicator(known, own, v),) * 2 for v in column.values]
+                expected += [(reference.indicator(known, own, v),) * 2 for v in values_of[name]]
                 continue
             if points is not None:
                 expected.append((points[k],) * 2)
@@ -133,37 +137,45 @@ def test_features_equal_the_definitions(
                 expected.append((scores, reference.standard_ranks(known, own)))
             if known.count(None) >= 2:
                 expected.append((reference.indicator(known, own, None),) * 2)
-        assert rows.standard.shape == rows.ranks.shape == (len(rows.cells), len(expected))
+        assert rows.standard.shape == rows.ranks.shape == (len(rows.codes), len(expected))
         for j, (scores, ranks) in enumerate(expected):
             np.testing.assert_allclose(rows.standard[:, j], scores, atol=1e-7)
             np.testing.assert_allclose(rows.ranks[:, j], ranks, atol=1e-7)
 
 
 @given(tables())
-def test_cells_for_the_hypergraph(
+def test_hyperedges(
     table: tuple[dict[str, str], dict[str, list[Any]], dict[str, list[Any]]],
 ) -> None:
+    """Those of the oracle: values and missing cells of two or more rows, and bins of numbers."""
     kinds, fitted, new = table
-    features = TableFeatures.fit(frame(kinds, fitted))
-    cells = features.read(frame(kinds, new)).cells
-    at = 0
-    for column in features.columns:
-        own, absent = cells[:, at], np.array([cell is None for cell in new[column.name]])
-        if isinstance(column, NumberColumn):
-            np.testing.assert_array_equal(np.isnan(own), absent)
-            assert [features.bins[at], features.bins[at + 1]] == [3, 8]
-            np.testing.assert_array_equal(own, cells[:, at + 1])
-            for i, j in np.argwhere(np.subtract.outer(own, own) > 0):
-                assert new[column.name][i] > new[column.name][j]
-            if fitted[column.name].count(None) >= 2:
-                np.testing.assert_array_equal(cells[:, at + 2] == 1, absent)
-        else:
-            assert features.bins[at] is None
-            known = [None if np.isnan(c) else column.values[int(c)] for c in own]
-            for code, value, cell in zip(own, known, new[column.name], strict=True):
-                assert value == cell if not np.isnan(code) else cell not in column.values
-        at += column.n_cells
-    assert at == cells.shape[1] == features.n_cells
+    features = FittedTable.fit(frame(kinds, fitted))
+    encoder, codes = features.encoder, features.read(frame(kinds, fitted)).codes
+    sets = node_sets(
+        CodeFactor(codes, encoder.n_hyperedges).to_dense(), [1.0] * encoder.n_hyperedges
+    )
+    expected = []
+    for name in features.used:
+        cells = {name: fitted[name]}
+        if not KINDS[kinds[name]][3]:
+            expected += table_hyperedges(cells, missing="edge", min_count=2)
+            continue
+        for bins in (3, 8):
+            expected += table_hyperedges(cells, numeric=[name], bins=bins, min_count=2)
+        absent = frozenset(i for i, cell in enumerate(fitted[name]) if cell is None)
+        if len(absent) >= 2:
+            expected.append(Hyperedge(name, None, absent))
+    assert sets == node_sets(*table_incidence(expected, len(codes)))
+    for j, column in enumerate(encoder.columns):
+        for code, cell in zip(
+            features.read(frame(kinds, new)).codes[:, j], new[column.name], strict=True
+        ):
+            found = code < encoder.n_hyperedges
+            if isinstance(column, Bins):
+                assert not found or cell is not None
+            else:
+                values = column.values
+                assert values[code - encoder.offsets[j]] == cell if found else cell not in values
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=2, max_size=8))
@@ -171,17 +183,17 @@ def test_cells_for_the_hypergraph(
 def test_any_finite_numbers(numbers: list[float]) -> None:
     other = np.arange(len(numbers)) % 2 * 1.0
     X = np.column_stack([numbers, other, other, other])
-    features = TableFeatures.fit(X)
+    features = FittedTable.fit(X)
     new = np.array([[1.7e308] * 4, [-1.7e308] * 4, [5e-324] * 4, [np.nan] * 4])
     for table in (X, new):
         rows = features.read(table)
         assert np.isfinite(rows.standard).all() and np.abs(rows.standard).max() <= 5
-        assert np.isfinite(rows.ranks).all() and not np.isinf(rows.cells).any()
+        assert np.isfinite(rows.ranks).all() and rows.codes.max() <= features.encoder.n_hyperedges
 
 
 def test_ranks_between_many_numbers_are_interpolated() -> None:
     numbers = np.random.default_rng(0).normal(size=3000) ** 3
-    features = TableFeatures.fit(numbers[:, None])
+    features = FittedTable.fit(numbers[:, None])
     expected = reference.standard_ranks(numbers.tolist(), numbers.tolist())
     np.testing.assert_allclose(features.read(numbers[:, None]).ranks[:, 0], expected, atol=4e-3)
 
@@ -189,7 +201,7 @@ def test_ranks_between_many_numbers_are_interpolated() -> None:
 def test_coordinates_keep_their_shape() -> None:
     generator = np.random.default_rng(0)
     points = generator.normal(size=(30, 2)) * [1.0, 2.0] + [0.0, 700.0]
-    features = TableFeatures.fit(points)
+    features = FittedTable.fit(points)
     rows = features.read(points)
     np.testing.assert_array_equal(rows.standard, rows.ranks)
     columns = points.T.tolist()
@@ -199,7 +211,7 @@ def test_coordinates_keep_their_shape() -> None:
     np.testing.assert_allclose(scale, scale.mean(), rtol=1e-9)
     assert features.common_unit is None
     for other in (points * [1.0, 2.0], np.c_[points, points], points[:, :1]):
-        assert len(TableFeatures.fit(other).columns[0].knots)
+        assert len(FittedTable.fit(other).scores[0].knots)
 
 
 def test_common_unit() -> None:
@@ -207,29 +219,29 @@ def test_common_unit() -> None:
     table = pd.DataFrame(generator.normal(size=(40, 4)) * [1, 1.5, 2, 1], columns=list("abcd"))
     table.loc[:3, "b"] = np.nan
     table["kind"] = generator.choice(["x", "y"], 40)
-    features = TableFeatures.fit(table)
+    features = FittedTable.fit(table)
     factors, rows = features.common_unit, features.read(table)
-    assert factors is not None and factors.shape == (len(features.names),)
-    numbers = [k for k, name in enumerate(features.names) if name in "abcd" and k != 2]
+    assert factors is not None and factors.shape == (len(features.feature_names),)
+    numbers = [k for k, name in enumerate(features.feature_names) if name in "abcd" and k != 2]
     unit = np.diff((rows.standard * factors)[4:, numbers], axis=0)
     ratio = unit / np.diff(table[list("abcd")].to_numpy()[4:], axis=0)
     np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-9)  # one unit for all numbers
     assert factors[2] == factors[-1] == 1.0  # indicators
     for factor in (100.0, math.inf):
         other = table.assign(a=table["a"] * factor) if factor < math.inf else table.iloc[:, 3:]
-        assert TableFeatures.fit(other).common_unit is None
+        assert FittedTable.fit(other).common_unit is None
 
 
 def test_most_frequent_values() -> None:
     values = [f"v{k}" for k in range(300) for _ in range(2 + (k >= 150))]
-    column = TableFeatures.fit(pd.DataFrame({"a": values})).columns[0]
-    assert column.n_features == 200
+    (column,) = FittedTable.fit(pd.DataFrame({"a": values})).encoder.columns
+    assert isinstance(column, Values) and column.n_hyperedges == 200
     assert {f"v{k}" for k in range(150, 300)} < set(column.values)
 
 
 def test_columns_are_matched_by_name_or_position() -> None:
     table = pd.DataFrame({"a": [1.0, 2, 4], "b": ["x", "x", "y"], "c": [1, 1, 1]})
-    features = TableFeatures.fit(table)
+    features = FittedTable.fit(table)
     expected = features.read(table).standard
     np.testing.assert_array_equal(features.read(table[["b", "c", "a"]]).standard, expected)
     np.testing.assert_array_equal(features.read(table.drop(columns="c")).standard, expected)
@@ -240,7 +252,7 @@ def test_columns_without_any_cell_have_no_type() -> None:
     table = pd.DataFrame(
         {"a": [1.0, 2, 4, 9], "b": list("xxyy"), "d": pd.date_range("2020", periods=4)}
     )
-    features = TableFeatures.fit(table)
+    features = FittedTable.fit(table)
     missing = [
         pd.DataFrame({name: [cell] * 2 for name in "abd"}) for cell in (None, np.nan, pd.NaT)
     ]
@@ -265,6 +277,6 @@ def test_other_kinds_are_refused(new: Any, message: str) -> None:
     table = pd.DataFrame(
         {"a": [1.0, 2, 4, 9], "b": list("xxyy"), "d": pd.date_range("2020", periods=4)}
     )
-    features = TableFeatures.fit(table)
+    features = FittedTable.fit(table)
     with pytest.raises(ValueError, match=message):
         features.read(new if isinstance(new, np.ndarray) else pd.DataFrame(new))

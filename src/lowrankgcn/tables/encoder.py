@@ -1,4 +1,4 @@
-"""Encoding of tables as hypergraphs: every value of every column is a hyperedge.
+"""Hyperedges of a table: every value of every column is one.
 
 The encoder stores which values are hyperedges, so that new rows can be encoded:
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
@@ -28,14 +28,15 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import map_chunks
-from lowrankgcn._validation import choice, invalid, positive_int
-from lowrankgcn.graphs.cells import Name, Table, match_table, plain_name, read_cells, read_table
-from lowrankgcn.graphs.columns import Binning, ColumnEncoding, fit_column
-from lowrankgcn.graphs.matrices import weight_array
+from lowrankgcn._validation import choice, invalid, positive_float, positive_int
+from lowrankgcn.tables.cells import Name, plain_name
+from lowrankgcn.tables.columns import Binning, Bins, Encoding, Values, is_few_integers
+from lowrankgcn.tables.table import Table
 
 Missing = Literal["ignore", "edge", "drop-column"]
 
 _DEFAULT_BINS = 5  # of a numeric column
+_LARGEST_WEIGHT = 1e300  # of a column; sums, which are degrees, stay finite
 _MOST_UNIFORM_BINS = 2**20  # the edges of all uniform bins are stored, also of empty ones
 
 
@@ -53,7 +54,7 @@ class TableEncoder:
     names : tuple of str or int
         All columns of the fitted table; positions for arrays. Names that are neither strings nor
         integers are converted to strings.
-    columns : tuple of ColumnEncoding
+    columns : tuple of Values and Bins
         The columns in use, in the order of the table: all of `names` except those excluded by
         ``missing="drop-column"``.
 
@@ -76,7 +77,7 @@ class TableEncoder:
     """
 
     names: tuple[Name, ...]
-    columns: tuple[ColumnEncoding, ...]
+    columns: tuple[Encoding, ...]
 
     def __repr__(self) -> str:
         return f"TableEncoder({len(self.columns)} columns, {self.n_hyperedges} hyperedges)"
@@ -84,9 +85,9 @@ class TableEncoder:
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
             raise invalid("names", "distinct names", repr(self.names)[:100])
-        used = [column.name for column in self.columns]
-        if used != [name for name in self.names if name in set(used)]:
-            raise invalid("columns", f"columns among {self.names!r}, in this order", repr(used))
+        if list(self.used) != [name for name in self.names if name in set(self.used)]:
+            expected = f"columns among {self.names!r}, in this order"
+            raise invalid("columns", expected, repr(self.used))
 
     @classmethod
     def fit(cls, frame: Any, **options: Any) -> TableEncoder:
@@ -141,27 +142,26 @@ class TableEncoder:
         choice(binning, "binning", ("quantile", "uniform"))
         choice(missing, "missing", ("ignore", "edge", "drop-column"))
         positive_int(min_count, "min_count")
-        table = read_table(frame)
-        if not table.n_rows or not table.columns:
-            shape = (table.n_rows, len(table.columns))
-            raise invalid("frame", "at least one row and one column", f"shape {shape}")
-        names = tuple(table.columns)
+        table = Table.read(frame)
+        if 0 in table.shape:
+            raise invalid("frame", "at least one row and one column", f"shape {table.shape}")
+        names = table.names
         most = _MOST_UNIFORM_BINS if binning == "uniform" else None
         bins_of = _bins_of_columns(bins, names, most)
-        fit_cells = partial(
-            fit_column, binning=binning, missing_edge=missing == "edge", min_count=min_count
-        )
+        counts: Any = {"min_count": min_count, "missing": missing == "edge"}
 
-        def fit_one(start: int, stop: int) -> tuple[ColumnEncoding, NDArray[Any]] | None:
-            name = names[start]
-            cells = read_cells(table.columns[name], name)
+        def fit_one(j: int, _: int) -> Encoding | None:
+            name, cells = names[j], table[names[j]]
             if missing == "drop-column" and cells.missing.any():
                 return None
-            return fit_cells(cells, name, bins=bins_of[name])
+            number = bins_of[name]
+            if cells.kind == "category" or number is None or is_few_integers(cells, number):
+                return Values.fit(cells, name, **counts)
+            return Bins.fit(cells, name, number, binning=binning, **counts)
 
-        fitted = [pair for pair in map_chunks(fit_one, len(names), 1) if pair is not None]
-        encoder = cls(names, tuple(encoding for encoding, _ in fitted))
-        return encoder, encoder._number([local for _, local in fitted], table.n_rows)
+        fitted = map_chunks(fit_one, len(names), 1)
+        encoder = cls(names, tuple(column for column in fitted if column is not None))
+        return encoder, encoder.transform(table)
 
     def transform(self, frame: Any) -> NDArray[Any]:
         """Return the hyperedges of the rows of a table.
@@ -185,30 +185,27 @@ class TableEncoder:
             If a column is missing, holds infinite numbers, or text where numbers were fitted.
         """
         table = self.match(frame)
-
-        def encode(start: int, stop: int) -> NDArray[Any]:
-            encoding = self.columns[start]
-            return encoding.encode(read_cells(table.columns[encoding.name], encoding.name))
-
-        return self._number(map_chunks(encode, len(self.columns), 1), table.n_rows)
-
-    def match(self, frame: Any) -> Table:
-        """Read a table as :meth:`transform` does, with its columns named as at fitting."""
-        used = [column.name for column in self.columns]
-        return match_table(frame, self.names, used, "frame")
-
-    def _number(self, local: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
-        """Convert hyperedge numbers within columns to ids of the whole table."""
         total = self.n_hyperedges
         dtype = np.min_scalar_type(total)
-        codes = np.empty((n_rows, len(local)), dtype=dtype, order="F")
+        codes = np.empty((table.n_rows, len(self.columns)), dtype=dtype, order="F")
 
-        def number(j: int, _: int) -> None:
+        def encode(j: int, _: int) -> None:
+            column = self.columns[j]
             ids = np.append(np.arange(self.offsets[j], self.offsets[j + 1]), total).astype(dtype)
-            np.take(ids, local[j], out=codes[:, j], mode="clip")
+            np.take(ids, column.encode(table[column.name]), out=codes[:, j], mode="clip")
 
-        map_chunks(number, len(local), 1)
+        map_chunks(encode, len(self.columns), 1)
         return codes
+
+    def match(self, frame: Any, argument: str = "frame") -> Table:
+        """Read the columns in use of a table, with their names at fitting."""
+        table = Table.read(frame, argument, wanted=self.used)
+        return table.matched(self.names, self.used, argument)
+
+    @cached_property
+    def used(self) -> tuple[Name, ...]:
+        """Names of the columns in use."""
+        return tuple(dict.fromkeys(column.name for column in self.columns))
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
@@ -228,8 +225,7 @@ class TableEncoder:
     @property
     def dropped(self) -> tuple[Name, ...]:
         """Columns excluded because of missing cells."""
-        used = {column.name for column in self.columns}
-        return tuple(name for name in self.names if name not in used)
+        return tuple(name for name in self.names if name not in set(self.used))
 
     def hyperedge_weights(self, column_weights: Any = None) -> NDArray[np.float64]:
         """Return hyperedge weights, shape (n_hyperedges,), from one weight per column.
@@ -253,19 +249,18 @@ class TableEncoder:
         >>> encoder.hyperedge_weights({0: 2.0})
         array([2., 2., 1.])
         """
-        if column_weights is None:
-            return np.ones(self.n_hyperedges)
-        if isinstance(column_weights, pd.Series) and not isinstance(
-            column_weights.index, pd.RangeIndex
-        ):
-            column_weights = column_weights.to_dict()  # labelled, maybe in another order
-        if isinstance(column_weights, Mapping):
-            chosen = _by_column(column_weights, self.names, "column_weights", default=1.0)
-            column_weights = list(chosen.values())
-        weights = weight_array(column_weights, len(self.names), "column_weights")
-        weight_of = dict(zip(self.names, weights.tolist(), strict=True))
-        used = np.array([weight_of[column.name] for column in self.columns])
-        return np.repeat(used, [column.n_hyperedges for column in self.columns])
+        weights = {} if column_weights is None else column_weights
+        if isinstance(weights, pd.Series) and not isinstance(weights.index, pd.RangeIndex):
+            weights = weights.to_dict()  # labelled, maybe in another order
+        if not isinstance(weights, Mapping):
+            if np.ndim(weights) != 1 or len(weights) != len(self.names):
+                raise invalid("column_weights", f"{len(self.names)} weights", repr(weights)[:100])
+            weights = dict(zip(self.names, weights, strict=True))
+        weight_of = _by_column(weights, self.names, "column_weights", default=1.0)
+        for name, weight in weight_of.items():
+            positive_float(weight, f"column_weights[{name!r}]", maximum=_LARGEST_WEIGHT)
+        chosen = np.array([weight_of[column.name] for column in self.columns], np.float64)
+        return np.repeat(chosen, np.diff(self.offsets))
 
 
 def _bins_of_columns(
@@ -284,9 +279,9 @@ def _bins_of_columns(
 def _by_column(
     values: Mapping[Any, Any], names: tuple[Name, ...], argument: str, *, default: Any
 ) -> dict[Name, Any]:
-    """Return the value of every column, `default` if it is not given."""
-    given = {plain_name(name): value for name, value in values.items()}
-    for name in given:
+    """Return the value of every column, `default` if it is not named."""
+    named = {plain_name(name): value for name, value in values.items()}
+    for name in named:
         if name not in names:
             raise invalid(argument, f"columns among {list(names)!r}", repr(name))
-    return {name: given.get(name, default) for name in names}
+    return {name: named.get(name, default) for name in names}

@@ -1,0 +1,220 @@
+"""Numeric features and hyperedges of tables with numbers, categories and missing cells.
+
+A numeric column gives its standard scores or ranks as a feature, and two sets of bins as
+hyperedges. A column of categories gives one centred indicator and one hyperedge for each value.
+Missing numbers are replaced by the median and marked by an indicator; a missing category is a value
+of its own.
+
+>>> import pandas as pd
+>>> table = pd.DataFrame({"size": [1.0, 2.0, None, 9.0, None], "kind": list("aabbc")})
+>>> fitted = FittedTable.fit(table)
+>>> fitted.feature_names  # the value "c" occurs once only
+('size', 'size', 'kind', 'kind')
+>>> fitted.read(table).standard.round(2).tolist()[2]
+[-0.41, 0.6, -0.4, 0.6]
+>>> fitted.encoder.hyperedge_names  # bins of one row are left out, too
+('size=missing', 'kind=a', 'kind=b')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._codec import saved
+from lowrankgcn._validation import invalid
+from lowrankgcn.tables.cells import Name
+from lowrankgcn.tables.columns import Bins, Encoding, FloatArray, Scores, Values
+from lowrankgcn.tables.encoder import TableEncoder
+from lowrankgcn.tables.table import Table
+
+_FARTHEST = 5.0  # standard scores are clipped here
+_MOST_VALUES = 200  # values of a category with an indicator, the most frequent ones
+_BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine
+# Columns have a common unit if the 0.9-quantile of their deviations is at most this many medians.
+_COMMON_UNIT = 2.0
+# Two or three numbers are coordinates of points if their deviations differ by at most this factor.
+_MOST_COORDINATES, _COORDINATE_RATIO = 3, 2.5
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """Rows of a table as numbers.
+
+    Attributes
+    ----------
+    standard : (q, d) array
+        Standard scores of the numbers, and centred indicators.
+    ranks : (q, d) array
+        The same with standardised ranks in place of the scores.
+    codes : (q, p) int array
+        Hyperedges of the cells, see :class:`TableEncoder`.
+    """
+
+    standard: FloatArray
+    ranks: FloatArray
+    codes: NDArray[Any]
+
+
+@saved
+@final
+@dataclass(frozen=True, eq=False)
+class FittedTable:
+    """Fitted columns of a table; constant columns are left out.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+        Hyperedges of the columns: bins of numbers, their missing cells, and values.
+    scores : tuple of Scores
+        Of the numeric columns.
+    """
+
+    encoder: TableEncoder
+    scores: tuple[Scores, ...]
+
+    def __post_init__(self) -> None:
+        binned = dict.fromkeys(c.name for c in self.encoder.columns if isinstance(c, Bins))
+        if list(binned) != [column.name for column in self.scores]:
+            raise invalid("scores", f"scores of the columns {list(binned)}", "others")
+
+    @classmethod
+    def fit(cls, frame: Any) -> FittedTable:
+        """Fit to a table of any kind (:meth:`Table.read`)."""
+        table = Table.read(frame, "X")
+        scores: list[Scores] = []
+        encodings: list[Encoding] = []
+        for name, cells in table.columns.items():
+            if cells.kind == "category":
+                column = Values.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
+                if column.values and column.shares[0] < 1:  # a value of one row says nothing
+                    encodings.append(column)
+                continue
+            if cells.missing.all() or math.isinf((found := Scores.fit(cells, name)).deviation):
+                continue
+            scores.append(found)
+            encodings += [Bins.fit(cells, name, number, min_count=2) for number in _BINS]
+            if (n_missing := int(cells.missing.sum())) >= 2:
+                encodings.append(Values(name, (None,), (n_missing / len(cells),)))
+        encoder = TableEncoder(table.names, tuple(encodings))
+        return cls(encoder, _as_coordinates(tuple(scores), len(encoder.used)))
+
+    def read(self, frame: Any) -> TableRows:
+        """Compute the features of rows.
+
+        Parameters
+        ----------
+        frame : table of any kind
+            Matched by column names, an array by position.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, infinite, or of another kind than at fitting.
+        """
+        table = self.encoder.match(frame, "X")
+        codes = self.encoder.transform(table)
+        standard = np.empty((table.n_rows, len(self.feature_names)))
+        ranks = np.empty_like(standard)
+        for j, column, at in self._layout:
+            if isinstance(column, Scores):
+                score, rank = column.read(table[column.name])
+                standard[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
+                ranks[:, at] = rank if len(column.knots) else standard[:, at]
+            else:
+                ids = np.arange(*self.encoder.offsets[j : j + 2])
+                ends = slice(at, at + len(ids))
+                standard[:, ends] = ranks[:, ends] = (codes[:, [j]] == ids) - np.array(
+                    column.shares
+                )
+        return TableRows(standard, ranks, codes)
+
+    @cached_property
+    def _layout(self) -> tuple[tuple[int, Scores | Values, int], ...]:
+        """Columns with features: position in the encoder, the column, and its first feature.
+
+        The score of a number comes before the indicator of its missing cells.
+        """
+        score_of = {column.name: column for column in self.scores}
+        layout: list[tuple[int, Scores | Values, int]] = []
+        at = 0
+        for j, column in enumerate(self.encoder.columns):
+            if isinstance(column, Values):
+                layout.append((j, column, at))
+                at += len(column.values)
+            elif (score := score_of.pop(column.name, None)) is not None:  # the first bins
+                layout.append((j, score, at))
+                at += 1
+        return tuple(layout)
+
+    @property
+    def used(self) -> tuple[Name, ...]:
+        """Names of the columns in use."""
+        return self.encoder.used
+
+    @cached_property
+    def feature_names(self) -> tuple[Name, ...]:
+        """Column of every feature, shape (d,)."""
+        names: list[Name] = []
+        for _, column, _ in self._layout:
+            names += [column.name] * (len(column.values) if isinstance(column, Values) else 1)
+        return tuple(names)
+
+    @cached_property
+    def owners(self) -> NDArray[np.intp]:
+        """Position in `used` of every feature, shape (d,)."""
+        return np.array([self.used.index(name) for name in self.feature_names], np.intp)
+
+    @cached_property
+    def code_owners(self) -> NDArray[np.intp]:
+        """Position in `used` of every column of codes, shape (p,)."""
+        return np.array([self.used.index(c.name) for c in self.encoder.columns], np.intp)
+
+    @cached_property
+    def common_unit(self) -> FloatArray | None:
+        """Factors that turn standard scores into a common unit, shape (d,); None without one.
+
+        The numbers are assumed to share a unit if at least half of the columns are numeric and
+        their standard deviations are comparable.
+        """
+        numeric = self.scores
+        if len(numeric) < 2 or 2 * len(numeric) < len(self.used) or not len(numeric[0].knots):
+            return None
+        spread = _deviations(numeric)[0]
+        if np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
+            return None
+        factors = np.ones(len(self.feature_names))
+        places = [at for _, column, at in self._layout if isinstance(column, Scores)]
+        factors[places] = spread / spread.mean()
+        return factors
+
+
+def _deviations(columns: Sequence[Scores]) -> tuple[FloatArray, int]:
+    """Return the deviations of columns in units of 2^exponent, and the exponent."""
+    largest = max(column.exponent for column in columns)
+    return np.array([math.ldexp(c.deviation, c.exponent - largest) for c in columns]), largest
+
+
+def _as_coordinates(scores: tuple[Scores, ...], n_columns: int) -> tuple[Scores, ...]:
+    """Give two or three numbers of similar spread the same unit: they are coordinates of points."""
+    if not 2 <= n_columns == len(scores) <= _MOST_COORDINATES:
+        return scores
+    spread, largest = _deviations(scores)
+    if spread.max() > _COORDINATE_RATIO * spread.min():
+        return scores
+    unit, nothing = float(spread.mean()), np.zeros(0)
+
+    def convert(column: Scores) -> Scores:
+        shift = column.exponent - largest
+        median, mean = math.ldexp(column.median, shift), math.ldexp(column.mean, shift)
+        values: Any = {"exponent": largest, "median": median, "mean": mean, "deviation": unit}
+        return replace(column, **values, knots=nothing, ranks=nothing)
+
+    return tuple(convert(column) for column in scores)
