@@ -69,7 +69,6 @@ DATA: dict[str, Fit] = {
     "three dimensions": Fit(r"3", POINTS[None]),
     "a scalar": Fit(r"Expected 2D array, got scalar array|rows and columns, got float", 3.0),
     "None": Fit(r"X: expected rows, got None", None),
-    "ragged lists": Fit(r"inhomogeneous shape", [[1.0], [2.0, 3.0]], [0, 1]),
     "complex": Fit(r"Complex data not supported", POINTS + 0j),
     "sparse table": Fit(
         r"incidence: expected entries 0 and 1, got -",
@@ -98,6 +97,7 @@ DATA: dict[str, Fit] = {
     "one class": Fit(r"y: expected labels of at least two classes", y=np.zeros(N, int)),
 }
 OF_POINTS: dict[str, Fit] = {
+    "ragged lists": Fit(r"inhomogeneous shape", [[1.0], [2.0, 3.0]], [0, 1]),
     "tensor with gradients": Fit(
         r"X: expected an array .* requires grad", torch.tensor(POINTS, requires_grad=True)
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
-from lowrankgcn._parallel import chunks
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
@@ -153,21 +153,27 @@ class GPModel:
         chosen = np.sort(generator.choice(len(X), count, replace=False))
         order = generator.permutation(count)
         parts = self.maps.parts(X.take(chosen))
-        before = self.process.distributions(self.maps.views(parts))
+        before = self._distributions_of_parts(parts)
         changes: list[float] = []
-        size = sum(part.size for part in parts.values())
-        for start, stop in chunks(len(names), max(1, _CELLS // max(1, size))):
+        for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
             permuted = {}  # classified together, each with one permuted column
             for name, owners in self.maps.owners.items():
                 of_column = owners == np.arange(start, stop)[:, None, None]
                 mixed = np.where(of_column, parts[name][order], parts[name])
                 permuted[name] = mixed.reshape(-1, len(owners))
-            after = self.process.distributions(self.maps.views(permuted))
+            after = self._distributions_of_parts(permuted)
             moved = np.abs(after.reshape(-1, *before.shape) - before)
             changes += moved.sum(axis=(1, 2)).tolist()
         total = sum(changes) or 1.0
         ranked = sorted(zip(names, changes, strict=True), key=lambda pair: -pair[1])
         return {name: change / total for name, change in ranked}
+
+    def _distributions_of_parts(self, parts: Mapping[str, NDArray[Any]]) -> FloatArray:
+        def classify(start: int, stop: int) -> FloatArray:
+            views = self.maps.views({name: part[start:stop] for name, part in parts.items()})
+            return self.process.distributions(views)
+
+        return np.concatenate(map_chunks(classify, len(parts["standard"]), _CHUNK))
 
     def explain(self, X: Any, classes: NDArray[Any], by: By) -> Explanation:
         """Split the log-odds of the two most probable classes of every row."""
