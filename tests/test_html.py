@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 
 import lowrankgcn as lg
 from lowrankgcn._html import card, curve
-from lowrankgcn.estimators.gp_model import LearnedFilter
 
 HOSTILE = '<script>alert("1")</script>&'
 
@@ -114,47 +112,6 @@ def test_eigenpairs_and_kernels() -> None:
     assert "rank" not in facts(lg.kernel(laplacian, "heat")._repr_html_())
 
 
-def test_learned_filters() -> None:
-    for values, response in (([0.0, 0.5, 1.0], [3.0, 1.0, 0.0]), ([0.2], [0.0]), ([], [])):
-        learned = LearnedFilter(HOSTILE, np.array(values), np.array(response))
-        html = learned._repr_html_()
-        assert {"svg", "polyline"} <= Reader(html).tags
-        assert "nan" not in html
-        assert "script" not in Reader(html).tags
-    assert 'points="18.0,18.0 150.0,74.0 282.0,102.0"' in curve(
-        np.array([0.0, 0.5, 1.0]), np.array([3.0, 1.0, 0.0]), "λ", "φ"
-    )
-
-
-def test_classifiers_add_their_results_to_the_diagram() -> None:
-    classifier = lg.SpectralGPClassifier(random_state=0)
-    assert "leave-one-out" not in classifier._repr_html_()
-    classifier.fit(points(), labels(HOSTILE, "yes"))
-    html = classifier._repr_html_()
-    assert "sk-container" in html  # scikit-learn's own
-    assert facts(html)["leave-one-out accuracy"].startswith("100.0 % (90 % interval ")
-    assert facts(html)["rows"] == "40"
-    assert facts(html)["labelled rows"] == "10"
-    assert "%)" in facts(html)["largest blocks"]
-    assert HOSTILE not in html
-    bundle = classifier._repr_mimebundle_()
-    assert facts(bundle["text/html"]) == facts(html)
-    with sklearn.config_context(display="text"):
-        assert set(classifier._repr_mimebundle_()) == {"text/plain"}
-        assert not hasattr(classifier, "_repr_html_")
-
-
-def test_networks_and_loaded_classifiers(tmp_path: Any) -> None:
-    pytest.importorskip("torch")
-    network = lg.GCNClassifier(max_iter=20, random_state=0).fit(points(), labels("no", "yes"))
-    assert facts(network._repr_html_())["restarts"] == "3"
-    assert facts(network._repr_html_())["graph"] == repr(network.graph_)
-    lg.save(network, tmp_path / "model", fitted_rows=False)
-    found = facts(lg.load(tmp_path / "model")._repr_html_())
-    assert found["classes"] == "2: no, yes"
-    assert "rows" not in found
-
-
 def test_texts_are_one_short_line() -> None:
     laplacian = lg.Laplacian(lg.AdjacencyGraph.knn(points(), 25), np.ones(40))
     pairs = lg.eigenpairs(laplacian, 5)
@@ -182,4 +139,3 @@ def test_texts_are_one_short_line() -> None:
         "Eigenpairs(0 of 3, eigenvalues (none), residuals <= 0, method='block')"
     )
     assert repr(explanation).startswith("Explanation(40 rows, by=")
-    assert "row 39: " in Reader(explanation._repr_html_()).texts[0]

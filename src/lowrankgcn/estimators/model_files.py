@@ -130,16 +130,15 @@ class SavedClassifier:
         distributions, measures = model.distributions_and_novelty(rows)
         return distributions, model.prediction_sets(distributions, level), model.unsure(measures)
 
-    def restored(self) -> SemiSupervisedClassifier:
+    def restored(self) -> Any:
         """Make the classifier."""
-        classifier: SemiSupervisedClassifier = getattr(estimators, self.name)(**self.parameters)
+        classifier = getattr(estimators, self.name)(**self.parameters)
         classifier.classes_, classifier.n_features_in_ = self.classes, self.n_features_in
         if self.feature_names_in is not None:
             classifier.feature_names_in_ = np.array(self.feature_names_in, dtype=object)
         for name in classifier._SAVED_RESULTS & self.results.keys():
             setattr(classifier, name, self.results[name])
-        if "label_distributions_" in self.results:
-            shares = classifier.label_distributions_
+        if (shares := self.results.get("label_distributions_")) is not None:
             classifier.transduction_ = self.classes[shares.argmax(axis=1)]
         classifier.description_ = self.description
         classifier._kind, classifier._fitted_only = self.kind, self.fitted_only
@@ -329,7 +328,7 @@ def _snapshot(
         parameters=_savable(classifier.get_params(deep=False)),
         classes=classifier.classes_,
         kind=classifier._kind,
-        n_features_in=classifier.n_features_in_,
+        n_features_in=attributes["n_features_in_"],
         feature_names_in=None if names is None else tuple(map(str, names)),
         results={name: attributes[name] for name in sorted(kept & attributes.keys())},
         description=described,

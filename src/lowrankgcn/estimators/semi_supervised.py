@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from lowrankgcn._format import percent, value_text
+from lowrankgcn._format import percent
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import Labels, known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
@@ -28,8 +28,7 @@ from lowrankgcn.spectral.spectrum import Eigenpairs
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
-_MOST_NAMES, _MOST_BLOCKS = 10, 3  # shown in a notebook
-
+_MOST_NAMES = 10  # of classes, shown in a notebook
 
 #: Results that a file keeps of every classifier.
 SAVED_RESULTS = frozenset({"label_distributions_", "timings_"})
@@ -46,9 +45,6 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     label_distributions_: FloatArray
     transduction_: NDArray[Any]
     timings_: dict[str, float]
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
-    description_: dict[str, Any]
     graph: Any
     _SAVED_RESULTS: frozenset[str] = SAVED_RESULTS
     _kind: Kind  # of the rows that `predict` accepts
@@ -163,38 +159,22 @@ def _summary(classifier: Any) -> str:
     classes = getattr(classifier, "classes_", None)
     if classes is None:
         return ""
-    names = ", ".join(str(name) for name in classes[:_MOST_NAMES])
+    names = ", ".join(map(str, classes[:_MOST_NAMES]))
     more = ", …" if len(classes) > _MOST_NAMES else ""
-    facts: dict[str, str | int | float] = {"classes": f"{len(classes)}: {names}{more}"}
+    facts: dict[str, Any] = {"classes": f"{len(classes)}: {names}{more}"}
     if isinstance(shares := getattr(classifier, "label_distributions_", None), np.ndarray):
         facts["rows"] = len(shares)
-    if hasattr(classifier, "loo_accuracy_"):
-        low, high = classifier.loo_interval_
-        facts |= {
-            "labelled rows": len(classifier.loo_distributions_),
-            "leave-one-out accuracy": f"{percent(classifier.loo_accuracy_)} "
-            f"(90 % interval {percent(low)} to {percent(high)})",
-            "leave-one-out log-loss": f"{classifier.loo_log_loss_:.3g}",
-        }
-        blocks = sorted(classifier.block_shares_.items(), key=lambda pair: -pair[1])
-        largest = [f"{name} ({percent(share, 0)})" for name, share in blocks[:_MOST_BLOCKS]]
-        facts["largest blocks"] = ", ".join(largest)
-    if hasattr(classifier, "loss_curve_"):
-        facts |= {
-            "restarts": classifier.loss_curve_.shape[1],
-            "iterations": classifier.n_iter_,
-            "smallest loss": f"{np.nanmin(classifier.loss_curve_):.3g}",
-        }
-    if graphs := getattr(classifier, "graphs_", None):
-        facts["graphs"] = ", ".join(graphs)
-    elif getattr(classifier, "graph_", None) is not None:
+    if (evidence := getattr(classifier, "evidence_", None)) is not None:
+        interval = " to ".join(map(percent, evidence.interval))
+        facts["labelled rows"] = len(evidence.codes)
+        facts["leave-one-out accuracy"] = f"{percent(evidence.accuracy)} (90 % interval {interval})"
+    if getattr(classifier, "graph_", None) is not None:
         facts["graph"] = repr(classifier.graph_)
-    rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(value_text(value))}</td></tr>"
-        for name, value in facts.items()
+    cells = "".join(
+        f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items()
     )
     title = f"Fitted {type(classifier).__name__}"
-    return f"<div><p><strong>{title}</strong></p><table>{rows}</table></div>"
+    return f"<div><p><strong>{title}</strong></p><table>{cells}</table></div>"
 
 
 def unchanged_on_failure(fit: Fit) -> Fit:

@@ -1,0 +1,52 @@
+"""Fitted classifiers show their results in notebooks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import sklearn
+
+import lowrankgcn as lg
+
+HOSTILE = '<script>alert("1")</script>&'
+
+
+def facts(html: str) -> dict[str, str]:
+    """Cells of a table of facts by their names."""
+    return dict(re.findall(r"<th>(.*?)</th>\s*<td>(.*?)</td>", html))
+
+
+def points() -> np.ndarray:
+    return np.r_[np.zeros((20, 2)), np.ones((20, 2))] + np.arange(80).reshape(40, 2) / 400
+
+
+def labels(first: str, second: str) -> np.ndarray:
+    return np.array([first] * 5 + [""] * 15 + [second] * 5 + [""] * 15, dtype=object)
+
+
+def test_classifiers_add_their_results_to_the_diagram() -> None:
+    classifier = lg.SpectralGPClassifier(random_state=0)
+    assert "leave-one-out" not in classifier._repr_html_()
+    classifier.fit(points(), labels(HOSTILE, "yes"))
+    html = classifier._repr_html_()
+    assert "sk-container" in html  # scikit-learn's own
+    assert facts(html)["leave-one-out accuracy"].startswith("100.0 % (90 % interval ")
+    assert facts(html)["rows"] == "40"
+    assert facts(html)["labelled rows"] == "10"
+    assert HOSTILE not in html
+    bundle = classifier._repr_mimebundle_()
+    assert facts(bundle["text/html"]) == facts(html)
+    with sklearn.config_context(display="text"):
+        assert set(classifier._repr_mimebundle_()) == {"text/plain"}
+        assert not hasattr(classifier, "_repr_html_")
+
+
+def test_networks_and_loaded_classifiers(tmp_path: Any) -> None:
+    network = lg.GCNClassifier(max_iter=20, random_state=0).fit(points(), labels("no", "yes"))
+    assert facts(network._repr_html_())["graph"] == repr(network.graph_)
+    lg.save(network, tmp_path / "model", fitted_rows=False)
+    found = facts(lg.load(tmp_path / "model")._repr_html_())
+    assert found["classes"] == "2: no, yes"
+    assert "rows" not in found
