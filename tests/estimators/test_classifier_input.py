@@ -256,8 +256,12 @@ PROCESS: dict[str, Fit] = {
     "unknown blocks": option(r"blocks: expected one of", blocks=["cubic"]),
     "numbers of blocks": option(r"blocks: expected one of", blocks=[6]),
     "blocks of another graph": option(r"blocks: expected a block that these", blocks=["given-6"]),
-    "class_shares, a text": option(r"class_shares: expected 'auto'", class_shares="balanced"),
-    "class_shares, a list": option(r"class_shares: expected 'auto'", class_shares=[0.5, 0.5]),
+    "class_shares, a text": option(
+        r"class_shares: expected one of .'auto'", class_shares="balanced"
+    ),
+    "class_shares, a list": option(
+        r"class_shares: expected one of .'auto'", class_shares=[0.5, 0.5]
+    ),
     "class_shares without a class": option(
         r"class_shares: expected a share of each of the classes", class_shares={0: 1.0}
     ),

@@ -133,11 +133,11 @@ def low_rank_ensemble(
     projection = torch.from_numpy(inner).to(record.weights[0])
     features = ProjectedFeatures(networks[0].n_nodes, projection)
     A = record.coefficients(networks[0], features)[torch.from_numpy(~record.diverged)]  # (s, r, C)
-    bias = torch.zeros(len(A), A.shape[2])
+    bias = A.new_zeros(len(A), A.shape[2])
     for restart, network in enumerate(networks):
         if network.convs[-1].bias is not None:
             bias[restart] = network.convs[-1].bias.detach()
-    return Ensemble(A.transpose(0, 1).flatten(1).cpu().numpy(), bias.numpy())
+    return Ensemble(A.transpose(0, 1).flatten(1).cpu().numpy(), bias.cpu().numpy())
 
 
 def full_rank_distributions(networks: list[Network], features: FloatArray) -> FloatArray:

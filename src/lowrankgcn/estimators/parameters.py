@@ -114,17 +114,6 @@ def _flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def _class_weight(weight: Any, name: str) -> Any:
-    if isinstance(weight, Mapping):
-        return {
-            label: positive_float(one, f"{name}[{label!r}]", zero=True)
-            for label, one in weight.items()
-        }
-    if weight is None or (isinstance(weight, str) and weight == "balanced"):
-        return weight
-    raise invalid(name, "None, 'balanced' or a mapping", repr(weight))
-
-
 def _block_names(blocks: Any, name: str) -> tuple[str, ...]:
     if _is_auto(blocks):
         return BLOCK_NAMES
@@ -133,14 +122,16 @@ def _block_names(blocks: Any, name: str) -> tuple[str, ...]:
     return tuple(choice(block, name, BLOCK_NAMES) for block in blocks)
 
 
-def _class_shares(shares: Any, name: str) -> Any:
-    if isinstance(shares, Mapping):
+def _by_class(value: Any, name: str, *, words: Sequence[str | None], zero: bool = False) -> Any:
+    """Return a word, or a mapping from classes to positive numbers."""
+    if isinstance(value, Mapping):
         return {
-            label: positive_float(share, f"{name}[{label!r}]") for label, share in shares.items()
+            label: positive_float(one, f"{name}[{label!r}]", zero=zero)
+            for label, one in value.items()
         }
-    if not isinstance(shares, str) or shares not in ("auto", "labels", "equal"):
-        raise invalid(name, "'auto', 'labels', 'equal' or a mapping from classes", repr(shares))
-    return shares
+    if not isinstance(value, str | None) or value not in words:
+        raise invalid(name, f"one of {words} or a mapping from classes", repr(value))
+    return value
 
 
 _step = partial(positive_float, maximum=LARGEST_OPTION)
@@ -157,7 +148,7 @@ class GPParameters:
     graph: Annotated[str | Graph, graph_or_name]
     blocks: Annotated[tuple[str, ...], _block_names]
     rank: Annotated[int, positive_int]
-    class_shares: Annotated[Any, _class_shares]
+    class_shares: Annotated[Any, partial(_by_class, words=("auto", "labels", "equal"))]
     fit_rows: _FitRows
     tol: _Tolerance
 
@@ -186,7 +177,7 @@ class GCNParameters:
     bias: Annotated[bool, _flag]
     dropout: Annotated[float, partial(positive_float, zero=True, below=1.0)]
     early_stopping: Annotated[bool, _flag]
-    class_weight: Annotated[Any, _class_weight]
+    class_weight: Annotated[Any, partial(_by_class, words=(None, "balanced"), zero=True)]
     scaling: bool
     fit_rows: _FitRows
     tol: _Tolerance
