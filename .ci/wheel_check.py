@@ -43,7 +43,6 @@ USES = {
     "excel": [f"{CLASSIFY} --out book.xlsx", "classify book.xlsx -t kind --out out.csv"],
     "distributed": ["classify parts -t kind --out out.parquet --workers 2"],
     "studio": [],  # see use_studio
-    "datasets": [],  # see try_extra
     "peers": [
         "compare whole.csv -t kind --methods gp,gcn,catboost,hypergraph-conv,poisson --splits 1 "
         "--labels-per-class 5"
@@ -79,13 +78,6 @@ for path in sys.argv[1:]:
     found = (pd.read_csv if path.endswith(".csv") else pd.read_parquet)(path).prediction
     right = (found.to_numpy() == pd.read_csv("whole.csv").kind).sum()
     assert len(found) == 90 and right >= 85, f"{path}: {right} of {len(found)} rows are correct"
-"""
-DEBIAN = """
-from lowrankgcn.datasets.mushrooms import MUSHROOMS, DataUnavailableError, mushrooms_from_debian
-try:
-    MUSHROOMS.check(mushrooms_from_debian())
-except DataUnavailableError as error:  # without apt-get, the package or the extra
-    print(error)
 """
 
 
@@ -197,16 +189,12 @@ def try_extra(wheel: Path, extra: str) -> None:
         here(python, "-c", ACCURACY, *re.findall(r"--out (out\S*)", " ".join(USES[extra])))
         if extra == "studio":
             use_studio(command, folder)
-        elif extra == "datasets":
-            answer = here(python, "-c", "import rdata\n" + DEBIAN)
-            expect("lowrankgcn[" not in answer, answer)
         elif extra == "peers":
             peers = ("CatBoost", "Poisson", "HypergraphConv")
             expect(all(name in told[0] for name in peers), told[0])
         elif not extra:
             expect("</html>" in (folder / "page.html").read_text(), "no report")
             refused = {one: here(command, *REFUSED[one].split(), code=2) for one in REFUSED}
-            refused["datasets"] = here(python, "-c", DEBIAN)
             for one, answer in refused.items():
                 expect(f"pip install 'lowrankgcn[{one}]'" in answer, f"without {one}:\n{answer}")
     seconds = f"{installed - begin:.0f} s, used in {time.perf_counter() - installed:.0f} s"

@@ -21,7 +21,7 @@ pytest.register_assert_rewrite("tests.operator_contract")
 
 _CALM = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile(
-    "ci", derandomize=True, deadline=None, max_examples=40, suppress_health_check=_CALM
+    "ci", derandomize=True, deadline=None, max_examples=20, suppress_health_check=_CALM
 )
 settings.register_profile(
     "thorough", deadline=None, max_examples=500, print_blob=True, suppress_health_check=_CALM

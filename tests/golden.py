@@ -8,6 +8,8 @@ simple eigenvalues and is trained in float64, so processors agree far beyond the
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import tempfile
 from pathlib import Path
@@ -17,8 +19,11 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn as lg
+from lowrankgcn.cli.app import app
 
 STORED = Path(__file__).parent / "data" / "golden.json"
+PARTS = ("classifiers", "processes", "commands", "spectra")
+_CHANGING = ("version", "seconds", "timings")  # of JSON documents
 
 
 def blobs(n: int, dimension: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -73,6 +78,58 @@ def classifiers() -> dict[str, Any]:
     return results
 
 
+def processes() -> dict[str, Any]:
+    """The same for Gaussian processes, with leave-one-out distributions and suggested rows."""
+    results = {}
+    tables = {"table": table(160, 1), "points": blobs(160, 2, 2), "columns": blobs(160, 6, 3)}
+    for name, (X, classes) in tables.items():
+        fitted, new = X[:140], X[140:]
+        model = lg.SpectralGPClassifier(random_state=0).fit(fitted, partly(classes[:140], 6))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model"
+            lg.save(model, path)
+            loaded = lg.load(path)
+        results[name] = {
+            "fitted": numbers(model.label_distributions_),
+            "new": numbers(model.predict_proba(new)),
+            "loaded": numbers(loaded.predict_proba(new)),
+            "held out": numbers(model.loo_distributions_),
+            "blocks": {block: round(share, 10) for block, share in model.block_shares_.items()},
+        }
+    return results
+
+
+def commands() -> dict[str, Any]:
+    """JSON documents and predictions of the command line, without times and versions."""
+    frame, classes = table(120, 6)
+    names = np.array(["low", "middle", "high"], dtype=object)[classes]
+    names[45:] = ""
+    results: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        frame.assign(level=names).to_csv("table.csv", index=False)
+        run = {
+            "classify": "classify table.csv --target level --out out.csv --save model --level 0.9",
+            "predict": "predict model table.csv --out new.csv",
+            "suggest": "suggest table.csv --target level",
+            "explain": "explain model table.csv --row 3",
+        }
+        for command, line in run.items():
+            seed = ["--seed", "0"] if "--target" in line else []
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+                app([*line.split(), *seed, "--json"], prog_name="lowrankgcn")
+            document = json.loads(printed.getvalue())
+            results[command] = {k: v for k, v in document.items() if k not in _CHANGING}
+        for name in ("out.csv", "new.csv"):
+            written = pd.read_csv(name)
+            results[name] = {
+                "columns": list(written),
+                "prediction": written["prediction"].tolist(),
+                "probability": written["probability"].round(6).tolist(),
+            }
+    return results
+
+
 def spectra() -> dict[str, Any]:
     """Eigenvalues, and a kernel's product with the coordinates."""
     points, _ = blobs(600, 3, 4)
@@ -96,7 +153,7 @@ def spectra() -> dict[str, Any]:
 
 def results() -> dict[str, Any]:
     """Everything that is compared."""
-    return {"classifiers": classifiers(), "spectra": spectra()}
+    return {part: globals()[part]() for part in PARTS}
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def differences(expected: Any, got: Any, path: str = "") -> list[str]:
     return [] if expected == got else [f"{path}: {expected!r} -> {got!r}"]
 
 
-@pytest.mark.parametrize("part", ["classifiers", "spectra"])
+@pytest.mark.parametrize("part", golden.PARTS)
 def test_results_are_those_stored(part: str) -> None:
     expected = json.loads(golden.STORED.read_text("utf-8"))[part]
     with warnings.catch_warnings():

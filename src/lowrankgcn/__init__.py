@@ -27,10 +27,9 @@ if TYPE_CHECKING:
     from lowrankgcn.estimators.model_files import load, save
     from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph
     from lowrankgcn.spectral import filters
-    from lowrankgcn.spectral.eigenpairs import eigenpairs
+    from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
     from lowrankgcn.spectral.kernel import Kernel, kernel
     from lowrankgcn.spectral.laplacian import Laplacian
-    from lowrankgcn.spectral.spectrum import Eigenpairs
     from lowrankgcn.tables import TableEncoder
 
 __version__ = "0.2.0"
@@ -69,7 +68,7 @@ _MODULES = {
     **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
     **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph"), "graphs"),
     **{name: name for name in ("datasets", "nn", "plotting", "training")},
-    "Eigenpairs": "spectral.spectrum",
+    "Eigenpairs": "spectral.eigenpairs",
     "Kernel": "spectral.kernel",
     "Laplacian": "spectral.laplacian",
     "TableEncoder": "tables",

@@ -17,10 +17,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
 # Imported for its side effect: SciPy carries a BLAS of its own, which must be loaded before the
 # controller below searches for libraries.
@@ -37,6 +38,11 @@ _SMALL_PROBLEM = 20_000  # rows
 _WORTH_A_THREAD = 4_000_000  # elementary steps, a few milliseconds
 _VARIABLE = "LOWRANKGCN_NUM_THREADS"
 _INLINE: ContextVar[bool] = ContextVar("lowrankgcn-inline-chunks", default=False)
+_LOCK = threading.Lock()
+# What the active blocks have changed: the first one to enter changes the setting of the process,
+# the others nothing, and the last one to leave restores it.
+_LIMITED: list[Settings] = []
+_RELEASE = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
 
 
 def chunks(n: int, size: int) -> list[tuple[int, int]]:
@@ -117,8 +123,19 @@ def map_chunks(
     threads = available_threads() if n_threads is None else positive_int(n_threads, "n_threads")
     if len(spans) <= 1 or _INLINE.get():
         return [function(start, stop) for start, stop in spans]
-    with single_threaded_blas():
-        return _run(function, spans, min(threads, len(spans)))
+    with single_threaded_blas(), inline_chunks():
+        if threads == 1:
+            return [function(start, stop) for start, stop in spans]
+        pool = ThreadPoolExecutor(
+            min(threads, len(spans)), initializer=_limit, initargs=(_blas_libraries()[1],)
+        )
+        with pool:
+            # A copied context carries settings such as np.errstate into the thread.
+            futures = [pool.submit(copy_context().run, function, a, b) for a, b in spans]
+            try:
+                return [future.result() for future in futures]
+            finally:
+                pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
@@ -138,53 +155,16 @@ def inline_chunks() -> Iterator[None]:
         _INLINE.reset(token)
 
 
-def _run(
-    function: Callable[[int, int], Result], spans: list[tuple[int, int]], threads: int
-) -> list[Result]:
-    results: list[Any] = [None] * len(spans)
-    errors: dict[int, BaseException] = {}
-    queue = iter(range(len(spans)))
-
-    # Each thread draws the next chunk until none is left: cheaper than one future per chunk, and a
-    # slow thread delays no other. Chunks are drawn in row order, so every chunk before a failed one
-    # has run: the first failure is the same for any number of threads.
-    def work() -> None:
-        _limit(_blas_libraries()[1])  # the setting of a thread ends with it
-        with inline_chunks():
-            for i in queue:
-                try:
-                    results[i] = function(*spans[i])
-                except BaseException as error:
-                    errors[i] = error
-                    for _ in queue:  # start no further chunk
-                        pass
-
-    # A copied context carries settings such as np.errstate into the thread.
-    helpers = [
-        threading.Thread(target=copy_context().run, args=(work,)) for _ in range(threads - 1)
-    ]
-    for helper in helpers:
-        helper.start()
-    work()
-    for helper in helpers:
-        helper.join()
-    if errors:
-        raise errors[min(errors)]
-    return results
-
-
 @cache
 def _blas_libraries() -> tuple[list[Any], list[Any]]:
     """Return the BLAS libraries with one setting per process, and those with one per thread."""
     # Searching the loaded libraries takes milliseconds, setting a limit microseconds.
-    libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-    # An OpenBLAS on top of OpenMP keeps its setting per thread.
-    own = [
-        library
-        for library in libraries
-        if library.internal_api == "openblas" and library.threading_layer == "openmp"
-    ]
-    return [library for library in libraries if library not in own], own
+    groups: tuple[list[Any], list[Any]] = [], []
+    for library in ThreadpoolController().select(user_api="blas").lib_controllers:
+        # An OpenBLAS on top of OpenMP keeps its setting per thread.
+        openmp = getattr(library, "threading_layer", None) == "openmp"
+        groups[library.internal_api == "openblas" and openmp].append(library)
+    return groups
 
 
 def _limit(libraries: list[Any]) -> Settings:
@@ -201,44 +181,6 @@ def _restore(settings: Settings) -> None:
         library.set_num_threads(threads)
 
 
-@final
-class _SharedLimit:
-    """The limit of libraries with one setting per process, shared by overlapping blocks.
-
-    The first block to enter applies the limit and the last one to leave undoes it. If every block
-    saved and restored the setting itself, a block that entered second and left last would restore
-    the limited value for good.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._holders = 0
-        self._before: Settings = []
-        self._thread = threading.current_thread()
-
-    def enter(self) -> None:
-        with self._lock:
-            if not self._holders:
-                self._before = _limit(_blas_libraries()[0])
-                self._thread = threading.current_thread()
-            self._holders += 1
-
-    def leave(self) -> None:
-        with self._lock:
-            self._holders -= 1
-            if self._holders:
-                return
-            # In recent versions of threadpoolctl only the thread that limited OpenBLAS can change
-            # the limit. The last thread to leave may be another one; it takes over control first.
-            release = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
-            release(force=threading.current_thread() is not self._thread)
-            _restore(self._before)
-            release(force=False)
-
-
-_SHARED_LIMIT = _SharedLimit()
-
-
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """Limit the BLAS to one thread inside a ``with`` block, then restore its setting.
@@ -248,13 +190,22 @@ def single_threaded_blas() -> Iterator[None]:
     >>> with single_threaded_blas():
     ...     pass  # many small products
     """
-    own = _limit(_blas_libraries()[1])
-    _SHARED_LIMIT.enter()
+    shared, of_thread = _blas_libraries()
+    before = _limit(of_thread)
+    with _LOCK:
+        _LIMITED.append(_limit(shared))
     try:
         yield
     finally:
-        _SHARED_LIMIT.leave()
-        _restore(own)
+        with _LOCK:
+            settings = _LIMITED.pop()
+            if settings:
+                # In recent versions of threadpoolctl only the thread that limited OpenBLAS can
+                # change the limit, unless it is released.
+                _RELEASE(force=True)
+                _restore(settings)
+                _RELEASE(force=True)
+        _restore(before)
 
 
 def single_threaded_blas_if_small(n: int) -> AbstractContextManager[None]:

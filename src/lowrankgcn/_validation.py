@@ -172,11 +172,9 @@ def expect_shape(array: NDArray[Any], name: str, *shape: int | None) -> None:
 
 def random_generator(random_state: Any) -> np.random.Generator:
     """Return a local generator for None, an int seed, or a generator to share."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None:
-        return np.random.default_rng()
-    return np.random.default_rng(positive_int(random_state, "random_state", minimum=0))
+    if random_state is not None and not isinstance(random_state, np.random.Generator):
+        random_state = positive_int(random_state, "random_state", minimum=0)
+    return np.random.default_rng(random_state)
 
 
 def _raw_array(value: Any, name: str) -> NDArray[Any]:

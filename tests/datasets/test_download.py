@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lowrankgcn.datasets import download as module
-from lowrankgcn.datasets.download import RemoteFile, data_directory, download
+from lowrankgcn.datasets.download import RemoteFile, data_directory
 from lowrankgcn.exceptions import DataUnavailableError
 
 CONTENT = os.urandom(200_000)
@@ -108,7 +108,7 @@ def remote(address: str) -> RemoteFile:
 
 def test_complete_files_are_downloaded(server: str) -> None:
     for path in ("/good", "/moved"):
-        assert download(remote(server + path)) == CONTENT, path
+        assert remote(server + path).download() == CONTENT, path
 
 
 REFUSED = {
@@ -131,7 +131,7 @@ def test_misbehaving_servers(server: str, monkeypatch: pytest.MonkeyPatch) -> No
         # Complete files take longer on a busy machine; drips take 20 s.
         monkeypatch.setattr(module, "_PATIENCE", 1 if path == "/drips" else 60)
         with pytest.raises(DataUnavailableError) as caught:
-            download(remote(server + path))
+            remote(server + path).download()
         assert re.search(message, str(caught.value)), (path, str(caught.value))
         assert "\n" not in str(caught.value), path
 
@@ -141,7 +141,7 @@ def test_connection_refused() -> None:
         taken.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/"
         with pytest.raises(DataUnavailableError, match="refused"):
-            download(remote(address))
+            remote(address).download()
 
 
 def test_a_killed_download_leaves_nothing(server: str, tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
-"""The mushrooms from every source, and the errors without one; the paper's spiral."""
+"""The mushrooms and the paper's spiral from files, and the errors without them."""
 
 from __future__ import annotations
 
-import hashlib
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,8 @@ import pandas as pd
 import pytest
 
 from lowrankgcn.datasets import load_mushrooms, load_spiral, mushrooms
-from lowrankgcn.datasets.mushrooms import MUSHROOMS, mushrooms_from_debian
+from lowrankgcn.datasets.download import RemoteFile
+from lowrankgcn.datasets.mushrooms import MUSHROOMS
 from lowrankgcn.exceptions import DataUnavailableError
 from tests.conftest import SpiralData
 
@@ -49,66 +48,45 @@ def test_the_papers_table(mushroom_rows: list[list[str]]) -> None:
     assert not (rows == "?").any()
 
 
-def test_without_file_and_network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(folder))  # no apt-get
+def test_without_file_and_network(folder: Path) -> None:
     with pytest.raises(DataUnavailableError) as caught:
         load_mushrooms()
     message = str(caught.value)
     assert isinstance(caught.value, OSError)
     assert f"no file agaricus-lepiota.data in {folder}" in message
     assert "refused" in message
-    assert "apt-get" in message or "rdata is not installed" in message
-    assert "373704 bytes" in message
+    assert f"put it there from {NOWHERE}" in message
     assert "\n" not in message
     assert list(folder.iterdir()) == []
-    with pytest.raises(DataUnavailableError, match="Put UCI's file there"):
+    with pytest.raises(DataUnavailableError, match=rf"in {folder}; put it there from http"):
         load_mushrooms(fetch=False)
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rdata", None)
-    with pytest.raises(DataUnavailableError, match=r"pip install 'lowrankgcn\[datasets\]'"):
-        mushrooms_from_debian()
 
 
 def test_a_damaged_file(folder: Path, data_directory: Path) -> None:
     content = (data_directory / MUSHROOMS.name).read_bytes()
-    path = folder / MUSHROOMS.name
-    path.write_bytes(content[:-10])
-    with pytest.raises(ValueError, match=rf"373704 bytes, .*; remove {path} to download it"):
+    (folder / MUSHROOMS.name).write_bytes(content[:-10])
+    with pytest.raises(ValueError, match=rf"373704 bytes, .*; remove it from {folder} to download"):
         load_mushrooms()
 
 
-def test_the_first_source_that_has_it_is_kept(
+def test_the_downloaded_file_is_kept(
     folder: Path, data_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = (data_directory / MUSHROOMS.name).read_bytes()
-    sources = {"one": lambda file: content[:-1], "two": lambda file: content}
-    monkeypatch.setattr(mushrooms, "_SOURCES", sources)
     monkeypatch.setenv("LOWRANKGCN_DATA", str(folder / "to" / "make"))
-    assert load_mushrooms().data.shape == (8124, 21)
+    with monkeypatch.context() as patch:
+        patch.setattr(RemoteFile, "download", lambda file: content)
+        assert load_mushrooms().data.shape == (8124, 21)
     assert [p.name for p in (folder / "to" / "make").iterdir()] == [MUSHROOMS.name]
-    monkeypatch.setattr(mushrooms, "_SOURCES", {})
-    assert load_mushrooms().data.shape == (8124, 21)
+    assert load_mushrooms(fetch=False).data.shape == (8124, 21)
 
 
-def test_a_folder_that_cannot_be_made(
-    folder: Path, data_directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    content = (data_directory / MUSHROOMS.name).read_bytes()
-    monkeypatch.setattr(mushrooms, "_SOURCES", {"one": lambda file: content})
+def test_a_folder_that_cannot_be_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RemoteFile, "download", lambda file: b"")
     (folder / "file").write_text("")
     monkeypatch.setenv("LOWRANKGCN_DATA", str(folder / "file" / "below"))
-    with pytest.raises(DataUnavailableError, match="cannot write to"):
+    with pytest.raises(DataUnavailableError, match="Not a directory"):
         load_mushrooms()
-
-
-def test_debians_package_is_the_same_file() -> None:
-    try:
-        content = mushrooms_from_debian()
-    except DataUnavailableError as error:
-        pytest.skip(str(error))
-    assert hashlib.sha256(content).hexdigest() == MUSHROOMS.sha256
 
 
 def test_the_papers_spiral(spiral_points: SpiralData) -> None:

@@ -1,4 +1,4 @@
-"""Fitted classifiers show their results in notebooks."""
+"""Fitted classifiers show their results in notebooks; other objects are one short line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import sklearn
 
 import lowrankgcn as lg
@@ -50,3 +51,32 @@ def test_networks_and_loaded_classifiers(tmp_path: Any) -> None:
     found = facts(lg.load(tmp_path / "model")._repr_html_())
     assert found["classes"] == "2: no, yes"
     assert "rows" not in found
+
+
+def test_texts_are_one_short_line() -> None:
+    laplacian = lg.Laplacian(lg.AdjacencyGraph.knn(points(), 25), np.ones(40))
+    pairs = lg.eigenpairs(laplacian, 5)
+    table = pd.DataFrame({f"column {k}": list("xyxy") for k in range(50)})
+    classifier = lg.SpectralGPClassifier(random_state=0).fit(points(), labels("no", "yes"))
+    explanation = classifier.explain(points())
+    shown = [
+        laplacian,
+        pairs,
+        lg.kernel(laplacian, "heat", rank=5),
+        lg.kernel(laplacian, "heat"),
+        lg.TableEncoder.fit(table),
+        explanation,
+        explanation[0],
+        classifier,
+        *classifier.graphs_.values(),
+        *classifier.filter_.values(),
+        *(getattr(lg.filters, name)() for name in ("Heat", "Linear", "Pseudoinverse")),
+    ]
+    for value in shown:
+        assert "\n" not in repr(value)
+        assert len(repr(value)) < 200, repr(value)
+    assert repr(pairs).startswith("Eigenpairs(5 of 40, eigenvalues 0..")
+    assert repr(lg.Eigenpairs(*(np.zeros(0), np.zeros((3, 0)), np.zeros(0)), "block", 0, 1)) == (
+        "Eigenpairs(0 of 3, eigenvalues (none), residuals <= 0, method='block')"
+    )
+    assert repr(explanation).startswith("Explanation(40 rows, by=")

@@ -63,7 +63,7 @@ def clouds(draw: Any) -> np.ndarray:
 
 
 @given(clouds(), st.integers(1, 70), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=max(40, settings().max_examples), deadline=None)
 def test_every_cloud(points: np.ndarray, count: int, data: Any) -> None:
     count = min(count, len(points) - 1)
     check(points, count)

@@ -14,10 +14,10 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.spectral.spectrum import (
+from lowrankgcn.spectral.eigenpairs import (
     Eigenpairs,
     WholeSpectrum,
-    first_left_out,
+    eigenvalue_beyond_cut,
     fix_signs,
     warn_if_cut_degenerate,
 )
@@ -107,13 +107,13 @@ LEFT_OUT: list[Any] = [
 ]
 
 
-def test_first_left_out() -> None:
+def test_eigenvalue_beyond_cut() -> None:
     for rest, kept, expected in LEFT_OUT:
-        assert first_left_out(np.array(rest), np.array(kept)) == expected
+        assert eigenvalue_beyond_cut(np.array(rest), np.array(kept)) == expected
 
 
 def test_nothing_left_out() -> None:
-    assert np.isnan(first_left_out(np.array([]), np.array([0.5])))
+    assert np.isnan(eigenvalue_beyond_cut(np.array([]), np.array([0.5])))
 
 
 def pairs(values: list[float]) -> Eigenpairs:

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import lowrankgcn as lg
 from lowrankgcn.spectral import filters
-from lowrankgcn.spectral.truncation import TruncationError
+from lowrankgcn.spectral.kernel import TruncationError
 from tests import reference
 from tests.problems import (
     calm_blas,  # noqa: F401

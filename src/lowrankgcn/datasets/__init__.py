@@ -15,8 +15,8 @@ the folder named by the environment variable ``LOWRANKGCN_DATA``, or ``lowrankgc
 cache. The file is downloaded on first use.
 """
 
-from lowrankgcn.datasets.base import Dataset
 from lowrankgcn.datasets.cars import load_cars
+from lowrankgcn.datasets.dataset import Dataset
 from lowrankgcn.datasets.download import data_directory
 from lowrankgcn.datasets.mushrooms import load_mushrooms
 from lowrankgcn.datasets.spiral import load_spiral

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from lowrankgcn._validation import choice
-from lowrankgcn.datasets.base import Dataset, assemble
+from lowrankgcn.datasets.dataset import Dataset, assemble
 
 _CAR_VALUES = {
     "buying": ("vhigh", "high", "med", "low"),

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import final
 from urllib.request import urlopen
 
+from lowrankgcn import _atomic
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import DataUnavailableError
 
@@ -65,24 +66,59 @@ class RemoteFile:
         if digest != self.sha256:
             raise invalid(self.name, f"SHA-256 {self.sha256[:8]}...", f"{digest[:8]}...")
 
+    def read(self, *, fetch: bool = True) -> bytes:
+        """Return the content from the data directory, after downloading it there on first use.
 
-def download(file: RemoteFile) -> bytes:
-    """Download a file and check it.
+        Parameters
+        ----------
+        fetch : bool
+            Whether to download the file if it is missing.
 
-    Raises
-    ------
-    DataUnavailableError
-        If the server does not answer, is too slow, or sends anything but that file.
-    """
-    deadline, content = time.monotonic() + _PATIENCE, b""
-    try:
-        with urlopen(file.address, timeout=_SILENCE) as response:
-            while len(content) <= file.size and (part := response.read1()):
-                content += part
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"not finished after {_PATIENCE:g} s")
-        file.check(content)
-    except (OSError, HTTPException, ValueError) as error:
-        message = " ".join(str(error).split())
-        raise DataUnavailableError(message or type(error).__name__) from error
-    return content
+        Raises
+        ------
+        DataUnavailableError
+            If the file is missing and not downloaded, or cannot be written to the folder.
+        ValueError
+            If the file in the data directory has another content.
+        """
+        folder, failure = data_directory(), ""
+        try:
+            content = (folder / self.name).read_bytes()
+            self.check(content)
+            return content
+        except ValueError as error:
+            raise ValueError(f"{error}; remove it from {folder} to download it again") from None
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        if fetch:
+            try:
+                content = self.download()
+                folder.mkdir(parents=True, exist_ok=True)
+                _atomic.write_bytes(folder / self.name, content)
+                return content
+            except OSError as error:
+                failure = f" ({error})"
+        raise DataUnavailableError(
+            f"no file {self.name} in {folder}{failure}; put it there from {self.address}"
+        )
+
+    def download(self) -> bytes:
+        """Download the content and check it.
+
+        Raises
+        ------
+        DataUnavailableError
+            If the server does not answer, is too slow, or sends anything but that file.
+        """
+        deadline, content = time.monotonic() + _PATIENCE, b""
+        try:
+            with urlopen(self.address, timeout=_SILENCE) as response:
+                while len(content) <= self.size and (part := response.read1()):
+                    content += part
+                    if time.monotonic() > deadline:
+                        raise TimeoutError(f"not finished after {_PATIENCE:g} s")
+            self.check(content)
+        except (OSError, HTTPException, ValueError) as error:
+            message = " ".join(str(error).split())
+            raise DataUnavailableError(message or type(error).__name__) from error
+        return content

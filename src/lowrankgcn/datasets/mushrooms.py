@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import subprocess
-import tempfile
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from lowrankgcn import _atomic
-from lowrankgcn.datasets.base import Dataset, assemble
-from lowrankgcn.datasets.download import RemoteFile, data_directory, download
-from lowrankgcn.exceptions import DataUnavailableError
+from lowrankgcn.datasets.dataset import Dataset, assemble
+from lowrankgcn.datasets.download import RemoteFile
 
 MUSHROOMS = RemoteFile(
     name="agaricus-lepiota.data",
@@ -38,24 +30,12 @@ _TRAINING = (
     *(4354, 4713, 5602, 5615, 5845, 6434, 6486, 6744, 7515, 7954),
 )
 
-# The table in Debian's package r-cran-cba, and its words whose letter is not their first. "ibrous"
-# is the package's spelling of fibrous stalks.
-_TABLE = "usr/lib/R/site-library/cba/data/Mushroom.rda"
-_LETTERS = dict(
-    pair.split(":")
-    for pair in (
-        "anise:l black:k brown:n bruises:t chocolate:h convex:x crowded:w fishy:y green:r ibrous:f "
-        "no:f purple:u red:e scaly:y several:v silky:k solitary:y woods:d"
-    ).split()
-)
-
 
 def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
     """Load UCI Mushroom from the data directory, downloading it on first use (section A4.6).
 
-    If :func:`data_directory` has no file ``agaricus-lepiota.data``, it is downloaded from UCI. If
-    that fails and apt-get is available, it is written from Debian's package r-cran-cba, which needs
-    PyPI's rdata. The SHA-256 is checked in every case.
+    If :func:`data_directory` has no file ``agaricus-lepiota.data``, it is downloaded from UCI. The
+    SHA-256 is checked.
 
     Parameters
     ----------
@@ -73,7 +53,8 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
     Raises
     ------
     DataUnavailableError
-        If no source has the file; the message names the folder and the address.
+        If the file is missing and cannot be downloaded; the message names the folder and the
+        address.
     ValueError
         If the file in the data directory is not UCI's.
 
@@ -89,14 +70,7 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
     >>> load_mushrooms().data.shape if available else (8124, 21)
     (8124, 21)
     """
-    path = data_directory() / MUSHROOMS.name
-    try:
-        content = path.read_bytes()
-        MUSHROOMS.check(content)
-    except (FileNotFoundError, NotADirectoryError):
-        content = _fetch(fetch)
-    except ValueError as error:
-        raise ValueError(f"{error}; remove {path} to download it again") from None
+    content = MUSHROOMS.read(fetch=fetch)
     cells = np.array([line.split(",") for line in content.decode("ascii").splitlines()])
     return assemble(
         "mushrooms",
@@ -107,73 +81,3 @@ def load_mushrooms(*, as_frame: bool = False, fetch: bool = True) -> Dataset:
         np.array(_TRAINING) - 1,
         "class" if as_frame else None,
     )
-
-
-def _fetch(allowed: bool) -> bytes:
-    """Return the file from the first source that has it, and keep it in the data directory."""
-    folder, failures = data_directory(), []
-    for source, get in _SOURCES.items() if allowed else ():
-        try:
-            content = get(MUSHROOMS)
-            MUSHROOMS.check(content)
-        except (DataUnavailableError, ValueError) as error:
-            failures.append(f"; {source}: {error}")
-            continue
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            _atomic.write_bytes(folder / MUSHROOMS.name, content)
-        except OSError as error:
-            raise DataUnavailableError(f"mushrooms: cannot write to {folder}: {error}") from error
-        return content
-    raise DataUnavailableError(
-        f"mushrooms: no file {MUSHROOMS.name} in {folder}{''.join(failures)}. "
-        f"Put UCI's file there: {MUSHROOMS.address} ({MUSHROOMS.size} bytes)"
-    )
-
-
-def letter(word: Any) -> str:
-    """Return UCI's letter for a value of the package's table; "?" for a missing one.
-
-    Examples
-    --------
-    >>> letter("foul"), letter("fishy"), letter("purple"), letter(float("nan"))
-    ('f', 'y', 'u', '?')
-    """
-    return _LETTERS.get(word, word[0]) if isinstance(word, str) else "?"
-
-
-def mushrooms_from_debian() -> bytes:
-    """Write UCI's file from Debian's package, in a few seconds and without installing it.
-
-    The package's table has the same rows in the same order, in words.
-
-    Raises
-    ------
-    DataUnavailableError
-        If apt-get, dpkg or PyPI's rdata is missing, or apt-get finds no such package.
-    """
-    commands = ("apt-get --quiet=2 download r-cran-cba", "dpkg -x *.deb .")
-    with tempfile.TemporaryDirectory(prefix="lowrankgcn-") as folder:
-        try:
-            rdata = importlib.import_module("rdata")
-            for command in commands:
-                subprocess.run(
-                    command, shell=True, cwd=folder, check=True, capture_output=True, timeout=120
-                )
-            table = rdata.read_rda(f"{folder}/{_TABLE}")["Mushroom"]
-        except subprocess.CalledProcessError as error:
-            message = error.stderr.decode(errors="replace").strip()
-            raise DataUnavailableError(message.rpartition("\n")[2] or str(error)) from error
-        except ImportError as error:
-            message = "rdata is not installed: pip install 'lowrankgcn[datasets]'"
-            raise DataUnavailableError(message) from error
-        except Exception as error:  # no answer, or one of rdata's many errors
-            raise DataUnavailableError(str(error)) from error
-    rows = table.astype(object).itertuples(index=False)
-    return "".join(",".join(map(letter, row)) + "\n" for row in rows).encode()
-
-
-_SOURCES: dict[str, Callable[[RemoteFile], bytes]] = {
-    "download": download,
-    "Debian's r-cran-cba": lambda file: mushrooms_from_debian(),
-}

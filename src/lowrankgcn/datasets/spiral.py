@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import choice, invalid, positive_int, random_generator
-from lowrankgcn.datasets.base import Dataset, assemble
+from lowrankgcn.datasets.dataset import Dataset, assemble
 from lowrankgcn.datasets.download import data_directory
 from lowrankgcn.exceptions import DataUnavailableError
 

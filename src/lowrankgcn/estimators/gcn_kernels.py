@@ -28,11 +28,10 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.parameters import GCNParameters
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs, flip_signs
 from lowrankgcn.spectral.filters import Linear, RegularizedInverse
 from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs, flip_signs
 
 _RANK = 30
 _POSITIVE = 1e-9  # eigenvalues up to here are zero

@@ -22,9 +22,9 @@ from lowrankgcn.estimators.rows import Kind, check_rows
 from lowrankgcn.estimators.sampling import Sample, check_new_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, Scaled
 from lowrankgcn.spectral.kernel import Kernel
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

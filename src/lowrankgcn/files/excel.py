@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lowrankgcn._format import shorten
-from lowrankgcn.files.compression import largest_result
+from lowrankgcn.files.decoding import largest_result
 from lowrankgcn.files.records import as_column, as_text, python_values
 
 MISSING = "Excel workbooks need openpyxl: pip install 'lowrankgcn[excel]'"

@@ -31,9 +31,8 @@ import pyarrow.parquet as pq
 from lowrankgcn._format import plural
 from lowrankgcn._validation import choice, invalid
 from lowrankgcn.exceptions import prefix_errors
-from lowrankgcn.files.compression import COMPRESSIONS, unpack
+from lowrankgcn.files.decoding import COMPRESSIONS, decode_text, unpack
 from lowrankgcn.files.delimited import find_decimal, parse_delimited
-from lowrankgcn.files.encoding import decode_text
 from lowrankgcn.files.excel import parse_excel
 from lowrankgcn.files.records import parse_json
 
@@ -309,28 +308,20 @@ def _parse_binary(data: bytes, format: Format) -> _Contents:
 def _joined(tables: list[Any], paths: list[str]) -> Any:
     """Return the rows of all tables, with the columns in the order of the first one."""
     names, schema = tables[0].column_names, tables[0].schema
-    ordered = []
     for table, path in zip(tables, paths, strict=True):
         missing = [name for name in names if name not in table.column_names]
         extra = [name for name in table.column_names if name not in names]
         if missing or extra:
             got = f"no column {missing[0]!r}" if missing else f"a column {extra[0]!r}"
             raise ValueError(f"{path}: expected the columns of {paths[0]}, got {got}")
-        ordered.append(table.select(names))
-        for field in ordered[-1].schema:
-            first = schema.field(field.name)
-            try:
-                both = pa.schema([first]), pa.schema([field])
-                pa.unify_schemas(both, promote_options="permissive")
-            except pa.ArrowException:
-                expected = f"{first.type}, as in {paths[0]}"
-                got = f"{field.type}; convert the files to one type"
-                raise invalid(f"{path}: column {field.name!r}", expected, got) from None
-    try:
-        return pa.concat_tables(ordered, promote_options="permissive")
-    except pa.ArrowException as error:
-        reason = str(error).splitlines()[0]
-        raise invalid(paths[0], "columns of the same types in all files", reason) from None
+        try:
+            schema = pa.unify_schemas([schema, table.schema], promote_options="permissive")
+        except pa.ArrowException as error:
+            reason = str(error).splitlines()[0].removeprefix("Unable to merge: ")
+            got = f"others: {reason}; convert the files to one type"
+            raise invalid(path, f"the types of {paths[0]}", got) from None
+    ordered = [table.select(names) for table in tables]
+    return pa.concat_tables(ordered, promote_options="permissive")
 
 
 def _check(table: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -137,27 +137,15 @@ def python_values(column: Any) -> list[Any]:
     return values
 
 
-def write_json(columns: dict[str, list[Any]], sink: Any, *, lines: bool) -> None:
-    """Write columns to a binary file, one record per line, or as an array with one per line."""
+def write_json(table: Any, sink: Any, *, lines: bool) -> None:
+    """Write an Arrow table to a binary file: one record per line, or an array of such lines."""
     encode = json.JSONEncoder(ensure_ascii=False, default=as_text).encode
-    names, begin, between, end = list(columns), "", "\n", "\n"
-    if not lines:
-        begin, between, end = "[\n", ",\n", "\n]\n"
-    sink.write(begin.encode())
-    first = True
-    for chunk in _chunks(zip(*columns.values(), strict=True)):
-        text = between.join(encode(dict(zip(names, row, strict=True))) for row in chunk)
-        sink.write(("" if first else between).encode() + text.encode())
-        first = False
-    sink.write(end.encode())
-
-
-def _chunks(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    chunk = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == _ROWS:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+    begin, between, end = (b"", b"\n", b"\n") if lines else (b"[\n", b",\n", b"\n]\n")
+    names = table.column_names
+    rows = zip(*(python_values(table[name]) for name in names), strict=True)
+    separator = begin
+    while chunk := list(islice(rows, _ROWS)):
+        records = (encode(dict(zip(names, row, strict=True))).encode() for row in chunk)
+        sink.write(separator + between.join(records))
+        separator = between
+    sink.write(end)

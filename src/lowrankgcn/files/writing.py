@@ -24,10 +24,10 @@ import pyarrow.parquet as pq
 from lowrankgcn._atomic import is_stream, replacing
 from lowrankgcn._validation import invalid
 from lowrankgcn.files.cells import Cells
-from lowrankgcn.files.compression import COMPRESSIONS, compression_of, open_packed
+from lowrankgcn.files.decoding import COMPRESSIONS, compression_of, open_packed
 from lowrankgcn.files.excel import write_excel
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
-from lowrankgcn.files.records import python_values, write_json
+from lowrankgcn.files.records import write_json
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
 _LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
@@ -149,8 +149,7 @@ def _write(frame: pd.DataFrame, sink: Any, format: Format, like: TableFile | Non
     elif format == "excel":
         write_excel(table, sink)
     else:
-        values = {name: python_values(table[name]) for name in table.column_names}
-        write_json(values, sink, lines=format == "jsonl")
+        write_json(table, sink, lines=format == "jsonl")
 
 
 def _has_returns(frame: pd.DataFrame) -> bool:

@@ -28,10 +28,9 @@ from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.eigenpairs import eigenpairs
+from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
 from lowrankgcn.spectral.extension import Extension
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _LEAST_DEGREE = 0.1  # relative to the mean
 _MOST_ISOLATED = 500  # isolated nodes whose null vectors are computed and left out
@@ -127,12 +126,8 @@ def _without_isolated(pairs: Eigenpairs, graph: Graph) -> Eigenpairs:
     kept = (pairs.eigenvectors[graph.isolated] ** 2).sum(axis=0) < 0.5
     if not kept.any():
         return pairs
-    return replace(
-        pairs,
-        eigenvalues=pairs.eigenvalues[kept],
-        eigenvectors=pairs.eigenvectors[:, kept],
-        residuals=pairs.residuals[kept],
-    )
+    values, vectors = pairs.eigenvalues[kept], pairs.eigenvectors[:, kept]
+    return replace(pairs, eigenvalues=values, eigenvectors=vectors, residuals=pairs.residuals[kept])
 
 
 def _walk(

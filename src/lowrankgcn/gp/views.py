@@ -37,7 +37,7 @@ from lowrankgcn.gp.embedding import Embedding
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.graphs.cross.sparse import TableCross
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.spectrum import Eigenpairs
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.tables import FittedTable, Table
 
 #: Graphs that are built from the features.

@@ -1,8 +1,8 @@
 """Graphs of points, tables and given weights."""
 
 from lowrankgcn.graphs.adjacency import AdjacencyGraph
-from lowrankgcn.graphs.base import Graph, GraphDescription
 from lowrankgcn.graphs.gaussian import GaussianGraph
+from lowrankgcn.graphs.graph import Graph, GraphDescription
 from lowrankgcn.graphs.hypergraph import Hypergraph
 
 __all__ = [

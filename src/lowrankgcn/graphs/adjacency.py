@@ -31,10 +31,10 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.graphs.base import Graph, RowKind, read_only
 from lowrankgcn.graphs.components import matrix_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.cross.sparse import NeighbourCross, WeightCross
+from lowrankgcn.graphs.graph import Graph, RowKind, read_only
 from lowrankgcn.graphs.matrices import check_weights, csr_copy, weight_array
 from lowrankgcn.graphs.neighbours import (
     LARGEST_SEED,
@@ -136,16 +136,16 @@ class AdjacencyGraph(Graph):
         index = pair_index(edge_index, "edge_index")
         n = node_count(n_nodes, "n_nodes", int(index.max(initial=0)) + 1)
         values = weight_array(weights, index.shape[1], zero=True)
-        given = sp.coo_array((values, (index[0], index[1])), shape=(n, n)).tocsr()
+        listed = sp.coo_array((values, (index[0], index[1])), shape=(n, n)).tocsr()
         if weights is not None:
-            pattern = given.copy()  # includes edges of weight zero
+            pattern = listed.copy()  # includes edges of weight zero
             pattern.data[:] = 1.0
             both = pattern.multiply(pattern.T)
-            difference = float(abs(given - given.T).multiply(both).max())
-            if difference > _SYMMETRY_TOL * given.data.max(initial=0.0):
+            difference = float(abs(listed - listed.T).multiply(both).max())
+            if difference > _SYMMETRY_TOL * listed.data.max(initial=0.0):
                 got = f"weights that differ by {difference:g}"
                 raise invalid("weights", "the same weight in both directions of an edge", got)
-        return cls(given.maximum(given.T))  # directions that were not listed are zero
+        return cls(listed.maximum(listed.T))  # other directions are zero
 
     @classmethod
     def from_networkx(cls, graph: Any, *, weight: str | None = "weight") -> AdjacencyGraph:
@@ -219,19 +219,13 @@ class AdjacencyGraph(Graph):
         choice(weights, "weights", WEIGHTS)
         if len(array) < 2:
             raise invalid("points", "at least two rows", len(array))
+        least = positive_float(least_scale, "least_scale", zero=True, maximum=LARGEST_OPTION)
+        seed = int(random_generator(random_state).integers(LARGEST_SEED))
         near, directed = NearestNeighbours.from_points(
-            array,
-            min(count, len(array) - 1),
-            weights,
-            least_scale=positive_float(
-                least_scale, "least_scale", zero=True, maximum=LARGEST_OPTION
-            ),
-            seed=int(random_generator(random_state).integers(LARGEST_SEED)),
+            array, min(count, len(array) - 1), weights, least_scale=least, seed=seed
         )
-        matrix = directed.maximum(directed.T)
-        matrix.eliminate_zeros()
-        graph = cls.__new__(cls)  # the matrix is valid
-        graph._set(adjacency=matrix, neighbours=near, _loops=read_only(np.zeros(len(array))))
+        graph = cls(directed.maximum(directed.T))
+        graph._set(neighbours=near)
         return graph
 
     def __repr__(self) -> str:

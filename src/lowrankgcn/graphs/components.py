@@ -21,7 +21,6 @@ from lowrankgcn.operators.codes import CodeFactor
 
 _GRAM_LIMIT = 4096  # up to this number of hyperedges, components come from a table of pair counts
 _NEIGHBOURS = 16  # neighbours per point in the first search
-_SMALL_COMPONENT = 1000  # up to this size, a component searches among its own neighbours
 
 
 def matrix_components(matrix: Any) -> NDArray[np.intp]:
@@ -60,8 +59,8 @@ def point_components(coordinates: FloatArray, radius: float) -> NDArray[np.intp]
     """Return the connected components of the graph that joins points less than `radius` apart.
 
     The graph of nearest neighbours gives a first partition. A component is final if no point of it
-    has more neighbours than were searched. The others search for an edge to a point outside, round
-    by round (Borůvka).
+    has more neighbours than were searched. The others grow by all components with a point near them
+    until there is none.
     """
     n = len(coordinates)
     # A point near the centre is nearly always joined to all others: one pass is enough.
@@ -74,51 +73,17 @@ def point_components(coordinates: FloatArray, radius: float) -> NDArray[np.intp]
     distances, neighbours = tree.query(
         coordinates, k=np.arange(1, count + 1), distance_upper_bound=radius
     )
-    found = np.isfinite(distances)
-    rows = np.repeat(np.arange(n), found.sum(axis=1))
-    labels = _join(rows, neighbours[found], n)
-    open_points = found.all(axis=1) if count < n else np.zeros(n, bool)
-    while True:
-        unsettled = np.unique(labels[open_points])
-        if not len(unsettled) or labels.max() == 0:
-            return labels
-        edges = []
-        for label in unsettled:
-            edge = _edge_out(tree, coordinates, labels == label, radius)
-            if edge is None:
-                open_points[labels == label] = False
-            else:
-                edges.append(labels[list(edge)])
-        if edges:
-            rows, columns = np.transpose(edges)
-            labels = _join(rows, columns, int(labels.max()) + 1)[labels]
-
-
-def _edge_out(
-    tree: cKDTree, coordinates: FloatArray, member: NDArray[np.bool_], radius: float
-) -> tuple[int, int] | None:
-    """Return an edge from a component to the rest, or None."""
-    inside = np.flatnonzero(member)
-    if len(inside) <= _SMALL_COMPONENT:
-        # Among the |component| + 1 nearest points of a member at least one lies outside.
-        distances, neighbours = tree.query(
-            coordinates[inside], k=len(inside) + 1, distance_upper_bound=radius
-        )
-        candidates = np.isfinite(distances)
-        candidates[candidates] = ~member[neighbours[candidates]]
-        for i, j in np.argwhere(candidates)[:1]:
-            return int(inside[i]), int(neighbours[i, j])
-        return None
-    outside = np.flatnonzero(~member)
-    distances, nearest = cKDTree(coordinates[inside]).query(
-        coordinates[outside], distance_upper_bound=radius
-    )
-    for hit in np.flatnonzero(np.isfinite(distances))[:1]:
-        return int(inside[nearest[hit]]), int(outside[hit])
-    return None
-
-
-def _join(rows: Any, columns: Any, n: int) -> NDArray[np.intp]:
-    """Return the components of n nodes with edges rows[i] – columns[i]."""
-    edges = np.ones(len(rows), np.int8)
-    return matrix_components(sp.coo_array((edges, (rows, columns)), shape=(n, n)))
+    joined = np.isfinite(distances)
+    rows = np.repeat(np.arange(n), joined.sum(axis=1))
+    edges = sp.coo_array((np.ones(len(rows), np.int8), (rows, neighbours[joined])), shape=(n, n))
+    labels = matrix_components(edges)
+    for label in np.unique(labels[joined.all(axis=1)]) if count < n else ():
+        frontier = labels == label
+        while frontier.any():
+            outside = np.flatnonzero(labels != label)
+            near, _ = cKDTree(coordinates[frontier]).query(
+                coordinates[outside], distance_upper_bound=radius
+            )
+            frontier = np.isin(labels, labels[outside[np.isfinite(near)]])
+            labels[frontier] = label
+    return labels

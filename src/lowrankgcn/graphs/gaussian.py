@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from lowrankgcn._validation import choice, invalid, points_array, positive_float, positive_int
-from lowrankgcn.graphs.base import Graph, RowKind, magnitude, read_only
 from lowrankgcn.graphs.components import point_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.cross.gaussian import FourierCross, LandmarkCross, PointCross
+from lowrankgcn.graphs.graph import Graph, RowKind, magnitude, read_only
 from lowrankgcn.operators import DiagonalPlusLowRank, FloatArray
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum

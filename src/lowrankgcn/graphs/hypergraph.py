@@ -33,10 +33,10 @@ from lowrankgcn._validation import (
     pair_index,
     positive_int,
 )
-from lowrankgcn.graphs.base import Graph, RowKind, read_only
 from lowrankgcn.graphs.components import incidence_components
 from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale
 from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
+from lowrankgcn.graphs.graph import Graph, RowKind, read_only
 from lowrankgcn.graphs.matrices import binary_matrix, weight_array
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, MatrixFactor, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity

@@ -12,7 +12,7 @@ array([[0., 0., 1.]])
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, final
 
@@ -20,9 +20,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
-from lowrankgcn.graphs.base import magnitude, read_only
+from lowrankgcn._codec import NOT_SAVED, saved
+from lowrankgcn._validation import expect_shape, invalid, positive_int
+from lowrankgcn.graphs.graph import magnitude, read_only
 from lowrankgcn.graphs.search import NeighbourSearch
 from lowrankgcn.operators import FloatArray
 
@@ -57,6 +57,8 @@ class NearestNeighbours:
         Share of the nearest neighbours that the search finds, measured in a sample; 1 if exact.
     probes, seed : int
         Arguments of the search for neighbours.
+    search : NeighbourSearch or None
+        The search; None if it was not built yet. It is not saved.
     """
 
     points: FloatArray
@@ -68,6 +70,7 @@ class NearestNeighbours:
     recall: float
     probes: int
     seed: int
+    search: NeighbourSearch | None = field(default=None, repr=False, metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:
         expect_shape(self.points, "points", None, None)
@@ -75,14 +78,8 @@ class NearestNeighbours:
         if n < 2 or dimension < 1:
             raise invalid("points", "two rows and a column", f"shape {self.points.shape}")
         expect_shape(self.scales, "scales", n)
-        if self.scales.min() < 0:
-            raise invalid("scales", "distances >= 0", self.scales.min())
-        positive_int(self.exponent, "exponent", minimum=-1100, maximum=1100)
         positive_int(self.count, "count", maximum=n - 1)
-        positive_float(self.least_scale, "least_scale", zero=True)
-        positive_float(self.recall, "recall", zero=True, maximum=1.0)
         positive_int(self.probes, "probes", minimum=0, maximum=n)
-        positive_int(self.seed, "seed", minimum=0, maximum=LARGEST_SEED)
 
     @classmethod
     def from_points(
@@ -104,8 +101,9 @@ class NearestNeighbours:
         distances, neighbours = search.query(scaled, np.arange(len(scaled)))
         least = least_scale * float(distances[:, -1].mean())
         scales = read_only(np.maximum(distances[:, -1], least))
-        near = cls(scaled, exponent, count, weights, scales, least, recall, search.probes, seed)
-        near.__dict__["_search"] = search  # otherwise built at first use
+        near = cls(
+            scaled, exponent, count, weights, scales, least, recall, search.probes, seed, search
+        )
         return near, near._matrix(distances, neighbours, scales)
 
     def new_weights(self, points: FloatArray) -> sp.csr_array:
@@ -125,20 +123,22 @@ class NearestNeighbours:
 
     @cached_property
     def _search(self) -> NeighbourSearch:
+        if self.search is not None:
+            return self.search
         return NeighbourSearch(self.points, self.count, probes=self.probes, seed=self.seed)
 
     def _matrix(
-        self, distances: FloatArray, neighbours: NDArray[np.intp], own_scales: FloatArray
+        self, distances: FloatArray, neighbours: NDArray[np.intp], row_scales: FloatArray
     ) -> sp.csr_array:
         rows, count = distances.shape
         if self.weights == "binary":
             values = np.ones(distances.shape)
         else:
-            own, other = own_scales[:, None], self.scales[neighbours]
+            here, there = row_scales[:, None], self.scales[neighbours]
             with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-                values = np.exp(-((distances / own) * (distances / other)))
+                values = np.exp(-((distances / here) * (distances / there)))
             # Scale zero: weight 1 between duplicates, 0 otherwise.
-            values = np.where((own > 0) & (other > 0), values, (distances == 0).astype(float))
+            values = np.where((here > 0) & (there > 0), values, (distances == 0).astype(float))
         pointers = np.arange(0, rows * count + 1, count)
         shape = (rows, len(self.points))
         matrix = sp.csr_array((values.ravel(), neighbours.ravel(), pointers), shape=shape)

@@ -22,18 +22,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from lowrankgcn._parallel import map_chunks, worthwhile_threads
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn.operators import FloatArray
 
 Index = NDArray[np.intp]
 
 # Measured: up to three dimensions the tree is 3 to 14 times faster than inverted lists.
 _TREE_DIMENSION = 3
-_TREE_WORK = 10_000  # elementary steps per search in the tree
+_TREE_ROWS = 1024  # rows per chunk that are searched in the tree
 _EXACT = 20_000  # up to this number of points all distances are computed
 _PROBES = 12  # lists searched at first
 _LEAST_RECALL = 0.9
-_MOST_PROBED = 8  # beyond lists / 8, computing all distances is faster
+_LARGEST_PROBED_SHARE = 1 / 8  # of the lists; beyond, computing all distances is faster
 _SAMPLE = 200  # rows of which the recall is measured
 _TRAINING = 40  # points per list that its centre is computed from; FAISS warns below 39
 _ROUNDS = 10  # of k-means; more do not improve the recall
@@ -72,21 +72,19 @@ class NeighbourSearch:
     """
 
     def __init__(self, points: FloatArray, count: int, *, probes: int, seed: int) -> None:
-        rows = pd.util.hash_pandas_object(pd.DataFrame(points), index=False)
-        copies = rows.groupby(rows.to_numpy(), sort=False).cumcount().to_numpy()
+        places = pd.util.hash_pandas_object(pd.DataFrame(points), index=False)
+        copies = places.groupby(places.to_numpy(), sort=False).cumcount().to_numpy()
         self._kept: Index = np.flatnonzero(copies <= count)
         self._points = points if len(self._kept) == len(points) else points[self._kept]
-        self._count = count
-        self.probes = probes
         n, dimension = self._points.shape
+        self._count, self.probes = count, probes
         self._lists = int(2 * math.sqrt(n))
+        self._width = min(count + 1 + _SPARE, n)  # candidates per row
         # The median is not moved by outliers.
         self._centre: FloatArray = np.median(self._points[:: -(-n // _EXACT)], axis=0)
         norms = _norms(self._points - self._centre)
-        self._typical = max(float(np.median(norms[norms > 0])), 1e-300) if norms.any() else 1.0
-        self._index: Any = None
-        if dimension > _TREE_DIMENSION:
-            self._index = self._flat() if probes == 0 else self._inverted(seed)
+        self._unit = float(np.median(norms[norms > 0])) if norms.any() else 1.0
+        self._index = self._build_index(seed) if dimension > _TREE_DIMENSION else None
 
     @classmethod
     def tuned(cls, points: FloatArray, count: int, *, seed: int) -> tuple[NeighbourSearch, float]:
@@ -95,14 +93,14 @@ class NeighbourSearch:
         The share is measured for 200 of the points, and it is 1 for an exact search.
         """
         exact = cls(points, count, probes=0, seed=seed)
-        n, lists = len(exact._points), exact._lists
-        probes = max(_PROBES, 2 * _PROBES * count // lists)
-        if exact._index is None or n <= _EXACT or probes * _MOST_PROBED > lists:
+        most = exact._lists * _LARGEST_PROBED_SHARE
+        probes = max(_PROBES, 2 * _PROBES * count // exact._lists)
+        if exact._index is None or len(exact._points) <= _EXACT or probes > most:
             return exact, 1.0
         sample = np.sort(np.random.default_rng(seed).choice(len(points), _SAMPLE, replace=False))
         farthest = exact.query(points[sample], sample)[0][:, -1:]
         search = cls(points, count, probes=probes, seed=seed)
-        while search.probes * _MOST_PROBED <= lists:
+        while search.probes <= most:
             distances, _ = search.query(points[sample], sample)
             # Neighbours at the same distance are equally good.
             recall = float(np.mean(distances <= farthest * (1 + 1e-9)))
@@ -111,80 +109,67 @@ class NeighbourSearch:
             search.probes += search.probes // 3
         return exact, 1.0
 
-    def query(self, rows: FloatArray, own: Index | None = None) -> tuple[FloatArray, Index]:
+    def query(self, rows: FloatArray, excluded: Index | None = None) -> tuple[FloatArray, Index]:
         """Return distances and numbers of the nearest points, (q, count) each, nearest first.
 
         Parameters
         ----------
         rows : (q, d) array
-        own : (q,) int array, optional
-            A point for each row, itself, that is not its neighbour.
+        excluded : (q,) int array, optional
+            A point for each row, such as itself, that is not its neighbour.
         """
-        if own is None:
-            own = np.full(len(rows), -1)
         if not len(rows):
             return np.zeros((0, self._count)), np.zeros((0, self._count), np.intp)
-        n, dimension = self._points.shape
-        work = dimension * n
-        if self._index is None:
-            work = _TREE_WORK
-        elif self.probes:
-            work = work * self.probes // self._lists
-            self._index.nprobe = self.probes
-        size = 1024
+        excluded = np.full(len(rows), -1) if excluded is None else excluded
+        size = _TREE_ROWS
         if self._index is not None:
-            parts = max(1, len(rows) * dimension // _PRODUCT)
-            size = min(-(-len(rows) // parts), max(32, _BLOCK // (self._width * dimension)))
-        threads = min(worthwhile_threads(len(rows) * work), faiss.omp_get_max_threads())
-        results = map_chunks(
-            lambda start, stop: self._nearest(rows[start:stop], own[start:stop]),
-            len(rows),
-            size,
-            n_threads=threads,
-        )
-        distances, neighbours = zip(*results, strict=True)
+            parts = max(1, rows.size // _PRODUCT)
+            size = min(-(-len(rows) // parts), max(32, _BLOCK // (self._width * rows.shape[1])))
+
+        def search(start: int, stop: int) -> tuple[FloatArray, Index]:
+            return self._nearest(rows[start:stop], excluded[start:stop])
+
+        distances, neighbours = zip(*map_chunks(search, len(rows), size), strict=True)
         return np.concatenate(distances), np.concatenate(neighbours)
 
-    def _nearest(self, rows: FloatArray, own: Index) -> tuple[FloatArray, Index]:
+    def _nearest(self, rows: FloatArray, excluded: Index) -> tuple[FloatArray, Index]:
         if self._index is None:
-            return self._exactly(rows, own)
+            return self._nearest_in_tree(rows, excluded)
         with _one_openmp_thread():
-            found = self._index.search(self._single(rows), self._width)[1]
-        found.sort(axis=1)
-        gaps = self._points[found]
+            if self.probes:
+                self._index.nprobe = self.probes
+            candidates = self._index.search(self._single(rows), self._width)[1]
+        candidates.sort(axis=1)
+        gaps = self._points[candidates]
         gaps -= rows[:, None]
-        distances, neighbours = self._ranked(_norms(gaps), found, own)
-        norms = _norms(rows - self._centre)
+        distances, neighbours = self._ranked(_norms(gaps), candidates, excluded)
+        # Search again where single precision or short lists may have hidden a neighbour.
+        norms, radii = _norms(rows - self._centre), distances[:, -1]
         least = norms * (_LEAST_IN_LISTS if self.probes else _LEAST_IN_PRODUCTS)
-        least = np.maximum(least, self._typical / _RANGE)
-        radii = distances[:, -1]
-        doubtful = (radii > 0) & (radii < least)
-        doubtful |= norms > self._typical * _RANGE
-        doubtful |= found[:, 0] < 0  # the lists hold fewer points than needed
+        near = (radii > 0) & (radii < np.maximum(least, self._unit / _RANGE))
+        doubtful = near | (norms > self._unit * _RANGE) | (candidates[:, 0] < 0)
         if doubtful.any():
-            again = self._exactly(rows[doubtful], own[doubtful])
+            again = self._nearest_in_tree(rows[doubtful], excluded[doubtful])
             distances[doubtful], neighbours[doubtful] = again
         return distances, neighbours
 
-    def _exactly(self, rows: FloatArray, own: Index) -> tuple[FloatArray, Index]:
+    def _nearest_in_tree(self, rows: FloatArray, excluded: Index) -> tuple[FloatArray, Index]:
         # With a list of ranks the result has two axes, also for one neighbour.
         ranks = np.arange(1, min(self._count + 1, len(self._points)) + 1)
-        distances, found = self._tree.query(rows, k=ranks)
-        return self._ranked(distances, found, own)
+        distances, candidates = self._tree.query(rows, k=ranks)
+        return self._ranked(distances, candidates, excluded)
 
-    def _ranked(self, distances: FloatArray, found: Index, own: Index) -> tuple[FloatArray, Index]:
+    def _ranked(
+        self, distances: FloatArray, candidates: Index, excluded: Index
+    ) -> tuple[FloatArray, Index]:
         """Return the nearest candidates except the row itself."""
-        neighbours = self._kept[found]
-        distances[neighbours == own[:, None]] = np.inf
+        neighbours = self._kept[candidates]
+        distances[neighbours == excluded[:, None]] = np.inf
         order = np.argsort(distances, axis=1, kind="stable")[:, : self._count]
         return (
             np.take_along_axis(distances, order, axis=1),
             np.take_along_axis(neighbours, order, axis=1),
         )
-
-    @property
-    def _width(self) -> int:
-        return min(self._count + 1 + _SPARE, len(self._points))
 
     @cached_property
     def _tree(self) -> cKDTree:
@@ -193,25 +178,20 @@ class NeighbourSearch:
     def _single(self, rows: FloatArray) -> NDArray[np.float32]:
         """Return rows relative to the cloud, in single precision."""
         with np.errstate(over="ignore"):
-            relative = (rows - self._centre) / self._typical
+            relative = (rows - self._centre) / self._unit
         return np.clip(relative, -_RANGE, _RANGE).astype(np.float32)
 
-    def _flat(self) -> Any:
-        index = faiss.IndexFlatL2(self._points.shape[1])
-        index.add(self._single(self._points))
-        return index
-
-    def _inverted(self, seed: int) -> Any:
+    def _build_index(self, seed: int) -> Any:
         n, dimension = self._points.shape
-        quantizer = faiss.IndexFlatL2(dimension)
-        index = faiss.IndexIVFFlat(quantizer, dimension, self._lists)
-        index.cp.seed = seed
-        index.cp.niter = _ROUNDS
-        count = min(n, _TRAINING * self._lists)
-        chosen = np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
+        index: Any = faiss.IndexFlatL2(dimension)
         # One thread: the sums of several may be rounded differently.
         with _one_openmp_thread():
-            index.train(self._single(self._points[chosen]))
+            if self.probes:
+                index = faiss.IndexIVFFlat(index, dimension, self._lists)
+                index.cp.seed, index.cp.niter = seed, _ROUNDS
+                count = min(n, _TRAINING * self._lists)
+                chosen = np.sort(np.random.default_rng(seed).choice(n, count, replace=False))
+                index.train(self._single(self._points[chosen]))
             index.add(self._single(self._points))
         return index
 

@@ -251,7 +251,7 @@ class ReducedOrderGCN(Network):
     Reduction and projection cost O(n r (N_0 + N_L)); the cost of the layers does not depend on n.
     **The result depends on the signs of the eigenvectors** and on the basis of a multiple
     eigenvalue, because σ(−x) ≠ −σ(x). Signs are fixed by one rule, see
-    :mod:`lowrankgcn.spectral.spectrum`.
+    :mod:`lowrankgcn.spectral.eigenpairs`.
 
     Examples
     --------

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.semi_supervised import main_eigenpairs, unscaled_filters
 from lowrankgcn.plotting._style import FloatArray
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 
 def fitted_attribute(classifier: Any, name: str, argument: str, expected: str) -> Any:

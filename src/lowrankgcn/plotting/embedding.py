@@ -21,7 +21,7 @@ from lowrankgcn._validation import (
 from lowrankgcn.estimators.class_labels import labelled_cells
 from lowrankgcn.plotting._sources import pairs_and_rows
 from lowrankgcn.plotting._style import COLOURS, GREY, MARKERS, add_legend, legend_mark, new_or_given
-from lowrankgcn.spectral.spectrum import Eigenpairs
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 
 _MAX_LEGEND = 20
 

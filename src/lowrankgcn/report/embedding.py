@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn.spectral.spectrum import Eigenpairs, fix_signs
+from lowrankgcn.spectral.eigenpairs import Eigenpairs, fix_signs
 
 FloatArray = NDArray[np.float64]
 

@@ -1,51 +1,160 @@
-"""The public `eigenpairs`: smallest, largest or dominant pairs with evidence of their accuracy.
+"""Eigenpairs of a Laplacian: the smallest, the largest or those that a filter weighs most.
+
+Eigenvalues ascend; zeros come first, one eigenvector per connected component in the order of the
+components' first nodes. Every other eigenvector is signed so that, among the entries whose
+magnitude is within a millionth of the largest, the first is positive: rounding cannot flip it.
+Inside a multiple eigenvalue the basis is the solver's; GCNs do not depend on it, reduced-order GCNs
+do.
+
+The best rank-r approximation of 𝒦 = U φ(Λ) Uᵀ keeps the r eigenvalues of largest abs(φ(λ)) (Lemma
+1). For the filters of the paper these are the smallest ones (without zero for the pseudoinverse);
+for other filters they may lie anywhere in the spectrum.
 
 >>> import lowrankgcn as lg
 >>> L = lg.Laplacian(lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
->>> eigenpairs(L, 2).eigenvalues.round(12).tolist()
+>>> lg.eigenpairs(L, 2).eigenvalues.round(12).tolist()
 [0.0, 1.0]
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import single_threaded_blas_if_small
+from lowrankgcn._format import number, scientific
+from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, invalid, positive_float, positive_int
 from lowrankgcn.exceptions import (
     AccuracyWarning,
+    DegenerateCutWarning,
     DisconnectedGraphWarning,
     EigensolverError,
+    RankWarning,
     warn_caller,
 )
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.dominance import (
-    LARGEST,
-    Chosen,
-    bind_filters,
-    choose_dominant,
-    choose_smallest,
-    others_may_dominate,
-)
-from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
-from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.filters import Filter, FilterLike, Polynomial, as_filters
+from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
 from lowrankgcn.spectral.solvers.base import Built, Request, Solution
 from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
-from lowrankgcn.spectral.spectrum import (
-    Eigenpairs,
-    WholeSpectrum,
-    fix_signs,
-    warn_if_cut_degenerate,
-)
+
+# Number of null vectors, numbers of the other pairs, and the first eigenvalue left out.
+Chosen = tuple[int, NDArray[np.intp], float]
 
 _METHODS = ("auto", "dense", "svd", "block")
+_LARGEST = (Polynomial((0.0, 1.0)),)  # the filter that weighs the largest eigenvalues most
 _ACCURACY_ROUNDS = 3  # each with fast sums ten times as accurate; two suffice in practice
+_GRID = 4001  # points between two eigenvalues at which a filter is evaluated
+_TIE = 1e-10  # strengths that differ by less, relative to the largest, count as equal
+_SIGN_TOL = 1e-6
+_CUT_TOL = 1e-8
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class WholeSpectrum:
+    """All n eigenvalues with multiplicities.
+
+    Attributes
+    ----------
+    values : (p,) array
+        Ascending; may list a value several times.
+    counts : (p,) int array
+        Multiplicities, adding up to n.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> spectrum = lg.eigenpairs(lg.Laplacian(path), 2).spectrum
+    >>> spectrum
+    WholeSpectrum(3 eigenvalues 0..2)
+    >>> spectrum.values.round(6).tolist(), spectrum.counts.tolist()
+    ([0.0, 1.0, 2.0], [1, 1, 1])
+    """
+
+    values: FloatArray
+    counts: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        """Show the number and the range of the eigenvalues."""
+        return f"WholeSpectrum({self.counts.sum()} eigenvalues {_range(self.values)})"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """Eigenpairs of a Laplacian with evidence of their accuracy.
+
+    Attributes
+    ----------
+    eigenvalues : (k,) array
+        Ascending; exactly 0.0 for the null space.
+    eigenvectors : (n, k) array
+        Orthonormal columns.
+    residuals : (k,) array
+        ‖𝓛u − λu‖ for the operator that was solved; a true eigenvalue of it is no further away.
+    method : {"dense", "modes", "svd", "block", "null space"}
+        The solver; "null space" if only zero eigenvalues were requested.
+    iterations : int
+        Products of the operator with a vector that the solver used; with "modes" of its Gram matrix
+        on Fourier modes.
+    n_components : int
+        Multiplicity of the eigenvalue zero in the graph.
+    fast_sum_error : float
+        Where products are approximated: ‖𝓛u − λu‖ with exact weights, estimated from sampled rows,
+        the largest over the pairs. It includes the error of the fast sum and the residual; 0 if
+        products are exact.
+    next_eigenvalue : float
+        The first eigenvalue left out, NaN if unknown or if none is left.
+    spectrum : WholeSpectrum or None
+        All eigenvalues, if the solver computes them.
+
+    See Also
+    --------
+    eigenpairs : Computes eigenpairs.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> pairs = lg.eigenpairs(lg.Laplacian(path), 2)
+    >>> pairs.eigenvalues.round(6).tolist(), round(pairs.next_eigenvalue, 6)
+    ([0.0, 1.0], 2.0)
+    >>> pairs.eigenvectors.shape, bool(pairs.residuals.max() < 1e-12)
+    ((3, 2), True)
+    """
+
+    eigenvalues: FloatArray
+    eigenvectors: NDArray[Any]
+    residuals: FloatArray
+    method: str
+    iterations: int
+    n_components: int
+    fast_sum_error: float = 0.0
+    next_eigenvalue: float = float("nan")
+    spectrum: WholeSpectrum | None = None
+
+    @property
+    def rank(self) -> int:
+        """Number of pairs k."""
+        return len(self.eigenvalues)
+
+    def __repr__(self) -> str:
+        """Show the number, range and accuracy of the pairs."""
+        largest = scientific(self.residuals.max(initial=0.0))
+        return (
+            f"Eigenpairs({self.rank} of {len(self.eigenvectors)}, eigenvalues "
+            f"{_range(self.eigenvalues)}, residuals <= {largest}, method={self.method!r})"
+        )
+
+
+def _range(values: FloatArray) -> str:
+    return f"{number(values[0])}..{number(values[-1])}" if len(values) else "(none)"
 
 
 def eigenpairs(
@@ -140,9 +249,9 @@ def eigenpairs(
     if method == "svd" and laplacian.factor is None:
         raise invalid("method", "a solver other than 'svd' for this graph", "no low-rank structure")
     request = replace(request, method=method, max_iter=limit, dtype=np.dtype(dtype).type)
-    filters: Sequence[Filter] = ()
-    if which != "smallest":
-        filters = (LARGEST,) if filter is None else as_filters(filter)
+    filters: Sequence[Filter] = _LARGEST if which == "largest" else ()
+    if filter is not None:
+        filters = as_filters(filter)
     pairs, _ = accurate_pairs(laplacian, count, filters, request)
     if pairs.n_components > 1:
         warn_caller(
@@ -170,12 +279,11 @@ def accurate_pairs(
     eigenvectors of a round that was not accurate enough are the start of the next one. Also return
     the filters, bound to the spectrum.
     """
-    solve_pairs = _dominant_solution if filters else _smallest_solution
     tol = request.tol
     for _ in range(_ACCURACY_ROUNDS):
         laplacian = laplacian.with_tolerance(tol)
         with single_threaded_blas_if_small(laplacian.n):
-            solution, chosen, bound = solve_pairs(laplacian, k, filters, request)
+            solution, chosen, bound = _solve_dominant(laplacian, k, filters, request)
             pairs = _assemble(laplacian, solution, chosen, request.dtype)
             if laplacian.affinity.exact:
                 return pairs, bound
@@ -193,71 +301,84 @@ def accurate_pairs(
     return pairs, bound
 
 
-def _smallest_solution(
-    laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
-) -> tuple[Solution, Chosen, tuple[Filter, ...]]:
-    dimension = laplacian.null_space.dimension
-    zeros = min(dimension, k)
-    # One further pair shows whether the cut goes through a multiple eigenvalue.
-    count = min(k - zeros + 1, laplacian.n - dimension) if k > zeros else 0
-    solution = solve(laplacian, replace(request, count=count, lead=zeros))
-    return solution, choose_smallest(solution, dimension, k), ()
+def bind_filters(
+    filters: Sequence[Filter], laplacian: Laplacian, solution: Solution, request: Request
+) -> tuple[Filter, ...]:
+    """Replace every "auto" of the filters by λ₂, the smallest eigenvalue of a solution, and λ_n."""
+    # Without an edge there is neither λ₂ nor λ_n > 0. The filters are then evaluated at λ = 0
+    # only, and any scale is valid.
+    second, top = min(solution.distinct, default=1.0), None
+    if any("largest" in filter.needs for filter in filters):
+        known = solution.distinct if solution.complete else ()
+        top = max(known, default=0.0) or largest_eigenvalue(laplacian, request) or 1.0
+    return tuple(filter.bind(second, top) for filter in filters)
 
 
-def _dominant_solution(
+def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
+    """Return all eigenvalues of a complete solution and a null space of `dimension`."""
+    values = np.array([0.0, *solution.distinct])
+    counts = np.ones(len(values), np.int64)
+    counts[0] = dimension
+    if solution.bulk_count:
+        counts[-1] = solution.bulk_count
+    return WholeSpectrum(values, counts)
+
+
+def _solve_dominant(
     laplacian: Laplacian, k: int, filters: Sequence[Filter], request: Request
 ) -> tuple[Solution, Chosen, tuple[Filter, ...]]:
     """Compute pairs at the ends of the spectrum until the strongest are known to be among them."""
     dimension = laplacian.null_space.dimension
     zeros, available = min(dimension, k), laplacian.n - dimension
-    spent, extra = 0, 1
+    needed = k if filters else k - zeros
+    # One further pair shows whether the cut goes through a multiple eigenvalue.
+    products, extra = 0, 1
     while True:
-        count = min(k + extra, available)
+        count = min(needed + extra, available) if needed else 0
         solution = solve(laplacian, replace(request, count=count, lead=zeros))
         complete = solution.complete or count == available
-        largest = None if complete else lambda: largest_eigenvalue(laplacian, request)
-        bound = bind_filters(filters, solution.distinct, largest)
+        bound = bind_filters(filters, laplacian, solution, request)
         below = len(solution.values)  # pairs from the lower end
-        if not complete:
-            solution, below = _add_largest(laplacian, solution, k, bound, request, zeros)
-        spent += solution.products
+        if filters and not complete:
+            solution, below = _add_largest(laplacian, solution, k, bound, request)
+        products += solution.products
         chosen = choose_dominant(solution, dimension, k, bound)
         # Only further pairs show whether copies of an outermost one are left out.
         outermost = np.isin([below - 1, below], chosen[1]).any()
         if complete or len(solution.values) == available or not outermost:
-            return replace(solution, products=spent), chosen, bound
+            return replace(solution, products=products), chosen, bound
         extra = 2 * extra + k
 
 
 def _add_largest(
-    laplacian: Laplacian,
-    low: Solution,
-    k: int,
-    filters: Sequence[Filter],
-    request: Request,
-    zeros: int,
+    laplacian: Laplacian, low: Solution, k: int, filters: Sequence[Filter], request: Request
 ) -> tuple[Solution, int]:
     """Add the largest pairs to the smallest ones if the filters may weigh them more.
 
     Also return the number of pairs from the lower end.
     """
+    dimension, count = laplacian.null_space.dimension, len(low.values)
 
     def hidden(values: FloatArray, edge: float) -> bool:
-        known = np.concatenate([np.zeros(zeros), values])
-        return others_may_dominate(filters, known, k, float(low.values[-1]), edge)
+        """Return whether an eigenvalue below `edge` could outweigh the k strongest known."""
+        known = _strength(filters, np.concatenate([np.zeros(min(dimension, k)), values]))
+        between = _strength(filters, np.linspace(low.values[-1], edge, _GRID))
+        weakest = np.sort(known)[::-1][:k][-1]
+        return bool(between.max() > weakest + _TIE * known.max())
 
-    count = len(low.values)
     if not hidden(low.values, laplacian.spectral_bound):
         return low, count
-    high = solve(laplacian, replace(request, count=count, largest=True, start=None))
-    cut = _boundary(low.values, high.values, 2 * request.tol)
+    high = solve(laplacian, replace(request, count=count, lead=0, largest=True, start=None))
+    # All below the last of `low` are in `low`, all above the first of `high` in `high`. If that is
+    # one and the same multiple eigenvalue, the side with more copies of it has it.
+    last, edge, slack = low.values[-1], float(high.values[0]), 2 * request.tol
+    fewer = (low.values >= last - slack).sum() < (high.values <= last + slack).sum()
+    cut = last - slack if edge < last - slack or fewer else last + slack
     below, above = int((low.values < cut).sum()), np.flatnonzero(high.values >= cut)
     values = np.concatenate([low.values[:below], high.values[above]])
-    edge = float(high.values[0])
-    everything = laplacian.n - laplacian.null_space.dimension
-    if len(values) < everything and hidden(values, edge):
+    if len(values) < laplacian.n - dimension and hidden(values, edge):
         raise EigensolverError(
-            f"the {k} eigenvalues of largest |φ(λ)| may lie between {low.values[-1]:.4g} and "
+            f"the {k} eigenvalues of largest |φ(λ)| may lie between {last:.4g} and "
             f"{edge:.4g}, inside the spectrum, where an iterative solver does not reach; use a "
             "filter that is largest at an end of the spectrum, or method='dense'"
         )
@@ -270,15 +391,73 @@ def _add_largest(
     return Solution(values, low.method, build, low.products + high.products), below
 
 
-def _boundary(low: FloatArray, high: FloatArray, slack: float) -> float:
-    """Return where the smallest eigenvalues end and the largest begin, no pair being in both.
+def choose_dominant(
+    solution: Solution, dimension: int, k: int, filters: Sequence[Filter]
+) -> Chosen:
+    """Choose the k pairs that `filters` weigh most, or the smallest ones without filters.
 
-    All below the last of `low` are in `low`, all above the first of `high` in `high`. If that is
-    one and the same multiple eigenvalue, the side with more copies of it has it.
+    Parameters
+    ----------
+    solution : Solution
+        Pairs outside the null space. Those of the bulk are never chosen.
+    dimension : int
+        Dimension of the null space.
+    k : int
+        Number of pairs to choose.
+    filters : sequence of Filter
+        The largest |φ(λ)| over the filters counts.
+
+    Examples
+    --------
+    >>> from lowrankgcn.spectral.filters import Pseudoinverse
+    >>> from lowrankgcn.spectral.solvers.base import stored_solution
+    >>> solution = stored_solution(np.array([0.2, 0.5]), np.eye(3, 2), np.zeros(2), "dense", 0)
+    >>> lead, index, following = choose_dominant(solution, 1, 1, [Pseudoinverse(0.2)])
+    >>> lead, index.tolist(), following
+    (0, [0], 0.5)
     """
-    last = float(low[-1])
-    copies = int((low >= last - slack).sum()), int((high <= last + slack).sum())
-    return last - slack if high[0] < last - slack or copies[1] > copies[0] else last + slack
+    zeros = min(dimension, k)
+    # Listed as zeros, simple eigenvalues, bulk: equal strengths go to the smaller eigenvalue.
+    values = np.concatenate([np.zeros(zeros), solution.distinct])
+    order = _ranking(_strength(filters, values)) if filters else np.arange(len(values))
+    if solution.bulk_count:
+        ahead = int(np.flatnonzero(order == len(values) - 1)[0])
+        bulk = f"eigenvalue {solution.bulk_value:g}, whose {solution.bulk_count} eigenvectors"
+        if ahead == 0:
+            largest = filters == _LARGEST
+            raise invalid(
+                "which" if largest else "filter",
+                f"less weight on the {bulk} are arbitrary",
+                "'largest'" if largest else ", ".join(map(str, filters)),
+            )
+        if ahead < k:
+            warn_caller(
+                f"{k} eigenpairs were requested, but only {ahead} come before the {bulk} are "
+                f"arbitrary; the rank is {ahead}",
+                RankWarning,
+            )
+            k = ahead
+    following = eigenvalue_beyond_cut(values[order[k:]], values[order[:k]])
+    taken = np.sort(order[:k])
+    lead = int((taken < zeros).sum())
+    return lead, taken[lead:] - zeros, 0.0 if lead == zeros < dimension else following
+
+
+def _strength(filters: Sequence[Filter], values: FloatArray) -> FloatArray:
+    """Return the largest |φ(λ)| over the filters, shape (len(values),)."""
+    return np.asarray(np.max([np.abs(filter(values)) for filter in filters], axis=0))
+
+
+def _ranking(strengths: FloatArray) -> NDArray[np.intp]:
+    """Return positions by descending strength; strengths equal up to rounding keep their order.
+
+    Rounding must not choose between copies of a multiple eigenvalue, or between the eigenvalues
+    λ and 2 − λ of a bipartite graph, which have the same |1 − λ|.
+    """
+    order = np.argsort(-strengths, kind="stable")
+    falls = -np.diff(strengths[order]) > _TIE * strengths.max(initial=0.0)
+    level = np.concatenate([[0], np.cumsum(falls)])
+    return order[np.lexsort((order, level))]
 
 
 def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: Any) -> Eigenpairs:
@@ -288,7 +467,8 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
     null = laplacian.null_space
     if zeros:
         block = null.vectors(range(zeros))
-        residuals = np.concatenate([_null_residuals(laplacian, block), residuals])
+        norms = np.linalg.norm(laplacian @ block, axis=0)
+        residuals = np.concatenate([norms, residuals])
         vectors[:, :zeros] = block
     if vectors.dtype == np.float32:
         residuals = np.hypot(residuals, np.finfo(np.float32).eps)  # the rounding that stores them
@@ -307,24 +487,66 @@ def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: A
     )
 
 
-def whole_spectrum(solution: Solution, dimension: int) -> WholeSpectrum:
-    """Return all eigenvalues of a complete solution and a null space of `dimension`."""
-    values = np.concatenate([[0.0], solution.values, [solution.bulk_value]])
-    counts = np.array([dimension, *[1] * len(solution.values), solution.bulk_count], np.int64)
-    listed = counts > 0
-    order = np.argsort(values[listed], kind="stable")
-    return WholeSpectrum(values[listed][order], counts[listed][order])
+def fix_signs(vectors: NDArray[Any]) -> None:
+    """Apply the sign rule to every column, in place."""
+    n, count = vectors.shape
+    if not count:
+        return
+    extremes = map_chunks(lambda start, stop: _extremes(vectors[start:stop]), n, CHUNK_ROWS)
+    high = np.max([pair[0] for pair in extremes], axis=0)
+    low = np.min([pair[1] for pair in extremes], axis=0)
+    threshold = (1 - _SIGN_TOL) * np.maximum(high, -low)
+    signs = np.ones(count, vectors.dtype)
+    # Only where the largest positive and negative entries tie, the first of them decides.
+    signs[high < threshold] = -1
+    for column in np.flatnonzero((high >= threshold) & (-low >= threshold) & (threshold > 0)):
+        vector = vectors[:, column]
+        signs[column] = np.sign(vector[np.argmax(np.abs(vector) >= threshold[column])])
+    flip_signs(vectors, signs)
 
 
-def _null_residuals(laplacian: Laplacian, block: FloatArray) -> FloatArray:
-    """Return ‖𝓛u‖ for null vectors u.
+def flip_signs(vectors: NDArray[Any], signs: NDArray[Any]) -> None:
+    """Multiply the columns by signs, in place."""
+    if (signs < 0).any():
+        vectors *= signs.astype(vectors.dtype)
 
-    A single null vector needs no product: its image follows from the degrees, which are row sums.
-    The error of a fast sum is not part of it; ``fast_sum_error`` reports that.
+
+def _extremes(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    columns = np.ascontiguousarray(rows.T)  # reductions along short rows are eight times slower
+    return columns.max(axis=1), columns.min(axis=1)
+
+
+def eigenvalue_beyond_cut(left_out: FloatArray, kept: FloatArray) -> float:
+    """Return the eigenvalue that follows the cut; NaN if none is left out.
+
+    It is the first of `left_out`, or one of them that is a copy of a kept eigenvalue.
     """
-    if laplacian.null_space.dimension > 1:
-        return np.asarray(np.linalg.norm(laplacian @ block, axis=0))
-    degrees, diagonal = laplacian.affinity.degrees, laplacian.affinity.diagonal
-    norm = math.sqrt(float(laplacian.degrees.sum())) or 1.0
-    image = laplacian.shift * block[:, 0] - laplacian.scale * (degrees + diagonal) / norm
-    return np.array([np.linalg.norm(image)])
+    if not len(left_out):
+        return float("nan")
+    distances = _distances(left_out, kept).min(axis=1, initial=np.inf)
+    nearest = int(distances.argmin())
+    return float(left_out[nearest if distances[nearest] <= _CUT_TOL else 0])
+
+
+def warn_if_cut_degenerate(
+    eigenvalues: FloatArray, residuals: FloatArray, following: float
+) -> None:
+    """Warn if the first eigenvalue left out cannot be distinguished from one that is kept."""
+    distances = _distances(np.array([following]), eigenvalues)[0]
+    nearest = int(distances.argmin())
+    if distances[nearest] <= max(_CUT_TOL, residuals[nearest]):
+        warn_caller(
+            f"the cut goes through a multiple eigenvalue: {eigenvalues[nearest]:.6g} is kept and "
+            f"{following:.6g} is left out, so the last eigenvectors are an arbitrary choice within "
+            "its eigenspace; choose another number of eigenpairs",
+            DegenerateCutWarning,
+        )
+
+
+def _distances(values: FloatArray, kept: FloatArray) -> FloatArray:
+    """Return distances between eigenvalues, shape (len(values), len(kept)).
+
+    The null space is exact: no other eigenvalue is its copy, however small.
+    """
+    values = values[:, None]
+    return np.where((values == 0) == (kept == 0), np.abs(values - kept), np.inf)

@@ -20,8 +20,8 @@ from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.graphs.cross.sparse import NeighbourCross
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _UNDEFINED = 1e-6  # neighbours do not determine eigenvectors with |1 − λ| below this
 
@@ -44,6 +44,7 @@ class Extension:
 
     >>> import numpy as np
     >>> import lowrankgcn as lg
+    >>> from lowrankgcn.spectral.extension import Extension
     >>> points = np.linspace(0.0, 1.0, 50)[:, None]
     >>> L = lg.Laplacian(lg.GaussianGraph(points, bandwidth=0.3))
     >>> pairs = lg.eigenpairs(L, 2)
@@ -151,8 +152,14 @@ def cross_affinity(laplacian: Laplacian) -> CrossAffinity:
     """
     if not isinstance(laplacian, Laplacian):
         raise invalid("laplacian", "a Laplacian", type(laplacian).__name__)
-    loop = _loop_weight(laplacian)
-    return laplacian.graph.cross_affinity(laplacian.affinity, laplacian.degrees, loop)
+    graph, smoother = laplacian.graph, laplacian.smoother
+    if smoother is None or isinstance(smoother, str):
+        loop = 1.0 if smoother in ("identity", "combined") else 0.0
+    elif np.ndim(smoother):
+        loop = max(0.0, float(np.mean(laplacian.loop_weights - graph.loop_weights)))
+    else:
+        loop = float(smoother)
+    return graph.cross_affinity(laplacian.affinity, laplacian.degrees, loop)
 
 
 def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray:
@@ -182,13 +189,3 @@ def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray
     rest[np.abs(rest) < _UNDEFINED] = 0.0
     inverse = rest / np.maximum(rest**2, cross.least_divisor**2)
     return cross.compress(pairs.eigenvectors) * inverse
-
-
-def _loop_weight(laplacian: Laplacian) -> float:
-    """Return the loop of a new row, in addition to the loops of the graph itself."""
-    smoother = laplacian.smoother
-    if smoother is None or isinstance(smoother, str):
-        return 1.0 if smoother in ("identity", "combined") else 0.0
-    if not np.ndim(smoother):
-        return float(smoother)
-    return max(0.0, float(np.mean(laplacian.loop_weights - laplacian.graph.loop_weights)))

@@ -22,16 +22,16 @@ dense            any filter, n ≤ 2048                              U φ(Λ) U�
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, final, get_args, overload
+from typing import final, overload
 
 import numpy as np
+import scipy.linalg as la
 from numpy.typing import NDArray
 
-from lowrankgcn._html import card
 from lowrankgcn._parallel import single_threaded_blas_if_small
-from lowrankgcn._validation import choice, invalid, positive_int
+from lowrankgcn._validation import invalid, positive_int
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -42,17 +42,44 @@ from lowrankgcn.operators import (
     SymmetricOperator,
 )
 from lowrankgcn.operators.base import DENSE_LIMIT
-from lowrankgcn.spectral.dominance import bind_filters
-from lowrankgcn.spectral.eigenpairs import accurate_pairs, checked_request
+from lowrankgcn.spectral.eigenpairs import (
+    Eigenpairs,
+    accurate_pairs,
+    bind_filters,
+    checked_request,
+    whole_spectrum,
+)
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
 from lowrankgcn.spectral.solvers.base import Request, Solution
-from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
+from lowrankgcn.spectral.solvers.choice import solve
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_svd
-from lowrankgcn.spectral.spectrum import Eigenpairs
-from lowrankgcn.spectral.truncation import TruncationError, truncation_error
 
-Form = Literal["auto", "affine", "structured", "polynomial", "dense"]
+_WIDEST_FACTOR = 4096  # columns of Z up to which the small matrix of a structured kernel is stored
+_PROBES = 16  # a standard error of some per cent
+_STEPS = 24  # Lanczos steps: the quadrature is exact for polynomials of degree 47
+
+
+@final
+@dataclass(frozen=True)
+class TruncationError:
+    """A Frobenius norm, with the standard error of its estimate (0 when exact).
+
+    See Also
+    --------
+    lowrankgcn.Kernel.truncation_error : Computes it.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])  # eigenvalues 0, 1 and 2
+    >>> error = lg.kernel(lg.Laplacian(path), lg.filters.Linear(), rank=2).truncation_error()
+    >>> round(error.value, 6), error.standard_error
+    (0.0, 0.0)
+    """
+
+    value: float
+    standard_error: float
 
 
 @final
@@ -97,24 +124,6 @@ class Kernel(SymmetricOperator):
         rank = "" if self.eigenpairs is None else f", rank={self.eigenpairs.rank}"
         return f"Kernel({self.filter} of {self.laplacian!r}, form={self.form!r}{rank})"
 
-    def _repr_html_(self) -> str:
-        """Show the kernel in a notebook."""
-        facts: dict[str, str | int | float] = {
-            "filter": str(self.filter),
-            "form": self.form,
-            "nodes": self.n,
-            "graph": repr(self.laplacian.graph),
-        }
-        if self.eigenpairs is not None:
-            response = np.abs(self.response)
-            facts |= {
-                "rank": self.eigenpairs.rank,
-                "largest |φ(λ)|": float(response.max(initial=0.0)),
-                "smallest |φ(λ)|": float(response.min(initial=np.inf)),
-                "largest residual": float(self.eigenpairs.residuals.max(initial=0.0)),
-            }
-        return card("Kernel φ(𝓛)", facts)
-
     @property
     def n(self) -> int:
         """Number of nodes."""
@@ -147,7 +156,7 @@ class Kernel(SymmetricOperator):
         if self.eigenpairs is None:
             return TruncationError(0.0, 0.0)
         with single_threaded_blas_if_small(self.n):
-            return truncation_error(self.laplacian, self.filter, self.eigenpairs, random_state=seed)
+            return _truncation_error(self.laplacian, self.filter, self.eigenpairs, seed)
 
 
 @overload
@@ -156,7 +165,6 @@ def kernel(
     filter: FilterLike,
     rank: int | None = None,
     *,
-    form: Form = "auto",
     tol: float | None = None,
     random_state: int = 0,
 ) -> Kernel: ...
@@ -166,7 +174,6 @@ def kernel(
     filter: list[FilterLike] | tuple[FilterLike, ...],
     rank: int | None = None,
     *,
-    form: Form = "auto",
     tol: float | None = None,
     random_state: int = 0,
 ) -> tuple[Kernel, ...]: ...
@@ -175,7 +182,6 @@ def kernel(
     filter: FilterLike | list[FilterLike] | tuple[FilterLike, ...],
     rank: int | None = None,
     *,
-    form: Form = "auto",
     tol: float | None = None,
     random_state: int = 0,
 ) -> Kernel | tuple[Kernel, ...]:
@@ -190,8 +196,6 @@ def kernel(
     rank : int, optional
         Target rank r: the kernel keeps the r eigenvalues of largest :math:`|\varphi|`. Full rank
         when omitted.
-    form : {"auto", "affine", "structured", "polynomial", "dense"}
-        Structure of a full-rank kernel, see the module's table; "auto" uses the first that applies.
     tol : float, optional
         Passed to the eigensolver; the Laplacian's own by default.
     random_state : int
@@ -204,8 +208,8 @@ def kernel(
     Raises
     ------
     ValueError
-        If a full-rank kernel would need an n×n matrix beyond n = 2048 and `form` is not
-        "dense", or if a polynomial overflows on the spectrum.
+        If a full-rank kernel would need an n×n matrix beyond n = 2048, or if a polynomial overflows
+        on the spectrum.
 
     Warns
     -----
@@ -233,17 +237,14 @@ def kernel(
     (np.float64(1.0), (500, 3), (2, 3))
     """
     request = checked_request(laplacian, tol, random_state)
-    choice(form, "form", get_args(Form))
     filters = as_filters(filter)
     if rank is None:
         accurate = laplacian.with_tolerance(request.tol)
         with single_threaded_blas_if_small(laplacian.n):
             bound = _bound_filters(accurate, filters, request)
-            kernels = tuple(_full_rank(accurate, phi, form) for phi in bound)
+            kernels = tuple(_full_rank(accurate, phi) for phi in bound)
     else:
         target = positive_int(rank, "rank", maximum=laplacian.n)
-        if form != "auto":
-            raise invalid("form", "'auto' with a rank", repr(form))
         pairs, bound = accurate_pairs(laplacian, target, filters, request)
         kernels = low_rank_kernels(laplacian, bound, pairs)
     return kernels if isinstance(filter, (list, tuple)) else kernels[0]
@@ -271,16 +272,11 @@ def low_rank_kernels(
     [[1.0, 1.0]]
     """
     factor, nothing = MatrixFactor(pairs.eigenvectors), np.zeros(len(pairs.eigenvectors))
-    return tuple(
-        Kernel(
-            DiagonalPlusLowRank(nothing, factor, phi(pairs.eigenvalues)),
-            phi,
-            "low-rank",
-            laplacian,
-            pairs,
-        )
-        for phi in filters
-    )
+    kernels = []
+    for phi in filters:
+        operator = DiagonalPlusLowRank(nothing, factor, phi(pairs.eigenvalues))
+        kernels.append(Kernel(operator, phi, "low-rank", laplacian, pairs))
+    return tuple(kernels)
 
 
 def _bound_filters(
@@ -289,51 +285,44 @@ def _bound_filters(
     """Replace every "auto" of the filters by the eigenvalues λ₂ and λ_n of the Laplacian."""
     if not any(filter.needs for filter in filters):
         return tuple(filters)
-    available = laplacian.n - laplacian.null_space.dimension
     second = any("smallest_nonzero" in filter.needs for filter in filters)
+    available = laplacian.n - laplacian.null_space.dimension
     solution = solve(laplacian, replace(request, count=min(int(second), available)))
-    largest = None if solution.complete else lambda: largest_eigenvalue(laplacian, request)
-    return bind_filters(filters, solution.distinct, largest)
+    return bind_filters(filters, laplacian, solution, request)
 
 
-def _full_rank(laplacian: Laplacian, phi: Filter, form: str) -> Kernel:
+def _full_rank(laplacian: Laplacian, phi: Filter) -> Kernel:
+    """Build φ(𝓛) in the first form of the module's table that is affordable."""
     factor, coefficients, n = laplacian.factor, phi.coefficients, laplacian.n
-    request = Request(laplacian.tol)
-    forms: dict[str, Callable[[], SymmetricOperator]] = {}
     if coefficients is not None:
         # The spectrum lies in [0, 2]; products with a polynomial never evaluate φ there.
         with np.errstate(over="ignore", invalid="ignore"):
             bound = np.polynomial.polynomial.polyval(2.0, np.abs(coefficients))
         if not np.isfinite(bound):
             raise invalid("filter", "coefficients that stay finite on [0, 2]", phi)
-        if factor is not None and len(coefficients) <= 2:
-            a0, a1 = (*coefficients, 0.0)[:2]
-            forms["affine"] = lambda: DiagonalPlusLowRank(
-                a0 + a1 * laplacian.shift, factor, np.full(factor.shape[1], -a1)
-            )
-    if factor is not None and laplacian.has_constant_shift:
-        forms["structured"] = lambda: (
-            _spectral(laplacian, phi, solve_svd(laplacian, request))
-            if coefficients is None
-            else _structured_polynomial(laplacian, factor, coefficients)
-        )
-    if coefficients is not None:
-        forms["polynomial"] = lambda: PolynomialOperator(laplacian, coefficients)
-    forms["dense"] = lambda: MatrixOperator(
-        _spectral(laplacian, phi, solve_dense(laplacian, request)).to_dense()
-    )
-    if form == "auto":
-        # With more hyperedges than nodes the small matrix M is the larger one.
-        wide = factor is not None and factor.shape[1] > min(n, 4096)
-        costly = {"structured": wide, "dense": n > DENSE_LIMIT}
-        affordable = [name for name in forms if not costly.get(name)]
-        if not affordable:
-            expected = f"a rank: this filter at full rank needs an n×n matrix for n = {n} nodes"
-            raise invalid("rank", expected, None)
-        form = affordable[0]
-    if form not in forms:
-        raise invalid("form", f"{', '.join(forms)} for filter {phi} on {laplacian!r}", repr(form))
-    return Kernel(forms[form](), phi, form, laplacian)
+    # With more hyperedges than nodes the small matrix M is the larger one.
+    narrow = factor is not None and factor.shape[1] <= min(n, _WIDEST_FACTOR)
+    request = Request(laplacian.tol)
+    operator: SymmetricOperator
+    if factor is not None and coefficients is not None and len(coefficients) <= 2:
+        form, (a0, a1) = "affine", (*coefficients, 0.0)[:2]
+        core = np.full(factor.shape[1], -a1)
+        operator = DiagonalPlusLowRank(a0 + a1 * laplacian.shift, factor, core)
+    elif factor is not None and narrow and laplacian.has_constant_shift:
+        form = "structured"
+        if coefficients is None:
+            operator = _spectral(laplacian, phi, solve_svd(laplacian, request))
+        else:
+            operator = _structured_polynomial(laplacian, factor, coefficients)
+    elif coefficients is not None:
+        form, operator = "polynomial", PolynomialOperator(laplacian, coefficients)
+    elif n <= DENSE_LIMIT:
+        everything = _spectral(laplacian, phi, solve_dense(laplacian, request))
+        form, operator = "dense", MatrixOperator(everything.to_dense())
+    else:
+        expected = f"a rank: this filter at full rank needs an n×n matrix for n = {n} nodes"
+        raise invalid("rank", expected, None)
+    return Kernel(operator, phi, form, laplacian)
 
 
 def _structured_polynomial(
@@ -369,3 +358,85 @@ def _spectral(laplacian: Laplacian, phi: Filter, solution: Solution) -> Symmetri
     response = np.concatenate([np.full(len(joined), at_zero), phi(solution.values)])
     offset = np.where(laplacian.scale == 0, at_zero, at_bulk)
     return DiagonalPlusLowRank(offset, MatrixFactor(vectors), response - at_bulk)
+
+
+def _truncation_error(
+    laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, random_state: int
+) -> TruncationError:
+    """Compute the Frobenius norm of the part of φ(𝓛) outside the span of the eigenpairs.
+
+    Exact if all eigenvalues are known or cheap (n ≤ 2048); otherwise estimated by stochastic
+    Lanczos quadrature: E‖φ(𝓛)z‖² over random signs z, projected off the pairs, is the squared norm.
+    The latter costs 24 products for each of 16 probes (4 for more than 100 000 nodes).
+    """
+    null = laplacian.null_space
+    zeros = int((pairs.eigenvalues == 0).sum())
+    left_out_zeros = (null.dimension - zeros) * float(phi(np.zeros(1))[0]) ** 2
+    spectrum = pairs.spectrum
+    if spectrum is None and laplacian.n <= DENSE_LIMIT:
+        spectrum = whole_spectrum(solve_dense(laplacian, Request(laplacian.tol)), null.dimension)
+    if spectrum is not None:
+        values, counts = spectrum.values[1:], spectrum.counts[1:]  # the null space is listed first
+        left = _left_out(values, counts, pairs.eigenvalues[zeros:])
+        listed = left > 0
+        discarded = float((left[listed] * phi(values[listed]) ** 2).sum())
+        return TruncationError(math.sqrt(discarded + left_out_zeros), 0.0)
+    generator = np.random.default_rng(random_state)
+    # The estimate improves with n as well as with the number of probes.
+    probes = _PROBES if laplacian.n <= 10**5 else 4
+    squares = [
+        _quadrature(laplacian, phi, pairs, generator.choice((-1.0, 1.0), laplacian.n))
+        for _ in range(probes)
+    ]
+    value = math.sqrt(float(np.mean(squares)) + left_out_zeros)
+    spread = float(np.std(squares, ddof=1)) / math.sqrt(probes)
+    return TruncationError(value, spread / (2 * value) if value > 0 else 0.0)
+
+
+def _left_out(values: FloatArray, counts: NDArray[np.int64], kept: FloatArray) -> NDArray[np.int64]:
+    """Return the multiplicities of `values` after removing the nearest one for every value kept.
+
+    Their squares are then added. A difference of two sums would lose them beside a large response
+    that is kept.
+    """
+    left = counts.copy()
+    for value in kept:
+        left[np.where(left > 0, np.abs(values - value), np.inf).argmin()] -= 1
+    return left
+
+
+def _quadrature(laplacian: Laplacian, phi: Filter, pairs: Eigenpairs, probe: FloatArray) -> float:
+    """Estimate ‖φ(𝓛)z‖² for a probe z without null space and kept pairs.
+
+    Lanczos iterations give a quadrature rule for z: the eigenvalues of a tridiagonal matrix.
+    """
+    kept = pairs.eigenvectors[:, pairs.eigenvalues > 0].astype(np.float64, copy=False)
+
+    def project(x: FloatArray) -> FloatArray:
+        # Twice: the pairs are orthogonal to the null space only up to their residual, and what
+        # remains would grow from step to step.
+        for _ in range(2):
+            x = laplacian.null_space.project_out(x[:, None])[:, 0]
+            x = x - kept @ (kept.T @ x)
+        return x
+
+    start = project(probe)
+    norm = float(np.linalg.norm(start))
+    if norm <= 1e-10 * math.sqrt(laplacian.n):
+        return 0.0
+    basis, diagonal, lengths = [start / norm], [], []
+    while True:
+        image = project(laplacian @ basis[-1])
+        diagonal.append(float(basis[-1] @ image))
+        for vector in basis:  # full reorthogonalisation; the basis is short
+            image -= (vector @ image) * vector
+        length = float(np.linalg.norm(image))
+        if length <= 1e-10 or len(basis) == min(_STEPS, laplacian.n):
+            break
+        lengths.append(length)
+        basis.append(image / length)
+    nodes, vectors = la.eigh_tridiagonal(diagonal, lengths)
+    weights = vectors[0] ** 2
+    # Rounding leaves nodes of no weight where kept eigenvectors were, and φ may be huge there.
+    listed = weights > 1e-14
+    return norm**2 * float((weights[listed] * phi(np.maximum(nodes[listed], 0.0)) ** 2).sum())

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.base import read_only
 from lowrankgcn.graphs.cross.base import node_scale
+from lowrankgcn.graphs.graph import read_only
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -67,8 +67,8 @@ def loop_weights(graph: Graph, smoother: Any) -> FloatArray:
         return graph.loop_weights
     if isinstance(smoother, str):
         choice(smoother, "smoother", SMOOTHERS)
-        own = graph.loop_weights if smoother in ("hypergraph", "combined") else np.zeros(n)
-        return own + 1.0 if smoother in ("identity", "combined") else own
+        loops = graph.loop_weights if smoother in ("hypergraph", "combined") else np.zeros(n)
+        return loops + 1.0 if smoother in ("identity", "combined") else loops
     if not isinstance(smoother, (list, tuple)) and np.ndim(smoother) == 0:
         return np.full(n, positive_float(smoother, "smoother", zero=True))
     values = finite_array(smoother, "smoother", ndim=1)
@@ -124,13 +124,11 @@ class NullSpace:
     def coefficients(self, X: FloatArray) -> FloatArray:
         """Compute inner products of X (n, k) with the null vectors, shape (dimension, k)."""
         if self.dimension == 1:  # the usual case, by matrix products
-            parts = map_chunks(lambda a, b: self.profile[a:b] @ X[a:b], len(X), CHUNK_ROWS)
-            return np.asarray(np.sum(parts, axis=0)[None, :])
-        total = np.zeros((self.dimension, X.shape[1]))
-        # In pieces: single precision vectors are not copied to double as a whole.
-        for start, stop in chunks(len(X), _LONG_CHUNK):
-            total += self.matrix[start:stop].T @ X[start:stop]
-        return total
+            parts = map_chunks(lambda a, b: self.profile[None, a:b] @ X[a:b], len(X), CHUNK_ROWS)
+        else:
+            # In pieces: single precision vectors are not copied to double as a whole.
+            parts = [self.matrix[a:b].T @ X[a:b] for a, b in chunks(len(X), _LONG_CHUNK)]
+        return np.asarray(np.sum(parts, axis=0))
 
     def combine(
         self, coefficients: FloatArray, start: int = 0, stop: int | None = None
@@ -320,8 +318,9 @@ class Laplacian(SymmetricOperator):
             return np.zeros(len(values))
         weighted = exact.product(vectors, self.scale)
         scale = self.scale[exact.index][:, None]
-        own = scale**2 * self.affinity.degrees[exact.index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
-        residual = (own - values) * vectors[exact.index] - scale * weighted
+        # 𝓛 = (D+S)^-1 D − T W T
+        diagonal = scale**2 * self.affinity.degrees[exact.index][:, None]
+        residual = (diagonal - values) * vectors[exact.index] - scale * weighted
         return np.sqrt(exact.sum(residual**2))
 
     def with_tolerance(self, tol: float) -> Laplacian:

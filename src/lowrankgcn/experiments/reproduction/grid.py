@@ -31,10 +31,10 @@ from lowrankgcn.datasets import load_cars, load_mushrooms, load_spiral
 from lowrankgcn.exceptions import DataUnavailableError
 from lowrankgcn.graphs import GaussianGraph, Graph, Hypergraph
 from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
+from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, Polynomial, as_filter
 from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _BASES = 8  # choices of signs for every reduced-order row
 _BANDWIDTH = 3.5

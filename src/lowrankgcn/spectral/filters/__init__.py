@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import choice, invalid
-from lowrankgcn.spectral.filters.base import Filter, Scaled, Sum
+from lowrankgcn.spectral.filters.filter import Filter, Scaled, Sum
 from lowrankgcn.spectral.filters.library import (
     Constant,
     Custom,
@@ -80,19 +80,17 @@ __all__ = [
 
 FilterLike = Filter | str | Callable[[NDArray[np.float64]], Any]
 
-_NAMED: dict[str, Filter] = {
-    f.name: f
-    for f in (
-        Linear(),
-        Quadratic(),
-        Pseudoinverse(),
-        RegularizedInverse(),
-        Heat(),
-        Constant(),
-        HighPass(),
-        ZeroImpulse(),
-    )
-}
+_SIMPLE = (
+    Linear,
+    Quadratic,
+    Pseudoinverse,
+    RegularizedInverse,
+    Heat,
+    Constant,
+    HighPass,
+    ZeroImpulse,
+)
+_NAMED: dict[str, Filter] = {phi.name: phi for phi in (simple() for simple in _SIMPLE)}
 
 
 def as_filter(spec: FilterLike) -> Filter:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import finite_array, finite_float, invalid, positive_float, set_fields
-from lowrankgcn.spectral.filters.base import Filter, FloatArray
+from lowrankgcn.spectral.filters.filter import Filter, FloatArray
 
 Auto = Literal["auto"]
 

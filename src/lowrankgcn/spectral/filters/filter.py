@@ -198,14 +198,11 @@ class Sum(Filter):
             raise invalid("filters", "at least one filter", "none")
         set_fields(self, filters=tuple(flat))
 
-    @property
-    def name(self) -> str:
-        """Names joined by plus signs."""
-        return " + ".join(part.name for part in self.filters)
-
     def __str__(self) -> str:
         """Join the parts by plus signs."""
         return " + ".join(map(str, self.filters))
+
+    name = property(__str__)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -220,11 +217,10 @@ class Sum(Filter):
     @property
     def coefficients(self) -> tuple[float, ...] | None:
         """Sums of the parts' coefficients, if all parts are polynomials."""
-        rows = [part.coefficients for part in self.filters]
-        known = [row for row in rows if row is not None]
-        if len(known) < len(rows):
+        rows = [part.coefficients or () for part in self.filters]
+        if not all(rows):
             return None
-        return tuple(float(sum(column)) for column in zip_longest(*known, fillvalue=0.0))
+        return tuple(float(sum(column)) for column in zip_longest(*rows, fillvalue=0.0))
 
     def _response(self, eigenvalues: FloatArray) -> Any:
         return np.sum([part(eigenvalues) for part in self.filters], axis=0)
@@ -262,18 +258,12 @@ class Scaled(Filter):
             factor = finite_float(self.factor * inner.factor, "factor")
             set_fields(self, factor=factor, filter=inner.filter)
 
-    @property
-    def name(self) -> str:
-        """Factor and name."""
-        return self._product(self.filter.name)
-
     def __str__(self) -> str:
-        """Factor and filter."""
-        return self._product(str(self.filter))
-
-    def _product(self, inner: str) -> str:
-        inner = f"({inner})" if isinstance(self.filter, Sum) else inner
+        """Show the factor and the filter."""
+        inner = f"({self.filter})" if isinstance(self.filter, Sum) else str(self.filter)
         return f"{self.factor:.4g} * {inner}"
+
+    name = property(__str__)
 
     @property
     def needs(self) -> frozenset[str]:

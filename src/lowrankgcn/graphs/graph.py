@@ -19,12 +19,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._html import card
 from lowrankgcn._validation import set_fields
 from lowrankgcn.graphs.cross.base import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
-from lowrankgcn.operators.base import DENSE_LIMIT
 
 Array = TypeVar("Array", bound=NDArray[Any])
 RowKind = Literal["points", "table", "incidence", "affinities"]
@@ -152,14 +150,6 @@ class Graph(ABC):
         if isolated:
             facts["rows joined to no other"] = isolated
         return GraphDescription(name, meaning, facts)
-
-    def _repr_html_(self) -> str:
-        """Show the graph in a notebook; the components only if they are known or few nodes."""
-        if self.n_nodes <= DENSE_LIMIT or "components" in vars(self):
-            about = self.description
-            return card(repr(self), about.facts, note=about.meaning)
-        _, meaning, facts = self._describe()
-        return card(repr(self), {"rows": self.n_nodes, **facts}, note=meaning)
 
     @abstractmethod
     def _describe(self) -> tuple[str, str, dict[str, int | float]]:
