@@ -49,7 +49,7 @@ FOREIGN = {
     "text": (b"colour,number\nred,1\n" * 50, "header"),
     "pickle": (b"\x80\x04\x95\x10" * 40, "header"),
     "tensors": (to_bytes({"w": np.ones(3)}), "something else"),
-    "other dtype": (tensor_header("BF16"), "w: expected one of the dtypes"),
+    "other dtype": (tensor_header("BF16"), "not a saved classifier"),
     "format 5": (with_document('{"format": "lowrankgcn", "format_version": 5}'), EARLIER),
     "no version": (with_document(""), EARLIER),
     "later format": (

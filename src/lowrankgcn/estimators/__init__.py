@@ -7,7 +7,7 @@ Both classifiers run on the same rails: rows → graphs → eigenpairs → model
 ``parameters``                           validates the parameters of both classifiers
 ``sampling``                             rows to fit to; the model classifies the others
 ``inputs``                               turns rows into features of networks and graph coordinates
-``gcn_graph``, ``gcn_kernels``           build the graph of a network, choose and scale its kernels
+``gcn_setup``                            builds the graph of a network and its kernels
 ``gcn_training``                         trains the restarts
 ``gcn_fitting``, ``gcn_model``           run all steps; compute class distributions of rows
 ``gcn_classifier``                       :class:`GCNClassifier`

@@ -11,7 +11,8 @@ True
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 from lowrankgcn.estimators.class_labels import read_labels, read_weights
 from lowrankgcn.estimators.parameters import read_gcn_parameters
@@ -26,6 +27,7 @@ from lowrankgcn.estimators.semi_supervised import (
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GCNClassifier(SemiSupervisedClassifier):
     r"""Graph convolutional network on a graph of all rows, trained on the labelled ones.
 
@@ -156,58 +158,31 @@ class GCNClassifier(SemiSupervisedClassifier):
     (2, 4)
     """
 
-    _SAVED_RESULTS = SAVED_RESULTS | {"loss_curve_", "n_iter_", "unplaced_"}
+    _SAVED_RESULTS: ClassVar = SAVED_RESULTS | {"loss_curve_", "n_iter_", "unplaced_"}
 
-    def __init__(
-        self,
-        *,
-        graph: Any = "auto",
-        architecture: str = "low-rank",
-        filter: Any = "auto",
-        rank: int | str = "auto",
-        bandwidth: float | str = "auto",
-        smoother: Any = None,
-        hidden_widths: Any = "auto",
-        n_restarts: int | str = "auto",
-        optimizer: str = "auto",
-        learning_rate: float | str = "auto",
-        max_iter: int | str = "auto",
-        l2_penalty: float | str = "auto",
-        bias: bool | str = "auto",
-        dropout: float = 0.0,
-        early_stopping: bool = False,
-        class_weight: Any = None,
-        preset: str = "default",
-        fit_rows: int = 20_000,
-        tol: float = 1e-4,
-        dtype: str = "float32",
-        device: str = "cpu",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.architecture = architecture
-        self.filter = filter
-        self.rank = rank
-        self.bandwidth = bandwidth
-        self.smoother = smoother
-        self.hidden_widths = hidden_widths
-        self.n_restarts = n_restarts
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.l2_penalty = l2_penalty
-        self.bias = bias
-        self.dropout = dropout
-        self.early_stopping = early_stopping
-        self.class_weight = class_weight
-        self.preset = preset
-        self.fit_rows = fit_rows
-        self.tol = tol
-        self.dtype = dtype
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    graph: Any = "auto"
+    architecture: str = "low-rank"
+    filter: Any = "auto"
+    rank: int | str = "auto"
+    bandwidth: float | str = "auto"
+    smoother: Any = None
+    hidden_widths: Any = "auto"
+    n_restarts: int | str = "auto"
+    optimizer: str = "auto"
+    learning_rate: float | str = "auto"
+    max_iter: int | str = "auto"
+    l2_penalty: float | str = "auto"
+    bias: bool | str = "auto"
+    dropout: float = 0.0
+    early_stopping: bool = False
+    class_weight: Any = None
+    preset: str = "default"
+    fit_rows: int = 20_000
+    tol: float = 1e-4
+    dtype: str = "float32"
+    device: str = "cpu"
+    random_state: Any = None
+    verbose: bool = False
 
     @unchanged_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.class_labels import Labels
-from lowrankgcn.estimators.gcn_graph import build_graph
-from lowrankgcn.estimators.gcn_kernels import (
+from lowrankgcn.estimators.gcn_model import GCNModel
+from lowrankgcn.estimators.gcn_setup import (
+    build_graph,
     choose_kernels,
     full_scale,
     orient,
     scale_kernels,
     without_rounding,
 )
-from lowrankgcn.estimators.gcn_model import GCNModel
 from lowrankgcn.estimators.gcn_training import (
     check_device,
     full_rank_distributions,

@@ -12,6 +12,7 @@ True
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -47,6 +48,7 @@ from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.graphs import Graph
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SpectralGPClassifier(SemiSupervisedClassifier):
     r"""Semi-supervised classifier: a Gaussian process on spectral blocks, in closed form.
 
@@ -156,29 +158,17 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     (2, 4)
     """
 
-    _model: GPModel
-    _fitted: FittedGP  # not in classifiers from files
+    graph: Any = "auto"
+    blocks: Any = "auto"
+    rank: int = 100
+    class_shares: Any = "auto"
+    fit_rows: int = 100_000
+    tol: float = 1e-2
+    random_state: Any = None
+    verbose: bool = False
 
-    def __init__(
-        self,
-        *,
-        graph: Any = "auto",
-        blocks: Any = "auto",
-        rank: int = 100,
-        class_shares: Any = "auto",
-        fit_rows: int = 100_000,
-        tol: float = 1e-2,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.blocks = blocks
-        self.rank = rank
-        self.class_shares = class_shares
-        self.fit_rows = fit_rows
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    _model: GPModel = field(init=False)
+    _fitted: FittedGP = field(init=False)  # not in classifiers from files
 
     @unchanged_on_failure
     def fit(self, X: Any, y: Any) -> Self:

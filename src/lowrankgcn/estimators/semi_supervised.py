@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import wraps
 from html import escape
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
     transduction_: NDArray[Any]
     timings_: dict[str, float]
     graph: Any
-    _SAVED_RESULTS: frozenset[str] = SAVED_RESULTS
+    _SAVED_RESULTS: ClassVar[frozenset[str]] = SAVED_RESULTS
     _kind: Kind  # of the rows that `predict` accepts
     _model: Any  # classifies them
     _fitted_only: str  # why it cannot; empty if it can
