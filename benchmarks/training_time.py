@@ -22,7 +22,7 @@ import torch
 
 import lowrankgcn as lg
 from benchmarks import peers, training_peers
-from lowrankgcn.training import TrainingRecord, train
+from lowrankgcn.nn import TrainingRecord, train
 
 SEED = 1
 ROUNDS = 5

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference" / "index.md"
 # Packages whose public names have pages, besides those of lowrankgcn itself.
 PACKAGES = ("datasets", "distributed", "estimators", "exceptions", "files", "graphs", "nn")
-PACKAGES += ("operators", "plotting", "spectral.filters", "training")
+PACKAGES += ("operators", "plotting", "spectral.filters")
 
 pytestmark = pytest.mark.skipif(
     not REFERENCE.is_file(), reason="the documentation is not part of the package"

@@ -89,9 +89,8 @@ def test_commands_of_networks_name_the_remedy(tmp_path: Path, arguments: str) ->
     "code",
     [
         "lg.nn",
-        "lg.training",
         "import lowrankgcn.nn",
-        "from lowrankgcn.training import train",
+        "from lowrankgcn.nn import train",
         "lg.GCNClassifier().fit([[0.0], [1.0]], [0, 1])",
     ],
 )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 import lowrankgcn as lg
-from lowrankgcn.training import TrainingRecord
+from lowrankgcn.nn import TrainingRecord
 from tests import nn_problems as cases
 
 

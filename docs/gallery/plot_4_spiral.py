@@ -32,7 +32,7 @@ accuracies = {}
 for name, (network_type, rank) in networks.items():
     for phi in ("linear", "quadratic", "pseudoinverse"):
         network = network_type(lg.kernel(laplacian, phi, rank=rank), (3, 4, 5))
-        record = lg.training.train(network, X, labelled, truth[labelled], n_restarts=20)
+        record = lg.nn.train(network, X, labelled, truth[labelled], n_restarts=20)
         predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
         accuracies[name, phi] = 100 * (predicted == truth[others]).mean(axis=1)
 

@@ -37,7 +37,7 @@ def accuracies(network_type, kernel, changes, dataset, X, hidden):
         pairs = replace(kernel.eigenpairs, eigenvectors=vectors)
         (changed,) = low_rank_kernels(kernel.laplacian, [kernel.filter], pairs)
         network = network_type(changed, (X.shape[1], hidden, len(dataset.target_names)))
-        record = lg.training.train(network, X, labelled, truth[labelled], n_restarts=5)
+        record = lg.nn.train(network, X, labelled, truth[labelled], n_restarts=5)
         predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
         results.append(100 * (predicted == truth[others]).mean())
     return results

@@ -52,7 +52,7 @@ for name, phi in published["cars"]:
     kernel = lg.kernel(lg.Laplacian(graph), phi, rank=None if name == "GCN" else 20)
     network_type = lg.nn.ReducedOrderGCN if name == "R-GCN" else lg.nn.GCN
     network = network_type(kernel, (21, 8, 4))
-    record = lg.training.train(network, X, labelled, truth[labelled], n_restarts=30)
+    record = lg.nn.train(network, X, labelled, truth[labelled], n_restarts=30)
     predicted = record.logits(network, X, rows=others).argmax(dim=2).numpy()
     runs = 100 * (predicted == truth[others]).mean(axis=1)
     ours["cars"][name, phi] = runs.mean(), 1.96 * runs.std(ddof=1) / np.sqrt(30)

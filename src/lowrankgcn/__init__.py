@@ -3,7 +3,7 @@
 The modules in the order of the data flow:
 
 ``graphs`` (points, tables, given weights) → ``Laplacian`` → ``eigenpairs`` → ``filters`` →
-``kernel`` → ``nn`` (networks)
+``kernel`` → ``nn`` (networks and their training)
 """
 
 from importlib import import_module
@@ -21,7 +21,7 @@ from lowrankgcn.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from lowrankgcn import datasets, nn, plotting, training
+    from lowrankgcn import datasets, nn, plotting
     from lowrankgcn.estimators.gcn_classifier import GCNClassifier
     from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
     from lowrankgcn.estimators.model_files import load, save
@@ -60,14 +60,13 @@ __all__ = [
     "nn",
     "plotting",
     "save",
-    "training",
 ]
 
 # Modules of the names that are imported on demand: the libraries behind them take seconds to load.
 _MODULES = {
     **dict.fromkeys(("GCNClassifier", "SpectralGPClassifier", "load", "save"), "estimators"),
     **dict.fromkeys(("AdjacencyGraph", "GaussianGraph", "Hypergraph"), "graphs"),
-    **{name: name for name in ("datasets", "nn", "plotting", "training")},
+    **{name: name for name in ("datasets", "nn", "plotting")},
     "Eigenpairs": "spectral.eigenpairs",
     "Kernel": "spectral.kernel",
     "Laplacian": "spectral.laplacian",

@@ -66,7 +66,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("suggest {folder}/table.csv -t kind -q", [*NUMERIC, "sklearn"]),
         (
             "classify {folder}/table.csv -t kind -q --report {folder}/page.html",
-            [*NUMERIC, "sklearn", "jinja2"],
+            [*NUMERIC, "sklearn", "jinja2", "matplotlib"],
         ),
         (
             "classify {folder}/table.csv -t kind -q --method gcn --rank 3",

@@ -20,10 +20,9 @@ from lowrankgcn import (
     GCNClassifier,
     Hypergraph,
     UnlabelledComponentWarning,
-    training,
 )
 from lowrankgcn.estimators import gcn_training
-from lowrankgcn.training import TrainingRecord
+from lowrankgcn.nn import TrainingRecord
 
 N = 90
 POINTS, TRUTH = make_blobs(N, centers=3, n_features=2, cluster_std=1.0, random_state=3)
@@ -181,7 +180,7 @@ def test_restarts_that_diverge_are_left_out(monkeypatch: pytest.MonkeyPatch) -> 
     alone = quick(n_restarts=3).fit(POINTS, LABELS)
 
     def train(*arguments: Any, **options: Any) -> TrainingRecord:
-        record = training.train(*arguments, **options)
+        record = lg.nn.train(*arguments, **options)
         record.weights[0][1] = np.nan
         return replace(record, diverged=np.array([False, True, False]))
 

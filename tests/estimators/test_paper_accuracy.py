@@ -17,8 +17,8 @@ from sklearn.utils import check_random_state
 
 import lowrankgcn as lg
 from lowrankgcn.exceptions import RankWarning
+from lowrankgcn.nn import TrainingRecord, train
 from lowrankgcn.spectral.kernel import low_rank_kernels
-from lowrankgcn.training import TrainingRecord, train
 from tests.conftest import SpiralData
 
 pytestmark = [pytest.mark.paper, pytest.mark.slow]

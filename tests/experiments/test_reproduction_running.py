@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -19,14 +20,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from lowrankgcn.datasets import load_spiral
-from lowrankgcn.experiments.reproduction import runner
+from lowrankgcn.experiments.reproduction import training_runs
 from lowrankgcn.experiments.reproduction.grid import Case, Setting, load_setting, other_basis
 from lowrankgcn.experiments.reproduction.results import reproduce
-from lowrankgcn.experiments.reproduction.runner import Entry, Piece, Store, compute, plan
+from lowrankgcn.experiments.reproduction.training_runs import Entry, Store, compute, plan
 from lowrankgcn.graphs import GaussianGraph
-from lowrankgcn.nn import GCN, ReducedOrderGCN
+from lowrankgcn.nn import GCN, ReducedOrderGCN, train
 from lowrankgcn.spectral.kernel import kernel, low_rank_kernels
-from lowrankgcn.training import train
 
 CASE = Case("cars", "R-GCN", "pseudoinverse", 15)
 
@@ -124,55 +124,49 @@ def test_random_training_sets_have_the_papers_sizes() -> None:
     assert not np.array_equal(*drawn)
 
 
-def watch_measurements(monkeypatch: pytest.MonkeyPatch) -> list[Piece]:
-    """Record the pieces that are computed."""
-    computed: list[Piece] = []
-    measure = runner.measure
+def watch_measurements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Case, int]]:
+    """Record the case and the number of every run that is computed."""
+    computed: list[tuple[Case, int]] = []
+    measure = training_runs.measure
 
-    def watched(piece: Piece, setting: Setting, store: Store) -> Entry:
-        computed.append(piece)
-        return measure(piece, setting, store)
+    def watched(case: Case, *arguments: Any) -> Any:
+        computed.extend((case, run) for run in arguments[-1])
+        return measure(case, *arguments)
 
-    monkeypatch.setattr(runner, "measure", watched)
+    monkeypatch.setattr(training_runs, "measure", watched)
     return computed
 
 
+def accuracies(runs: int, store: Store) -> list[float]:
+    return compute({CASE: runs}, store).entries[CASE].accuracies
+
+
 class TestStore:
-    def test_stored_pieces_are_reused(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_stored_runs_are_reused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         computed = watch_measurements(monkeypatch)
-        store, pieces = (
-            Store(tmp_path, iterations=5),
-            [Piece(CASE, range(1)), Piece(CASE, range(1, 3))],
-        )
-        first = compute(pieces, store).entries[CASE].accuracies
-        assert computed == pieces
-        again = compute(pieces, store).entries[CASE].accuracies
-        more = [*pieces, Piece(CASE, range(3, 5))]
-        longer = compute(more, store).entries[CASE].accuracies
-        assert computed == more
+        store = Store(tmp_path, iterations=5)
+        first = accuracies(3, store)
+        assert computed == [(CASE, run) for run in range(3)]
+        again, longer = accuracies(3, store), accuracies(5, store)
+        assert computed == [(CASE, run) for run in range(5)]
         assert first == again == longer[:3]
         assert len(longer) == 5
-        assert compute(pieces[:1], store).entries[CASE].accuracies == first[:1]
-        assert len(list(tmp_path.iterdir())) == 3
-        together = compute([Piece(CASE, range(3))], store).entries[CASE].accuracies
-        np.testing.assert_allclose(together, first)
+        assert accuracies(1, store) == first[:1]
+        assert len(list(tmp_path.iterdir())) == 1
+        # The runs of a batch do not depend on each other.
+        np.testing.assert_allclose(accuracies(5, Store(tmp_path / "new", iterations=5)), longer)
 
     def test_settings_are_kept_apart(self, tmp_path: Path) -> None:
-        stores = [Store(tmp_path, seed, 5) for seed in (0, 1)]
-        found = [
-            compute([Piece(CASE, range(2))], store).entries[CASE].accuracies for store in stores
-        ]
-        assert found[0] != found[1]
+        one, two = (accuracies(2, Store(tmp_path, seed, 5)) for seed in (0, 1))
+        assert one != two
         assert len(list(tmp_path.iterdir())) == 2
 
     def test_damaged_files_are_reported_and_replaced(self, tmp_path: Path) -> None:
         store = Store(tmp_path)
-        piece, entry = Piece(CASE, range(2)), Entry([0.5, 0.75], 0.1, 1.0, 1.0)
+        entry = Entry([0.5, 0.75], 0.1, 1.0, 1.0)
         for source in ("cars", "other data"):
-            store.save(piece, source, entry)
-        path = store.path(piece, "cars")
+            store.save(CASE, source, entry)
+        path = store.path(CASE, "cars")
         text = path.read_text()
         start = '"accuracies": ['
         damaged = [
@@ -182,7 +176,7 @@ class TestStore:
             b"[1, 2]",
             b"{}",
             text[: len(text) // 2].encode(),
-            store.path(piece, "other data").read_bytes(),
+            store.path(CASE, "other data").read_bytes(),
             text.replace('"setup"', '"other"').encode(),
             *(
                 text.replace(start, f"{start}{value}, ").encode()
@@ -192,12 +186,12 @@ class TestStore:
         for content in damaged:
             path.write_bytes(content)
             with pytest.warns(UserWarning) as warned:
-                assert store.load(piece, "cars") is None, content[:200]
+                assert store.load(CASE, "cars") is None, content[:200]
             (message,) = (str(one.message) for one in warned)
             assert message.startswith(f"{path} is damaged (")
             assert "\n" not in message
-        store.save(piece, "cars", entry)
-        assert store.load(piece, "cars") == entry
+        store.save(CASE, "cars", entry)
+        assert store.load(CASE, "cars") == entry
 
 
 def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,14 +209,17 @@ def test_a_killed_reproduction_continues(tmp_path: Path, monkeypatch: pytest.Mon
         time.sleep(0.005)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    finished, pieces = len(list(state.glob("cars*.json"))), plan(("cars",), 2)
-    assert 9 <= finished < len(pieces)
+    stored = [json.loads(path.read_text()) for path in state.glob("cars*.json")]
+    finished, runs = (
+        sum(len(each["results"]["accuracies"]) for each in stored),
+        sum(plan(("cars",), 2).values()),
+    )
+    assert 9 <= finished < runs
 
     computed = watch_measurements(monkeypatch)
     with warnings.catch_warnings(action="error"):
         results = reproduce(("cars",), state, runs=2, iterations=5)
-    assert len(computed) == len(pieces) - finished
-    assert len(computed) == len(set(computed))
+    assert len(computed) == len(set(computed)) == runs - finished
     alone = reproduce(("cars",), tmp_path / "other", runs=2, iterations=5)
     for one, two in zip(results.rows, alone.rows, strict=True):
         for name in ("accuracy", "deviation", "chance", "signs_low", "signs_high", "verdict"):

@@ -16,7 +16,7 @@ from lowrankgcn.experiments.reproduction.grid import (
 )
 from lowrankgcn.experiments.reproduction.page import as_html, cells, short_cells, summary
 from lowrankgcn.experiments.reproduction.results import Results, collect, judge
-from lowrankgcn.experiments.reproduction.runner import Entry, Found
+from lowrankgcn.experiments.reproduction.training_runs import Entry, Measured
 from lowrankgcn.experiments.statistics import prediction_interval
 from lowrankgcn.graphs import AdjacencyGraph
 from lowrankgcn.spectral.eigenpairs import eigenpairs
@@ -116,7 +116,7 @@ def test_prediction_interval_covers_the_next_value() -> None:
     assert 0.92 <= np.mean(hits) <= 0.98  # three standard errors
 
 
-def found_for(names: tuple[str, ...], **shares: float) -> Found:
+def measured_for(names: tuple[str, ...], **shares: float) -> Measured:
     """Results in which every case has its published accuracy, but some filters have another."""
 
     def entry(*accuracies: float) -> Entry:
@@ -133,7 +133,7 @@ def found_for(names: tuple[str, ...], **shares: float) -> Found:
     for case in (c for name in names for cases in demonstrations(name).values() for c in cases):
         value = 0.7009 if case.filter.startswith("mistyped") else 0.9 + 1e-3 * case.split
         entries[case] = entry(value, value, value)
-    return Found(entries, {}, {})
+    return Measured(entries, {}, {})
 
 
 def unexplained(results: Results) -> list[str]:
@@ -142,8 +142,10 @@ def unexplained(results: Results) -> list[str]:
 
 @pytest.mark.paper
 def test_errata_explain_only_what_their_runs_show(mushroom_rows: object) -> None:
-    found = found_for(("mushrooms",), GCN_quadratic=0.55, RGCN_linear=0.876, RGCN_quadratic=0.9)
-    results = collect(("mushrooms",), found, runs=3, seed=0)
+    measured = measured_for(
+        ("mushrooms",), GCN_quadratic=0.55, RGCN_linear=0.876, RGCN_quadratic=0.9
+    )
+    results = collect(("mushrooms",), measured, runs=3, seed=0)
     rows = {cells(row)[0]: row for row in results.rows}
     assert rows["GCN quadratic"]["verdict"] == "differs, see erratum 3"
     assert rows["GCN (naive) quadratic"]["explained_by"] == 3
@@ -164,34 +166,36 @@ def test_errata_explain_only_what_their_runs_show(mushroom_rows: object) -> None
 
 @pytest.mark.paper
 def test_the_mistyped_filter_must_give_the_figure(mushroom_rows: object) -> None:
-    found = found_for(("mushrooms",), GCN_quadratic=0.55)
+    measured = measured_for(("mushrooms",), GCN_quadratic=0.55)
     (case,) = demonstrations("mushrooms")["quadratic"]
-    found.entries[case].accuracies[:] = [0.6, 0.6001, 0.6]
-    results = collect(("mushrooms",), found, runs=3, seed=0)
+    measured.entries[case].accuracies[:] = [0.6, 0.6001, 0.6]
+    results = collect(("mushrooms",), measured, runs=3, seed=0)
     assert unexplained(results) == ["GCN (naive) quadratic", "GCN quadratic"]
 
 
 def test_wrong_cars_are_not_explained() -> None:
-    results = collect(("cars",), found_for(("cars",), LGCN_linear=0.5), runs=3, seed=0)
+    results = collect(("cars",), measured_for(("cars",), LGCN_linear=0.5), runs=3, seed=0)
     assert unexplained(results) == ["L-GCN linear"]
 
 
 def test_signs_do_not_explain_the_spiral_outside_their_range() -> None:
-    found = found_for(("spiral",), RGCN_linear=0.9)
-    row = next(row for row in collect(("spiral",), found, runs=3, seed=0).rows if not row["agrees"])
+    measured = measured_for(("spiral",), RGCN_linear=0.9)
+    row = next(
+        row for row in collect(("spiral",), measured, runs=3, seed=0).rows if not row["agrees"]
+    )
     assert row["verdict"] == "differs, see erratum 4"
     assert cells(row)[6] == "390 ms + 2.36 s"
 
 
 def test_exchanged_digits() -> None:
-    results = collect(("ranks",), found_for(("ranks",)), runs=3, seed=0)
+    results = collect(("ranks",), measured_for(("ranks",)), runs=3, seed=0)
     assert all(row["agrees"] for row in results.rows)
     for times in (False, True):
         assert draw_ranks(results.rows, times=times).startswith("<svg")
     (twenty,) = (row["case"] for row in paper_rows() if "digits" in row["errata"])
-    found = found_for(("ranks",))
-    found.entries[twenty].accuracies[:] = [0.9350, 0.9351, 0.9352]
-    results = collect(("ranks",), found, runs=3, seed=0)
+    measured = measured_for(("ranks",))
+    measured.entries[twenty].accuracies[:] = [0.9350, 0.9351, 0.9352]
+    results = collect(("ranks",), measured, runs=3, seed=0)
     (row,) = (row for row in results.rows if not row["agrees"])
     assert row["verdict"] == "differs, see erratum 9"
     page = as_html(results, command="reproduce", filters=False)

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from lowrankgcn.estimators.gp_model import LearnedFilter
 from lowrankgcn.plotting import plot_embedding, plot_filter, plot_spectrum
+from lowrankgcn.plotting._style import GREY
 from lowrankgcn.spectral.filters import (
     Heat,
     HighPass,
@@ -234,7 +235,7 @@ def test_spectrum_of_one_value() -> None:
 
 def test_spectrum_explains_bad_residuals() -> None:
     calls: list[tuple[dict[str, Any], str]] = [
-        ({"residuals": [1.0]}, "residuals: expected shape (2,), got shape (1,)"),
+        ({"residuals": [1.0]}, "residuals: expected an array of shape (2), got shape (1,)"),
         ({"residuals": [1.0, -1.0]}, "residuals: expected norms >= 0, got -1.0"),
         ({"residuals": [1.0, np.nan]}, "residuals: expected finite entries, got nan at index (1,)"),
     ]
@@ -244,9 +245,20 @@ def test_spectrum_explains_bad_residuals() -> None:
 def scattered(ax: Axes) -> dict[tuple[float, float], str]:
     """Colour of each point."""
     return {
-        (float(x), float(y)): to_hex(colour)
-        for group in ax.collections
-        for (x, y), colour in zip(group.get_offsets(), group.get_facecolors(), strict=True)
+        (float(x), float(y)): to_hex(group.get_color())
+        for group in ax.lines
+        for x, y in group.get_xydata()
+    }
+
+
+def points_by_size(ax: Axes) -> dict[float, np.ndarray]:
+    """Points in the order of drawing by the size of their marks."""
+    sizes = dict.fromkeys(group.get_markersize() for group in ax.lines)
+    return {
+        size: np.concatenate(
+            [group.get_xydata() for group in ax.lines if group.get_markersize() == size]
+        )
+        for size in sizes
     }
 
 
@@ -278,10 +290,10 @@ def test_embedding_draws_unlabelled_nodes_grey_and_behind() -> None:
     for missing in (-1, -1.0, None, float("nan"), pd.NA, "", np.int64(-1)):
         labels = np.array([missing, "yes", missing], dtype=object)
         ax = plot_embedding(np.arange(9.0).reshape(3, 3), labels)
-        behind, front = ax.collections
-        assert len(behind.get_offsets()) == 2, missing
-        assert len(front.get_offsets()) == 1, missing
-        assert front.get_sizes()[0] > behind.get_sizes()[0]
+        (small, behind), (large, front) = points_by_size(ax).items()
+        assert (len(behind), len(front)) == (2, 1), missing
+        assert large > small
+        assert {to_hex(line.get_color()) for line in ax.lines[:-1]} == {GREY}
         assert legend(ax) == ["yes", "unlabelled"]
 
 
@@ -293,13 +305,16 @@ def test_embedding_keeps_labelled_nodes_of_a_large_graph() -> None:
     U = np.random.default_rng(0).standard_normal((1000, 3))
     labels = np.full(1000, -1)
     labels[[3, 500]] = [0, 1]
-    one = plot_embedding(U, labels, max_points=50)
-    assert sum(len(group.get_offsets()) for group in one.collections) == 50
-    assert len(one.collections[-1].get_offsets()) == 2
-    two = plot_embedding(U, labels, max_points=50)
-    np.testing.assert_array_equal(
-        one.collections[0].get_offsets(), two.collections[0].get_offsets()
-    )
+    one, two = (points_by_size(plot_embedding(U, labels, max_points=50)) for _ in range(2))
+    assert [len(points) for points in one.values()] == [48, 2]
+    for first, second in zip(one.values(), two.values(), strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_no_class_hides_another() -> None:
+    U = np.random.default_rng(0).standard_normal((300, 3))
+    drawn = [line.get_gid().split("-")[1] for line in plot_embedding(U, np.arange(300) % 3).lines]
+    assert drawn == ["0", "1", "2"] * 10
 
 
 def test_embedding_of_many_classes_has_distinct_marks_and_a_short_legend() -> None:
@@ -313,7 +328,7 @@ def test_embedding_of_many_classes_has_distinct_marks_and_a_short_legend() -> No
 
 def test_embedding_explains_bad_arguments() -> None:
     calls: list[tuple[dict[str, Any], str]] = [
-        ({"labels": [1, 2]}, "labels: expected shape (3,), got shape (2,)"),
+        ({"labels": [1, 2]}, "labels: expected an array of shape (3), got shape (2,)"),
         ({"columns": (1, 3)}, "columns: expected two columns of the 3 eigenvectors, 0..2, got"),
         ({"columns": (1, -1)}, "columns: expected two columns of the 3 eigenvectors, 0..2, got"),
         ({"columns": (1,)}, "columns: expected two column numbers, got (1,)"),

@@ -27,7 +27,7 @@ from lowrankgcn.plotting import (
     plot_reliability,
     plot_spectrum,
 )
-from tests.plotting.test_plotting import check_errors, legend, rendered, scattered
+from tests.plotting.test_plotting import check_errors, legend, points_by_size, rendered, scattered
 
 CLASSES = ["blue", "green", "red"]
 
@@ -53,7 +53,7 @@ def network(blobs: tuple[np.ndarray, np.ndarray]) -> lg.GCNClassifier:
 
 def offsets(ax: Axes) -> np.ndarray:
     """All scattered points, sorted."""
-    return np.sort(np.concatenate([np.asarray(c.get_offsets()) for c in ax.collections]), axis=0)
+    return np.sort(np.concatenate([line.get_xydata() for line in ax.lines]), axis=0)
 
 
 # --- eigenpairs and classifiers -----------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_embedding_of_a_sample_of_the_rows(blobs: Any) -> None:
         classifier.fit(*blobs)
         assert len(offsets(plot_embedding(classifier))) == 90
         ax = plot_embedding(classifier, blobs[1])  # all labelled rows belong to the sample
-        assert sum(len(c.get_offsets()) for c in ax.collections[1:]) == 30
+        assert [len(points) for points in points_by_size(ax).values()] == [60, 30]
         with pytest.raises(ValueError, match=r"^labels: expected an array of shape \(180\)"):
             plot_embedding(classifier, blobs[1][:90])
 
@@ -181,9 +181,9 @@ def test_unfitted_and_unsuitable_classifiers(process: Any, network: Any) -> None
 
 def bins_of(ax: Axes) -> list[tuple[float, float, float, float]]:
     """Mean probability, accuracy and interval of each bin."""
-    points = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
-    bars = [line.get_ydata() for line in ax.lines[1:] if line.get_marker() != "o"]
-    return [(*point, *bar) for point, bar in zip(points, bars, strict=True)]
+    (bars,) = ax.collections
+    points = ax.lines[0].get_xydata()
+    return [(*point, *bar[:, 1]) for point, bar in zip(points, bars.get_segments(), strict=True)]
 
 
 def test_reliability_by_hand() -> None:
@@ -228,9 +228,9 @@ def test_reliability_explains_bad_arguments(process: Any) -> None:
     shares = [[0.9, 0.1], [0.2, 0.8]]
     calls: list[tuple[dict[str, Any], str]] = [
         ({"truth": None}, "truth: expected an array of classes, got None"),
-        ({"truth": [0]}, "truth: expected 2 classes, one for each row of probabilities, got 1"),
+        ({"truth": [0]}, "truth: expected an array of shape (2), got shape (1,)"),
         ({"truth": [-1, -1]}, "truth: expected at least one class, got no label at all"),
-        ({"truth": [[0, 1]]}, "truth: expected an array of shape (?), got shape (1, 2)"),
+        ({"truth": [[0, 1]]}, "truth: expected an array of shape (2), got shape (1, 2)"),
         ({"truth": [0, 0]}, "classes: expected the 2 classes of the columns"),
         ({"classes": [0, 1, 2]}, "classes: expected the 2 classes of the columns"),
         ({"classes": [5, 6]}, "truth: expected classes among [5, 6], got 0"),

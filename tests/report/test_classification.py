@@ -1,4 +1,4 @@
-"""Contents of a classification: rows, columns, embedding, certainty and marks."""
+"""Contents of a classification: rows and columns."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import lowrankgcn as lg
 from lowrankgcn._format import shorten
 from lowrankgcn.files import Columns, choose_columns
 from lowrankgcn.report.classification import Classification, cell_texts
-from lowrankgcn.report.embedding import Embedding, class_plane
+from lowrankgcn.report.row_map import describe_rows, map_rows
 from tests.report.classified import blobs, classified, of_kind, process
 
 
-def test_least_certain_rows_and_histogram() -> None:
+def test_least_certain_rows() -> None:
     points, labels = blobs()
     classifier = process().fit(points, labels)
     result = Classification(classifier, None, labels)
@@ -27,18 +26,17 @@ def test_least_certain_rows_and_histogram() -> None:
     assert np.array_equal(own[least], np.sort(own[asked])[:5])
     assert result.least_certain[0].guesses[0][1] == own[least[0]]
     assert set(least) <= set(asked.tolist())
-    counts, edges = result.histogram
-    assert counts.sum() == len(asked) and result.median == np.median(own[asked])
-    assert (edges[0], edges[-1]) == (0.3, 1.0)
+    assert np.array_equal(result.asked, asked)
 
 
 def test_unplaced_rows_are_counted_apart() -> None:
     result = of_kind("in parts")
-    assert result.n_unplaced == 185
+    assert result.unplaced.sum() == 185
     assert result.predicted == (3, 3, 4)
-    assert result.embedding is not None
-    assert len(result.embedding.codes) == 15
-    assert "belong to parts of the graph without any label" in result.warnings[0]
+    placed = map_rows(result)
+    assert placed is not None and len(placed.rows) == 15
+    (warning, *_) = result.warnings
+    assert "belong to parts of the graph without any label" in warning
 
 
 def test_columns() -> None:
@@ -104,17 +102,24 @@ def test_overview_of_cells_importance_and_texts() -> None:
 def test_descriptions_are_those_of_the_rows() -> None:
     for kind in ("table", "network", "sampled"):
         result = of_kind(kind)
-        assert result.embedding is not None
-        own = dict(result.descriptions)
-        rows = [int(text.replace("\N{NO-BREAK SPACE}", "")) - 1 for text in own["row"]]
-        assert len(rows) == len(result.embedding.rows)
-        if kind != "sampled":
-            assert rows == result.embedding.rows.tolist()
-        assert own["class"] == [result.classes[code] for code in result.embedding.codes]
-        given = result.embedding.given
-        assert [bool(text) for text in own["probability"]] == (~given).tolist()
-        label = own["label" if kind == "network" else "without its label"]
-        assert [bool(text) for text in label] == given.tolist()
+        placed = map_rows(result)
+        assert placed is not None
+        texts = dict(describe_rows(result, placed.rows))
+        rows = [int(text.replace("\N{NO-BREAK SPACE}", "")) - 1 for text in texts["row"]]
+        assert rows == placed.rows.tolist()
+        assert texts["class"] == [result.classes[code] for code in result.codes[rows]]
+        labelled = result.labelled[rows]
+        assert [bool(text) for text in texts["probability"]] == (~labelled).tolist()
+        label = texts["label" if kind == "network" else "without its label"]
+        assert [bool(text) for text in label] == labelled.tolist()
+
+
+def test_columns_may_be_named_like_properties_of_rows() -> None:
+    points, labels = blobs()
+    frame = pd.DataFrame(points, columns=["row", "class"])
+    result = classified(process(), frame, labels, frame)
+    names = [name for name, _ in describe_rows(result, np.arange(3))]
+    assert names == ["row", "class", "probability", "without its label", "row", "class"]
 
 
 def test_doubtful_labels_are_found() -> None:
@@ -140,64 +145,6 @@ def test_wrong_number_of_rows() -> None:
         message = f"{argument}: expected 120 rows, as many as were fitted"
         with pytest.raises(ValueError, match=message):
             Classification(classifier, frame, labels)
-
-
-class TestEmbedding:
-    @staticmethod
-    def pairs(vectors: Any, values: Any) -> lg.Eigenpairs:
-        residuals = np.zeros(len(values))
-        return lg.Eigenpairs(np.array(values), vectors, residuals, "dense", 0, 1)
-
-    def test_draws_a_choice_of_many_that_repeats_with_the_seed(self) -> None:
-        n = 20_000
-        generator = np.random.default_rng(0)
-        pairs = self.pairs(generator.normal(size=(n, 4)).astype("float32"), [0.0, 0.1, 0.2, 0.3])
-        codes, given = np.arange(n) % 3, np.arange(n) < 900
-        drawn = [Embedding(pairs, codes, given, np.ones(n), seed=seed) for seed in (3, 3, 4)]
-        assert drawn[0].coordinates.shape == (4000, 2)
-        assert drawn[0].given.sum() == 400 and drawn[0].given[-400:].all()
-        for one in drawn:
-            assert len(set(one.rows)) == 4000
-            assert np.array_equal(one.codes, codes[one.rows])
-            assert np.array_equal(one.given, given[one.rows])
-        assert np.array_equal(drawn[0].coordinates, drawn[1].coordinates)
-        assert not np.array_equal(drawn[0].coordinates, drawn[2].coordinates)
-
-    def test_components_are_separated(self) -> None:
-        codes = np.repeat([0, 1], 50)
-        halves = np.eye(2)[codes] / np.sqrt(50)
-        pairs = self.pairs(halves, [0.0, 0.0])
-        drawn = Embedding(pairs, codes, np.arange(100) % 25 == 0, np.ones(100))
-        means = [drawn.coordinates[drawn.codes == code].mean(axis=0) for code in (0, 1)]
-        assert np.linalg.norm(means[0] - means[1]) > 3
-
-    def test_points_far_away_are_drawn_at_the_edge(self) -> None:
-        points = np.random.default_rng(0).normal(size=(500, 3))
-        points[7] = 1e4
-        pairs = self.pairs(points / np.sqrt(500), [0.0, 0.1, 0.1])
-        codes = (points[:, 1] > 0).astype(int)
-        given = np.arange(500) % 9 == 3  # not the one far away
-        drawn = Embedding(pairs, codes, given, np.ones(500))
-        assert drawn.n_outside == 1
-        assert np.abs(drawn.coordinates).max() < 20
-
-    def test_one_eigenvector_is_drawn_against_the_probability(self) -> None:
-        vectors = np.linspace(-1, 1, 10)[:, None]
-        certainty = np.linspace(0.5, 1, 10)
-        drawn = Embedding(
-            self.pairs(vectors, [0.4]), np.arange(10) % 2, np.arange(10) < 4, certainty
-        )
-        assert np.array_equal(drawn.coordinates[:, 1], certainty[drawn.rows])
-        assert drawn.axes[1] == "probability of the class"
-
-    def test_plane_of_two_classes_shows_where_nodes_differ_most(self) -> None:
-        generator = np.random.default_rng(0)
-        points = generator.normal(size=(300, 4)) * [1.0, 5.0, 1.0, 1.0]
-        classes = np.arange(300) % 2
-        points[:, 0] += 20 * classes
-        plane = class_plane(points, classes, np.arange(300))
-        assert abs(np.corrcoef(plane[:, 0], points[:, 0])[0, 1]) > 0.99
-        assert abs(np.corrcoef(plane[:, 1], points[:, 1])[0, 1]) > 0.95
 
 
 def test_cells_become_short_texts() -> None:

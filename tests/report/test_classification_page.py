@@ -13,8 +13,13 @@ import pytest
 from lowrankgcn._format import percent, rounded_percent
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import choose_columns
-from lowrankgcn.report.classification import Classification, ColumnSummary, versions
-from lowrankgcn.report.pages import render_classification
+from lowrankgcn.report.classification import (
+    Classification,
+    describe_graphs,
+    describe_weighting,
+)
+from lowrankgcn.report.pages import render_classification, versions
+from lowrankgcn.report.row_map import RowMap, describe_rows, map_rows
 from tests.browser import evaluate, measure, needs_browser
 from tests.report.classified import KINDS, blobs, classified, network, of_kind, process
 from tests.report.page import Page, check
@@ -79,11 +84,10 @@ def hostile_html(hostile: Classification) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_graph(kind: str) -> None:
     result = of_kind(kind)
-    assert result.n_given + result.n_predicted + result.n_unplaced == result.n_rows
-    assert sum(result.histogram[0]) == result.n_predicted
+    n_predicted, n_unplaced = sum(result.predicted), result.unplaced.sum()
+    assert sum(result.given) + n_predicted + n_unplaced == len(result.codes)
     networks = result.evidence is None
-    assert (result.embedding is None) == (kind == "full rank")
-    assert networks == (result.loss_curve is not None)
+    assert (map_rows(result) is None) == (kind == "full rank")
     page = check(render_classification(result))
     assert [text for level, text in page.headings if level == "h2"] == [
         "Results",
@@ -94,21 +98,21 @@ def test_every_kind_of_graph(kind: str) -> None:
         "Method",
         "How to reproduce",
     ]
-    n_figures = sum(
-        [
-            result.n_predicted > 0,
-            not networks,
-            result.embedding is not None,
-            bool(result.filters),
-            networks,
-        ]
-    )
-    assert page.tags.count("figure") == n_figures
+    charts = {
+        "certainty": n_predicted > 0,
+        "reliability": not networks,
+        "map": kind != "full rank",
+        "filters": networks or bool(result.classifier.filter_),
+        "loss": networks,
+    }
+    names = [name for name, drawn in charts.items() if drawn]
+    assert page.tags.count("figure") == len(names)
+    assert [name for name in charts if f"{name}-figure_1" in page.ids] == names
     assert all(f"Warning: {text}" in page.text for text in result.warnings)
     assert ("no prediction: no chain of similar rows connects them" in page.words) == (
-        result.n_unplaced > 0
+        n_unplaced > 0
     )
-    for graph in result.graphs.values():
+    for graph in describe_graphs(result.classifier).values():
         assert all(name in page.text for name in graph.facts)
     if result.evidence is not None:
         assert ["log-loss", f"{result.evidence.log_loss:.2f}"] in page.tables[""]
@@ -211,9 +215,11 @@ class TestWords:
 
     def test_many_columns(self, result: Classification) -> None:
         assert result.evidence is not None
-        columns = [ColumnSummary(f"c{k}", "number", "", 0, 9, 0.001) for k in range(1000)]
-        evidence = replace(result.evidence, importance={"c0": 0.001})
-        page = self.page(result, overview=tuple(columns), evidence=evidence)
+        names = [f"c{k}" for k in range(1000)]
+        columns = replace(result.columns, used=dict.fromkeys(names, "number"), left_out={})
+        evidence = replace(result.evidence, importance=dict.fromkeys(names, 0.001))
+        wide = replace(result, frame=None, columns=columns, evidence=evidence)
+        page = Page(render_classification(wide))
         assert len(page.tables["Columns"]) == 201
         assert "800 further columns with 80 % of the importance." in page.words
 
@@ -244,7 +250,7 @@ class TestNumbers:
         expected = {
             name: [
                 str(measured.predicted[k]),
-                text(rounded_percent(measured.predicted[k] / measured.n_predicted)),
+                text(rounded_percent(measured.predicted[k] / sum(measured.predicted))),
                 str(measured.given[k]),
                 *(text(rounded_percent(own[k] or 0.0)) for own in scores.values()),
                 "",
@@ -307,12 +313,12 @@ class TestNumbers:
             name: [texts[code] for code in codes] if codes else texts
             for name, codes, texts in page.data
         }
-        assert shown == {name: [*map(text, own)] for name, own in measured.descriptions}
-        uses = [own["href"] for tag, own in page.attributes if tag == "use"]
-        assert measured.embedding is not None
-        assert sum(href.startswith(("#map", "#given")) for href in uses) == len(
-            measured.embedding.rows
-        )
+        placed = map_rows(measured)
+        assert placed is not None
+        described = describe_rows(measured, placed.rows)
+        assert shown == {name: [*map(text, own)] for name, own in described}
+        groups = [name for name in page.ids if name.startswith("map-class-")]
+        assert {int(name.split("-")[2]) for name in groups} == {0, 1, 2}
 
 
 def test_facts_are_results() -> None:
@@ -339,8 +345,9 @@ def test_facts_are_results() -> None:
 def test_weighting_is_part_of_the_method(classifier: Any, said: str) -> None:
     result = classified(classifier, *blobs())
     html = render_classification(result)
-    assert said in result.weighting and bool(said) == bool(result.weighting)
-    assert result.weighting in html[html.index('id="method"') :]
+    weighting = describe_weighting(classifier)
+    assert said in weighting and bool(said) == bool(weighting)
+    assert weighting in html[html.index('id="method"') :]
 
 
 def test_page_does_not_grow_with_the_rows() -> None:
@@ -365,8 +372,8 @@ def test_page_does_not_grow_with_the_rows() -> None:
 
 # What a person sees of the map: the tip after moving to a point, and which points are faded.
 _POINT = """
-const svg = page.querySelector("#map-figure .chart"), tip = page.querySelector(".tip");
-const uses = [...svg.querySelectorAll("use")];
+const svg = page.querySelector("#map-figure .drawn"), tip = page.querySelector(".tip");
+const uses = [...svg.querySelectorAll("[id^=map-class-] use")];
 const lines = () => tip.hidden ? null : [...tip.querySelectorAll("dt, dd")].map(e => e.textContent);
 const send = (name, more) =>
   svg.dispatchEvent(new window.PointerEvent(name, {bubbles: true, ...more}));
@@ -393,12 +400,19 @@ class TestInABrowser:
     def html(self, shown: Classification) -> str:
         return render_classification(shown)
 
-    def lines(self, shown: Classification, point: int) -> list[str]:
-        pairs = [(name, text(own[point])) for name, own in shown.descriptions]
+    @pytest.fixture(scope="class")
+    def placed(self, shown: Classification) -> RowMap:
+        placed = map_rows(shown)
+        assert placed is not None
+        return placed
+
+    def lines(self, shown: Classification, row: int) -> list[str]:
+        described = describe_rows(shown, np.array([row]))
+        pairs = [(name, text(own[0])) for name, own in described]
         return [word for name, value in pairs if value for word in (name, value)]
 
     @pytest.mark.parametrize("width", [1200, 390])
-    def test_pointer(self, html: str, shown: Classification, width: int) -> None:
+    def test_pointer(self, html: str, shown: Classification, placed: RowMap, width: int) -> None:
         script = f"""{_POINT}
         const found = [];
         for (const [name, type] of [["pointermove", "mouse"], ["pointerdown", "touch"]])
@@ -413,24 +427,22 @@ class TestInABrowser:
         return [found, lines(), wide];
         """
         (found, away, wide), console = evaluate(html, script, width=width)
-        last = len(shown.descriptions[0][1]) - 1
-        expected = [[self.lines(shown, k), True] for k in (0, last, 0, last)]
+        expected = [[self.lines(shown, placed.rows[k]), True] for k in (0, -1, 0, -1)]
         assert found == expected
         assert away is None
         assert wide <= width
         assert console == []
 
-    def test_keys(self, html: str, shown: Classification) -> None:
+    def test_keys(self, html: str, placed: RowMap) -> None:
         script = f"""{_POINT}
         const found = [press("ArrowRight")];
         for (let k = 1; k < uses.length; k++) found.push(press("ArrowRight"));
         return [found, press("ArrowLeft"), press("ArrowDown"), press("Escape"), svg.tabIndex];
         """
         (found, left, down, hidden, order), console = evaluate(html, script)
-        assert shown.embedding is not None
-        assert len(found) == len(shown.embedding.rows) == len({tuple(lines) for lines in found})
+        assert len(found) == len(placed.rows) == len({tuple(lines) for lines in found})
         # Every point is reached, from left to right.
-        across = dict(zip(shown.descriptions[0][1], shown.embedding.coordinates[:, 0], strict=True))
+        across = {str(row + 1): x for row, (x, _) in zip(placed.rows, placed.points, strict=True)}
         places = [across[lines[1]] for lines in found]
         assert np.diff(places).min() > -0.01 * np.ptp(places)
         assert left == found[-2] and down not in (None, left)
@@ -439,8 +451,8 @@ class TestInABrowser:
 
     def test_legend(self, html: str) -> None:
         script = f"""{_POINT}
-        const faded = () => [...svg.querySelectorAll("defs g")]
-          .filter(e => e.style.opacity).map(e => e.id);
+        const faded = () => [...new Set([...svg.querySelectorAll("[id^=map-class-]")]
+          .filter(e => e.style.opacity).map(e => e.id.split("-")[2]))].sort();
         const entries = [...page.querySelectorAll("#map-figure [data-mark]")];
         const found = [];
         entries[1].dispatchEvent(new window.PointerEvent("pointerenter"));
@@ -456,9 +468,9 @@ class TestInABrowser:
         """
         found, console = evaluate(html, script)
         assert found == [
-            ["map-0", "given-0", "map-2", "given-2"],
+            ["0", "2"],
             [],
-            ["map-0", "given-0", "map-1", "given-1"],
+            ["0", "1"],
             ["false", "false", "true"],
             [],
             [0, 0, 0],

@@ -33,11 +33,11 @@ from lowrankgcn.estimators.parameters import GCNParameters
 from lowrankgcn.estimators.rows import Rows
 from lowrankgcn.estimators.sampling import NOT_BUILT_FROM_X, Sample
 from lowrankgcn.graphs import Graph
+from lowrankgcn.nn import TrainingRecord, limit_threads
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.extension import Extension
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.training import TrainingRecord, limit_threads
 
 _WORK_OF_A_ROW = 1000
 _FULL_RANK = "new rows, which take architecture='low-rank' or 'reduced'"

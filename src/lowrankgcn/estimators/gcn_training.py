@@ -18,10 +18,16 @@ from lowrankgcn.estimators.class_labels import Labels
 from lowrankgcn.estimators.gcn_model import Ensemble, mean_softmax
 from lowrankgcn.estimators.parameters import PENALTIES, GCNParameters
 from lowrankgcn.exceptions import warn_caller
-from lowrankgcn.nn import GCN, Network, ReducedOrderGCN
+from lowrankgcn.nn import (
+    GCN,
+    Network,
+    ProjectedFeatures,
+    ReducedOrderGCN,
+    TrainingRecord,
+    train,
+)
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.kernel import Kernel
-from lowrankgcn.training import ProjectedFeatures, TrainingRecord, train
 
 # Relative to the initial loss. On a dozen data sets the default settings reduce the loss by at most
 # 1.5 % in the last tenth of the iterations, and to less than a half in total.

@@ -1,25 +1,35 @@
-"""Networks: spectral convolutions, graph convolutional networks and their reduced-order form.
+"""Networks and their training.
 
-All are torch modules that any training loop can use. Kernels are buffers that move with
-``.to(device)`` and are not part of the ``state_dict``.
+Spectral convolutions, graph convolutional networks and their reduced-order form are torch modules
+that any training loop can use. Kernels are buffers that move with ``.to(device)`` and are not part
+of the ``state_dict``. :func:`train` has a loop of its own: explicit gradients, all restarts in one
+batch.
+
+Modules in the order of the data flow: ``propagation`` (kernels) → ``to_torch`` → ``layers`` →
+``modules`` (networks) → ``problem`` (exact savings) → ``gradients`` → ``optimizers`` → ``training``
+→ ``record``.
 
 >>> import lowrankgcn as lg
->>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
->>> lg.nn.GCN(lg.kernel(L, "linear", rank=2), (4, 3, 2))
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+>>> network = lg.nn.GCN(lg.kernel(L, "linear", rank=2), (2, 4, 2))
+>>> network
 GCN(
   (propagations): ModuleList(
     (0): LowRankPropagation(
-      3×3
-      (factor): DenseMatrix(3×2)
+      5×5
+      (factor): DenseMatrix(5×2)
     )
   )
   (convs): ModuleList(
     (0): SpectralConv(
-      4 → 3, kernels=1, bias=False
+      2 → 4, kernels=1, bias=False
       ...
   (activation): ReLU()
   (dropout): Dropout(p=0.0, inplace=False)
 )
+>>> record = lg.nn.train(network, L.graph.incidence.to_dense(), [0, 4], [0, 1], n_restarts=5)
+>>> record.logits(network, L.graph.incidence.to_dense()).argmax(dim=2)[record.best, [0, 1, 3, 4]]
+tensor([0, 0, 1, 1])
 """
 
 from lowrankgcn.exceptions import TORCH_MISSING
@@ -29,23 +39,38 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(TORCH_MISSING, name="torch") from None
 
+from lowrankgcn.nn.gradients import ExplicitGradients
 from lowrankgcn.nn.layers import ACTIVATIONS, SpectralConv
-from lowrankgcn.nn.networks import GCN, Network, ReducedOrderGCN
+from lowrankgcn.nn.modules import GCN, Network, ReducedOrderGCN
+from lowrankgcn.nn.optimizers import Adam, GradientDescent, Optimizer
+from lowrankgcn.nn.problem import ProjectedFeatures, TrainingProblem
 from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
 from lowrankgcn.nn.pyg import PygTask, from_pyg, to_pyg
+from lowrankgcn.nn.record import TrainingRecord
+from lowrankgcn.nn.threads import limit_threads
 from lowrankgcn.nn.to_torch import as_propagation, as_propagations
+from lowrankgcn.nn.training import train
 
 __all__ = [
     "ACTIVATIONS",
     "GCN",
+    "Adam",
+    "ExplicitGradients",
+    "GradientDescent",
     "Network",
+    "Optimizer",
+    "ProjectedFeatures",
     "Propagation",
     "PygTask",
     "ReducedOrderGCN",
     "SpectralConv",
     "SpectralPropagation",
+    "TrainingProblem",
+    "TrainingRecord",
     "as_propagation",
     "as_propagations",
     "from_pyg",
+    "limit_threads",
     "to_pyg",
+    "train",
 ]

@@ -16,8 +16,7 @@ from typing import Any, final
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn._validation import choice, invalid, positive_int
-from lowrankgcn.nn.linear_map import as_index, check_block
+from lowrankgcn._validation import choice, invalid, node_index, positive_int
 from lowrankgcn.nn.propagation import Propagation
 from lowrankgcn.nn.to_torch import as_propagations
 from lowrankgcn.operators import SymmetricOperator
@@ -172,42 +171,41 @@ def convolve(
     if weight.shape[1] <= weight.shape[2]:
         parts = [propagate(X, rows) for propagate in propagations]
         return torch.cat(parts, dim=1) @ weight.flatten(0, 1)
-    terms = [
+    first, *others = (
         propagate(X @ part, rows) for propagate, part in zip(propagations, weight, strict=True)
-    ]
-    return sum(terms[1:], terms[0])
+    )
+    return sum(others, first)
 
 
-@final
-class _Function(nn.Module):
-    """A plain function as an activation."""
-
-    def __init__(self, function: Callable[[Tensor], Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, X: Tensor) -> Tensor:
-        return self.function(X)
-
-    def extra_repr(self) -> str:
-        return getattr(self.function, "__name__", type(self.function).__name__)
-
-
-def as_activation(activation: Any) -> nn.Module:
-    """Convert a name of ``ACTIVATIONS``, a module or a function to a module.
+def as_activation(activation: Any) -> Callable[[Tensor], Tensor]:
+    """Return the module of a name of ``ACTIVATIONS``; return a module or a function as it is.
 
     Examples
     --------
     >>> as_activation("relu")(torch.tensor([-1.0, 2.0])).tolist()
     [0.0, 2.0]
-    >>> as_activation(torch.sin)
-    _Function(sin)
     """
     if isinstance(activation, str):
         return ACTIVATIONS[choice(activation, "activation", ACTIVATIONS)]()
-    if isinstance(activation, nn.Module):
-        return activation
     if not callable(activation) or isinstance(activation, type):
         names = ", ".join(map(repr, ACTIVATIONS))
         raise invalid("activation", f"one of {names}, a Module or a function", repr(activation))
-    return _Function(activation)
+    function: Callable[[Tensor], Tensor] = activation
+    return function
+
+
+def as_index(index: Any, n: int, device: torch.device, name: str = "rows") -> Tensor:
+    """Return integers or a mask (tensor, array or list) as an index tensor into ``range(n)``."""
+    array = index.detach().cpu().numpy() if isinstance(index, Tensor) else index
+    return torch.as_tensor(node_index(array, name, n), dtype=torch.long, device=device)
+
+
+def check_block(X: Any, n: int, width: int, dtype: torch.dtype, name: str = "X") -> None:
+    """Reject anything but a dense tensor (n, width) of the network's data type."""
+    expected = f"a dense tensor of shape ({n}, {width})"
+    if not isinstance(X, Tensor) or X.layout != torch.strided:
+        raise invalid(name, expected, getattr(X, "layout", type(X).__name__))
+    if X.shape != (n, width):
+        raise invalid(name, expected, f"shape {tuple(X.shape)}")
+    if X.dtype != dtype:
+        raise invalid(name, f"{dtype} like the network", X.dtype)

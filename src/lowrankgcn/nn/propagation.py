@@ -24,8 +24,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn.nn.linear_map import Shared, as_tensor, linear_map, through_numpy
-from lowrankgcn.operators import Factor, SymmetricOperator
+from lowrankgcn.operators import SymmetricOperator
 
 
 class Propagation(nn.Module, ABC):
@@ -67,13 +66,15 @@ class Propagation(nn.Module, ABC):
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute A X, or A[rows, :] X, for X of shape (m, k) and an index tensor (p,)."""
 
-    def adjoint(self, X: Tensor) -> Tensor:
-        """Compute Aᵀ X, for X of shape (n, k)."""
-        return self(X)
-
     def extra_repr(self) -> str:
         """Return the shape for the printed network."""
         return "×".join(map(str, self.shape))
+
+    def _store(self, dtype: torch.dtype, **arrays: Any) -> None:
+        """Copy arrays into buffers, because set-up arrays are shared and must not change."""
+        for name, array in arrays.items():
+            tensor = None if array is None else torch.tensor(np.asarray(array), dtype=dtype)
+            self.register_buffer(name, tensor, persistent=False)
 
 
 @final
@@ -84,19 +85,55 @@ class DenseMatrix(Propagation):
 
     def __init__(self, matrix: Any, dtype: torch.dtype) -> None:
         super().__init__(np.shape(matrix))
-        self.register_buffer("matrix", as_tensor(matrix, dtype), persistent=False)
+        self._store(dtype, matrix=matrix)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute A X, or A[rows, :] X."""
         return _select(self.matrix, rows) @ X
 
     def adjoint(self, X: Tensor) -> Tensor:
-        """Compute Aᵀ X."""
+        """Compute Aᵀ X, for X of shape (n, k)."""
         return self.matrix.T @ X
 
 
+class _UnrecordedMatrix(Propagation):
+    """A matrix whose products autograd does not record: the gradient of A X is Aᵀ G."""
+
+    @abstractmethod
+    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
+        """Compute A X, or Aᵀ X if transposed."""
+
+    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Compute A X, or A[rows, :] X."""
+        return _select(_differentiable_product(X, self, False), rows)
+
+    def adjoint(self, X: Tensor) -> Tensor:
+        """Compute Aᵀ X, for X of shape (n, k)."""
+        return _differentiable_product(X, self, True)
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, X: Tensor, matrix: _UnrecordedMatrix, transposed: bool) -> Tensor:
+        ctx.matrix, ctx.transposed = matrix, transposed
+        return matrix.multiply(X, transposed)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        # Differentiable itself, so that gradients of gradients exist.
+        return _differentiable_product(gradients[0], ctx.matrix, not ctx.transposed), None, None
+
+
+def _differentiable_product(X: Tensor, matrix: _UnrecordedMatrix, transposed: bool) -> Tensor:
+    product: Tensor = _Product.apply(X, matrix, transposed)  # type: ignore[no-untyped-call]
+    return product
+
+
+_PARTS = ("indptr", "indices", "data")  # the arrays of a sparse matrix in compressed rows
+
+
 @final
-class SparseMatrix(Propagation):
+class SparseMatrix(_UnrecordedMatrix):
     """A sparse matrix, such as a normalised incidence H̃; products cost O(nnz k).
 
     A and Aᵀ are both stored in compressed rows: products with a transposed sparse matrix are more
@@ -104,68 +141,43 @@ class SparseMatrix(Propagation):
     sparse tensor is not a safe one: ``.to(dtype)`` and copies fail in some versions of torch.
     """
 
-    starts: Tensor  # (n + 1,)
-    columns: Tensor  # (nnz,)
-    values: Tensor  # (nnz,)
-
-    def __init__(
-        self, matrix: sp.csr_array, dtype: torch.dtype, *, transposed: SparseMatrix | None = None
-    ) -> None:
+    def __init__(self, matrix: sp.csr_array, dtype: torch.dtype, *, symmetric: bool) -> None:
         super().__init__(matrix.shape)
         _suppress_beta_warning()
-        arrays = {"starts": matrix.indptr, "columns": matrix.indices, "values": matrix.data}
-        for name, array in arrays.items():
-            kind = dtype if name == "values" else torch.long
-            self.register_buffer(name, as_tensor(array, kind), persistent=False)
-        self.transposed = transposed
+        self.symmetric = symmetric
+        # Compressed columns of A are compressed rows of Aᵀ.
+        stored = {"A": matrix} if symmetric else {"A": matrix, "A_T": sp.csc_array(matrix)}
+        for name, compressed in stored.items():
+            for part in _PARTS:
+                kind = dtype if part == "data" else torch.long
+                self._store(kind, **{f"{name}_{part}": getattr(compressed, part)})
 
-    def _product(self, X: Tensor) -> Tensor:
-        matrix = torch.sparse_csr_tensor(
-            self.starts, self.columns, self.values, size=self.shape, check_invariants=False
-        )
-        return matrix @ X
-
-    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Compute A X, or A[rows, :] X."""
-        return _select(linear_map(X, self._product, (self.transposed or self)._product), rows)
-
-    def adjoint(self, X: Tensor) -> Tensor:
-        """Compute Aᵀ X."""
-        return linear_map(X, (self.transposed or self)._product, self._product)
-
-    def extra_repr(self) -> str:
-        """Return the shape and the number of entries."""
-        return f"{super().extra_repr()}, {len(self.values)} entries"
+    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
+        """Compute A X, or Aᵀ X if transposed."""
+        name = "A_T" if transposed and not self.symmetric else "A"
+        indptr, indices, data = (self.get_buffer(f"{name}_{part}") for part in _PARTS)
+        size = self.shape[::-1] if transposed else self.shape
+        return torch.sparse_csr_tensor(indptr, indices, data, size, check_invariants=False) @ X
 
 
 @final
-class NumpyMatrix(Propagation):
-    """A symmetric operator or a factor that NumPy multiplies, in float64 on the CPU."""
+class NumpyMatrix(_UnrecordedMatrix):
+    """A symmetric operator that NumPy multiplies, in float64 on the CPU."""
 
-    def __init__(self, source: SymmetricOperator | Factor) -> None:
+    def __init__(self, source: SymmetricOperator) -> None:
         super().__init__(source.shape)
-        self.source = Shared(source)
+        self.source = source
 
-    def _product(self, X: Tensor) -> Tensor:
-        return through_numpy(X, self.source.value.__matmul__, self.shape[0])
+    def __deepcopy__(self, memo: dict[int, Any]) -> NumpyMatrix:
+        return self  # the source is as large as the graph, and nothing here changes
 
-    def _adjoint(self, X: Tensor) -> Tensor:
-        source = self.source.value
-        if isinstance(source, SymmetricOperator):
-            return self._product(X)
-        return through_numpy(X, source.transpose_product, self.shape[1])
-
-    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Compute A X, or A[rows, :] X."""
-        return _select(linear_map(X, self._product, self._adjoint), rows)
-
-    def adjoint(self, X: Tensor) -> Tensor:
-        """Compute Aᵀ X."""
-        return linear_map(X, self._adjoint, self._product)
-
-    def extra_repr(self) -> str:
-        """Return the shape and the class of the operator or factor."""
-        return f"{super().extra_repr()}, {type(self.source.value).__name__}"
+    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
+        """Compute A X = Aᵀ X in the dtype and on the device of X."""
+        array = X.detach().to("cpu", torch.float64).numpy()
+        if not np.isfinite(array).all():
+            # Similar to a dense product. NumPy operators raise an error for such input.
+            return torch.full_like(X, torch.nan)
+        return torch.as_tensor(np.ascontiguousarray(self.source @ array)).to(X)
 
 
 @final
@@ -176,7 +188,7 @@ class LowRankPropagation(Propagation):
     ----------
     offset : (n,) array
         The diagonal d; not stored if zero.
-    factor : Propagation
+    factor : DenseMatrix or SparseMatrix
         Z, shape (n, m); kernels with the same eigenvectors share it.
     core : None, (m,) or (m, m) array
         M: the identity, a diagonal, or a symmetric matrix.
@@ -186,20 +198,17 @@ class LowRankPropagation(Propagation):
     offset: Tensor | None  # (n,)
     core: Tensor | None  # (m,) or (m, m)
 
-    def __init__(self, offset: Any, factor: Propagation, core: Any, dtype: torch.dtype) -> None:
+    def __init__(self, offset: Any, factor: Any, core: Any, dtype: torch.dtype) -> None:
         super().__init__((factor.n, factor.n))
         self.factor = factor
-        diagonal = as_tensor(offset, dtype) if np.any(offset) else None
-        self.register_buffer("offset", diagonal, persistent=False)
-        small = None if core is None else as_tensor(core, dtype)
-        self.register_buffer("core", small, persistent=False)
+        self._store(dtype, offset=offset if np.any(offset) else None, core=core)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute 𝒦 X, or 𝒦[rows, :] X."""
         inner = self.factor.adjoint(X)
         if self.core is not None:
             inner = self.core[:, None] * inner if self.core.ndim == 1 else self.core @ inner
-        product = self.factor(inner, rows)
+        product: Tensor = self.factor(inner, rows)
         if self.offset is None:
             return product
         return product + _select(self.offset, rows)[:, None] * _select(X, rows)
@@ -220,10 +229,6 @@ class PolynomialPropagation(Propagation):
         for coefficient in reversed(self.coefficients[:-1]):
             product = self.inner(product) + coefficient * X
         return _select(product, rows)
-
-    def extra_repr(self) -> str:
-        """Return the shape and the degree."""
-        return f"{super().extra_repr()}, degree={len(self.coefficients) - 1}"
 
 
 @final
@@ -253,7 +258,7 @@ class SpectralPropagation(Propagation):
 
     def __init__(self, response: Any, dtype: torch.dtype) -> None:
         super().__init__((len(response), len(response)))
-        self.register_buffer("response", as_tensor(response, dtype), persistent=False)
+        self._store(dtype, response=response)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute φ(Λ_r) X, or φ(Λ_r)[rows, :] X."""

@@ -29,7 +29,7 @@ from torch import Tensor
 
 from lowrankgcn._validation import expect_shape, finite_array, invalid, pair_index
 from lowrankgcn.graphs import AdjacencyGraph, Hypergraph
-from lowrankgcn.nn.to_torch import sparse_form
+from lowrankgcn.nn.to_torch import stored_form
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 
@@ -132,24 +132,23 @@ def from_pyg(data: Any, *, node_type: str | None = None) -> PygTask:
     """
     if isinstance(data, type) or data is None:
         raise invalid("data", "a data object of PyTorch Geometric", repr(data))
-    if hasattr(data, "node_types") and hasattr(data, "edge_types"):
-        return _from_heterogeneous(data, node_type)
-    if node_type is not None:
+    nodes, heterogeneous = data, hasattr(data, "node_types") and hasattr(data, "edge_types")
+    if heterogeneous and node_type not in data.node_types:
+        raise invalid("node_type", f"one of {list(data.node_types)}", repr(node_type))
+    if heterogeneous:
+        nodes = data[node_type]
+        graph = _graph_of_type(data, node_type, _count_nodes(nodes))
+    elif node_type is not None:
         raise invalid("node_type", "None for data with one type of nodes", repr(node_type))
-    hyperedges = _get(data, "hyperedge_index")
-    if hyperedges is None and type(data).__name__ == "HyperGraphData":
-        hyperedges = _get(data, "edge_index")
-    n = _count_nodes(data)
-    if hyperedges is None:
-        if _get(data, "edge_index") is None:
-            raise invalid("data", "an edge_index or a hyperedge_index", type(data).__name__)
-        return _with_arrays(_adjacency_graph(data, n), data)
-    weights = _get(data, "hyperedge_weight")
-    count = None if weights is None else len(weights)
-    graph = Hypergraph.from_hyperedge_index(
-        hyperedges, n_nodes=n, n_hyperedges=count, weights=weights
-    )
-    return _with_arrays(graph, data)
+    else:
+        graph = _graph(data, _count_nodes(data))
+    arrays = {name: _get(nodes, name) for name in ("x", "y", *_MASKS)}
+    if (labels := arrays["y"]) is not None and labels.shape[1:] == (1,):
+        arrays["y"] = labels[:, 0]
+    for name, array in arrays.items():
+        if array is not None:
+            _check_rows(array, name, graph.n_nodes)
+    return PygTask(graph, *arrays.values())
 
 
 def to_pyg(
@@ -211,7 +210,7 @@ def to_pyg(
     n = graph.n_nodes
     data = Data(num_nodes=n)
     if isinstance(graph, Hypergraph):
-        members = sp.coo_array(sparse_form(graph.incidence))
+        members = sp.coo_array(stored_form(graph.incidence))
         data.hyperedge_index = _tensor(np.stack(members.coords), torch.int64)
         data.hyperedge_weight = _tensor(graph.hyperedge_weights, number)
     else:
@@ -228,13 +227,14 @@ def to_pyg(
         data.y = _tensor(codes)
         if train_mask is None and (codes < 0).any():
             train_mask = codes >= 0
-    for name, given in zip(_MASKS, (train_mask, val_mask, test_mask), strict=True):
-        if given is not None:
-            data[name] = _tensor(_mask(np.asarray(given), name, n))
+    for name, mask in zip(_MASKS, (train_mask, val_mask, test_mask), strict=True):
+        if mask is not None:
+            _check_rows(np.asarray(mask), name, n)
+            data[name] = _tensor(mask)
     return data
 
 
-def _tensor(array: NDArray[Any], dtype: torch.dtype | None = None) -> Tensor:
+def _tensor(array: Any, dtype: torch.dtype | None = None) -> Tensor:
     """Return a copy as a tensor; of any strides, which torch does not read."""
     return torch.tensor(np.ascontiguousarray(array), dtype=dtype)
 
@@ -250,26 +250,39 @@ def _label_codes(labels: Any, n: int) -> NDArray[np.int64]:
     return np.asarray(column, np.int64)
 
 
-def _mask(array: NDArray[Any], name: str, n: int) -> NDArray[np.bool_]:
-    expect_shape(array, name, n)
-    if array.dtype != np.bool_:
+def _check_rows(array: NDArray[Any], name: str, n: int) -> None:
+    """Reject anything but features, labels or a mask of n nodes."""
+    expect_shape(array, name, n, *([None] if name == "x" else []))
+    if name in _MASKS and array.dtype != np.bool_:
         raise invalid(name, "a mask of booleans", f"{array.dtype}")
-    return array
 
 
-def _from_heterogeneous(data: Any, node_type: str | None) -> PygTask:
-    if node_type not in data.node_types:
-        raise invalid("node_type", f"one of {list(data.node_types)}", repr(node_type))
+def _graph(data: Any, n: int | None) -> AdjacencyGraph | Hypergraph:
+    """Return the graph of a data object with one type of edges."""
+    edges, hyperedges = _get(data, "edge_index"), _get(data, "hyperedge_index")
+    if type(data).__name__ == "HyperGraphData":
+        hyperedges = edges if hyperedges is None else hyperedges
+    if hyperedges is not None:
+        weights = _get(data, "hyperedge_weight")
+        count = None if weights is None else len(weights)
+        return Hypergraph.from_hyperedge_index(
+            hyperedges, n_nodes=n, n_hyperedges=count, weights=weights
+        )
+    if edges is None:
+        raise invalid("data", "an edge_index or a hyperedge_index", type(data).__name__)
+    return AdjacencyGraph.from_edge_index(edges, _get(data, "edge_weight"), n_nodes=n)
+
+
+def _graph_of_type(data: Any, node_type: Any, n: int | None) -> AdjacencyGraph | Hypergraph:
+    """Return the graph of the nodes of one type in heterogeneous data."""
     types = [tuple(kind) for kind in data.edge_types]
-    own = [kind for kind in types if kind[0] == kind[2] == node_type]
+    within = [kind for kind in types if kind[0] == kind[2] == node_type]
     # A relation is often stored in both directions; only one is used.
     leaving = [kind for kind in types if kind[0] == node_type != kind[2]]
     entering = [kind for kind in types if kind[2] == node_type != kind[0]]
-    nodes = data[node_type]
-    n = _count_nodes(nodes)
-    if len(own) == 1:
-        return _with_arrays(_adjacency_graph(data[own[0]], n), nodes)
-    if own or not (leaving or entering):
+    if len(within) == 1:
+        return _graph(data[within[0]], n)
+    if within or not (leaving or entering):
         raise invalid("data", f"one type of edges among {node_type!r} nodes, or to others", types)
     index, offset = [], 0
     for kind in leaving or entering:
@@ -277,25 +290,7 @@ def _from_heterogeneous(data: Any, node_type: str | None) -> PygTask:
         pairs = pairs if leaving else pairs[::-1]
         index.append(pairs + np.array([[0], [offset]]))
         offset += _count_nodes(data[kind[2 if leaving else 0]]) or int(pairs[1].max(initial=-1)) + 1
-    joined = np.concatenate(index, axis=1)
-    return _with_arrays(Hypergraph.from_hyperedge_index(joined, n_nodes=n), nodes)
-
-
-def _adjacency_graph(data: Any, n: int | None) -> AdjacencyGraph:
-    edges, weights = _get(data, "edge_index"), _get(data, "edge_weight")
-    return AdjacencyGraph.from_edge_index(edges, weights, n_nodes=n)
-
-
-def _with_arrays(graph: AdjacencyGraph | Hypergraph, data: Any) -> PygTask:
-    arrays = {name: _get(data, name) for name in ("x", "y", *_MASKS)}
-    if (labels := arrays["y"]) is not None and labels.shape[1:] == (1,):
-        arrays["y"] = labels[:, 0]
-    for name, array in arrays.items():
-        if name in _MASKS and array is not None:
-            _mask(array, name, graph.n_nodes)
-        elif array is not None:
-            expect_shape(array, name, graph.n_nodes, *([None] if name == "x" else []))
-    return PygTask(graph, *arrays.values())
+    return Hypergraph.from_hyperedge_index(np.concatenate(index, axis=1), n_nodes=n)
 
 
 def _get(data: Any, name: str) -> NDArray[Any] | None:

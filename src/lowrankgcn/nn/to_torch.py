@@ -37,7 +37,6 @@ from torch import nn
 
 from lowrankgcn import operators
 from lowrankgcn._validation import invalid
-from lowrankgcn.nn.linear_map import check_dtype
 from lowrankgcn.nn.propagation import (
     DenseMatrix,
     LowRankPropagation,
@@ -53,9 +52,6 @@ from lowrankgcn.spectral.laplacian import Laplacian
 
 # Entries up to which a factor that NumPy could evaluate is stored: 128 MB in single precision.
 _STORED_ENTRIES = 2**25
-
-# Converted factors by the id of their arrays, with the arrays, which keeps the ids valid.
-_Converted = dict[int, tuple[Any, Propagation]]
 
 
 def as_propagation(
@@ -90,8 +86,8 @@ def as_propagation(
     >>> path = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
     >>> lg.nn.as_propagation(lg.kernel(lg.Laplacian(path), "quadratic"))
     PolynomialPropagation(
-      3×3, degree=2
-      (inner): SparseMatrix(3×3, 7 entries)
+      3×3
+      (inner): SparseMatrix(3×3)
     )
     """
     (only,) = as_propagations(operator, dtype=dtype)
@@ -118,97 +114,82 @@ def as_propagations(kernels: Any, *, dtype: torch.dtype = torch.float32) -> nn.M
     True
     """
     check_dtype(dtype)
-    given, converted = as_operators(kernels), _Converted()
+    checked, factors = as_operators(kernels), dict[int, Propagation]()
     if isinstance(kernels, nn.ModuleList):
         return kernels
-    return nn.ModuleList(_convert(kernel, dtype, converted) for kernel in given)
+    return nn.ModuleList(_convert(operator, dtype, factors) for operator in checked)
 
 
 def as_operators(kernels: Any) -> tuple[Any, ...]:
     """Return a kernel or a sequence of kernels of one graph, or modules of these, as a tuple."""
-    kinds = (SymmetricOperator, Propagation)
-    given: Any = kernels if isinstance(kernels, (list, tuple, nn.ModuleList)) else [kernels]
-    if not len(given):
+    several = isinstance(kernels, (list, tuple, nn.ModuleList))
+    sequence: tuple[Any, ...] = tuple(kernels) if several else (kernels,)
+    if not sequence:
         raise invalid("kernels", "at least one kernel", "none")
-    for operator in given:
-        if not isinstance(operator, kinds):
+    for operator in sequence:
+        if not isinstance(operator, (SymmetricOperator, Propagation)):
             raise invalid("kernels", "a Kernel or a sequence of them", type(operator).__name__)
-    sizes = sorted({kernel.n for kernel in given})
+    sizes = sorted({operator.n for operator in sequence})
     if len(sizes) > 1:
         raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
-    return tuple(given)
+    return sequence
 
 
-def _convert(operator: Any, dtype: torch.dtype, converted: _Converted) -> Propagation:
+def check_dtype(dtype: Any) -> None:
+    """Reject types that networks do not compute in."""
+    if dtype not in (torch.float32, torch.float64):
+        raise invalid("dtype", "torch.float32 or torch.float64", repr(dtype))
+
+
+def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation]) -> Propagation:
+    """Convert an operator; `factors` has the modules of converted factors by their id."""
     if isinstance(operator, Propagation):
         return operator
     if isinstance(operator, Kernel):
-        return _convert(operator.operator, dtype, converted)
+        return _convert(operator.operator, dtype, factors)
     if isinstance(operator, operators.MatrixOperator):
-        kind = SparseMatrix if sp.issparse(operator.matrix) else DenseMatrix
-        return kind(operator.matrix, dtype)
+        return _as_matrix(operator.matrix, dtype, symmetric=True)
     if isinstance(operator, operators.DiagonalPlusLowRank):
-        factor = _convert_factor(operator.factor, dtype, converted)
-        return LowRankPropagation(operator.offset, factor, operator.core, dtype)
+        factor = operator.factor
+        if id(factor) not in factors and (stored := stored_form(factor)) is not None:
+            factors[id(factor)] = _as_matrix(stored, dtype)
+        if (module := factors.get(id(factor))) is not None:
+            return LowRankPropagation(operator.offset, module, operator.core, dtype)
     if isinstance(operator, Laplacian):
+        weights = operator.affinity.operator
         if operator.factor is not None:
-            factor = _convert_factor(operator.factor, dtype, converted)
-            core = np.full(factor.shape[1], -1.0)
-            return LowRankPropagation(operator.shift, factor, core, dtype)
-        return _convert_laplacian(operator, dtype)
+            core = np.full(operator.factor.shape[1], -1.0)
+            low_rank = operators.DiagonalPlusLowRank(operator.shift, operator.factor, core)
+            return _convert(low_rank, dtype, factors)
+        if isinstance(weights, operators.MatrixOperator):
+            scale = sp.diags_array(operator.scale)
+            matrix = sp.diags_array(operator.shift) - scale @ weights.matrix @ scale
+            return _as_matrix(matrix, dtype, symmetric=True)
     if isinstance(operator, operators.PolynomialOperator):
-        inner = _convert(operator.operator, dtype, converted)
+        inner = _convert(operator.operator, dtype, factors)
         # NumPy evaluates a polynomial of its operators itself, without a detour through torch.
         if not isinstance(inner, NumpyMatrix):
             return PolynomialPropagation(inner, operator.coefficients)
     return NumpyMatrix(operator)
 
 
-def _convert_laplacian(laplacian: Laplacian, dtype: torch.dtype) -> Propagation:
-    """Convert a Laplacian diag(shift) − diag(scale) W diag(scale) of full rank."""
-    weights = laplacian.affinity.operator
-    if not isinstance(weights, operators.MatrixOperator):
-        return NumpyMatrix(laplacian)
-    if sp.issparse(weights.matrix):
-        scale = sp.diags_array(laplacian.scale)
-        sparse = sp.diags_array(laplacian.shift) - scale @ weights.matrix @ scale
-        return SparseMatrix(sp.csr_array(sparse), dtype)
-    dense = laplacian.scale[:, None] * weights.matrix * -laplacian.scale
-    dense[np.diag_indices_from(dense)] += laplacian.shift
-    return DenseMatrix(dense, dtype)
+def _as_matrix(matrix: Any, dtype: torch.dtype, *, symmetric: bool = False) -> Propagation:
+    if sp.issparse(matrix):
+        return SparseMatrix(sp.csr_array(matrix), dtype, symmetric=symmetric)
+    return DenseMatrix(matrix, dtype)
 
 
-def _convert_factor(factor: Factor, dtype: torch.dtype, converted: _Converted) -> Propagation:
-    source = factor.matrix if isinstance(factor, operators.MatrixFactor) else factor
-    if id(source) not in converted:
-        converted[id(source)] = (source, as_matrix(factor, dtype))
-    return converted[id(source)][1]
-
-
-def as_matrix(factor: Factor, dtype: torch.dtype) -> Propagation:
-    """Convert a factor to a dense or sparse matrix, or to products by NumPy if it is too large."""
-    sparse = sparse_form(factor)
-    if sparse is not None:
-        transposed = SparseMatrix(sp.csr_array(sparse.T), dtype)
-        return SparseMatrix(sparse, dtype, transposed=transposed)
+def stored_form(factor: Factor) -> Any:
+    """Return a factor as an array or a csr_array; None if it is dense and too large to store."""
     if isinstance(factor, operators.MatrixFactor):
-        return DenseMatrix(factor.matrix, dtype)
-    if factor.shape[0] * factor.shape[1] <= _STORED_ENTRIES:
-        return DenseMatrix(factor.to_dense(), dtype)
-    return NumpyMatrix(factor)
-
-
-def sparse_form(factor: Factor) -> sp.csr_array | None:
-    """Return the factor in compressed sparse rows, None if it is not sparse."""
-    if isinstance(factor, operators.MatrixFactor) and sp.issparse(factor.matrix):
         return factor.matrix
     if isinstance(factor, CodeFactor):
         return factor.to_sparse()
-    if not isinstance(factor, operators.ScaledFactor):
-        return None
-    matrix = sparse_form(factor.factor)
-    if matrix is not None and factor.row_scale is not None:
-        matrix = sp.diags_array(factor.row_scale) @ matrix
-    if matrix is not None and factor.column_scale is not None:
-        matrix = matrix @ sp.diags_array(factor.column_scale)
-    return matrix if matrix is None else sp.csr_array(matrix)
+    if isinstance(factor, operators.ScaledFactor):
+        inner = stored_form(factor.factor)
+        if sp.issparse(inner):
+            scales = zip((factor.row_scale, factor.column_scale), factor.shape, strict=True)
+            left, right = (np.ones(k) if scale is None else scale for scale, k in scales)
+            return sp.csr_array(sp.diags_array(left) @ inner @ sp.diags_array(right))
+    n, m = factor.shape
+    return factor.to_dense() if n * m <= _STORED_ENTRIES else None

@@ -10,12 +10,12 @@ of Matplotlib, so threads and servers can call them:
 'eigenvalue λ'
 >>> ax.figure.savefig("filters.png")  # doctest: +SKIP
 
-The colours are those of Okabe and Ito, which colour-blind readers can distinguish; filters and many
-classes also differ by marker.
+Colour-blind readers can distinguish the colours; classes and filters also differ by marker.
+``svg`` turns pictures into elements of the pages of :mod:`lowrankgcn.report`.
 """
 
-from lowrankgcn.plotting.embedding import plot_embedding
-from lowrankgcn.plotting.results import plot_confusion, plot_loss, plot_reliability
+from lowrankgcn.plotting.quality import plot_confusion, plot_loss, plot_reliability
+from lowrankgcn.plotting.scatter import plot_embedding
 from lowrankgcn.plotting.spectra import plot_filter, plot_spectrum
 
 __all__ = [

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.semi_supervised import main_eigenpairs, unscaled_filters
-from lowrankgcn.plotting._style import FloatArray
+from lowrankgcn._validation import expect_shape, invalid
+from lowrankgcn.estimators.class_labels import labelled_cells
+from lowrankgcn.estimators.semi_supervised import main_eigenpairs
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
-from lowrankgcn.spectral.filters import Filter
 
 
 def fitted_attribute(classifier: Any, name: str, argument: str, expected: str) -> Any:
@@ -52,14 +51,19 @@ def pairs_and_rows(classifier: Any, argument: str) -> tuple[Eigenpairs, NDArray[
     return pairs, np.arange(len(classes))[rows]
 
 
-def network_filters(classifier: Any) -> list[Filter]:
-    """Return the filters of networks, without the factor that scales their kernels."""
-    expected = "filters, or a classifier that was fitted in this process"
-    return unscaled_filters(fitted_attribute(classifier, "networks_", "filters", expected))
+def class_column(values: Any, name: str, length: int | None) -> NDArray[Any]:
+    """Return classes as objects, shape (n,)."""
+    if values is None:
+        raise invalid(name, "an array of classes", None)
+    array = np.asarray(values, dtype=object)
+    expect_shape(array, name, length)
+    return array
 
 
-def held_out(classifier: Any, argument: str) -> tuple[FloatArray, NDArray[Any], list[str]]:
-    """Return leave-one-out distributions and class codes of labelled rows, and the classes."""
-    expected = "true classes and predictions, or a SpectralGPClassifier"
-    shares = fitted_attribute(classifier, "loo_distributions_", argument, expected)
-    return shares, classifier._model.codes, [str(name) for name in classifier.classes_]
+def labelled_classes(
+    labels: Any, name: str, length: int | None
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return the labelled rows of a column and their classes."""
+    class_column(labels, name, length)
+    index, known, _ = labelled_cells(labels)
+    return index, known.astype(object)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from lowrankgcn._validation import finite_array, invalid, positive_int
+from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
 from lowrankgcn.estimators.gp_model import LearnedFilter
-from lowrankgcn.plotting import _style
-from lowrankgcn.plotting._sources import fitted_attribute, network_filters, pairs_by_graph
-from lowrankgcn.plotting._style import FloatArray
+from lowrankgcn.estimators.semi_supervised import unscaled_filters
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.plotting._sources import fitted_attribute, pairs_by_graph
+from lowrankgcn.plotting._style import COLOURS, GREY, add_legend, class_mark, new_or_given
 from lowrankgcn.spectral.filters import Filter, as_filters
 
 _FILTER_MARKERS = ("+", "x", "o", "s", "^", "D", "v")  # the paper's three first
@@ -85,17 +85,18 @@ def plot_filter(
     if hasattr(filters, "loo_distributions_"):
         filters = fitted_attribute(filters, "filter_", "filters", "a classifier with graphs")
     elif isinstance(filters, BaseEstimator):
-        classifier, filters = filters, network_filters(filters)
-        if eigenvalues is None and classifier.eigenpairs_ is not None:
-            eigenvalues = classifier.eigenpairs_.eigenvalues
+        expected = "filters, or a classifier that was fitted in this process"
+        networks = fitted_attribute(filters, "networks_", "filters", expected)
+        if eigenvalues is None and filters.eigenpairs_ is not None:
+            eigenvalues = filters.eigenpairs_.eigenvalues
+        filters = unscaled_filters(networks)
     if isinstance(filters, LearnedFilter):
         filters = {filters.graph: filters}
     if isinstance(filters, Mapping):
-        if eigenvalues is not None or rank is not None:
-            given = "eigenvalues" if eigenvalues is not None else "rank"
-            raise invalid(given, "None, because learned filters have their own", "another value")
-        ax = _style.new_or_given(ax)
-        return _finish(ax, "learned response φ(λ) / max φ", _draw_learned(filters, ax))
+        for name, value in {"eigenvalues": eigenvalues, "rank": rank}.items():
+            if value is not None:
+                raise invalid(name, "None, because learned filters have their own", "another value")
+        return _draw_learned(filters, new_or_given(ax))
     functions = as_filters(filters)
     spectrum = None if eigenvalues is None else np.sort(_cleaned(eigenvalues))
     if rank is not None:
@@ -104,60 +105,51 @@ def plot_filter(
         rank = positive_int(rank, "rank", maximum=spectrum.size)
     functions = tuple(_bound(phi, spectrum) for phi in functions)
 
-    ax = _style.new_or_given(ax)
+    ax = new_or_given(ax)
     start, end = (0.0, 2.0) if spectrum is None else (min(0.0, spectrum[0]), spectrum[-1])
     end = end if end > start else start + 1.0
     grid = np.linspace(start, end, 1001)
     ax.axhline(0.0, color="black", linewidth=0.8, zorder=1)
     if spectrum is not None:
         grid = np.union1d(grid, spectrum)  # a curve passes through its marks, however steep
-        lines = np.unique(_merged(spectrum))
-        vertical = ax.get_xaxis_transform()  # x in eigenvalues, y from 0 to 1 of the axes
-        ax.vlines(
-            lines, 0, 1, transform=vertical, color=_style.GREY, linewidth=0.6, alpha=0.5, zorder=0
-        )
-    handles = []
+        style: Any = {"color": GREY, "linewidth": 0.6, "alpha": 0.5, "zorder": 0}
+        ax.xaxis.grid(visible=False)  # the lines of the eigenvalues are enough
+        # x in eigenvalues, y from 0 to 1 of the axes
+        ax.vlines(np.unique(_merged(spectrum)), 0, 1, transform=ax.get_xaxis_transform(), **style)
     for number, phi in enumerate(functions):
-        style = _marked(number, markersize=6)
-        if spectrum is None:
-            dashes = _DASHES[number % len(_DASHES)]
-            style = {"color": style["color"], "linestyle": dashes, "linewidth": 1.6}
-            ax.plot(grid, _curve(phi, grid), **style)
-            if _jumps_at_zero(phi):
-                ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=style["color"])
-        else:
+        style = _marked(number, markersize=6, label=str(phi))
+        if spectrum is not None:
             _draw_marks(ax, phi, grid, spectrum, rank, style)
-        handles.append(Line2D([], [], label=str(phi), **style))
+            continue
+        dashes = _DASHES[number % len(_DASHES)]
+        (line,) = ax.plot(grid, _curve(phi, grid), dashes, linewidth=1.6, label=str(phi))
+        line.set_color(style["color"])
+        if _jumps_at_zero(phi):
+            ax.plot(0.0, phi(0.0), marker="o", markersize=5, color=style["color"])
     margin = 0.02 * (end - start)
-    ax.set_xlim(start - margin, end + margin)
     label = "filter response φ(λ)" if rank is None else f"response φ(λ) at rank {rank}"
-    return _finish(ax, label, handles)
-
-
-def _finish(ax: Axes, label: str, handles: list[Line2D]) -> Axes:
-    ax.set(xlabel="eigenvalue λ", ylabel=label)
-    _style.add_legend(ax, handles)
+    ax.set(xlabel="eigenvalue λ", ylabel=label, xlim=(start - margin, end + margin))
+    add_legend(ax)
     return ax
 
 
 def _marked(number: int, **more: Any) -> dict[str, Any]:
     """Return the colour and the hollow marker of a filter."""
-    colour = _style.COLOURS[number % len(_style.COLOURS)]
     marker = _FILTER_MARKERS[number % len(_FILTER_MARKERS)]
+    colour = COLOURS[number % len(COLOURS)]
     return {"color": colour, "marker": marker, "markerfacecolor": "none", **more}
 
 
-def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> list[Line2D]:
-    handles = []
+def _draw_learned(filters: Mapping[str, LearnedFilter], ax: Axes) -> Axes:
     for number, (name, learned) in enumerate(filters.items()):
         if not isinstance(learned, LearnedFilter):
             raise invalid(f"filters[{name!r}]", "a LearnedFilter", type(learned).__name__)
-        style = _marked(number, markersize=4, linewidth=1)
+        style = _marked(number, markersize=4, linewidth=1, label=name.replace("-", " "))
         heights = learned.response / (learned.response.max(initial=0.0) or 1.0)
         ax.plot(learned.eigenvalues, heights, **style)
-        handles.append(Line2D([], [], label=name.replace("-", " "), **style))
-    ax.set_ylim(0.0, 1.05)
-    return handles
+    ax.set(xlabel="eigenvalue λ", ylabel="learned response φ(λ) / max φ", ylim=(0.0, 1.05))
+    add_legend(ax)
+    return ax
 
 
 def _draw_marks(
@@ -168,10 +160,13 @@ def _draw_marks(
     ax.plot(grid, _curve(phi, grid, response), color=style["color"], linewidth=1, alpha=0.6)
     dominant = np.argsort(-np.abs(response), kind="stable")[:rank]
     kept = np.isin(np.arange(response.size), dominant)
-    for chosen, height, alpha in [(kept, response, 1.0), (~kept, 0.0 * response, 0.4)]:
+    for chosen, height, more in [
+        (kept, response, {}),
+        (~kept, 0.0 * response, {"alpha": 0.4, "label": None}),
+    ]:
         marks = np.column_stack([_merged(spectrum), _merged(height)])[chosen]
         x, y = np.unique(marks, axis=0).T
-        ax.plot(x, y, linestyle="none", alpha=alpha, **style)
+        ax.plot(x, y, linestyle="none", **(style | more))
 
 
 def _bound(phi: Filter, spectrum: FloatArray | None) -> Filter:
@@ -252,35 +247,28 @@ def plot_spectrum(
     >>> ax.get_ylabel()
     'eigenvalue'
     """
-    found = pairs_by_graph(eigenvalues, "eigenvalues")
-    if found is None:
+    graphs = pairs_by_graph(eigenvalues, "eigenvalues")
+    if graphs is None:
         spectra = {"": _cleaned(eigenvalues)}
     elif residuals is not None:
         raise invalid("residuals", "None, because eigenpairs have their own", "another value")
     else:
-        spectra = {name: _cleaned(pairs.eigenvalues) for name, pairs in found.items()}
-        residuals = next(iter(found.values())).residuals
+        spectra = {name: _cleaned(pairs.eigenvalues) for name, pairs in graphs.items()}
+        residuals = next(iter(graphs.values())).residuals
     errors = None if len(spectra) > 1 else _norms(residuals, next(iter(spectra.values())))
-    ax = _style.new_or_given(ax)
+    ax = new_or_given(ax)
     longest = max(values.size for values in spectra.values())
     size = 6.0 if longest <= 60 else 2.5
-    handles: list[Line2D] = []
-    zeros: list[Line2D] = []
-    for (name, spectrum), marker, colour in zip(
-        spectra.items(), cycle(_style.MARKERS), cycle(_style.COLOURS), strict=False
-    ):
+    handles = []
+    for number, (name, spectrum) in enumerate(spectra.items()):
         index, zero = np.arange(1, spectrum.size + 1), spectrum == 0
-        style: dict[str, Any] = {"marker": marker, "color": colour}
-        hollow = style | {"markerfacecolor": "none"}
-        label = name.replace("-", " ") or "eigenvalue"
-        for mask, look, text, list_ in [
-            (~zero, style, label, handles),
-            (zero, hollow, "zero (component)", zeros),
-        ]:
-            if mask.any():
-                ax.plot(index[mask], spectrum[mask], linestyle="none", markersize=size, **look)
-                list_.append(_style.legend_mark(text, **look))
-    handles += zeros[:1]
+        style: dict[str, Any] = {**class_mark(number), "linestyle": "none"}
+        ax.plot(index[~zero], spectrum[~zero], markersize=size, **style)
+        ax.plot(index[zero], spectrum[zero], markersize=size, markerfacecolor="none", **style)
+        handles.append(Line2D([], [], label=name.replace("-", " ") or "eigenvalue", **style))
+    if any((spectrum == 0).any() for spectrum in spectra.values()):
+        hollow: Any = {**class_mark(0), "markerfacecolor": "none", "linestyle": "none"}
+        handles.append(Line2D([], [], label="zero (component)", **hollow))
     ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     margin = max(0.5, 0.03 * longest)
     ax.set(xlabel="index", ylabel="eigenvalue", xlim=(1 - margin, longest + margin))
@@ -288,17 +276,16 @@ def plot_spectrum(
         top = max(values.max() for values in spectra.values()) or 1.0  # if all are zero
         ax.set_ylim(-0.04 * top, 1.06 * top)  # heights are compared with zero
     if errors is not None:
-        right, colour = ax.twinx(), _style.COLOURS[1]
-        style = {"marker": "x", "color": colour}
-        index = np.arange(1, errors.size + 1)
-        right.plot(index, errors, linestyle="none", markersize=size, **style)
+        right, colour = ax.twinx(), COLOURS[1]
+        style = {"marker": "x", "color": colour, "linestyle": "none"}
+        right.plot(np.arange(1, errors.size + 1), errors, markersize=size, **style)
         low, high = np.floor(np.log10(errors.min())), np.ceil(np.log10(errors.max()))
         right.set(yscale="log", ylim=(10 ** (low - 0.2), 10 ** (high + 0.2)))
         right.yaxis.set_minor_formatter(NullFormatter())
         right.set_ylabel("residual norm", color=colour)
         right.tick_params(axis="y", labelcolor=colour)
-        handles.append(_style.legend_mark("residual (right)", **style))
-    _style.add_legend(ax, handles)
+        handles.append(Line2D([], [], label="residual (right)", **style))
+    add_legend(ax, handles)
     return ax
 
 
@@ -307,8 +294,7 @@ def _norms(residuals: ArrayLike | None, spectrum: FloatArray) -> FloatArray | No
     if residuals is None:
         return None
     errors = finite_array(residuals, "residuals", ndim=1)
-    if errors.shape != spectrum.shape:
-        raise invalid("residuals", f"shape {spectrum.shape}", f"shape {errors.shape}")
+    expect_shape(errors, "residuals", spectrum.size)
     if (errors < 0).any():
         raise invalid("residuals", "norms >= 0", float(errors.min()))
     return np.maximum(errors, _SMALLEST_RESIDUAL)

@@ -1,33 +1,26 @@
-"""Results of a classified table, gathered for a report.
-
-A classification holds a few thousand plain values however long the table is; ``pages`` lays them
-out.
-"""
+"""Results of a classified table, gathered for a report; ``pages`` lays them out."""
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, final
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-import lowrankgcn
-from lowrankgcn._format import count, rounded_percent, shorten
-from lowrankgcn._validation import invalid
+from lowrankgcn._format import shorten
+from lowrankgcn._validation import invalid, set_fields
 from lowrankgcn.estimators.evidence import Evidence
-from lowrankgcn.estimators.semi_supervised import main_eigenpairs, unscaled_filters
 from lowrankgcn.files import Columns
 from lowrankgcn.files.cells import MISSING_TEXTS
 from lowrankgcn.graphs import GraphDescription
-from lowrankgcn.report.embedding import Embedding
+from lowrankgcn.operators import FloatArray
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5
-_BINS = 20
 
 
 class TableRow(NamedTuple):
@@ -73,6 +66,7 @@ class ColumnSummary(NamedTuple):
 
 
 @final
+@dataclass(frozen=True, eq=False)
 class Classification:
     """A table, its classes predicted by a fitted classifier, and the evidence for them.
 
@@ -85,76 +79,37 @@ class Classification:
     labels : (n,) array
         The y of the fit.
     columns : Columns, optional
-        Columns used by the classifier; by default all of the frame.
+        Columns used by the classifier; by default all of the frame. An empty target means that it
+        has no name.
     evidence : Evidence, optional
-        By default that of the classifier, without the importance of columns.
+        By default that of the classifier, without the importance of columns; None for networks.
     source : str
         Name of the table.
     seconds : mapping from step to float, optional
         By default the timings of the classifier.
-    warnings, notes : iterables of str
+    warnings, notes : sequences of str
         Notes are about the table.
-    facts : mapping from name to str, optional
+    facts : mapping from name to str
         Further results, such as the number of sets with one class.
     command : str
+        Command line that reproduces the run; empty if there is none.
     seed : int, optional
         Also chooses the rows to draw if there are many.
 
     Attributes
     ----------
-    source : str
-        Name of the table.
-    columns : Columns
-        An empty target means that it has no name.
-    overview : tuple of ColumnSummary
-        The most important columns first, then those that are left out.
-    n_rows : int
     classes : tuple of str
-    given, predicted : tuples of int
-        Labelled and predicted rows of each class; rows without a prediction count in neither.
-    median : float
-        Of the probabilities of the predicted classes; NaN without predicted rows.
-    histogram : (counts, edges)
-        Of the same probabilities.
-    evidence : Evidence or None
-        None for networks.
-    graphs : mapping from name to GraphDescription
-    filters
-        Learned filters by graph, or filters of the network.
-    eigenvalues : (r,) array or None
-        Spectrum of the graph of a network; None at full rank.
-    loss_curve : (T, s) array or None
-        Losses of a network, one column for each restart.
-    embedding : Embedding or None
-        None if no eigenvectors were computed.
-    descriptions : list of (name, texts)
-        Row, class, probability and cells of each point of the embedding. An empty text is a missing
-        cell, or does not apply.
-    shown_columns : tuple of str
-        Columns whose cells are shown: an identifier and the most important ones.
-    suspicious : tuple of TableRow
-        Labelled rows that would clearly be predicted as another class, the clearest first. Their
-        guesses are the label and that class.
-    least_certain : tuple of TableRow
-    n_unplaced : int
-        Number of rows without a path to a labelled row.
-    seconds : mapping from step to float
-    warnings, notes : tuples of str
-    facts : mapping from name to str
-    weighting : str
-        How the classes are weighted, as a sentence; empty for the default.
-    command : str
-        Command line that reproduces the run; empty if there is none.
-    seed : int or None
+    labelled, unplaced : (n,) bool arrays
+        Rows with a label, and rows without a path to a labelled row.
+    codes : (n,) int array
+        Classes of the rows, given or predicted.
+    certainty : (n,) array
+        Probabilities of the most probable classes.
 
     Raises
     ------
     ValueError
         If labels or frame do not have as many rows as the classifier was fitted to.
-
-    Notes
-    -----
-    Cost: O(n C) to count, O(r) for each of a few thousand rows that are drawn.
 
     Examples
     --------
@@ -168,106 +123,152 @@ class Classification:
     (('0.0', '1.0'), (5, 5), (15, 15))
     """
 
-    def __init__(
-        self,
-        classifier: Any,
-        frame: Any,
-        labels: Any,
-        *,
-        columns: Columns | None = None,
-        evidence: Evidence | None = None,
-        source: str = "table",
-        seconds: Mapping[str, float] | None = None,
-        warnings: Iterable[str] = (),
-        notes: Iterable[str] = (),
-        facts: Mapping[str, str] | None = None,
-        command: str = "",
-        seed: int | None = None,
-    ) -> None:
+    classifier: Any
+    frame: Any
+    labels: Any
+    _: KW_ONLY
+    columns: Columns = None  # type: ignore[assignment]  # replaced below
+    evidence: Evidence | None = None
+    source: str = "table"
+    seconds: Mapping[str, float] | None = None
+    warnings: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    command: str = ""
+    seed: int | None = None
+    classes: tuple[str, ...] = field(init=False)
+    labelled: NDArray[np.bool_] = field(init=False)
+    unplaced: NDArray[np.bool_] = field(init=False)
+    codes: NDArray[np.intp] = field(init=False)
+    certainty: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        classifier, frame, columns = self.classifier, self.frame, self.columns
         shares = classifier.label_distributions_
-        n, n_classes = shares.shape
-        classes = tuple(map(str, classifier.classes_.tolist()))
-        known = pd.Index(classifier.classes_.astype(object))
-        given_codes = known.get_indexer(np.asarray(labels, dtype=object))  # −1: unlabelled
-        for name, rows in (("labels", given_codes), ("frame", frame)):
-            if rows is not None and len(rows) != n:
-                raise invalid(name, f"{n} rows, as many as were fitted", len(rows))
-        lost = getattr(classifier, "unplaced_", np.zeros(n, bool))
-        given, certainty = given_codes >= 0, shares.max(axis=1)
-        codes = np.where(given, given_codes, shares.argmax(axis=1))
-        predicted = ~given & ~lost
-        first = _BINS // n_classes  # no probability is below 1 / n_classes
-        edges = np.linspace(first / _BINS, 1.0, _BINS - first + 1)
-        ranked = pd.Series(np.clip(certainty, edges[0], 1.0))[predicted]
-        if columns is None:
-            kinds = {} if frame is None else frame.dtypes.map(lambda kind: kind.kind in "iuf")
-            used: Any = {str(n): "number" if kind else "category" for n, kind in kinds.items()}
-            columns = Columns("", used, {})
-        evidence = evidence or Evidence.from_classifier(classifier)
+        for name, rows in (("labels", self.labels), ("frame", frame)):
+            if rows is not None and len(rows) != len(shares):
+                raise invalid(name, f"{len(shares)} rows, as many as were fitted", len(rows))
         if frame is not None:
             frame = frame.set_axis(frame.columns.map(str), axis=1)
             frame = frame.loc[:, ~frame.columns.duplicated()]
-        overview = _overview(frame, columns, {} if evidence is None else evidence.importance)
-        shown: tuple[str, ...] = ()
-        if frame is not None:
-            names = [name for name, why in columns.left_out.items() if why == "identifier"]
-            used = [column.name for column in overview if column.kind]
-            shown = (*names[:1], *used)[:_SHOWN_COLUMNS]
-
-        def table_row(row: int, likely: Sequence[int], own: Any) -> TableRow:
-            guesses = tuple((classes[code], float(own[code])) for code in likely)
-            cells = (cell_texts(frame[name].iloc[[row]])[0] for name in shown)
-            return TableRow(row + 1, tuple(cells), guesses)
-
-        suspicious = []
-        if evidence is not None:
-            labelled = np.flatnonzero(given).tolist()
-            for k, other in evidence.doubtful[: 2 * _SHOWN_ROWS]:
-                both = (int(evidence.codes[k]), other)
-                suspicious.append(table_row(labelled[k], both, evidence.distributions[k]))
-        embedding, described = None, []
-        pairs, drawn = main_eigenpairs(classifier)
-        if pairs is not None:
-            own = codes[drawn], given[drawn], certainty[drawn]
-            embedding = Embedding(pairs, *own, hidden=lost[drawn], seed=seed or 0)
-            rows = np.arange(n)[drawn][embedding.rows]
-            described = [
-                ("row", [count(row) for row in (rows + 1).tolist()]),
-                ("class", [classes[code] for code in codes[rows]]),
-                *_probabilities(classes, rows, given, certainty, evidence),
-                *((name, cell_texts(frame[name].iloc[rows])) for name in shown),
-            ]
-        networks = evidence is None
-        self.source, self.command, self.seed = source, command, seed
-        self.columns, self.n_rows, self.classes, self.shown_columns = columns, n, classes, shown
-        self.given = tuple(np.bincount(codes[given], minlength=n_classes).tolist())
-        self.predicted = tuple(np.bincount(codes[predicted], minlength=n_classes).tolist())
-        self.median, self.histogram = float(ranked.median()), np.histogram(ranked, edges)
-        self.evidence, self.embedding, self.descriptions = evidence, embedding, described
-        self.overview = overview
-        self.graphs = describe_graphs(classifier)
-        self.filters = unscaled_filters(classifier.networks_) if networks else classifier.filter_
-        self.eigenvalues = pairs.eigenvalues if networks and pairs is not None else None
-        self.loss_curve = classifier.loss_curve_ if networks else None
-        self.suspicious = tuple(suspicious)
-        self.least_certain = tuple(
-            table_row(row, np.argsort(-shares[row], kind="stable")[:2].tolist(), shares[row])
-            for row in ranked.nsmallest(_SHOWN_ROWS).index
+        if columns is None:
+            types = {} if frame is None else frame.dtypes.map(lambda dtype: dtype.kind in "iuf")
+            used: Any = {name: "number" if kind else "category" for name, kind in types.items()}
+            columns = Columns("", used, {})
+        known = pd.Index(classifier.classes_.astype(object))
+        codes = known.get_indexer(np.asarray(self.labels, dtype=object))
+        set_fields(
+            self,
+            frame=frame,
+            columns=columns,
+            evidence=self.evidence or Evidence.from_classifier(classifier),
+            seconds=classifier.timings_ if self.seconds is None else self.seconds,
+            classes=tuple(map(str, classifier.classes_.tolist())),
+            labelled=codes >= 0,
+            unplaced=getattr(classifier, "unplaced_", np.zeros(len(shares), bool)),
+            codes=np.where(codes >= 0, codes, shares.argmax(axis=1)),
+            certainty=shares.max(axis=1),
         )
-        self.n_unplaced = int(lost.sum())
-        self.seconds = dict(classifier.timings_ if seconds is None else seconds)
-        self.warnings, self.notes, self.facts = tuple(warnings), tuple(notes), dict(facts or {})
-        self.weighting = _weighting(classifier)
 
-    @property
-    def n_given(self) -> int:
-        """Number of labelled rows."""
-        return sum(self.given)
+    @cached_property
+    def asked(self) -> NDArray[np.intp]:
+        """Rows with a prediction."""
+        return np.flatnonzero(~self.labelled & ~self.unplaced)
 
-    @property
-    def n_predicted(self) -> int:
-        """Number of predicted rows."""
-        return sum(self.predicted)
+    @cached_property
+    def given(self) -> tuple[int, ...]:
+        """Number of labelled rows of each class."""
+        return tuple(np.bincount(self.codes[self.labelled], minlength=len(self.classes)).tolist())
+
+    @cached_property
+    def predicted(self) -> tuple[int, ...]:
+        """Number of predicted rows of each class."""
+        return tuple(np.bincount(self.codes[self.asked], minlength=len(self.classes)).tolist())
+
+    @cached_property
+    def overview(self) -> tuple[ColumnSummary, ...]:
+        """The most important columns first, then those that are left out."""
+        importance = {} if self.evidence is None else self.evidence.importance
+        shares = self.columns.column_sums(importance)
+        columns = [(name, str(kind), "") for name, kind in self.columns.used.items()]
+        columns += [(name, "", reason) for name, reason in self.columns.left_out.items()]
+        summaries = [
+            ColumnSummary(*column, *_count_cells(self.frame, *column[:2]), shares.get(column[0]))
+            for column in columns
+        ]
+        summaries.sort(key=lambda column: (column.kind == "", -(column.importance or 0.0)))
+        return tuple(summaries)
+
+    @cached_property
+    def shown_columns(self) -> tuple[str, ...]:
+        """Columns whose cells are shown: an identifier and the most important ones."""
+        if self.frame is None:
+            return ()
+        identifiers = [column.name for column in self.overview if column.reason == "identifier"]
+        used = [column.name for column in self.overview if column.kind]
+        return (*identifiers[:1], *used)[:_SHOWN_COLUMNS]
+
+    def cells(self, rows: Any) -> dict[str, list[str]]:
+        """Return short texts of some rows by shown column."""
+        return {name: cell_texts(self.frame[name].iloc[rows]) for name in self.shown_columns}
+
+    @cached_property
+    def suspicious(self) -> list[TableRow]:
+        """Labelled rows that would clearly be predicted as another class, the clearest first.
+
+        Their guesses are the label and that class.
+        """
+        if self.evidence is None:
+            return []
+        doubtful = self.evidence.doubtful[: 2 * _SHOWN_ROWS]
+        places = [place for place, _ in doubtful]
+        both = [(int(self.evidence.codes[place]), other) for place, other in doubtful]
+        rows = np.flatnonzero(self.labelled)[places]
+        return self._table_rows(rows, both, self.evidence.distributions[places])
+
+    @cached_property
+    def least_certain(self) -> list[TableRow]:
+        """Predicted rows with the least probable classes."""
+        order = np.argsort(self.certainty[self.asked], kind="stable")
+        rows = self.asked[order[:_SHOWN_ROWS]]
+        shares = self.classifier.label_distributions_[rows]
+        return self._table_rows(rows, np.argsort(-shares, axis=1, kind="stable")[:, :2], shares)
+
+    def _table_rows(self, rows: Any, choices: Any, shares: FloatArray) -> list[TableRow]:
+        texts = list(self.cells(rows).values())
+        return [
+            TableRow(
+                int(row) + 1,
+                tuple(column[place] for column in texts),
+                tuple((self.classes[code], float(shares[place, code])) for code in choices[place]),
+            )
+            for place, row in enumerate(rows)
+        ]
+
+
+def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
+    """Describe the graphs of a Gaussian process by name, or the one graph of a network."""
+    if hasattr(classifier, "graphs_"):
+        return {name: graph.description for name, graph in classifier.graphs_.items()}
+    description = classifier.graph_.description
+    return {description.name: description}
+
+
+def describe_weighting(classifier: Any) -> str:
+    """Describe class shares or class weights as a sentence; return "" for the default."""
+    name = "class_shares" if hasattr(classifier, "class_shares") else "class_weight"
+    weighting = getattr(classifier, name)
+    if isinstance(weighting, Mapping):
+        listed = ", ".join(f"{shorten(str(key))} {value:g}" for key, value in weighting.items())
+        return f"{name} is given: {listed}."
+    if weighting == "labels":
+        return "The classes are assumed to be as frequent as among the labelled rows."
+    if weighting in ("equal", "balanced"):
+        return (
+            "All classes count alike, however many labels they have: rare classes are found more "
+            "often, at the cost of false alarms."
+        )
+    return ""
 
 
 def cell_texts(column: Any) -> list[str]:
@@ -282,41 +283,7 @@ def cell_texts(column: Any) -> list[str]:
     ]
 
 
-def _probabilities(
-    classes: Sequence[str], rows: Any, given: Any, certainty: Any, evidence: Evidence | None
-) -> list[tuple[str, list[str]]]:
-    """Describe the probabilities of rows: of predictions, or of labelled rows without the label."""
-    texts = ["" if given[row] else rounded_percent(certainty[row]) for row in rows]
-    found = [("probability", texts)]
-    if evidence is None:
-        return [*found, ("label", ["given" if given[row] else "" for row in rows])]
-    held_out, place = evidence.distributions, np.cumsum(given) - 1
-    likely = [held_out[place[row]].argmax() if given[row] else 0 for row in rows]
-    texts = [
-        f"{shorten(classes[code])}, {rounded_percent(held_out[place[row], code])}"
-        if given[row]
-        else ""
-        for row, code in zip(rows, likely, strict=True)
-    ]
-    return [*found, ("without its label", texts)]
-
-
-def _overview(
-    frame: Any, columns: Columns, importance: Mapping[str, float]
-) -> tuple[ColumnSummary, ...]:
-    """Describe used columns by importance, then those that are left out."""
-    shares = columns.column_sums(importance)
-    found = [
-        ColumnSummary(name, kind, "", *_cells_of(frame, name, kind), shares.get(name))
-        for name, kind in columns.used.items()
-    ]
-    found.sort(key=lambda column: -(column.importance or 0.0))
-    for name, reason in columns.left_out.items():
-        found.append(ColumnSummary(name, "", reason, *_cells_of(frame, name, ""), None))
-    return tuple(found)
-
-
-def _cells_of(frame: Any, name: str, kind: str) -> tuple[int | None, int | None]:
+def _count_cells(frame: Any, name: str, kind: str) -> tuple[int | None, int | None]:
     """Count missing cells and distinct values."""
     if frame is None or name not in frame:
         return None, None
@@ -326,42 +293,3 @@ def _cells_of(frame: Any, name: str, kind: str) -> tuple[int | None, int | None]
     if present.dtype == object:
         present = present.astype(str)  # cells may be lists
     return len(frame) - len(present), int(present.nunique())
-
-
-def without_nan(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace NaN, which JSON does not have, by None."""
-    return {name: None if value != value else value for name, value in row.items()}
-
-
-def versions() -> tuple[str, ...]:
-    """Return the versions of Python and of the packages that affect results."""
-    found = [f"lowrankgcn {lowrankgcn.__version__}", f"Python {platform.python_version()}"]
-    for name in ("numpy", "scipy", "scikit-learn", "faiss-cpu", "finufft", "torch"):
-        with suppress(PackageNotFoundError):  # torch is optional
-            found.append(f"{name} {version(name)}")
-    return tuple(found)
-
-
-def describe_graphs(classifier: Any) -> dict[str, GraphDescription]:
-    """Describe the graphs of a Gaussian process by name, or the one graph of a network."""
-    if hasattr(classifier, "graphs_"):
-        return {name: graph.description for name, graph in classifier.graphs_.items()}
-    found = classifier.graph_.description
-    return {found.name: found}
-
-
-def _weighting(classifier: Any) -> str:
-    """Describe class shares or class weights that differ from the default."""
-    name = "class_shares" if hasattr(classifier, "class_shares") else "class_weight"
-    given = getattr(classifier, name)
-    if isinstance(given, Mapping):
-        listed = ", ".join(f"{shorten(str(key))} {value:g}" for key, value in given.items())
-        return f"{name} is given: {listed}."
-    if given == "labels":
-        return "The classes are assumed to be as frequent as among the labelled rows."
-    if given in ("equal", "balanced"):
-        return (
-            "All classes count alike, however many labels they have: rare classes are found more "
-            "often, at the cost of false alarms."
-        )
-    return ""

@@ -10,8 +10,12 @@ from lowrankgcn._format import count as thousands
 from lowrankgcn._format import duration, percent, plural, shorten
 from lowrankgcn.experiments.comparison.methods import METHODS, REFERENCE
 from lowrankgcn.experiments.comparison.runner import SCORES, Comparison
-from lowrankgcn.experiments.statistics import interval, markdown_table, plus_minus
-from lowrankgcn.report.classification import without_nan
+from lowrankgcn.experiments.statistics import (
+    interval,
+    markdown_table,
+    plus_minus,
+    without_nan,
+)
 
 HEADER = ("method", "accuracy %", "difference", "balanced %", "log-loss", "time")
 NUMERIC = range(1, 6)

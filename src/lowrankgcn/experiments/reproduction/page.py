@@ -22,8 +22,7 @@ from lowrankgcn.experiments.reproduction import figures
 from lowrankgcn.experiments.reproduction.grid import PAPER, TABLES
 from lowrankgcn.experiments.reproduction.results import TOLERANCE, Results
 from lowrankgcn.experiments.statistics import markdown_table, plus_minus
-from lowrankgcn.report.classification import versions
-from lowrankgcn.report.pages import render_page
+from lowrankgcn.report.pages import render_page, versions
 
 HEADER: list[str] = PAPER["page"]["header"]
 SHORT_HEADER: list[str] = PAPER["page"]["short_header"]

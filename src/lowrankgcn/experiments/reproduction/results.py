@@ -25,9 +25,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lowrankgcn.experiments.reproduction import grid
+from lowrankgcn.experiments.reproduction import grid, training_runs
 from lowrankgcn.experiments.reproduction.grid import ERRATA, PAPER, TABLES, Row
-from lowrankgcn.experiments.reproduction.runner import Found, Store, Watch, compute, plan
+from lowrankgcn.experiments.reproduction.training_runs import Entries, Measured, Watch
 from lowrankgcn.experiments.statistics import CONFIDENCE, interval, plus_minus, prediction_interval
 
 _ROWS = 58  # in all tables of the paper: at 95 % each, three would differ by chance
@@ -90,7 +90,7 @@ def reproduce(
     iterations : int
         Iterations of every training; 1000 in the paper.
     watch : callable
-        Called for every piece of work, see :func:`compute`.
+        Called for every piece of work, see :func:`training_runs.compute`.
 
     Returns
     -------
@@ -101,40 +101,41 @@ def reproduce(
     OSError
         If results cannot be written.
     """
-    found = compute(plan(names, runs), Store(folder, seed, iterations), watch)
-    return collect(names, found, runs=runs, seed=seed)
+    store = training_runs.Store(folder, seed, iterations)
+    measured = training_runs.compute(training_runs.plan(names, runs), store, watch)
+    return collect(names, measured, runs=runs, seed=seed)
 
 
-def collect(names: Sequence[str], found: Found, *, runs: int, seed: int) -> Results:
+def collect(names: Sequence[str], measured: Measured, *, runs: int, seed: int) -> Results:
     """Judge the rows of some tables."""
     rows, missing, shown = [], {}, {name: list[str]() for name in ERRATA}
     for name in (name for name in TABLES if name in names):
         data = TABLES[name]["data"]
-        if data in found.missing:
-            missing[name] = found.missing[data]
+        if data in measured.missing:
+            missing[name] = measured.missing[data]
             continue
-        table = [_judge_row(row, found) for row in grid.paper_rows(name)]
+        table = [_judge_row(row, measured.entries) for row in grid.paper_rows(name)]
         rows += table
-        for erratum, text in _demonstrate(name, table, found).items():
+        for erratum, text in _demonstrate(name, table, measured.entries).items():
             shown[erratum].append(text)
     errata = [
         {key: erratum[key] for key in ("number", "title", "text")}
         | {"shown": shown[name] if erratum["tables"] else [erratum["shown"]]}
         for name, erratum in ERRATA.items()
     ]
-    return Results(rows, errata, missing, found.sources, runs, seed)
+    return Results(rows, errata, missing, measured.sources, runs, seed)
 
 
-def _judge_row(row: Row, found: Found) -> dict[str, Any]:
+def _judge_row(row: Row, entries: Entries) -> dict[str, Any]:
     """Return the columns of a row."""
-    case, entry = row["case"], found.entries[row["case"]]
+    case, entry = row["case"], entries[row["case"]]
     judged = judge(entry.accuracies, row["accuracy"], row["runs"])
     bases = [case, *grid.other_bases(case)]
-    means = [100 * float(np.mean(found.entries[each].accuracies)) for each in bases]
+    means = [100 * float(np.mean(entries[each].accuracies)) for each in bases]
     several = len(means) > 1
     outcome, explained = "agrees", None
     if not judged["agrees"]:
-        reasons = [name for name in row["errata"] if _explains(name, row, found, means)]
+        reasons = [name for name in row["errata"] if _explains(name, row, entries, means)]
         explained = ERRATA[reasons[0]]["number"] if reasons else None
         outcome = f"differs, see erratum {explained}" if reasons else "differs"
     return {
@@ -148,7 +149,7 @@ def _judge_row(row: Row, found: Found) -> dict[str, Any]:
         "signs_high": max(means) if several else None,
         "setup_seconds": entry.setup,
         "training_seconds": entry.alone,
-        "batch_seconds_per_run": entry.batch / len(entry.accuracies),
+        "batch_seconds_per_run": entry.per_run,
         "published_setup_seconds": row["setup"],
         "published_training_seconds": row["training"],
         "published_total_seconds": row["total"],
@@ -204,7 +205,7 @@ def judge(accuracies: Sequence[float], published: float, published_runs: int) ->
     }
 
 
-def _explains(name: str, row: Row, found: Found, sign_means: Sequence[float]) -> bool:
+def _explains(name: str, row: Row, entries: Entries, sign_means: Sequence[float]) -> bool:
     """Return whether the run that demonstrates an erratum explains a row's published accuracy.
 
     `sign_means` are mean accuracies, in per cent, with other signs of the eigenvectors.
@@ -222,10 +223,10 @@ def _explains(name: str, row: Row, found: Found, sign_means: Sequence[float]) ->
         # The others explain nothing: the published labels are used here, and ranks beyond that of
         # the data do not change the accuracies in these tables.
         return False
-    return bool(judge(found.entries[case].accuracies, published, row["runs"])["agrees"])
+    return bool(judge(entries[case].accuracies, published, row["runs"])["agrees"])
 
 
-def _demonstrate(table: str, rows: Sequence[dict[str, Any]], found: Found) -> dict[str, str]:
+def _demonstrate(table: str, rows: Sequence[dict[str, Any]], entries: Entries) -> dict[str, str]:
     """Return what the runs of a table demonstrate, by erratum."""
     reduced = [row for row in rows if row["network"] == "R-GCN"]
     ranges = "; ".join(PAPER["page"]["signs"].format(**row) for row in reduced)
@@ -240,7 +241,7 @@ def _demonstrate(table: str, rows: Sequence[dict[str, Any]], found: Found) -> di
             values |= row | {"ours": plus_minus(row["accuracy"], row["interval"])}
         if "case" in erratum:
             cases = grid.demonstrations(table)[name]
-            accuracies = 100 * np.array([found.entries[case].accuracies for case in cases])
+            accuracies = 100 * np.array([entries[case].accuracies for case in cases])
             values["other"] = plus_minus(*interval(accuracies[0]))
             values["means"] = pd.Series(accuracies.mean(axis=1)).describe()
         if name == "rank":

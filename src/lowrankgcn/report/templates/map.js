@@ -4,12 +4,14 @@
   const figure = document.getElementById("map-figure");
   if (!figure) return;
   const columns = JSON.parse(document.getElementById("map-rows").textContent);
-  const [svg, here, tip] = [".chart", ".here", ".tip"].map((name) => figure.querySelector(name));
-  const points = [...svg.querySelectorAll("use")].map((use) => ({
+  const [svg, here, tip] = [".drawn", ".here", ".tip"].map((name) => figure.querySelector(name));
+  const groups = [...svg.querySelectorAll("[id^=map-class-]")]; // map-class-CLASS-NUMBER
+  const mark = (group) => group.id.split("-")[2];
+  const points = groups.flatMap((group) => [...group.querySelectorAll("use")].map((use) => ({
     x: use.x.baseVal.value,
     y: use.y.baseVal.value,
-    mark: use.getAttribute("href").split("-")[1],
-  }));
+    mark: mark(group),
+  })));
   const orders = ["x", "y"].map((axis) =>
     points.map((_, k) => k).sort((a, b) => points[a][axis] - points[b][axis] || a - b));
   let [current, only, pinned] = [-1, null, null];
@@ -82,19 +84,18 @@
   svg.setAttribute("tabindex", "0");
   svg.setAttribute("role", "application");
 
-  // The marks of a class are defined once: fading the definition fades all of its points.
-  function highlight(mark) {
-    only = mark;
-    for (const drawn of svg.querySelectorAll("defs g"))
-      drawn.style.opacity = mark === null || drawn.id.endsWith("-" + mark) ? "" : "0.08";
+  function highlight(chosen) {
+    only = chosen;
+    for (const group of groups)
+      group.style.opacity = chosen === null || mark(group) === chosen ? "" : "0.08";
   }
   for (const entry of figure.querySelectorAll("[data-mark]")) {
-    const mark = entry.dataset.mark;
+    const code = entry.dataset.mark;
     entry.tabIndex = 0;
     entry.setAttribute("role", "button");
     entry.setAttribute("aria-pressed", "false");
     const toggle = () => {
-      pinned = pinned === mark ? null : mark;
+      pinned = pinned === code ? null : code;
       for (const other of figure.querySelectorAll("[data-mark]"))
         other.setAttribute("aria-pressed", String(other.dataset.mark === pinned));
       highlight(pinned);
@@ -105,7 +106,7 @@
       event.preventDefault();
       toggle();
     });
-    for (const name of ["pointerenter", "focus"]) entry.addEventListener(name, () => highlight(mark));
+    for (const name of ["pointerenter", "focus"]) entry.addEventListener(name, () => highlight(code));
     for (const name of ["pointerleave", "blur"]) entry.addEventListener(name, () => highlight(pinned));
   }
   figure.classList.add("live");

@@ -1,12 +1,11 @@
 """Training of all restarts of a network in batches.
 
 >>> import lowrankgcn as lg, numpy as np
->>> from lowrankgcn.training import train
 >>> spiral = lg.datasets.load_spiral(100, random_state=0)
 >>> L = lg.Laplacian(lg.GaussianGraph(spiral.data, bandwidth=3.5))
 >>> network = lg.nn.GCN(lg.kernel(L, "pseudoinverse", rank=10), (3, 4, 5))
 >>> labelled = np.arange(0, 500, 20)
->>> record = train(network, spiral.data, labelled, spiral.target[labelled], n_restarts=3)
+>>> record = lg.nn.train(network, spiral.data, labelled, spiral.target[labelled], n_restarts=3)
 >>> record.loss_curve.shape, tuple(record.logits(network, spiral.data).shape)
 ((1000, 3), (3, 500, 5))
 """
@@ -17,7 +16,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -35,13 +34,12 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.nn import Network
-from lowrankgcn.training.gradients import ExplicitGradients, Objective, split_parameters
-from lowrankgcn.training.optimizers import LBFGS, Optimizer, OptimizerName, State, as_optimizer
-from lowrankgcn.training.problem import Coordinates
-from lowrankgcn.training.record import TrainingRecord
-from lowrankgcn.training.reduction import TrainingProblem
-from lowrankgcn.training.threads import limit_threads
+from lowrankgcn.nn.gradients import ExplicitGradients, Objective, split_parameters
+from lowrankgcn.nn.modules import Network
+from lowrankgcn.nn.optimizers import Coordinates, Optimizer, OptimizerName, as_optimizer
+from lowrankgcn.nn.problem import TrainingProblem
+from lowrankgcn.nn.record import TrainingRecord
+from lowrankgcn.nn.threads import limit_threads
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
@@ -98,9 +96,9 @@ def train(
     seeds : sequence of int, optional
         Seed of each copy, less than 2³², instead of `n_restarts` and `random_state`. A seed gives
         the same training in every batch, to rounding.
-    optimizer : {"gd", "adam", "lbfgs"} or Optimizer
+    optimizer : {"gd", "adam"} or Optimizer
     learning_rate : float, optional
-        0.2 for gradient descent and 0.01 for Adam when omitted; L-BFGS uses a line search.
+        0.2 for gradient descent and 0.01 for Adam when omitted.
     max_iter : int
     l2_penalty : float
         ρ.
@@ -127,14 +125,14 @@ def train(
     See Also
     --------
     TrainingRecord : The result.
-    GradientDescent, Adam, LBFGS : Optimisers.
+    GradientDescent, Adam : Optimisers.
     lowrankgcn.plotting.plot_loss : Plot of the losses.
 
     Notes
     -----
-    After the set-up (:class:`lowrankgcn.training.TrainingProblem`), an iteration with one hidden
-    layer costs O(n s N_1 (r + min(r, p))) for an L-GCN and O(s r N_1 r) for an R-GCN, independent
-    of n. Small problems use one thread. The same call on the same machine gives the same result.
+    After the set-up (:class:`lowrankgcn.nn.TrainingProblem`), an iteration with one hidden layer
+    costs O(n s N_1 r) for an L-GCN and O(s r N_1 r) for an R-GCN, independent of n. Small problems
+    use one thread. The same call on the same machine gives the same result.
 
     Examples
     --------
@@ -143,7 +141,7 @@ def train(
     >>> graph = lg.Hypergraph.from_table(cars.data)
     >>> K = lg.kernel(lg.Laplacian(graph), "pseudoinverse", rank=15)
     >>> network = lg.nn.ReducedOrderGCN(K, (21, 8, 4))
-    >>> record = lg.training.train(
+    >>> record = lg.nn.train(
     ...     network, graph.incidence.to_dense(), cars.training, cars.target.iloc[cars.training],
     ...     n_restarts=10, max_iter=200)
     >>> record.weights[0].shape, bool((record.loss_curve[-1] < record.loss_curve[0]).all())
@@ -152,17 +150,16 @@ def train(
     started = time.perf_counter()
     if not isinstance(network, Network):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
-    chosen = as_optimizer(optimizer, learning_rate)
-    options: dict[str, Any] = {
-        "max_iter": positive_int(max_iter, "max_iter"),
-        "decay": choice(decay, "decay", ("first", "all")),
-    }
-    for name, value in {"l2_penalty": l2_penalty, "tol": tol}.items():
-        options[name] = positive_float(value, name, zero=True, maximum=LARGEST_OPTION)
-    wait = positive_int(patience, "patience")
-    options["patience"] = wait if early_stopping else None
-    if network.dropout.p and isinstance(chosen, LBFGS):
-        raise invalid("optimizer", "'gd' or 'adam' with dropout, whose loss is random", "L-BFGS")
+    positive_int(max_iter, "max_iter")
+    positive_int(patience, "patience")
+    options = _Options(
+        as_optimizer(optimizer, learning_rate),
+        max_iter,
+        positive_float(l2_penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION),
+        network.depth if choice(decay, "decay", ("first", "all")) == "all" else 1,
+        patience if early_stopping else None,
+        positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION),
+    )
     drawn = _seeds(seeds, n_restarts, random_state)
     problem = TrainingProblem(network, X, index, targets, sample_weight)
     parameters, generators = _initial_parameters(network, drawn)
@@ -177,12 +174,10 @@ def train(
         def train_some(start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
             part = [tensor[start:stop] for tensor in parameters]
             with limit_threads(work):
-                some = generators[start:stop]
-                return _train_batch(problem, part, some, chosen, advance, **options)
+                return _train_batch(problem, part, generators[start:stop], options, advance)
 
         outcomes = map_chunks(train_some, len(drawn), size)
-    curve = np.concatenate([losses for losses, _ in outcomes], axis=1)
-    converged = np.concatenate([ended for _, ended in outcomes])
+    curve, converged = (np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True))
     n_iter = np.isfinite(curve).sum(axis=0)
     weights = [weight.mT.chunk(problem.n_kernels, dim=1) for weight in parameters[: network.depth]]
     return TrainingRecord(
@@ -198,19 +193,24 @@ def train(
     )
 
 
+class _Options(NamedTuple):
+    """Options of :func:`train`; `patience` is None without early stopping."""
+
+    optimizer: Optimizer
+    max_iter: int
+    l2_penalty: float
+    n_penalised_layers: int
+    patience: int | None
+    tol: float
+
+
 @torch.inference_mode()
 def _train_batch(
     problem: TrainingProblem,
     parameters: Sequence[Tensor],
     generators: Sequence[torch.Generator],
-    optimizer: Optimizer,
+    options: _Options,
     advance: Callable[[int], None],
-    *,
-    max_iter: int,
-    l2_penalty: float,
-    decay: str,
-    patience: int | None,
-    tol: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Train s restarts; overwrite their parameters.
 
@@ -221,13 +221,9 @@ def _train_batch(
         Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
-    optimizer : Optimizer
+    options : _Options
     advance : callable
         Called with the number of restart iterations done since the last call.
-    max_iter, l2_penalty, decay, tol
-        See :func:`lowrankgcn.training.train`.
-    patience : int or None
-        Iterations in which the loss must fall by more than `tol`; None: no early stopping.
 
     Returns
     -------
@@ -236,47 +232,47 @@ def _train_batch(
     converged : (s,) array of bool
         Whether early stopping ended the restart.
     """
+    optimizer, max_iter, patience = options.optimizer, options.max_iter, options.patience
     tensors, coordinates = list(parameters), None
-    rotated = problem.orthonormal and optimizer.rotation_invariant
-    if rotated and problem.basis is not None:
+    if optimizer.rotation_invariant and problem.basis is not None:
         coordinates = Coordinates(tensors[0], problem.basis)
         tensors[0] = coordinates.initial
     shapes = [tensor.shape[1:] for tensor in tensors]
-    n_penalised = sum(map(math.prod, shapes[: problem.depth if decay == "all" else 1]))
+    n_penalised = sum(map(math.prod, shapes[: options.n_penalised_layers]))
     trained = torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)
     s = len(trained)
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
     active, lowest, done = np.arange(s), np.full(s, np.inf), 0
-    x, state = trained.clone(), State()
+    x, moments = trained.clone(), [torch.zeros_like(trained) for _ in range(optimizer.n_moments)]
     while done < max_iter and len(active):
         sources = [generators[i] for i in active.tolist()]
-        explicit = ExplicitGradients(problem, x, shapes, rotated, sources)
-        objective = Objective(explicit, l2_penalty, n_penalised)
+        explicit = ExplicitGradients(problem, x, shapes, coordinates is not None, sources)
+        objective = Objective(explicit, options.l2_penalty, n_penalised)
         finished = np.zeros(len(active), np.bool_)
         while done < max_iter and not finished.any():
-            iterations = range(done, min(done + (patience or _BLOCK), max_iter))
-            losses, state = optimizer.iterate(objective, state, iterations)
-            done = iterations.stop
+            start, done = done, min(done + (patience or _BLOCK), max_iter)
+            for iteration in range(start + 1, done + 1):
+                optimizer.update(x, objective.gradient(), moments, iteration)
             # Losses count up to the first one that is not finite.
-            curve = losses.cpu().numpy()
+            curve = objective.losses().cpu().numpy()
             finite = np.logical_and.accumulate(np.isfinite(curve))
-            loss_curve[iterations.start : done, active] = np.where(finite, curve, np.nan)
+            loss_curve[start:done, active] = np.where(finite, curve, np.nan)
             finished = ~finite[-1]
             if patience is not None:
                 minimum = np.where(finite, curve, np.inf).min(axis=0)
-                converged[active] = ~finished & ~(minimum < lowest - tol)
+                converged[active] = ~finished & ~(minimum < lowest - options.tol)
                 finished, lowest = finished | converged[active], np.minimum(lowest, minimum)
-            advance(len(iterations) * len(active) + int(finished.sum()) * (max_iter - done))
+            advance((done - start) * len(active) + int(finished.sum()) * (max_iter - done))
         trained[torch.as_tensor(active)] = x
         # The others continue in a smaller batch.
         keep = torch.as_tensor(np.flatnonzero(~finished))
-        x, state = x[keep], tuple(tensor[keep] for tensor in state)
+        x, moments = x[keep], [moment[keep] for moment in moments]
         active, lowest = active[~finished], lowest[~finished]
     results = split_parameters(trained, shapes)
     if coordinates is not None:
         results[0] = coordinates.to_weights(results[0])
-    for given, result in zip(parameters, results, strict=True):
-        given.copy_(result)
+    for parameter, result in zip(parameters, results, strict=True):
+        parameter.copy_(result)
     return loss_curve, converged
 
 
@@ -285,10 +281,10 @@ def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
         count = positive_int(n_restarts, "n_restarts")
         return tuple(random_generator(random_state).integers(2**31, size=count).tolist())
     # Torch's generators use 32 bits of a seed.
-    given = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**32 - 1) for seed in seeds)
-    if not given:
+    checked = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**32 - 1) for seed in seeds)
+    if not checked:
         raise invalid("seeds", "at least one", "none")
-    return given
+    return checked
 
 
 @torch.no_grad()

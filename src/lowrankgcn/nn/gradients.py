@@ -1,12 +1,12 @@
 r"""Explicit loss gradients of GCNs and reduced-order GCNs, for many restarts at once.
 
-With :math:`F B^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]` computed once, one iteration
+With :math:`F Q^T = [\mathcal{K}^{(1)} X \ldots \mathcal{K}^{(K)} X]` computed once, one iteration
 of a network with one hidden layer (section A4.3) is
 
-.. math:: H = \sigma(F B^T \Theta^1), \quad Z = R H \Theta^2, \quad
+.. math:: H = \sigma(F Q^T \Theta^1), \quad Z = R H \Theta^2, \quad
           G = w \circ (\mathrm{softmax}(Z) - T), \\
           \partial\Theta^2 = (R H)^T G, \quad
-          \partial\Theta^1 = B F^T (R^T G \Theta^{2T} \circ \sigma')
+          \partial\Theta^1 = Q F^T (R^T G \Theta^{2T} \circ \sigma')
 
 where R holds the labelled rows of the kernel. All arrays are stored transposed, (s, N, m) for s
 restarts of N features on m nodes: products with F and R are single matrix products for all
@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn.training.reduction import TrainingProblem
+from lowrankgcn.nn.problem import KernelRows, TrainingProblem
 
 # Logits of which losses are computed at once. In float64 these fit the cache: 100 restarts take a
 # fifth of the time of all iterations together.
@@ -85,7 +85,7 @@ class ExplicitGradients:
         no biases for a network without them.
     rotated : bool
         Whether the weights of the first layer are in the coordinates of ``problem.basis``, shape
-        (N_1, q + 1), see ``lowrankgcn.training.problem.Coordinates``.
+        (N_1, q + 1), see ``lowrankgcn.nn.optimizers.Coordinates``.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
 
@@ -102,8 +102,9 @@ class ExplicitGradients:
 
     Notes
     -----
-    With one hidden layer an iteration costs O(m s N₁ (q + p)) for features of q and a readout of p
-    columns: q + p ≤ 2r for an L-GCN, m = r for an R-GCN. Memory is O(m s Σ N_l).
+    With one hidden layer an iteration costs O(m s N₁ q) for features of q columns, and
+    O(m s min(N₁, C) r) for a readout by r eigenvectors: q ≤ r for an L-GCN, m = r for an R-GCN.
+    Memory is O(m s Σ N_l).
 
     Examples
     --------
@@ -111,11 +112,10 @@ class ExplicitGradients:
 
     >>> import torch
     >>> import lowrankgcn as lg
-    >>> from lowrankgcn.training import ExplicitGradients, TrainingProblem
     >>> graph = lg.AdjacencyGraph([[0.0, 1.0], [1.0, 0.0]])
     >>> network = lg.nn.GCN(lg.kernel(lg.Laplacian(graph), "linear"), (1, 2))
-    >>> problem = TrainingProblem(network, [[1.0], [2.0]], [0, 1], [0, 1])
-    >>> explicit = ExplicitGradients(problem, torch.zeros(1, 2), [(2, 1)])
+    >>> problem = lg.nn.TrainingProblem(network, [[1.0], [2.0]], [0, 1], [0, 1])
+    >>> explicit = lg.nn.ExplicitGradients(problem, torch.zeros(1, 2), [(2, 1)])
     >>> logits = explicit.evaluate()
     >>> explicit.gradients
     tensor([[-0.2500,  0.2500]])
@@ -131,47 +131,36 @@ class ExplicitGradients:
     ) -> None:
         self.problem, self.parameters = problem, parameters
         self.gradients = torch.zeros_like(parameters)
-        self._depth, self._s = problem.depth, len(parameters)
-        views = split_parameters(parameters, shapes)
-        slopes = split_parameters(self.gradients, shapes)
-        self._weights, self._weight_gradients = views[: self._depth], slopes[: self._depth]
-        biases: list[Any] = list(zip(views[self._depth :], slopes[self._depth :], strict=True))
-        biases = biases or [None] * self._depth
-        self._last_biases: _Biases | None = biases[-1]
+        depth, (m, q) = problem.depth, problem.features.shape
+        split = (split_parameters(tensor, shapes) for tensor in (parameters, self.gradients))
+        pairs: list[Any] = list(zip(*split, strict=True))
+        biases = pairs[depth:] or [None] * depth
+        self._last_biases = biases[-1]
         self._basis = None if rotated else problem.basis
         # A coordinate beyond the basis does not act on features: its gradient remains zero.
-        m, q = problem.features.shape
         q = q if self._basis is None else len(self._basis)
-        self._first, self._first_gradient = views[0][..., :q], slopes[0][..., :q]
-        # The large arrays are allocated once, because fresh memory costs as much as a product.
-        # These views are made once, because a call of torch costs as much as a small product.
-        self._Z = parameters.new_empty(self._s, problem.widths[1], m)
+        self._first, self._first_gradient = (tensor[..., :q] for tensor in pairs[0])
+        # This large array is allocated once, because fresh memory costs as much as a product. These
+        # views are made once, because a call of torch costs as much as a small product.
+        self._Z = parameters.new_empty(len(parameters), problem.widths[1], m)
         self._flat_Z, self._features_T = self._Z.flatten(0, 1), problem.features.T
-        project = problem.readout.project
-        self._project_T = None if project is None else project.T
-        self._E = parameters.new_empty(0)
-        if problem.depth > 1 and problem.readout.tall is not None:
-            self._E = parameters.new_empty(self._s, problem.widths[-2], m)
         self._offset = -problem.targets.T * problem.sample_weight
-        self._hidden = [_Hidden(problem, pair, generators) for pair in biases[:-1]]
+        kernels = [problem.kernels] * (depth - 2) + [problem.readout]
+        parts = zip(biases[:-1], kernels, pairs[1:depth], strict=False)  # none with a single layer
+        self._layers = [_Layer(problem, generators, *part) for part in parts]
 
     def evaluate(self) -> Tensor:
         """Set the gradients; return the logits of the labelled rows, shape (s, C, p)."""
         first = self._first.flatten(0, 1)
         first = first if self._basis is None else first @ self._basis
         torch.mm(first, self._features_T, out=self._flat_Z)
-        if self._depth == 1:
-            logits = self._Z.clone()
-            error = self._loss_error(logits)
-        else:
-            outputs = [self._hidden[0].forward(self._Z)]
-            for layer, hidden in enumerate(self._hidden[1:], 1):
-                outputs.append(hidden.forward(self._convolve(layer, outputs[-1])))
-            logits, error = self._last_layer(outputs[-1])
-            for layer in range(self._depth - 2, 0, -1):
-                self._hidden[layer].backward(error)
-                error = self._convolve_backward(layer, outputs[layer - 1], error)
-            self._hidden[0].backward(error)
+        Z = self._Z
+        for layer in self._layers:
+            Z = layer.forward(Z)
+        logits = Z if self._layers else Z.clone()
+        error = self._loss_error(logits)
+        for layer in reversed(self._layers):
+            error = layer.backward(error)
         gradient = _sum_over_nodes(error, self.problem.features)
         gradient = gradient if self._basis is None else gradient @ self._basis.T
         self._first_gradient.copy_(gradient)
@@ -186,64 +175,6 @@ class ExplicitGradients:
             torch.sum(error, 2, out=self._last_biases[1])
         return error
 
-    def _last_layer(self, H: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the logits and the error of H, the output of the last hidden layer."""
-        readout, last = self.problem.readout, self._depth - 1
-        if readout.index is not None:
-            logits = self._convolve(last, H)[..., readout.index]
-            error = H.new_zeros(*logits.shape[:2], H.shape[2])
-            error.index_add_(2, readout.index, self._loss_error(logits))
-            return logits, self._convolve_backward(last, H, error)
-        read = H if readout.tall is None else _sum_over_nodes(H, readout.tall)
-        inputs = self._by_kernel(read)
-        logits = torch.bmm(self._weights[last], inputs)
-        logits = logits if self._project_T is None else logits @ self._project_T
-        error = self._loss_error(logits)
-        error = error if readout.project is None else error @ readout.project
-        self._weight_gradients[last].copy_(torch.bmm(error, inputs.mT))
-        error = self._sum_kernels(torch.bmm(self._weights[last].mT, error))
-        if readout.tall is not None:
-            error = torch.matmul(error, readout.tall.T, out=self._E)
-        return logits, error
-
-    def _by_kernel(self, read: Tensor) -> Tensor:
-        """Return the inputs of the last layer's weights, shape (s, K·N, p)."""
-        K, responses = self.problem.n_kernels, self.problem.readout.responses
-        if K == 1:
-            return read
-        if responses is None:
-            return read.view(*read.shape[:2], K, -1).transpose(1, 2).flatten(1, 2)
-        return (read.unsqueeze(1) * responses[:, None, :]).flatten(1, 2)
-
-    def _sum_kernels(self, error: Tensor) -> Tensor:
-        """Apply the adjoint of :meth:`_by_kernel`."""
-        K, responses = self.problem.n_kernels, self.problem.readout.responses
-        if K == 1:
-            return error
-        parts = error.view(self._s, K, -1, error.shape[2])
-        if responses is None:
-            return parts.transpose(1, 2).flatten(2, 3)
-        return (parts * responses[:, None, :]).sum(1)
-
-    def _convolve(self, layer: int, H: Tensor) -> Tensor:
-        r"""Compute :math:`\sum_k \mathcal{K}^{(k)} H \Theta^{(k)}`."""
-        weights = self._weights[layer].chunk(self.problem.n_kernels, dim=2)
-        Z = H.new_zeros(self._s, weights[0].shape[1], H.shape[2])
-        for propagate, weight in zip(self.problem.propagations, weights, strict=True):
-            Z += propagate(torch.bmm(weight, H).flatten(0, 1).T).T.view_as(Z)
-        return Z
-
-    def _convolve_backward(self, layer: int, H: Tensor, error: Tensor) -> Tensor:
-        r"""Set :math:`\partial\Theta^{(k)} = H^T \mathcal{K}^{(k)} E`; return the error of H."""
-        K, result = self.problem.n_kernels, torch.zeros_like(H)
-        weights = self._weights[layer].chunk(K, dim=2)
-        gradients = self._weight_gradients[layer].chunk(K, dim=2)
-        for k, propagate in enumerate(self.problem.propagations):
-            spread = propagate(error.flatten(0, 1).T).T.reshape(error.shape)
-            gradients[k].copy_(torch.bmm(spread, H.mT))
-            result.baddbmm_(weights[k].mT, spread)
-        return result
-
 
 def _sum_over_nodes(H: Tensor, tall: Tensor) -> Tensor:
     """Multiply H (s, N, m) by a matrix (m, p); return (s, N, p)."""
@@ -252,38 +183,67 @@ def _sum_over_nodes(H: Tensor, tall: Tensor) -> Tensor:
     return torch.mm(tall.T, H.flatten(0, 1).T).T.reshape(*H.shape[:2], -1)
 
 
-_Biases = tuple[Tensor, Tensor]  # biases (s, N) of a layer and their gradients
+_Parameters = tuple[Tensor, Tensor]  # weights or biases of a layer, and their gradients
 
 
 @final
-class _Hidden:
-    """A hidden layer σ(Z + b) with dropout."""
+class _Layer:
+    """A hidden layer σ(Z + b) with dropout, and the convolution Σ_k R_k H Θ_k of its output H.
 
-    def __init__(self, problem: TrainingProblem, biases: _Biases | None, generators: Any) -> None:
-        self._forward, self._backward = ACTIVATIONS[problem.activation]
+    Kernels are applied before or after the weights, whichever is narrower.
+    """
+
+    def __init__(
+        self,
+        problem: TrainingProblem,
+        generators: Sequence[torch.Generator],
+        biases: _Parameters | None,
+        kernels: Sequence[KernelRows],
+        weights: _Parameters,
+    ) -> None:
+        self._activate, self._derive = ACTIVATIONS[problem.activation]
         self._biases, self._dropout, self._generators = biases, problem.dropout, generators
+        by_kernel = (tensor.chunk(len(kernels), dim=2) for tensor in weights)
+        self._parts = list(zip(kernels, *by_kernel, strict=True))
+        _, out_width, in_width = self._parts[0][1].shape
+        self._kernels_first = in_width < out_width
         self._active: Tensor
         self._mask: Tensor
+        self._inputs: list[Tensor]
 
     def forward(self, Z: Tensor) -> Tensor:
-        """Overwrite Z (s, N, m) by σ(Z + b); return the output."""
+        """Overwrite Z (s, N, m) by σ(Z + b); return the convolution, shape (s, N', p)."""
         if self._biases is not None:
             Z.add_(self._biases[0].unsqueeze(2))
-        self._active = self._forward(Z)
-        if not self._dropout:
-            return Z
-        shape, kept = (Z.shape[2], Z.shape[1]), 1.0 - self._dropout
-        drawn = [torch.rand(shape, generator=g, device=g.device) for g in self._generators]
-        self._mask = (torch.stack(drawn).mT < kept).to(Z) / kept
-        return Z * self._mask
-
-    def backward(self, error: Tensor) -> None:
-        """Turn the error of the output into the error of Z; set the gradient of the biases."""
+        H = self._active = self._activate(Z)
         if self._dropout:
-            error.mul_(self._mask)
-        self._backward(error, self._active)
+            shape, kept = (Z.shape[2], Z.shape[1]), 1.0 - self._dropout
+            drawn = [torch.rand(shape, generator=g, device=g.device) for g in self._generators]
+            self._mask = (torch.stack(drawn).mT < kept).to(Z) / kept
+            H = Z * self._mask
+        self._inputs, terms = [], []
+        for rows, weight, _ in self._parts:
+            inputs = rows.apply(H) if self._kernels_first else H
+            term = torch.bmm(weight, inputs)
+            terms.append(term if self._kernels_first else rows.apply(term))
+            self._inputs.append(inputs)
+        return sum(terms[1:], terms[0])
+
+    def backward(self, error: Tensor) -> Tensor:
+        """Set the gradients of weights and biases; return the error of Z."""
+        terms = []
+        for (rows, weight, gradient), inputs in zip(self._parts, self._inputs, strict=True):
+            inner = error if self._kernels_first else rows.adjoint(error)
+            gradient.copy_(torch.bmm(inner, inputs.mT))
+            term = torch.bmm(weight.mT, inner)
+            terms.append(rows.adjoint(term) if self._kernels_first else term)
+        result = sum(terms[1:], terms[0])
+        if self._dropout:
+            result.mul_(self._mask)
+        self._derive(result, self._active)
         if self._biases is not None:
-            torch.sum(error, 2, out=self._biases[1])
+            torch.sum(result, 2, out=self._biases[1])
+        return result
 
 
 @final
@@ -303,18 +263,12 @@ class Objective:
         ρ.
     n_penalised : int
         Number of leading parameters of each restart that the penalty counts.
-
-    Attributes
-    ----------
-    parameters : (s, P) Tensor
-        To be changed in place.
     """
 
     def __init__(self, explicit: ExplicitGradients, l2_penalty: float, n_penalised: int) -> None:
         self._explicit, self._penalty = explicit, l2_penalty
-        self.parameters = explicit.parameters
-        self._penalised = self.parameters[:, :n_penalised]
-        self._factors = torch.zeros_like(self.parameters[0])
+        self._penalised = explicit.parameters[:, :n_penalised]
+        self._factors = torch.zeros_like(explicit.parameters[0])
         self._factors[:n_penalised] = l2_penalty
         self._evaluations: list[tuple[Tensor, Tensor]] = []  # logits and norms
 
@@ -323,7 +277,7 @@ class Objective:
         logits = self._explicit.evaluate()
         norms = torch.linalg.vector_norm(self._penalised, dim=1)
         self._evaluations.append((logits, norms))
-        return torch.addcmul(self._explicit.gradients, self.parameters, self._factors)
+        return torch.addcmul(self._explicit.gradients, self._explicit.parameters, self._factors)
 
     def losses(self) -> Tensor:
         """Compute the losses of all evaluations since the last call, shape (count, s), float64."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import copy
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -13,12 +13,9 @@ from torch import Tensor
 
 from lowrankgcn._format import plural
 from lowrankgcn._validation import invalid, positive_int
-from lowrankgcn.nn import Network, ReducedOrderGCN
-from lowrankgcn.nn.layers import convolve
-from lowrankgcn.nn.linear_map import as_index
-from lowrankgcn.training.problem import as_features
-from lowrankgcn.training.reduction import as_matrix, common_eigenvectors, project
-from lowrankgcn.training.threads import limit_threads
+from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
+from lowrankgcn.nn.problem import as_features, as_matrix, project
+from lowrankgcn.nn.threads import limit_threads
 
 
 @final
@@ -52,10 +49,9 @@ class TrainingRecord:
     Examples
     --------
     >>> import lowrankgcn as lg
-    >>> from lowrankgcn.training import train
     >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
     >>> network, X = lg.nn.GCN(lg.kernel(L, "linear"), (2, 4, 2)), L.graph.incidence.to_dense()
-    >>> record = train(network, X, [0, 4], [0, 1], n_restarts=5, max_iter=100)
+    >>> record = lg.nn.train(network, X, [0, 4], [0, 1], n_restarts=5, max_iter=100)
     >>> record.load_into(network)
     >>> record.logits(network, X, rows=[0]).shape, record.final_loss.shape
     (torch.Size([5, 1, 2]), (5,))
@@ -107,6 +103,16 @@ class TrainingRecord:
             if conv.bias is not None:
                 conv.bias.copy_(self.biases[layer][chosen])
 
+    def network_of(self, network: Network, restart: int) -> Network:
+        """Return a copy of a network with the weights of a restart, for evaluation.
+
+        The copy shares the kernels of the network.
+        """
+        shared = {id(buffer): buffer for buffer in network.buffers()}
+        copied = copy.deepcopy(network, shared).eval()
+        self.load_into(copied, restart)
+        return copied
+
     @torch.no_grad()
     def logits(self, network: Network, X: Any, rows: Any = None) -> Tensor:
         """Compute the logits of every restart; the network keeps its own weights.
@@ -128,15 +134,10 @@ class TrainingRecord:
         The memory besides the result is that of one restart.
         """
         self._check(network)
-        given = as_features(X, network)
-        index = None if rows is None else as_index(rows, network.n_nodes, self.weights[0].device)
-        with limit_threads(math.prod(given.shape)):
-            if (found := common_eigenvectors(network)) is None:
-                H, restarts = as_matrix(given), range(self.n_restarts)
-                return torch.stack([self._nodal(network, H, index, s) for s in restarts])
-            U = found[0] if index is None else found[0][index]
-            logits = U @ self.coefficients(network, given)
-            return logits + self.biases[-1][:, None] if self.biases else logits
+        matrix = as_matrix(as_features(X, network), network)
+        with limit_threads(matrix.numel()):
+            restarts = (self.network_of(network, restart) for restart in range(self.n_restarts))
+            return torch.stack([restarted(matrix, rows) for restarted in restarts])
 
     @torch.no_grad()
     def coefficients(self, network: Network, X: Any) -> Tensor:
@@ -157,45 +158,31 @@ class TrainingRecord:
         A kernel needs only UᵀH of a hidden layer H, so UᵀH passes from layer to layer.
         """
         self._check(network)
-        found = common_eigenvectors(network)
-        if found is None:
+        eigenvectors = common_eigenvectors(network)
+        if eigenvectors is None:
             raise invalid("network", "kernels with common eigenvectors", repr(network))
-        U, responses = found
+        U, responses = eigenvectors
         phi = torch.stack(responses)[:, :, None]  # (K, r, 1)
-        projected = project(as_features(X, network), U)
-        return torch.stack(
-            [self._spectral(network, U, phi, projected, s) for s in range(self.n_restarts)]
-        )
-
-    def _spectral(
-        self, network: Network, U: Tensor, phi: Tensor, inner: Tensor, restart: int
-    ) -> Tensor:
-        """Compute the spectral logits (r, C) of one restart from UᵀX."""
-        for layer, weights in enumerate(self.weights):
-            A = (phi * (inner @ weights[restart])).sum(dim=0)
-            if layer == len(self.weights) - 1:
-                break
-            bias = self.biases[layer][restart] if self.biases else 0.0
-            if isinstance(network, ReducedOrderGCN):
-                inner = network.activation(A + bias)
-            else:
-                inner = U.T @ network.activation(U @ A + bias)
-        return A
-
-    def _nodal(self, network: Network, H: Tensor, index: Tensor | None, restart: int) -> Tensor:
-        """Compute the logits of rows by one restart from X."""
-        last = len(self.weights) - 1
-        for layer, weights in enumerate(self.weights):
-            rows = index if layer == last else None
-            H = convolve(network.propagations, H, weights[restart], rows)
-            H = H + self.biases[layer][restart] if self.biases else H
-            H = network.activation(H) if layer < last else H
-        return H
+        inputs = project(as_features(X, network), U)
+        coefficients = []
+        for restart in range(self.n_restarts):
+            inner = inputs
+            for layer, weights in enumerate(self.weights):
+                A = (phi * (inner @ weights[restart])).sum(dim=0)
+                if layer == len(self.weights) - 1:
+                    break
+                bias = self.biases[layer][restart] if self.biases else 0.0
+                if isinstance(network, ReducedOrderGCN):
+                    inner = network.activation(A + bias)
+                else:
+                    inner = U.T @ network.activation(U @ A + bias)
+            coefficients.append(A)
+        return torch.stack(coefficients)
 
     def _check(self, network: Any) -> None:
         if not isinstance(network, Network):
             raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
         shapes = [tuple(conv.weight.shape) for conv in network.convs]
-        own = [tuple(weight.shape[1:]) for weight in self.weights]
-        if shapes != own or bool(self.biases) != (network.convs[0].bias is not None):
-            raise invalid("network", f"weights of shapes {own}, as trained", shapes)
+        trained = [tuple(weight.shape[1:]) for weight in self.weights]
+        if shapes != trained or bool(self.biases) != (network.convs[0].bias is not None):
+            raise invalid("network", f"weights of shapes {trained}, as trained", shapes)

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import math
-import sys
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-import scipy.optimize
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn._progress import listening
-from lowrankgcn.nn import GCN, ReducedOrderGCN
-from lowrankgcn.training import (
-    LBFGS,
+from lowrankgcn.nn import (
+    GCN,
     Adam,
     GradientDescent,
     ProjectedFeatures,
+    ReducedOrderGCN,
     TrainingRecord,
     gradients,
     train,
+    training,
 )
 from tests.problems import calm_blas  # noqa: F401
-from tests.training_problems import by_autograd, difference, loss, low_rank_network, table
+from tests.training_problems import by_autograd, difference, low_rank_network, table
 
 _, X, CLASSES = table()
 INDEX = np.arange(6)
 TARGETS = CLASSES[INDEX]
-MODULE = sys.modules[train.__module__]
 
 
 def run(network: Any, **options: Any) -> TrainingRecord:
@@ -42,7 +40,7 @@ def run(network: Any, **options: Any) -> TrainingRecord:
 # --- restarts -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimizer", ["gd", "adam", "lbfgs"])
+@pytest.mark.parametrize("optimizer", ["gd", "adam"])
 @pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
 def test_a_restart_in_a_batch_equals_training_its_seed_alone(kind: Any, optimizer: Any) -> None:
     for widths in ((5, 2), (5, 16, 2), (5, 4, 3, 2)):
@@ -83,8 +81,8 @@ def test_losses_are_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_restarts_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     network = low_rank_network(dropout=0.2)
     whole = run(network, n_restarts=5)
-    monkeypatch.setattr(MODULE, "_BATCH_ENTRIES", 2 * 40 * 6)
-    monkeypatch.setattr(MODULE, "_BATCH_COLUMNS", 0)
+    monkeypatch.setattr(training, "_BATCH_ENTRIES", 2 * 40 * 6)
+    monkeypatch.setattr(training, "_BATCH_COLUMNS", 0)
     parts = run(network, n_restarts=5)
     assert_allclose(whole.loss_curve, parts.loss_curve, rtol=1e-10)
     monkeypatch.setenv("LOWRANKGCN_NUM_THREADS", "1")
@@ -137,36 +135,6 @@ def test_weights_and_penalty_against_autograd(decay: Any, soft: bool) -> None:
 # --- optimisers ---------------------------------------------------------------------------------
 
 
-def test_lbfgs_finds_the_minimum_of_a_convex_problem() -> None:
-    # A single layer is a logistic regression on 𝒦X.
-    network = low_rank_network(widths=(5, 2))
-    record = run(network, optimizer="lbfgs", l2_penalty=0.1, max_iter=60, n_restarts=3)
-    inputs = torch.as_tensor(X)
-
-    def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        with torch.no_grad():
-            network.convs[0].weight.copy_(torch.as_tensor(flat).view(1, 5, 2))
-        network.zero_grad()
-        result = loss(network, inputs, INDEX, TARGETS, penalty=0.1)
-        result.backward()
-        return result.item(), network.convs[0].weight.grad.numpy().ravel()
-
-    best = scipy.optimize.minimize(value, np.zeros(10), jac=True, tol=1e-12)
-    assert_allclose(record.final_loss, best.fun, rtol=1e-9)
-    for j in range(3):
-        assert_allclose(record.weights[0][j].ravel(), best.x, atol=1e-5)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])
-def test_lbfgs_beats_gradient_descent(kind: Any, dtype: torch.dtype) -> None:
-    network = low_rank_network(kind, dtype=dtype)
-    newton = run(network, optimizer=LBFGS(memory=5), n_restarts=4, max_iter=40)
-    descent = run(network, n_restarts=4, max_iter=200)
-    assert (np.diff(newton.loss_curve, axis=0) <= 1e-6).all()
-    assert (newton.final_loss < descent.final_loss).all()
-
-
 def test_optimizers_as_values() -> None:
     network = low_rank_network()
     named = run(network, optimizer="adam", learning_rate=0.05)
@@ -179,7 +147,7 @@ def test_optimizers_as_values() -> None:
 # --- stopping -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimizer", ["gd", "adam", "lbfgs"])
+@pytest.mark.parametrize("optimizer", ["gd", "adam"])
 def test_early_stopping_of_each_restart(optimizer: Any) -> None:
     network = low_rank_network(bias=True)
     options: dict[str, Any] = {"early_stopping": True, "tol": 2e-3, "patience": 5, "max_iter": 800}
@@ -314,22 +282,22 @@ def test_training_finds_the_classes() -> None:
 MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("X: expected finite", {"X": np.full((40, 5), np.nan)}),
     ("X: expected finite", {"X": torch.full((40, 5), torch.inf)}),
-    ("X: expected a dense tensor of shape", {"X": X[:, :4]}),
+    ("X: expected an array of shape", {"X": X[:, :4]}),
     ("X: expected a real numeric array", {"X": np.zeros(40)}),
     ("X: expected shape", {"X": ProjectedFeatures(40, torch.ones(3, 4))}),
     ("index: expected at least one", {"index": [], "targets": []}),
     ("index: expected indices in", {"index": [40] * 6}),
     ("index: expected a mask", {"index": np.ones(6, bool)}),
-    ("targets: expected 6 of them", {"targets": [0, 1]}),
-    ("targets: expected class numbers", {"targets": [0, 1, 2, 0, 1, 0]}),
-    ("targets: expected class numbers", {"targets": [0, 1, -1, 0, 1, 0]}),
-    ("targets: expected class numbers", {"targets": [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]}),
-    ("targets: expected class numbers", {"targets": list("ababab")}),
-    ("targets: expected shape", {"targets": np.full((6, 3), 1 / 3)}),
+    ("targets: expected an array of shape", {"targets": [0, 1]}),
+    ("targets: expected indices in 0..1, got 0..2", {"targets": [0, 1, 2, 0, 1, 0]}),
+    ("targets: expected indices in 0..1, got -1..1", {"targets": [0, 1, -1, 0, 1, 0]}),
+    ("targets: expected an integer array", {"targets": [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]}),
+    ("targets: expected an integer array", {"targets": list("ababab")}),
+    ("targets: expected an array of shape", {"targets": np.full((6, 3), 1 / 3)}),
     ("targets: expected distributions", {"targets": np.ones((6, 2))}),
-    ("sample_weight: expected 6", {"sample_weight": [1, 2]}),
-    ("sample_weight: expected 6", {"sample_weight": [1, 1, 1, 1, 1, -1]}),
-    ("sample_weight: expected weights of positive", {"sample_weight": np.zeros(6)}),
+    ("sample_weight: expected an array of shape", {"sample_weight": [1, 2]}),
+    ("sample_weight: expected numbers >= 0", {"sample_weight": [1, 1, 1, 1, 1, -1]}),
+    ("sample_weight: expected numbers >= 0 of positive sum", {"sample_weight": np.zeros(6)}),
     ("n_restarts", {"n_restarts": 0}),
     ("random_state", {"random_state": -1}),
     ("seeds", {"seeds": []}),
@@ -337,7 +305,6 @@ MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("optimizer: expected one of", {"optimizer": "sgd"}),
     ("learning_rate", {"learning_rate": -0.1}),
     ("learning_rate", {"learning_rate": 1e300}),
-    ("learning_rate", {"optimizer": "lbfgs", "learning_rate": 0.1}),
     ("learning_rate", {"optimizer": GradientDescent(), "learning_rate": 0.1}),
     ("max_iter", {"max_iter": 2.5}),
     ("l2_penalty", {"l2_penalty": -1}),
@@ -348,10 +315,6 @@ MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("tol", {"tol": math.nan}),
     ("network: expected a GCN", {"network": torch.nn.Linear(5, 2)}),
     ("network: expected an activation", {"network": low_rank_network(activation=torch.sin)}),
-    (
-        "optimizer: expected 'gd' or 'adam'",
-        {"network": low_rank_network(dropout=0.5), "optimizer": "lbfgs"},
-    ),
 ]
 
 
@@ -364,11 +327,7 @@ def test_malformed_calls() -> None:
 
 
 def test_malformed_optimizers_and_records() -> None:
-    for make in (
-        lambda: GradientDescent(0.0),
-        lambda: Adam(betas=(1.0, 0.9)),
-        lambda: LBFGS(memory=0),
-    ):
+    for make in (lambda: GradientDescent(0.0), lambda: Adam(betas=(1.0, 0.9))):
         with pytest.raises(ValueError, match="expected"):
             make()
     record = run(low_rank_network())
@@ -377,5 +336,5 @@ def test_malformed_optimizers_and_records() -> None:
     for other in (low_rank_network(widths=(5, 4, 2)), low_rank_network(bias=True), None):
         with pytest.raises(ValueError, match="network"):
             record.load_into(other)
-    with pytest.raises(ValueError, match="X: expected a dense tensor of shape"):
+    with pytest.raises(ValueError, match="X: expected an array of shape"):
         record.logits(low_rank_network(), X[:, :3])

@@ -26,7 +26,7 @@ def limit_threads(work: int) -> Iterator[None]:
     Examples
     --------
     >>> import torch
-    >>> from lowrankgcn.training import limit_threads
+    >>> from lowrankgcn.nn import limit_threads
     >>> before = torch.get_num_threads()
     >>> with limit_threads(1000):
     ...     print(torch.get_num_threads())

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 from sklearn.base import BaseEstimator
 
 from lowrankgcn._format import plural, shorten
-from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.estimators.class_labels import labelled_cells
-from lowrankgcn.plotting import _style
-from lowrankgcn.plotting._sources import fitted_attribute, held_out
+from lowrankgcn._validation import finite_array, invalid, positive_int
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.plotting._sources import class_column, fitted_attribute, labelled_classes
+from lowrankgcn.plotting._style import COLOURS, GREY, add_legend, new_or_given
 
+_EXPECTED = "true classes and predictions, or a SpectralGPClassifier"
 _INTERVAL = 0.9
 _ROWS_PER_BIN = 10
+_HISTOGRAM_BINS = 20
 _LONGEST_NAME = 16
 _SMALLEST_TEXT = 5.5  # points
 
@@ -69,36 +71,57 @@ def plot_reliability(
     """
     if isinstance(probabilities, BaseEstimator):
         _expect_none(truth, "truth")
-        shares, codes, _ = held_out(probabilities, "probabilities")
+        evidence = fitted_attribute(probabilities, "evidence_", "probabilities", _EXPECTED)
+        shares, codes = evidence.distributions, evidence.codes
     else:
         shares = finite_array(probabilities, "probabilities", ndim=2)
         if shares.min(initial=0.0) < 0 or shares.max(initial=0.0) > 1 + 1e-6:
             got = f"{shares.min():g}..{shares.max():g}"
             raise invalid("probabilities", "numbers in 0..1", got)
-        index, codes = _codes(truth, "truth", len(shares), classes, shares.shape[1])
+        index, known = labelled_classes(truth, "truth", len(shares))
+        classes = pd.factorize(known, sort=True)[1] if classes is None else classes
+        codes = _positions(known, classes, "truth")
+        if (size := np.asarray(classes).size) != shares.shape[1]:
+            expected = f"the {shares.shape[1]} classes of the columns of probabilities"
+            raise invalid("classes", expected, size)
         shares = shares[index]
     most = positive_int(bins, "bins")
-    certainty, right = shares.max(axis=1), shares.argmax(axis=1) == codes
-    order = np.argsort(certainty, kind="stable")
-    ax = _style.new_or_given(ax)
-    ax.plot([0, 1], [0, 1], color=_style.GREY, linestyle="--", linewidth=1, zorder=1)
-    blue = _style.COLOURS[0]
-    for rows in np.array_split(order, np.clip(len(order) // _ROWS_PER_BIN, 1, most)):
-        test = binomtest(int(right[rows].sum()), len(rows))
-        x, interval = certainty[rows].mean(), test.proportion_ci(_INTERVAL)
-        ax.plot([x, x], interval, color=blue, linewidth=1.5, alpha=0.6, solid_capstyle="butt")
-        ax.plot(x, test.statistic, marker="o", color=blue, markersize=6, linestyle="none")
+    certainty, correct = shares.max(axis=1), shares.argmax(axis=1) == codes
+    groups = np.array_split(
+        np.argsort(certainty, kind="stable"), np.clip(len(codes) // _ROWS_PER_BIN, 1, most)
+    )
+    ax = new_or_given(ax)
+    draw_reliability(
+        ax, [(certainty[rows].mean(), correct[rows].mean(), len(rows)) for rows in groups]
+    )
+    return ax
+
+
+def draw_reliability(ax: Axes, bins: Iterable[tuple[float, ...]]) -> None:
+    """Draw bins of rows: mean probability, share of correct rows, number of rows."""
+    probability, correct, rows = np.array([part[:3] for part in bins], np.float64).T
+    tests = [binomtest(round(hits), int(n)) for hits, n in zip(correct * rows, rows, strict=True)]
+    low, high = np.array([test.proportion_ci(_INTERVAL) for test in tests]).T
+    label = f"{plural(int(rows.sum()), 'row')}, 90 % intervals"
+    ax.vlines(probability, low, high, color=COLOURS[0], linewidth=1.5, alpha=0.6)
+    ax.plot(probability, correct, "o", color=COLOURS[0], markersize=6, label=label)
+    start = np.floor(10 * min(probability.min(), low.min(), 0.9)) / 10
+    ax.plot([start, 1], [start, 1], "--", color=GREY, linewidth=1, zorder=1, label="calibrated")
+    limits = (start - 0.02 * (1 - start), 1 + 0.02 * (1 - start))
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
-    ax.set(xlabel="predicted probability", ylabel="accuracy")
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-    label = f"{plural(len(order), 'row')}, 90 % intervals"
-    handles = [
-        Line2D([], [], label=label, marker="o", color=blue, linewidth=1.5),
-        Line2D([], [], label="calibrated", color=_style.GREY, linestyle="--", linewidth=1),
-    ]
-    _style.add_legend(ax, handles)
-    return ax
+    ax.set(xlabel="predicted probability", ylabel="accuracy", xlim=limits, ylim=limits)
+    add_legend(ax)
+
+
+def draw_certainty(ax: Axes, probabilities: FloatArray, n_classes: int) -> None:
+    """Draw the number of rows by the probability of their predicted class."""
+    first = _HISTOGRAM_BINS // n_classes  # no probability is below 1 / n_classes
+    edges = [k / _HISTOGRAM_BINS for k in range(first, _HISTOGRAM_BINS + 1)]
+    ax.hist(np.clip(probabilities, edges[0], 1.0), edges, color=COLOURS[0], edgecolor="white")
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="probability of the predicted class", ylabel="rows", xlim=(edges[0], 1.0))
 
 
 def plot_confusion(
@@ -141,23 +164,20 @@ def plot_confusion(
     labels = ("true class", "predicted class")
     if isinstance(truth, BaseEstimator):
         _expect_none(predicted, "predicted")
-        shares, codes, names = held_out(truth, "truth")
-        found, labels = shares.argmax(axis=1), ("label", "prediction by leave-one-out")
+        counts = fitted_attribute(truth, "evidence_", "truth", _EXPECTED).confusion
+        classes, labels = truth.classes_, ("label", "prediction by leave-one-out")
     else:
-        index, own, count = _labelled(truth, "truth")
-        others = _column(predicted, "predicted")
-        expect_shape(others, "predicted", count)
+        index, known = labelled_classes(truth, "truth", None)
+        others = class_column(predicted, "predicted", len(truth))[index]
         if classes is None:
-            classes = pd.factorize(np.concatenate([own, others[index]]), sort=True)[1]
-        codes, found = (
-            _positions(values, classes, name)
-            for values, name in ((own, "truth"), (others[index], "predicted"))
-        )
-        names = [str(name) for name in np.asarray(classes, dtype=object)]
-    counts = np.zeros((len(names), len(names)), np.int64)
-    np.add.at(counts, (codes, found), 1)
-    ax = _style.new_or_given(ax)
+            classes = pd.factorize(np.concatenate([known, others]), sort=True)[1]
+        cells = _positions(known, classes, "truth"), _positions(others, classes, "predicted")
+        counts = np.zeros((np.asarray(classes).size,) * 2, np.int64)
+        np.add.at(counts, cells, 1)
+    ax = new_or_given(ax)
     ax.imshow(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), "Blues", vmin=0, vmax=1)
+    ax.grid(visible=False)
+    names = [str(name) for name in np.asarray(classes, dtype=object)]
     return _finish_confusion(ax, counts, names, labels)
 
 
@@ -211,31 +231,28 @@ def plot_loss(losses: Any, *, ax: Axes | None = None) -> Axes:
     expected = "a loss curve of shape (T,) or (T, s), a training record or a GCNClassifier"
     if isinstance(losses, BaseEstimator):
         losses = fitted_attribute(losses, "loss_curve_", "losses", expected)
-    given = getattr(losses, "loss_curve", losses)
+    values = getattr(losses, "loss_curve", losses)
     try:
-        curve = np.array(given, dtype=np.float64)
+        curve = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise invalid("losses", expected, type(losses).__name__) from None
     curve = curve[:, None] if curve.ndim == 1 else curve
     curve[~np.isfinite(curve)] = np.nan
     if curve.ndim != 2 or np.isnan(curve).all():
-        raise invalid("losses", expected, f"shape {np.shape(given)} without a finite number")
-    ax = _style.new_or_given(ax)
+        raise invalid("losses", expected, f"shape {np.shape(values)} without a finite number")
+    ax = new_or_given(ax)
     last = pd.DataFrame(curve).ffill().iloc[-1]
     best = int(last.idxmin())
     iterations = np.arange(1, len(curve) + 1)
-    blue, orange, *_ = _style.COLOURS
-    marker = "o" if len(curve) == 1 else None
-    others = np.delete(curve, best, axis=1)
-    if others.size:
-        ax.plot(iterations, others, color=blue, linewidth=0.8, alpha=0.6, marker=marker)
-    ax.plot(iterations, curve[:, best], color=orange, linewidth=1.6, marker=marker)
+    marker = "o" if len(curve) == 1 else "-"
     ax.set(xlabel="iteration", ylabel="loss", yscale="log" if np.nanmin(curve) > 0 else "linear")
-    handles = [Line2D([], [], color=orange, label=f"best restart: {last[best]:.3g}")]
-    if others.size:
-        rest = plural(others.shape[1], "other restart")
-        handles.append(Line2D([], [], color=blue, label=rest, linewidth=0.8))
-        _style.add_legend(ax, handles)
+    others = np.delete(curve, best, axis=1)
+    rest = ax.plot(iterations, others, marker, color=COLOURS[0], linewidth=0.8, alpha=0.6)
+    (line,) = ax.plot(iterations, curve[:, best], marker, color=COLOURS[1], linewidth=1.6)
+    if rest:
+        line.set_label(f"best restart: {last[best]:.3g}")
+        rest[0].set_label(plural(len(rest), "other restart"))
+        add_legend(ax, [line, rest[0]])
     return ax
 
 
@@ -244,40 +261,10 @@ def _expect_none(value: Any, name: str) -> None:
         raise invalid(name, "None, because the classifier has its own labels", "another value")
 
 
-def _column(values: Any, name: str) -> NDArray[Any]:
-    """Return classes as objects, shape (n,)."""
-    if values is None:
-        raise invalid(name, "an array of classes", None)
-    array = np.asarray(values, dtype=object)
-    expect_shape(array, name, None)
-    return array
-
-
-def _labelled(truth: Any, name: str) -> tuple[NDArray[np.intp], NDArray[Any], int]:
-    """Return the labelled rows, their classes and the number of rows."""
-    _column(truth, name)
-    index, known, count = labelled_cells(truth)
-    if not len(index):
-        raise invalid(name, "at least one class", "no label at all")
-    return index, known.astype(object), count
-
-
-def _codes(
-    truth: Any, name: str, count: int, classes: ArrayLike | None, n_classes: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the labelled rows and their classes as columns of probabilities."""
-    index, known, length = _labelled(truth, name)
-    if length != count:
-        raise invalid(name, f"{count} classes, one for each row of probabilities", length)
-    if classes is None:
-        classes = pd.factorize(known, sort=True)[1]
-    if (given := np.asarray(classes).size) != n_classes:
-        raise invalid("classes", f"the {n_classes} classes of the columns of probabilities", given)
-    return index, _positions(known, classes, name)
-
-
 def _positions(values: NDArray[Any], classes: ArrayLike, name: str) -> NDArray[np.intp]:
     """Return the positions of values among the classes."""
+    if not len(values):
+        raise invalid(name, "at least one class", "no label at all")
     known = pd.Index(np.asarray(classes).tolist(), dtype=object)
     if not known.is_unique:
         raise invalid("classes", "distinct classes", f"{known.tolist()!r}"[:200])

@@ -14,7 +14,7 @@ A GCN with a low-rank kernel is the paper's L-GCN; only the reduced-order networ
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, final
 
@@ -22,12 +22,30 @@ import torch
 from torch import Tensor, nn
 
 from lowrankgcn._validation import invalid, positive_float, positive_int
-from lowrankgcn.nn.layers import Activation, SpectralConv, as_activation, convolve
-from lowrankgcn.nn.linear_map import Shared, as_index, as_tensor, check_block, check_dtype
-from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
-from lowrankgcn.nn.to_torch import as_operators, as_propagations
+from lowrankgcn.nn.layers import (
+    Activation,
+    SpectralConv,
+    as_activation,
+    as_index,
+    check_block,
+    convolve,
+)
+from lowrankgcn.nn.propagation import (
+    DenseMatrix,
+    LowRankPropagation,
+    Propagation,
+    SpectralPropagation,
+)
+from lowrankgcn.nn.to_torch import as_operators, as_propagations, check_dtype
 from lowrankgcn.operators import SymmetricOperator
 from lowrankgcn.spectral.kernel import Kernel
+
+
+class _SharedKernels(tuple[SymmetricOperator, ...]):
+    """Kernels, as large as the graph, that copies of a network share."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _SharedKernels:
+        return self
 
 
 class Network(nn.Module, ABC):
@@ -43,7 +61,7 @@ class Network(nn.Module, ABC):
         The layers; all share `propagations`.
     propagations : ModuleList of Propagation
         The kernels as modules.
-    activation : Module
+    activation : Module or function
     activation_name : str or None
         The name by which the activation was chosen.
     dropout : Dropout
@@ -64,7 +82,7 @@ class Network(nn.Module, ABC):
 
     convs: Sequence[SpectralConv]
     propagations: Sequence[Propagation]
-    activation: nn.Module
+    activation: Callable[[Tensor], Tensor]
 
     def __init__(
         self,
@@ -79,7 +97,7 @@ class Network(nn.Module, ABC):
     ) -> None:
         super().__init__()
         check_dtype(dtype)
-        self._kernels = Shared(as_operators(kernels))
+        self.kernels = _SharedKernels(as_operators(kernels))
         self.widths = _checked_widths(widths)
         shared = self._convert_kernels(dtype)
         self.propagations = shared  # type: ignore[assignment]
@@ -90,12 +108,6 @@ class Network(nn.Module, ABC):
         self.activation = as_activation(activation)
         self.activation_name = activation if isinstance(activation, str) else None
         self.dropout = nn.Dropout(positive_float(dropout, "dropout", zero=True, below=1.0))
-
-    @property
-    def kernels(self) -> tuple[SymmetricOperator, ...]:
-        """The kernels of the network."""
-        kernels: tuple[SymmetricOperator, ...] = self._kernels.value
-        return kernels
 
     @property
     def n_nodes(self) -> int:
@@ -168,7 +180,7 @@ class GCN(Network):
     See Also
     --------
     ReducedOrderGCN : Network on spectral coefficients.
-    lowrankgcn.training.train : Trains many restarts at once.
+    lowrankgcn.nn.train : Trains many restarts at once.
     lowrankgcn.GCNClassifier : Graph, kernel, network and training in one estimator.
 
     Notes
@@ -244,7 +256,7 @@ class ReducedOrderGCN(Network):
     See Also
     --------
     GCN : Network on nodes.
-    lowrankgcn.training.train : Trains many restarts at once.
+    lowrankgcn.nn.train : Trains many restarts at once.
 
     Notes
     -----
@@ -272,8 +284,8 @@ class ReducedOrderGCN(Network):
         return int(self.eigenvectors.shape[1])
 
     def reduce(self, X: Tensor) -> Tensor:
-        """Compute U_rᵀ X, shape (r, k), for X of shape (n, k)."""
-        check_block(X, self.n_nodes, None, self.dtype)
+        """Compute U_rᵀ X, shape (r, N_0), for X of shape (n, N_0)."""
+        check_block(X, self.n_nodes, self.widths[0], self.dtype)
         return self.eigenvectors.T @ X
 
     def forward(self, X: Tensor, rows: Any = None) -> Tensor:
@@ -288,7 +300,6 @@ class ReducedOrderGCN(Network):
         -------
         (n, N_L) or (p, N_L) Tensor
         """
-        check_block(X, self.n_nodes, self.widths[0], self.dtype)
         return self.decode(self.reduce(X), rows)
 
     def decode(self, coefficients: Tensor, rows: Any = None) -> Tensor:
@@ -311,9 +322,25 @@ class ReducedOrderGCN(Network):
             got = "different ones; give lowrankgcn.kernel the filters as one list"
             raise invalid("kernels", "kernels of the same eigenpairs", got)
         # Nothing writes to the buffer, and a copy would be most of the memory of the network.
-        buffer = as_tensor(vectors[0], dtype, share=True)
+        U = vectors[0] if vectors[0].flags.writeable else vectors[0].copy()
+        buffer = torch.as_tensor(U, dtype=dtype)
         self.register_buffer("eigenvectors", buffer, persistent=False)
         return nn.ModuleList(SpectralPropagation(kernel.response, dtype) for kernel in kernels)
+
+
+def common_eigenvectors(network: Network) -> tuple[Tensor, list[Tensor]] | None:
+    """Return U (n, r) and the φ_k (r,) if all kernels are U φ_k Uᵀ with the same stored U."""
+    modules: Sequence[Any] = network.propagations
+    if isinstance(network, ReducedOrderGCN):
+        return network.eigenvectors, [module.response for module in modules]
+    for module in modules:
+        if not isinstance(module, LowRankPropagation) or module.offset is not None:
+            return None
+        if not isinstance(module.factor, DenseMatrix) or module.factor is not modules[0].factor:
+            return None
+        if module.core is None or module.core.ndim > 1:
+            return None
+    return modules[0].factor.matrix, [module.core for module in modules]
 
 
 def _checked_widths(widths: Any) -> tuple[int, ...]:

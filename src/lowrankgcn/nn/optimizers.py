@@ -1,0 +1,210 @@
+"""Optimisers for s independent restarts.
+
+Gradient descent with step 0.2 is the paper's choice (section A4.3); Adam reaches the same losses in
+fewer iterations. An optimiser is a small value that updates parameters in place:
+
+>>> GradientDescent(), Adam(learning_rate=0.02).betas
+(GradientDescent(learning_rate=0.2), (0.9, 0.999))
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast, final
+
+import torch
+from torch import Tensor
+
+from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float
+
+OptimizerName = Literal["gd", "adam"]
+
+
+class Optimizer(ABC):
+    """A frozen description of an optimiser.
+
+    Attributes
+    ----------
+    rotation_invariant : bool
+        Whether the iterates are the same in every orthonormal basis of the weights.
+    n_moments : int
+        Number of arrays of the shape of the parameters that it keeps between iterations.
+
+    See Also
+    --------
+    GradientDescent, Adam : The optimisers.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> [optimizer.rotation_invariant for optimizer in (lg.nn.GradientDescent(0.5), lg.nn.Adam())]
+    [True, False]
+    """
+
+    rotation_invariant: ClassVar[bool]
+    n_moments: ClassVar[int]
+
+    @abstractmethod
+    def update(self, x: Tensor, gradient: Tensor, moments: list[Tensor], iteration: int) -> None:
+        """Change the parameters x and the moments in place.
+
+        Parameters
+        ----------
+        x, gradient : (s, P) Tensor
+        moments : list of (s, P) Tensor
+            Zero before the first iteration.
+        iteration : int
+            Number of the iteration, counted from one.
+        """
+
+
+@final
+@dataclass(frozen=True)
+class GradientDescent(Optimizer):
+    """Θ ← Θ − η ∂L(Θ) with a fixed step η.
+
+    Parameters
+    ----------
+    learning_rate : float
+        η.
+
+    See Also
+    --------
+    Adam : Another optimiser.
+    train : Trains a network.
+
+    Examples
+    --------
+    >>> from lowrankgcn.nn import GradientDescent
+    >>> GradientDescent(0.1)
+    GradientDescent(learning_rate=0.1)
+    """
+
+    learning_rate: float = 0.2
+    rotation_invariant = True
+    n_moments = 0
+
+    def __post_init__(self) -> None:
+        """Check the step."""
+        positive_float(self.learning_rate, "learning_rate", maximum=LARGEST_OPTION)
+
+    def update(self, x: Tensor, gradient: Tensor, moments: list[Tensor], iteration: int) -> None:
+        """Change the parameters; there are no moments."""
+        x.add_(gradient, alpha=-self.learning_rate)
+
+
+@final
+@dataclass(frozen=True)
+class Adam(Optimizer):
+    """Adam: steps scaled by running moments of the gradient.
+
+    Parameters
+    ----------
+    learning_rate : float
+    betas : (float, float)
+        Decay of the first and the second moment.
+    eps : float
+        Added to the root of the second moment.
+
+    See Also
+    --------
+    GradientDescent : Another optimiser.
+    train : Trains a network.
+
+    Notes
+    -----
+    The penalty is part of the gradient, so it is scaled with it.
+
+    Examples
+    --------
+    >>> from lowrankgcn.nn import Adam
+    >>> Adam(0.02)
+    Adam(learning_rate=0.02, betas=(0.9, 0.999), eps=1e-08)
+    """
+
+    learning_rate: float = 0.01
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    rotation_invariant = False
+    n_moments = 2
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        positive_float(self.learning_rate, "learning_rate", maximum=LARGEST_OPTION)
+        positive_float(self.eps, "eps")
+        for beta in self.betas:
+            positive_float(beta, "betas", zero=True, below=1.0)
+
+    def update(self, x: Tensor, gradient: Tensor, moments: list[Tensor], iteration: int) -> None:
+        """Change parameters and moments."""
+        (mean, square), (first, second) = moments, self.betas
+        mean.lerp_(gradient, 1.0 - first)
+        square.mul_(second).addcmul_(gradient, gradient, value=1.0 - second)
+        root = square.sqrt().div_(math.sqrt(1.0 - second**iteration)).add_(self.eps)
+        step = self.learning_rate / (1.0 - first**iteration)
+        x.addcdiv_(mean, root, value=-step)
+
+
+def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimizer:
+    """Return an optimiser by its name and learning rate; return optimisers as they are.
+
+    Examples
+    --------
+    >>> as_optimizer("adam", 0.02).learning_rate
+    0.02
+    """
+    if isinstance(optimizer, Optimizer):
+        if learning_rate is not None:
+            raise invalid("learning_rate", f"None with {optimizer}", learning_rate)
+        return optimizer
+    kinds: dict[str, Any] = {"gd": GradientDescent, "adam": Adam}
+    kind = kinds[choice(optimizer, "optimizer", kinds)]
+    return cast(Optimizer, kind() if learning_rate is None else kind(learning_rate))
+
+
+@final
+class Coordinates:
+    r"""First-layer weights in an orthonormal basis Q of the features' row space.
+
+    The features act on QᵀΘ only. The rest of each column of Θ keeps its direction, since only the
+    penalty acts on it, and its length is one more coordinate. This is a rotation of each column:
+    gradient descent has the same iterates in q + 1 numbers per column as in K·N_0. Adam is not
+    invariant under rotations and uses the weights themselves.
+
+    Parameters
+    ----------
+    weight : (s, N_1, K·N_0) Tensor
+        Initial weights, transposed.
+    basis : (K·N_0, q) Tensor
+        Q.
+
+    Attributes
+    ----------
+    initial : (s, N_1, q + 1) Tensor
+        Coordinates of the initial weights.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Q = torch.tensor([[1.0], [0.0], [0.0]])
+    >>> system = Coordinates(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
+    >>> system.initial
+    tensor([[[2., 5.]]])
+    >>> system.to_weights(system.initial)
+    tensor([[[2., 3., 4.]]])
+    """
+
+    def __init__(self, weight: Tensor, basis: Tensor) -> None:
+        precise, Q = weight.double(), basis.double()
+        inside = precise @ Q
+        rest = precise - inside @ Q.T
+        length = torch.linalg.vector_norm(rest, dim=2, keepdim=True)
+        self._basis, self._directions = basis, (rest / length.clamp_min(1e-300)).to(weight.dtype)
+        self.initial = torch.cat([inside, length], dim=2).to(weight.dtype)
+
+    def to_weights(self, coordinates: Tensor) -> Tensor:
+        """Return transposed weights (s, N_1, K·N_0) from coordinates (s, N_1, q + 1)."""
+        inside, length = coordinates[..., :-1], coordinates[..., -1:]
+        return torch.addcmul(inside @ self._basis.T, length, self._directions)

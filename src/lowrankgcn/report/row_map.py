@@ -1,0 +1,144 @@
+"""Rows of a table as points in a plane, computed from a few eigenpairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lowrankgcn._format import count, rounded_percent, shorten
+from lowrankgcn.estimators.semi_supervised import main_eigenpairs
+from lowrankgcn.operators import FloatArray
+from lowrankgcn.plotting.scatter import choose_points
+from lowrankgcn.report.classification import Classification
+from lowrankgcn.spectral.eigenpairs import Eigenpairs, fix_signs
+
+_POINTS = 4000
+_LABELLED = 400
+_APART = 3.0  # distance of components, in units of the root mean square of an eigenvector
+_DAMPING = 0.25  # the plane shows classes apart more often than with 0, 0.5 or 1
+_SAME = 1e-9  # class means closer than this share of the largest distance coincide
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowMap:
+    """Some rows as points in a plane.
+
+    Attributes
+    ----------
+    rows : (m,) int array
+        In the order of drawing; labelled ones are the last and so drawn over the others.
+    points : (m, 2) array
+    axes : pair of str
+        Labels of the axes.
+    n_outside : int
+        Number of distant points, drawn at the edge.
+    """
+
+    rows: NDArray[np.intp]
+    points: FloatArray
+    axes: tuple[str, str]
+    n_outside: int
+
+
+def map_rows(result: Classification) -> RowMap | None:
+    """Place up to 4000 rows in a plane, up to 400 of them labelled.
+
+    Rows without a prediction are not placed. Return None if no eigenvectors were computed.
+
+    Notes
+    -----
+    Cost: O(n) for the sample, O(m r) for the coordinates of m rows.
+    """
+    pairs, nodes = main_eigenpairs(result.classifier)
+    if pairs is None:
+        return None
+    nodes = np.arange(len(result.codes))[nodes]
+    codes, labelled = result.codes[nodes], result.labelled[nodes]
+    others = ~labelled & ~result.unplaced[nodes]
+    options: Any = {"most_labelled": _LABELLED, "random_state": result.seed or 0}
+    chosen = choose_points(codes, labelled, others, _POINTS, **options)
+    points, axes = spectral_embedding(pairs, chosen), ("direction 1", "direction 2")
+    if points.shape[1] == 1:
+        points = np.column_stack([points[:, 0], result.certainty[nodes[chosen]]])
+        axes = ("entry in the only eigenvector", "probability of the class")
+    else:
+        points = class_plane(points, codes[chosen], np.flatnonzero(labelled[chosen]))
+    # A margin as wide as the range of most points; a few distant ones are moved to its edge.
+    low, high = np.quantile(points, [0.01, 0.99], axis=0)
+    inside = np.clip(points, 2 * low - high, 2 * high - low)
+    return RowMap(nodes[chosen], inside, axes, int((inside != points).any(axis=1).sum()))
+
+
+def describe_rows(result: Classification, rows: NDArray[np.intp]) -> list[tuple[str, list[str]]]:
+    """Return the names and texts of row, class, probability and cells of some rows.
+
+    An empty text is a missing cell, or does not apply.
+    """
+    labelled, classes = result.labelled[rows], result.classes
+    certain = [rounded_percent(share) for share in result.certainty[rows]]
+    columns = [
+        ("row", [count(row) for row in (rows + 1).tolist()]),
+        ("class", [classes[code] for code in result.codes[rows]]),
+        ("probability", np.where(labelled, "", certain).tolist()),
+    ]
+    if result.evidence is None:
+        columns.append(("label", np.where(labelled, "given", "").tolist()))
+    else:
+        shares = result.evidence.distributions[np.cumsum(result.labelled)[rows] - 1]
+        likely = zip(shares.argmax(axis=1), shares.max(axis=1), strict=True)
+        guesses = [f"{shorten(classes[code])}, {rounded_percent(share)}" for code, share in likely]
+        columns.append(("without its label", np.where(labelled, guesses, "").tolist()))
+    return [*columns, *result.cells(rows).items()]
+
+
+def spectral_embedding(pairs: Eigenpairs, rows: NDArray[np.intp] | None = None) -> FloatArray:
+    """Return some or all rows of U_r, weighted by (λ₂/λ)^¼, with a mean square of at most one.
+
+    The weights damp oscillating eigenvectors. The constant eigenvector of a connected graph is
+    omitted. Several zero eigenvalues separate their components by equal distances.
+    """
+    values, n = pairs.eigenvalues, len(pairs.eigenvectors)
+    vectors = np.asarray(pairs.eigenvectors[slice(None) if rows is None else rows], np.float64)
+    zero, positive = values == 0, values > 0
+    parts = []
+    if zero.sum() > 1 or not positive.any():
+        largest = np.abs(vectors[:, zero]).max(axis=0)
+        parts.append(_APART * vectors[:, zero] / np.where(largest > 0, largest, 1.0))
+    if positive.any():
+        weights = (values[positive][0] / values[positive]) ** _DAMPING
+        parts.append(vectors[:, positive] * (weights * np.sqrt(n)))
+    return np.hstack(parts)
+
+
+def class_plane(
+    embedding: FloatArray, classes: NDArray[Any], training: NDArray[np.intp]
+) -> FloatArray:
+    """Project onto the plane with the largest distances between class means, shape (n, 2).
+
+    Unlike two single eigenvectors, the plane does not depend on the basis of a multiple eigenvalue.
+    Two means span only a line; the second direction is then the orthogonal one of largest variance.
+
+    Parameters
+    ----------
+    embedding : (n, q) array, q ≥ 2
+    classes : (n,) array
+    training : int array
+        Nodes that define the class means.
+    """
+    names, codes = np.unique(classes[training], return_inverse=True)
+    members = codes == np.arange(len(names))[:, None]
+    means = members @ embedding[training] / members.sum(axis=1, keepdims=True)
+    _, spread, directions = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
+    directions = directions[:2][spread[:2] > _SAME * spread[0]]
+    if len(directions) < 2:
+        rest = embedding - embedding.mean(axis=0)
+        rest = rest - rest @ directions.T @ directions
+        values, vectors = np.linalg.eigh(rest.T @ rest)
+        directions = np.vstack([directions, vectors[:, np.argsort(-values)].T])[:2]
+    coordinates: FloatArray = embedding @ directions.T
+    fix_signs(coordinates)
+    return coordinates
