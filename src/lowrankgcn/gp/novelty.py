@@ -75,7 +75,7 @@ class Novelty:
         """
 
         def part(start: int, stop: int) -> FloatArray:
-            rows = self.process.represent({k: own[start:stop] for k, own in views.items()})
+            rows = self.process.represent({name: view[start:stop] for name, view in views.items()})
             K = self.process.kernel(rows, self.labelled)
             return _relative(((K @ self.inverse) * K).sum(axis=1), self.process.variances(rows))
 
