@@ -29,7 +29,8 @@ from lowrankgcn.operators import FloatArray
 ADAPTED_ROWS = 600  # labelled rows that the amplitudes are adapted to, O(m³) a step
 EXACT_ROWS, INDUCING_ROWS = 5000, 2000  # beyond the first, a random subset carries the solution
 # Share of out-of-bag trees in leave-one-out scores. On 24 tables, 1 makes leave-one-out accuracy
-# 2 points too low on average, and 0.632 (as in the bootstrap) 1.6 points too high.
+# 2 points too low on average, and 0.632 (as in the bootstrap) 1.6 points too high
+# (benchmarks/few_labels.py).
 UNSEEN_SHARE = 0.75
 _CHUNK = 1024  # rows whose kernel is held at a time
 _RANGE = (-12.0, 8.0)  # of log-amplitudes
