@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save as to_bytes
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.model_files import FORMAT_VERSION
+from lowrankgcn.estimators.model_files import FORMAT_VERSION, read_model
 from tests.saved_examples import CASES, assert_same_predictions, example
 
 
@@ -68,6 +69,13 @@ def test_foreign_files_are_refused(name: str, tmp_path: Path) -> None:
         lg.load(path)
     assert re.search(message, str(caught.value))
     assert str(path) in str(caught.value)
+
+
+def test_a_file_names_classifiers_only(tmp_path: Path) -> None:
+    lg.save(example("default"), tmp_path / "model")
+    found = read_model(tmp_path / "model")
+    with pytest.raises(ValueError, match="name: expected one of 'GCNClassifier'"):
+        replace(found, name="load", parameters={"path": "other"}).restored()
 
 
 def saved(folder: Path, name: str) -> Path:

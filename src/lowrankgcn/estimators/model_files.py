@@ -31,7 +31,7 @@ from safetensors.numpy import save as to_bytes
 from lowrankgcn import __version__, estimators
 from lowrankgcn._atomic import write_bytes
 from lowrankgcn._codec import Arrays, decode, encode, saved
-from lowrankgcn._validation import invalid
+from lowrankgcn._validation import choice, invalid
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gcn_model import GCNModel
 from lowrankgcn.estimators.gp_model import GPModel
@@ -131,7 +131,8 @@ class SavedClassifier:
 
     def restored(self) -> Any:
         """Make the classifier."""
-        classifier = getattr(estimators, self.name)(**self.parameters)
+        # A file can name nothing else of this package.
+        classifier = getattr(estimators, choice(self.name, "name", _CLASSIFIERS))(**self.parameters)
         classifier.classes_, classifier.n_features_in_ = self.classes, self.n_features_in
         if self.feature_names_in is not None:
             classifier.feature_names_in_ = np.array(self.feature_names_in, dtype=object)
