@@ -143,13 +143,13 @@ def measure_page(n: int, labels: int, folder: Path) -> None:
     """Print the times until the page is shown, and from a key press to new colours."""
     from tests.studio.devtools import browser
     from tests.studio.page import WITHOUT_WEBGL, Person
-    from tests.studio.running import studio
+    from tests.studio.running import studio_process
 
     frame, truth = table(n)
     path = folder / f"page-{n}.csv"
     frame.to_csv(path, index=False)
     begin = time.perf_counter()
-    with studio(path, "class") as running, browser() as chromium:
+    with studio_process(path, "class") as running, browser() as chromium:
         start = time.perf_counter() - begin
         person = Person(chromium, running)
         shown = time.perf_counter() - begin

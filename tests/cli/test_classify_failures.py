@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import lowrankgcn as lg
-from lowrankgcn.cli import tables
+from lowrankgcn.cli import labelled_table
 from tests.cli.commands import MODULE, call, refused
 from tests.files.malformed import GOOD, UNREADABLE, UNUSABLE
 
@@ -61,7 +61,7 @@ INVALID: list[tuple[list[str], str]] = [
     (["classify", "{table}", "-t", "kind", "--method", "tree"], "--method"),
     (["classify", "{table}", "-t", "kind", "--filter", "heat"], "only with --method gcn"),
     (["classify", "{table}", "-t", "kind", "--architecture", "full"], "only with --method gcn"),
-    (["classify", "{table}", "-t", "kind", "--bandwidth", "2"], "only with --method gcn"),
+    (["classify", "{table}", "-t", "kind", "--bandwidth", "0"], "only with --method gcn"),
     (["classify", "{table}", "-t", "kind", "--rank", "0"], "--rank"),
     ([*NETWORK, "--graph", "gaussian"], "numbers only"),
     ([*NETWORK, "--filter", "coffee"], "filter"),
@@ -211,7 +211,7 @@ class TestStopped:
         def closed(*_: object, **__: object) -> None:
             raise BrokenPipeError
 
-        monkeypatch.setattr(tables, "write_file", closed)
+        monkeypatch.setattr(labelled_table, "write_file", closed)
         assert call("predict", *map(str, small_table), "--quiet", "--out", "-") == 0
         assert capfd.readouterr().err == ""
 

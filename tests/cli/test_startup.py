@@ -12,13 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.commands import MODULE
+from tests.cli.commands import MODULE, call
 
 SLOW = (
     "numpy scipy pandas pyarrow openpyxl sklearn faiss finufft jinja2 matplotlib torch dask".split()
 )
 NUMERIC = "numpy scipy pandas pyarrow faiss finufft".split()
-NETWORK = ["--method", "gcn", "--rank", "3"]
 
 
 def finish(code: str) -> subprocess.CompletedProcess[str]:
@@ -26,12 +25,13 @@ def finish(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
 
 
-def loaded(*arguments: str) -> list[str]:
-    """Run a command in a new process, and return the slow packages that it imported."""
+def loaded(*commands: str) -> list[str]:
+    """Run commands in a new process, and return the slow packages that they imported."""
     done = finish(
-        f"import sys\nsys.argv = ['lowrankgcn', *{arguments!r}]\nfrom lowrankgcn.cli import run\n"
-        "try: run()\n"
-        "except SystemExit as end: assert not end.code\n"
+        "import sys\nfrom lowrankgcn.cli.app import app\n"
+        f"for words in {[command.split() for command in commands]!r}:\n"
+        "    try: app(words, prog_name='lowrankgcn')\n"
+        "    except SystemExit as end: assert not end.code\n"
         f"print(*sorted(set({SLOW!r}) & set(sys.modules)), file=sys.stderr)"
     )
     assert done.returncode == 0, done.stderr
@@ -48,48 +48,45 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.loc[20:, "kind"] = ""
     frame.to_csv(folder / "table.csv", index=False)
     save = ("--save", str(folder / "model"))
-    loaded("classify", str(folder / "table.csv"), "-t", "kind", "-q", *save)
+    assert call("classify", str(folder / "table.csv"), "-t", "kind", "-q", *save) == 0
     return folder
 
 
+FITTED = [*NUMERIC, "sklearn"]
+
+
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    ("commands", "expected"),
     [
-        ("--help", []),
-        ("--version", []),
-        ("classify --help", []),
-        ("predict --help", []),
-        ("studio --help", []),
-        ("predict {folder}/model {folder}/table.csv -q", NUMERIC),
-        ("classify {folder}/table.csv -t kind -q", [*NUMERIC, "sklearn"]),
-        ("explain {folder}/model {folder}/table.csv --row 1", [*NUMERIC, "sklearn"]),
-        ("suggest {folder}/table.csv -t kind -q", [*NUMERIC, "sklearn"]),
+        (["--help", "--version", "classify --help", "predict --help", "studio --help"], []),
+        (["predict {model} {table} -q"], NUMERIC),
         (
-            "classify {folder}/table.csv -t kind -q --report {folder}/page.html",
-            [*NUMERIC, "sklearn", "jinja2", "matplotlib"],
+            [
+                "classify {table} -t kind -q",
+                "explain {model} {table} --row 1",
+                "suggest {table} -t kind -q",
+            ],
+            FITTED,
         ),
-        (
-            "classify {folder}/table.csv -t kind -q --method gcn --rank 3",
-            [*NUMERIC, "sklearn", "torch"],
-        ),
+        (["classify {table} -t kind -q --report {table}.html"], [*FITTED, "jinja2", "matplotlib"]),
+        (["classify {table} -t kind -q --method gcn --rank 3"], [*FITTED, "torch"]),
     ],
+    ids=["help", "predict", "fit", "report", "network"],
 )
-def test_a_command_imports_what_it_uses(arguments: str, expected: list[str], folder: Path) -> None:
-    assert loaded(*arguments.format(folder=folder).split()) == sorted(expected)
+def test_commands_import_what_they_use(
+    commands: list[str], expected: list[str], folder: Path
+) -> None:
+    places = {"model": folder / "model", "table": folder / "table.csv"}
+    assert loaded(*(command.format(**places) for command in commands)) == sorted(expected)
 
 
 def test_the_package_imports_nothing_slow() -> None:
-    done = finish(f"import sys, lowrankgcn\nassert not set({SLOW!r}) & set(sys.modules)")
-    assert done.returncode == 0, done.stderr
-
-
-def test_networks_are_constructed_without_torch() -> None:
-    lines = (
-        "import sys, lowrankgcn as lg",
-        "lg.GCNClassifier()",
-        "assert 'torch' not in sys.modules",
+    done = finish(
+        "import sys, lowrankgcn as lg\n"
+        f"assert not set({SLOW!r}) & set(sys.modules)\n"
+        "lg.GCNClassifier()\n"
+        "assert 'torch' not in sys.modules"
     )
-    done = finish("\n".join(lines))
     assert done.returncode == 0, done.stderr
 
 

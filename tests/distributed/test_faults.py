@@ -22,7 +22,7 @@ from tests.distributed.test_adapter import CLASSIFIERS, Make
 import dask  # isort: skip
 from distributed import Client, LocalCluster  # isort: skip
 from distributed.utils import get_mp_context  # isort: skip
-from lowrankgcn.distributed import prediction  # isort: skip
+from lowrankgcn.distributed import dask_predict  # isort: skip
 
 TEXTS, HIDDEN = texts(200, 0)
 LABELS = some_labels(HIDDEN, 30, 0)
@@ -92,12 +92,15 @@ def test_a_lost_scheduler_is_reported() -> None:
         cluster.close()
 
 
-@pytest.mark.parametrize("make", CLASSIFIERS, ids=lambda make: make.__name__)
-@pytest.mark.parametrize("large", [False, True], ids=["in the graph", "sent once"])
+@pytest.mark.parametrize(
+    ("make", "large"),
+    zip(CLASSIFIERS, (False, True), strict=True),
+    ids=["gcn in the graph", "gp sent once"],
+)
 def test_killed_workers_change_nothing(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Make, large: bool
 ) -> None:
-    monkeypatch.setattr(prediction, "_LARGE", 0 if large else 2**30)
+    monkeypatch.setattr(dask_predict, "_LARGE", 0 if large else 2**30)
     trap = tmp_path / "trap"
     table = TABLE.map_partitions(die_once, trap, meta=TEXTS.iloc[:0])
     classifier = make()
@@ -129,5 +132,5 @@ def test_a_block_that_kills_every_worker_is_reported(
 ) -> None:
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
     client.wait_for_workers(2, timeout=60)
-    with pytest.raises(ConnectionError, match=r"workers died .* use smaller blocks"):
+    with pytest.raises(ConnectionError, match=r"workers died .* use smaller partitions"):
         CLASSIFIERS[0]().fit(TABLE.map_partitions(deadly, meta=TEXTS.iloc[:0]), LABELS)

@@ -13,25 +13,25 @@ from lowrankgcn.estimators.class_labels import read_labels
 from tests.distributed.tables import from_parts, in_blocks
 
 import dask.array as da  # isort: skip
-from lowrankgcn.distributed.blocks import Blocks  # isort: skip
-from lowrankgcn.distributed.sample import Sample, draw_sample, known_categories  # isort: skip
+from lowrankgcn.distributed.partitions import Partitions  # isort: skip
+from lowrankgcn.distributed.dask_fit import Sample, draw_sample  # isort: skip
 
 N = 60
 ROWS = pd.DataFrame({"row": np.arange(N)})
-BLOCKS = Blocks.from_rows(in_blocks(ROWS, [0, 5, 5, 45]))
+PARTITIONS = Partitions.from_rows(in_blocks(ROWS, [0, 5, 5, 45]))
 Y = np.full(N, -1)
 Y[[3, 17, 50]] = [1, 0, 1]
 
 
 def draw(y: Any, fit_rows: int, seed: int = 0, weights: Any = None) -> Sample:
-    return draw_sample(BLOCKS, y, weights, fit_rows, seed)
+    return draw_sample(PARTITIONS, y, weights, fit_rows, seed)
 
 
 def test_every_row_is_drawn_equally_often() -> None:
     seeds, fit_rows = 60, 15
     counts = np.zeros(N)
     for seed in range(seeds):
-        drawn = draw(Y, fit_rows, seed).rows["row"].to_numpy()
+        drawn = draw(Y, fit_rows, seed).columns[0]["row"].to_numpy()
         assert len(drawn) == fit_rows and (np.diff(drawn) > 0).all()
         counts[drawn] += 1
     assert (counts[Y >= 0] == seeds).all()
@@ -41,9 +41,9 @@ def test_every_row_is_drawn_equally_often() -> None:
 
 
 def test_the_sample_depends_on_the_seed_only() -> None:
-    one, same, other = (draw(Y, 30, seed).rows["row"].tolist() for seed in (0, 0, 1))
+    one, same, other = (draw(Y, 30, seed).columns[0]["row"].tolist() for seed in (0, 0, 1))
     assert one == same != other
-    lazy = draw(in_blocks(pd.Series(Y), [1, 2]), 30).rows["row"].tolist()
+    lazy = draw(in_blocks(pd.Series(Y), [1, 2]), 30).columns[0]["row"].tolist()
     assert lazy == one
 
 
@@ -51,42 +51,45 @@ def test_all_labelled_rows_are_kept() -> None:
     y = np.where(np.arange(N) % 2, np.arange(N), -1)
     weights = da.arange(N, chunks=7)
     sample = draw(y, 10, weights=weights)
-    assert sample.rows["row"].tolist() == sample.labels.tolist() == list(range(1, N, 2))
-    assert_array_equal(sample.weights, sample.labels)
+    for column in (sample.columns[0]["row"], *sample.columns[1:]):
+        assert_array_equal(column, range(1, N, 2))
     assert sample.lengths == (0, 5, 0, 40, 15)
-    whole = draw(y, 1000, weights=np.arange(N))
-    assert_array_equal(whole.weights, np.arange(N))
-    assert_array_equal(whole.y(None), y)
+    whole = draw(y, 1000, weights=list(range(N)))
+    assert_array_equal(whole.columns[1], y)
+    assert_array_equal(whole.columns[2], np.arange(N))
 
 
 NAMES = np.array(["", "ant", "bee"], object)[Y + 1]
 KINDS: dict[str, Any] = {
     "int8": Y.astype(np.int8),
     "floats": np.where(Y < 0, np.nan, Y),
+    "masked": np.ma.masked_array(np.abs(Y), Y < 0),
     "texts": NAMES.astype(str),
     "objects": np.where(Y < 0, None, NAMES),
     "truth values": np.where(Y < 0, None, Y == 1),
     "list": NAMES.tolist(),
     "strings": pd.Series(np.where(Y < 0, None, NAMES), dtype="string"),
-    "nullable integers": pd.Series(np.where(Y < 0, None, Y), dtype="Int64"),
-    "categories": pd.Series(pd.Categorical(np.where(Y < 0, None, NAMES), ["bee", "cat", "ant"])),
+    "nullable integers": pd.array(np.where(Y < 0, None, Y), dtype="Int64"),
+    "categories": pd.Categorical(np.where(Y < 0, None, NAMES), ["bee", "cat", "ant"]),
 }
 
 
 @pytest.mark.parametrize("y", KINDS.values(), ids=KINDS)
 def test_labels_are_read_as_in_memory(y: Any) -> None:
     expected = read_labels(y)
-    given = [y, in_blocks(pd.Series(y), [0, 5, 5, 45]), in_blocks(pd.Series(y), [20])]
+    variants = [y]
+    if not np.ma.isMaskedArray(y):
+        variants += [in_blocks(pd.Series(y), [0, 5, 5, 45]), in_blocks(pd.Series(y), [20])]
     if isinstance(y, np.ndarray) and y.dtype.kind != "O":
-        given.append(da.from_array(y, chunks=25))
-    for labels in given:
-        found = read_labels(draw(labels, 1000).y(known_categories(labels)))
-        assert_array_equal(found.classes, expected.classes)
-        assert_array_equal(found.index, expected.index)
-        assert_array_equal(found.codes, expected.codes)
+        variants.append(da.from_array(y, chunks=25))
+    for labels in variants:
+        read = read_labels(draw(labels, 1000).columns[1])
+        assert_array_equal(read.classes, expected.classes)
+        assert_array_equal(read.index, expected.index)
+        assert_array_equal(read.codes, expected.codes)
 
 
-def test_blocks_of_labels_may_differ_in_their_types() -> None:
+def test_partitions_of_labels_may_differ_in_their_types() -> None:
     parts = [
         pd.Series(["b", None], dtype="category"),
         pd.Series([None, "a"], dtype="category"),
@@ -94,13 +97,17 @@ def test_blocks_of_labels_may_differ_in_their_types() -> None:
         pd.Series(["", "b"], dtype=object),
     ]
     y = from_parts(parts, pd.Series([], dtype=object))
-    blocks = Blocks.from_rows(da.zeros((7, 2), chunks=((4, 3), (1, 1))))
-    sample = draw_sample(blocks, y, None, 1000, 0)
-    assert sample.y(None).tolist() == ["b", None, None, "a", None, None, "b"]
+    rows = Partitions.from_rows(da.zeros((7, 2), chunks=((4, 3), (1, 1))))
+    labels = read_labels(draw_sample(rows, y, None, 1000, 0).columns[1])
+    assert labels.index.tolist() == [0, 3, 6] and labels.codes.tolist() == [1, 0, 1]
+    some = in_blocks(pd.Series(["b", "c", "a", "b", None], dtype="category"), [2])
+    unknown = Partitions.from_rows(in_blocks(ROWS[:5], [2]))
+    labels = read_labels(draw_sample(unknown, some.cat.as_unknown(), None, 9, 0).columns[1])
+    assert labels.classes.tolist() == ["a", "b", "c"]
     mixed = from_parts([pd.Series([1, -1]), pd.Series(["a"])], pd.Series([], dtype=object))
-    found = draw_sample(Blocks.from_rows(da.zeros((3, 1))), mixed, None, 1000, 0)
+    sample = draw_sample(Partitions.from_rows(da.zeros((3, 1))), mixed, None, 1000, 0)
     with pytest.raises(ValueError, match="y: expected texts, integers or booleans, all of one"):
-        read_labels(found.y(None))
+        read_labels(sample.columns[1])
 
 
 def test_lengths_that_differ_are_named() -> None:
@@ -109,7 +116,11 @@ def test_lengths_that_differ_are_named() -> None:
     with pytest.raises(ValueError, match="weight: expected 60 entries, as many as X has rows"):
         draw(Y, 10, weights=np.ones(3))
     wrong = in_blocks(pd.Series(Y), [0, 5, 5, 44])  # as many blocks, of unknown lengths
-    with pytest.raises(ValueError, match=r"y: expected .* entries in partition [34], as many"):
+    with pytest.raises(
+        ValueError, match=r"partition [34]: y: expected .* entries, as many as X has rows"
+    ):
         draw(wrong, 10)
-    with pytest.raises(ValueError, match=r"weight: expected .* entries in partition [34], as many"):
+    with pytest.raises(
+        ValueError, match=r"partition [34]: sample_weight: expected .* entries, as many"
+    ):
         draw(Y, 10, weights=wrong)

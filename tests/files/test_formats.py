@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lowrankgcn.files import choose_columns, decoding, read_file
-from lowrankgcn.files.cells import Cells
+from lowrankgcn.tables.texts import FileColumn
 from tests.files.malformed import GOOD
 
 PACKED = {
@@ -241,7 +241,7 @@ class TestExcel:
             "formulas without a stored result, taken as missing: 1; "
             "open and save the file in Excel",
         )
-        kinds = {name: Cells.from_column(frame[name]).kind for name in frame}
+        kinds = {name: FileColumn.read(frame[name]).kind for name in frame}
         assert kinds["mixed"] == "number"
         assert (kinds["on"], kinds["day"], kinds["time"]) == ("category", "date", "date")
 
@@ -318,7 +318,7 @@ class TestSeveralFiles:
         table = read_file(tmp_path / "?.csv")
         columns = choose_columns(table.frame, "kind", decimal=table.decimal)
         features = columns.features(table.frame, decimal=table.decimal)
-        assert features["size"].tolist() == [1.5, 2.5, 3.5]
+        assert features["size"].numbers.tolist() == [1.5, 2.5, 3.5]
         assert (table.delimiter, table.decimal, len(table.notes)) == (";", ",", 1)
 
     def test_types_are_promoted(self, tmp_path: Path) -> None:

@@ -179,6 +179,7 @@ class Page:
 
     def click(self, x: float, y: float) -> None:
         """Click at a place of the window."""
+        self.send("Page.bringToFront")  # a tab in the background answers after seconds
         self.mouse("Moved", x, y)
         for kind in ("Pressed", "Released"):
             self.mouse(kind, x, y, button="left", buttons=1, clickCount=1)

@@ -1,31 +1,37 @@
-"""A studio that runs as its own process, and tables with known classes for it."""
+"""Running studios, in this process or as their own, and tables with known classes for them."""
 
 from __future__ import annotations
 
 import os
+import queue
 import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pandas as pd
 from sklearn.datasets import load_digits, load_iris
 
+from lowrankgcn.cli.app import app
+
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=\S+")
+_SECONDS = 60
 
 
 @dataclass(frozen=True)
 class Studio:
-    """A running command; `output` are the lines before and with its address."""
+    """A running command; `process` is None if it runs in this process."""
 
-    process: subprocess.Popen[str]
     address: str
     port: int
-    output: str
+    process: Any = None
 
     def kill(self) -> None:
         """End the process without any warning."""
@@ -35,7 +41,49 @@ class Studio:
 
 @contextmanager
 def studio(table: Path, target: str, *options: str, token: str | None = None) -> Iterator[Studio]:
-    """Start the command for a table, at a free port unless the options name one."""
+    """Run the command for a table in a thread, at a free port unless the options name one."""
+    from lowrankgcn.studio import journal, server  # an extra
+
+    ready: queue.Queue[Any] = queue.Queue()
+    serve, journals = server.serve, []
+
+    def announce(guard: Any, listener: Any) -> None:
+        ready.put((guard, listener.getsockname()[1]))
+        serve(guard, listener)
+
+    def open_journal(*arguments: Any) -> journal.Journal:
+        journals.append(journal_type(*arguments))
+        return journals[-1]
+
+    def run() -> None:
+        try:
+            app(["studio", str(table), "--target", target, "--no-browser", *options])
+        except SystemExit as ended:
+            ready.put(ended)
+
+    journal_type = journal.Journal
+    environment = {} if token is None else {"LOWRANKGCN_STUDIO_TOKEN": token}
+    thread = threading.Thread(target=run, daemon=True)
+    with patch.object(server, "serve", announce), patch.object(journal, "Journal", open_journal):
+        with patch.dict(os.environ, environment):
+            thread.start()
+            started = ready.get(timeout=_SECONDS)
+    assert not isinstance(started, SystemExit), "the studio did not start"
+    guard, port = started
+    try:
+        yield Studio(f"http://127.0.0.1:{port}/?token={guard._token}", port)
+    finally:
+        guard.app.state.server.should_exit = True
+        thread.join(_SECONDS)
+        for one in journals:  # let another studio open the table
+            one.close()
+
+
+@contextmanager
+def studio_process(
+    table: Path, target: str, *options: str, token: str | None = None
+) -> Iterator[Studio]:
+    """Start the command as its own process, which can be killed."""
     command = [sys.executable, "-m", "lowrankgcn", "studio", str(table), "--target", target]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     if token is not None:
@@ -53,8 +101,8 @@ def studio(table: Path, target: str, *options: str, token: str | None = None) ->
         output = ""
         for line in process.stdout:
             output += line
-            if found := _ADDRESS.search(line):
-                yield Studio(process, found[0], int(found[1]), output)
+            if address := _ADDRESS.search(line):
+                yield Studio(address[0], int(address[1]), process)
                 break
         else:
             raise AssertionError(f"the studio did not start:\n{output}")
@@ -74,10 +122,11 @@ def iris(folder: Path) -> tuple[Path, list[str]]:
     return _write(folder / "iris.csv", data.data, data.target_names[data.target], "species")
 
 
-def digits(folder: Path) -> tuple[Path, list[str]]:
-    """Write the digits without labels; return the file and the digit of every row."""
+def digits(folder: Path, n_rows: int = 1797) -> tuple[Path, list[str]]:
+    """Write digits without labels; return the file and the digit of every row."""
     data = load_digits(as_frame=True)
-    return _write(folder / "digits.csv", data.data, data.target.astype(str), "digit")
+    classes = data.target[:n_rows].astype(str)
+    return _write(folder / "digits.csv", data.data[:n_rows], classes, "digit")
 
 
 def _write(path: Path, frame: pd.DataFrame, classes: object, target: str) -> tuple[Path, list[str]]:

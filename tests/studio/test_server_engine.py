@@ -12,15 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lowrankgcn as lg
-from lowrankgcn.cli.labels import merged_labels
+from lowrankgcn.cli.table_labels import merged_labels
 from lowrankgcn.estimators import first_rows
 from lowrankgcn.files import read_file
 from lowrankgcn.studio import engine as engines
 from lowrankgcn.studio.engine import Answer, Engine
 from lowrankgcn.studio.journal import Journal
 from lowrankgcn.studio.layout import map_positions
-from lowrankgcn.studio.session import Session
+from lowrankgcn.studio.session import Session, State
 from lowrankgcn.studio.view import TableRows
+from lowrankgcn.tables import Table
 
 
 def mixed_table(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
@@ -40,6 +41,7 @@ def mixed_table(n: int = 240) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 FRAME, TRUTH = mixed_table()
+TABLE = Table.read(FRAME)
 
 
 def some_labels(rows: Any) -> np.ndarray:
@@ -51,11 +53,11 @@ def some_labels(rows: Any) -> np.ndarray:
 @pytest.mark.parametrize("more", [{}, {"fit_rows": 100}, {"graph": "hypergraph"}])
 def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
     parameters = {"random_state": 5, "rank": 20, **more}
-    engine = Engine(FRAME, parameters)
+    engine = Engine(TABLE, parameters)
     base = engine.settle(some_labels([]))
     assert len(set(base.suggestions)) == 10 and base.distributions is None
     agreement = []
-    for count in (3, 4, 5, 6, 7, 15, 16, 17):
+    for count in (3, 4, 6, 15, 17):
         labels = some_labels(range(count))
         quick = engine.update(base, labels)
         base = engine.settle(labels)
@@ -82,7 +84,7 @@ def test_settled_answers_equal_a_fresh_fit(more: dict[str, Any]) -> None:
 
 
 def test_first_suggestions_leave_out_labelled_rows() -> None:
-    engine = Engine(FRAME, {"random_state": 5})
+    engine = Engine(TABLE, {"random_state": 5})
     for labelled in ([], [0], [0, 3]):  # no class, or one
         labels = np.full(len(FRAME), None)
         labels[labelled] = "elm"
@@ -94,7 +96,7 @@ def test_first_suggestions_leave_out_labelled_rows() -> None:
 def test_updates_are_exact_without_blocks_that_know_the_labels() -> None:
     """With fixed amplitudes, an update is the solution for the new labels."""
     blocks = ["linear", "linear-ranks", "radial", "radial-ranks", "hypergraph-6", "neighbours-20"]
-    engine = Engine(FRAME, {"random_state": 0, "blocks": blocks, "class_shares": "labels"})
+    engine = Engine(TABLE, {"random_state": 0, "blocks": blocks, "class_shares": "labels"})
     base = engine.settle(some_labels(range(20)))
     for rows in (range(30), range(5, 20), [*range(3, 15), 50]):  # more, fewer, others
         labels = some_labels(rows)
@@ -113,7 +115,7 @@ def test_updates_are_exact_without_blocks_that_know_the_labels() -> None:
 
 
 def test_a_new_class_and_too_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Engine(FRAME, {"random_state": 0, "rank": 20})
+    engine = Engine(TABLE, {"random_state": 0, "rank": 20})
     two = [row for row in range(30) if TRUTH[row] != "oak"]
     base = engine.settle(some_labels(two))
     labels = some_labels(range(30))
@@ -127,7 +129,7 @@ def test_a_new_class_and_too_many_labels(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_explanations_follow_the_class_shown() -> None:
-    engine = Engine(FRAME, {"random_state": 0, "rank": 20})
+    engine = Engine(TABLE, {"random_state": 0, "rank": 20})
     answer = engine.settle(some_labels(range(20)))
     assert engine.explain(Answer(answer.labels), 0) is None
     for row in range(40):
@@ -143,19 +145,20 @@ def test_explanations_follow_the_class_shown() -> None:
 
 def test_positions_are_framed_and_do_not_depend_on_labels() -> None:
     for more in ({}, {"fit_rows": 100}, {"graph": "gaussian"}):
-        prepared = Engine(FRAME, {"random_state": 0, "rank": 20, **more}).prepared
-        points = map_positions(FRAME, prepared)
+        prepared = Engine(TABLE, {"random_state": 0, "rank": 20, **more}).prepared
+        points = map_positions(TABLE, prepared)
         assert points.shape == (240, 2) and np.abs(points).max() <= 1 and points.std() > 0.1
-        np.testing.assert_array_equal(points, map_positions(FRAME, prepared))
+        np.testing.assert_array_equal(points, map_positions(TABLE, prepared))
     cloud = pd.DataFrame(
         np.random.default_rng(0).normal(size=(60, 3)) * [1, 1, 2], columns=[*"xyz"]
     )
     cloud.iloc[0] = [np.nan, 1e9, 0]
-    own = map_positions(cloud, Engine(cloud, {"random_state": 0}).prepared)
+    points = Table.read(cloud)
+    own = map_positions(points, Engine(points, {"random_state": 0}).prepared)
     assert own.shape == (60, 3) and own[0, 1] == 1
     order = np.argsort(cloud["x"].to_numpy()[1:])
     assert (np.diff(own[1:, 0][order]) >= 0).all()
-    tiny = pd.DataFrame({"a": ["x", "y", "z"], "b": ["u", "u", "v"], "c": ["1", "2", "2"]})
+    tiny = Table.read({"a": ["x", "y", "z"], "b": ["u", "u", "v"], "c": ["1", "2", "2"]})
     assert map_positions(tiny, Engine(tiny, {"random_state": 0}).prepared).shape == (3, 2)
 
 
@@ -212,11 +215,11 @@ def test_journals_and_undo_agree_with_a_plain_list(
             new = [name if row in rows else own for row, own in enumerate(now)]
             if new != now:
                 past, future, now = [*past, now], [], new
-        assert session.labels().tolist() == now
+        assert session.state.names().tolist() == now
         assert (session.state.undo, session.state.redo) == (bool(past), bool(future))
     journal.close()
     again = Session(start, Journal(path, "class", frame), Slow())  # type: ignore[arg-type]
-    assert again.labels().tolist() == now
+    assert again.state.names().tolist() == now
     assert all('"row_"' in line for line in (path.read_text("utf-8").splitlines() if past else []))
 
 
@@ -229,12 +232,32 @@ def test_a_failure_is_shown_and_labels_go_on(tmp_path: Path) -> None:
     assert session.settled().message is None and session.state.labels.tolist() == [1, -1, -1]
 
 
-def test_a_failure_is_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_belong_to_versions_of_the_labels() -> None:
+    first, second, fitted = (Answer(np.array([name])) for name in ("1", "2", "fitted"))
+    state = State.first(["b", None], ["b", "c"])
+    assert state.needs_update() and not state.needs_fit() and state.refreshing
+    state = state.updated(1, None, "failed")  # no immediate answer: the fit is next
+    assert state.needs_fit() and state.message == "failed" and state.answer_version == 0
+    state = state.updated(1, first, None)
+    assert state.answer is first and state.answer_version == 1 and state.version == 2
+    state = state.labelled([(1, "a"), (0, None)])  # while the fit is computed
+    assert state.classes == ("b", "c", "a") and state.names().tolist() == [None, "a"]
+    state = state.updated(state.label_version, second, None)
+    assert state.needs_fit() and state.answer is second
+    old = state.settled(1, fitted, None)  # the fit of the first labels: update from it
+    assert old.base is fitted and old.answer is second and old.needs_update()
+    new = state.settled(state.label_version, fitted, None)
+    assert new.answer is fitted and not new.refreshing and not new.needs_update()
+    failed = state.settled(state.label_version, None, "failed")
+    assert failed.answer is second and not failed.refreshing and failed.version > state.version
+
+
+def test_states_are_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
 
     def noted(session: Any, name: str, value: Any) -> None:
-        if name == "_failure" and hasattr(session, "state"):  # the threads run
-            held.append(session._lock._is_owned())
+        if name == "state":
+            held.append(session._changed._is_owned())
         object.__setattr__(session, name, value)
 
     monkeypatch.setattr(Session, "__setattr__", noted)
@@ -245,9 +268,9 @@ def test_a_failure_is_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(held) >= 3 and all(held)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_wrong_lines_of_a_journal_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    for line in (
         '{"row": 4, "class": "a"}',
         '{"row": 0, "class": "a"}',
         '{"row": "1", "class": "a"}',
@@ -256,15 +279,12 @@ def test_a_failure_is_set_under_the_lock(tmp_path: Path, monkeypatch: pytest.Mon
         '{"row": 1}',
         "[]",
         "{",
-    ],
-)
-def test_wrong_lines_of_a_journal_are_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "j.jsonl"
-    path.write_text('{"row": 1, "class": "a"}\n' + line + "\n")
-    journal = Journal(path, "class", _table(3))
-    with pytest.raises(ValueError, match="line 2: expected"):
-        journal.read()
-    journal.close()
+    ):
+        path.write_text('{"row": 1, "class": "a"}\n' + line + "\n")
+        journal = Journal(path, "class", _table(3))
+        with pytest.raises(ValueError, match="line 2: expected"):
+            journal.read()
+        journal.close()
 
 
 def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,7 +389,7 @@ def test_rows_are_ordered_by_meaning() -> None:
             "day": pd.to_datetime(frame["day"].astype(object)),
         }
     )
-    rows = TableRows(frame, features)
+    rows = TableRows(frame, Table.read(features))
     for name, order in (("number", [3, 1, 0, 2]), ("text", [1, 0, 2, 3]), ("day", [1, 0, 3, 2])):
         assert np.argsort(rows.keys(name), kind="stable").tolist() == order
     assert np.argsort(rows.keys("id")).tolist() == [2, 0, 3, 1]

@@ -137,10 +137,10 @@ def test_features_equal_the_definitions(
                 expected.append((scores, reference.standard_ranks(known, own)))
             if known.count(None) >= 2:
                 expected.append((reference.indicator(known, own, None),) * 2)
-        assert rows.standard.shape == rows.ranks.shape == (len(rows.codes), len(expected))
+        assert rows["standard"].shape == rows["ranks"].shape == (len(rows["codes"]), len(expected))
         for j, (scores, ranks) in enumerate(expected):
-            np.testing.assert_allclose(rows.standard[:, j], scores, atol=1e-7)
-            np.testing.assert_allclose(rows.ranks[:, j], ranks, atol=1e-7)
+            np.testing.assert_allclose(rows["standard"][:, j], scores, atol=1e-7)
+            np.testing.assert_allclose(rows["ranks"][:, j], ranks, atol=1e-7)
 
 
 @given(tables())
@@ -150,7 +150,7 @@ def test_hyperedges(
     """Those of the oracle: values and missing cells of two or more rows, and bins of numbers."""
     kinds, fitted, new = table
     features = FittedTable.fit(frame(kinds, fitted))
-    encoder, codes = features.encoder, features.read(frame(kinds, fitted)).codes
+    encoder, codes = features.encoder, features.read(frame(kinds, fitted))["codes"]
     sets = node_sets(
         CodeFactor(codes, encoder.n_hyperedges).to_dense(), [1.0] * encoder.n_hyperedges
     )
@@ -168,7 +168,7 @@ def test_hyperedges(
     assert sets == node_sets(*table_incidence(expected, len(codes)))
     for j, column in enumerate(encoder.columns):
         for code, cell in zip(
-            features.read(frame(kinds, new)).codes[:, j], new[column.name], strict=True
+            features.read(frame(kinds, new))["codes"][:, j], new[column.name], strict=True
         ):
             found = code < encoder.n_hyperedges
             if isinstance(column, Bins):
@@ -187,15 +187,18 @@ def test_any_finite_numbers(numbers: list[float]) -> None:
     new = np.array([[1.7e308] * 4, [-1.7e308] * 4, [5e-324] * 4, [np.nan] * 4])
     for table in (X, new):
         rows = features.read(table)
-        assert np.isfinite(rows.standard).all() and np.abs(rows.standard).max() <= 5
-        assert np.isfinite(rows.ranks).all() and rows.codes.max() <= features.encoder.n_hyperedges
+        assert np.isfinite(rows["standard"]).all() and np.abs(rows["standard"]).max() <= 5
+        assert (
+            np.isfinite(rows["ranks"]).all()
+            and rows["codes"].max() <= features.encoder.n_hyperedges
+        )
 
 
 def test_ranks_between_many_numbers_are_interpolated() -> None:
     numbers = np.random.default_rng(0).normal(size=3000) ** 3
     features = FittedTable.fit(numbers[:, None])
     expected = reference.standard_ranks(numbers.tolist(), numbers.tolist())
-    np.testing.assert_allclose(features.read(numbers[:, None]).ranks[:, 0], expected, atol=4e-3)
+    np.testing.assert_allclose(features.read(numbers[:, None])["ranks"][:, 0], expected, atol=4e-3)
 
 
 def test_coordinates_keep_their_shape() -> None:
@@ -203,11 +206,11 @@ def test_coordinates_keep_their_shape() -> None:
     points = generator.normal(size=(30, 2)) * [1.0, 2.0] + [0.0, 700.0]
     features = FittedTable.fit(points)
     rows = features.read(points)
-    np.testing.assert_array_equal(rows.standard, rows.ranks)
+    np.testing.assert_array_equal(rows["standard"], rows["ranks"])
     columns = points.T.tolist()
     expected = reference.coordinate_scores(columns, columns)
-    np.testing.assert_allclose(rows.standard.T, expected, atol=1e-9)
-    scale = np.diff(rows.standard, axis=0) / np.diff(points, axis=0)
+    np.testing.assert_allclose(rows["standard"].T, expected, atol=1e-9)
+    scale = np.diff(rows["standard"], axis=0) / np.diff(points, axis=0)
     np.testing.assert_allclose(scale, scale.mean(), rtol=1e-9)
     assert features.common_unit is None
     for other in (points * [1.0, 2.0], np.c_[points, points], points[:, :1]):
@@ -221,9 +224,9 @@ def test_common_unit() -> None:
     table["kind"] = generator.choice(["x", "y"], 40)
     features = FittedTable.fit(table)
     factors, rows = features.common_unit, features.read(table)
-    assert factors is not None and factors.shape == (len(features.feature_names),)
-    numbers = [k for k, name in enumerate(features.feature_names) if name in "abcd" and k != 2]
-    unit = np.diff((rows.standard * factors)[4:, numbers], axis=0)
+    assert factors is not None and factors.shape == (len(features.owners),)
+    numbers = [k for k, own in enumerate(features.owners) if own < 4 and k != 2]
+    unit = np.diff((rows["standard"] * factors)[4:, numbers], axis=0)
     ratio = unit / np.diff(table[list("abcd")].to_numpy()[4:], axis=0)
     np.testing.assert_allclose(ratio, ratio.mean(), rtol=1e-9)  # one unit for all numbers
     assert factors[2] == factors[-1] == 1.0  # indicators
@@ -242,10 +245,10 @@ def test_most_frequent_values() -> None:
 def test_columns_are_matched_by_name_or_position() -> None:
     table = pd.DataFrame({"a": [1.0, 2, 4], "b": ["x", "x", "y"], "c": [1, 1, 1]})
     features = FittedTable.fit(table)
-    expected = features.read(table).standard
-    np.testing.assert_array_equal(features.read(table[["b", "c", "a"]]).standard, expected)
-    np.testing.assert_array_equal(features.read(table.drop(columns="c")).standard, expected)
-    np.testing.assert_array_equal(features.read(table.to_numpy()).standard, expected)
+    expected = features.read(table)["standard"]
+    np.testing.assert_array_equal(features.read(table[["b", "c", "a"]])["standard"], expected)
+    np.testing.assert_array_equal(features.read(table.drop(columns="c"))["standard"], expected)
+    np.testing.assert_array_equal(features.read(table.to_numpy())["standard"], expected)
 
 
 def test_columns_without_any_cell_have_no_type() -> None:
@@ -256,7 +259,7 @@ def test_columns_without_any_cell_have_no_type() -> None:
     missing = [
         pd.DataFrame({name: [cell] * 2 for name in "abd"}) for cell in (None, np.nan, pd.NaT)
     ]
-    rows = [features.read(other).standard for other in missing]
+    rows = [features.read(other)["standard"] for other in missing]
     for own in rows:
         np.testing.assert_array_equal(own, rows[0])
     assert np.isfinite(rows[0]).all()

@@ -23,9 +23,9 @@ def run() -> None:
     begin = time.perf_counter()
     try:
         from lowrankgcn.cli.app import app
-        from lowrankgcn.cli.progress import Stopwatch
+        from lowrankgcn.cli.progress import Run
 
-        Stopwatch.process_begin = begin
+        Run.process_begin = begin
         app(prog_name="lowrankgcn")
     except KeyboardInterrupt:  # while the modules above were imported
         print("interrupted", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import sys
 from typing import Annotated, Any
@@ -90,5 +91,6 @@ def main(
 
 
 for _module in (classify, predict, explain, suggest, studio, compare, reproduce, demo):
-    _name = _module.__name__.rpartition(".")[2]
-    app.command(cls=_PlainHelp, epilog=_module.EXAMPLES)(getattr(_module, _name))
+    _command = getattr(_module, _module.__name__.rpartition(".")[2])
+    _help, _, _examples = str(inspect.getdoc(_command)).partition("Examples\n--------\n")
+    app.command(cls=_PlainHelp, help=_help, epilog=f"Examples:\n\n{_examples}")(_command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,14 @@ from rich.text import Text
 
 from lowrankgcn._atomic import write_text
 from lowrankgcn._format import duration, plural
+from lowrankgcn._progress import listening
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import bar, progress
+from lowrankgcn.cli.progress import Run
 
 if TYPE_CHECKING:
-    from lowrankgcn.experiments.comparison.runner import Comparison
+    from lowrankgcn.experiments.comparison.splits import Comparison
     from lowrankgcn.experiments.comparison.task import ComparisonTask
 
-EXAMPLES = """Examples:
-
-lowrankgcn compare iris --splits 5
-
-lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv results.csv
-
-lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
-"""
 _EXPLANATION = (
     "± half of a 95 % interval; difference: mean difference in accuracy from SpectralGPClassifier "
     "on the same split; balanced: mean accuracy of the classes; log-loss: smaller is better; time: "
@@ -38,6 +31,7 @@ _EXPLANATION = (
 _LONG = 10.0  # seconds; shorter work is not announced
 
 
+@options.added(options.COLUMN_OPTIONS)
 def compare(
     context: typer.Context,
     table: options.TableOrDataset,
@@ -45,21 +39,13 @@ def compare(
     labels_per_class: options.LabelsPerClass = "5,10,20",
     splits: options.Splits = 20,
     methods: options.Methods = None,
-    unlabelled: options.Unlabelled = None,
-    class_: options.Classes = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    text: options.Text = None,
     in_order: options.InOrder = False,
-    encoding: options.Encoding = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     csv: options.Csv = None,
     markdown: options.Markdown = None,
     quiet: options.Quiet = False,
+    **reading: Any,
 ) -> None:
     """Compare the library with other methods on your data.
 
@@ -67,24 +53,33 @@ def compare(
     and other methods on the same random splits, and prints accuracies and log-losses with 95 %
     intervals, differences from SpectralGPClassifier, times, and a verdict in one sentence. Rows
     without a class are used as unlabelled rows and are not tested.
+
+    Examples
+    --------
+    lowrankgcn compare iris --splits 5
+
+    lowrankgcn compare customers.csv --target segment --labels-per-class 10 --csv results.csv
+
+    lowrankgcn compare mushrooms --methods gp,logistic,forest --markdown mushrooms.md
     """
-    counts = _counts(labels_per_class)
-    with progress(f"reading {table}", shown=not quiet):
-        from lowrankgcn.experiments.comparison import runner, summary, task
+    counts, run = _counts(labels_per_class), Run(quiet=quiet)
+    with run.progress(f"reading {table}"):
+        from lowrankgcn.experiments.comparison import summary, task
         from lowrankgcn.experiments.comparison.methods import choose
+        from lowrankgcn.experiments.comparison.splits import compare as compare_methods
 
         with errors.exit_on_user_error("--methods"):
             keys = None if methods is None else [key.strip() for key in methods.split(",")]
             chosen = choose(keys)
-        data = _task(table, target, context.params)
+        data = _task(table, target, reading)
     if str(context.get_parameter_source("labels_per_class")).endswith("DEFAULT"):
         most = max(data.class_sizes.values()) // 2
         counts = tuple(count for count in counts if count <= most) or (most,)
     inputs = {} if table in task.NAMES else errors.inputs([Path(table)])
     errors.check_outputs({"--csv": csv, "--markdown": markdown}, inputs)
-    with bar(shown=not quiet) as show, errors.exit_on_user_error():
+    with run.progress("comparing") as show, listening(None), errors.exit_on_user_error():
         watch = show if quiet else _with_estimate(show, splits)
-        result = runner.compare(
+        result = compare_methods(
             data, chosen, counts=counts, splits=splits, seed=seed, in_order=in_order, watch=watch
         )
     if csv is not None:
@@ -95,12 +90,12 @@ def compare(
             write_text(markdown, summary.as_markdown(result))
     if as_json:
         output.print_json(summary.as_document(result))
-    elif not quiet:
-        _show(Console(highlight=False), result)
+    else:
+        _show(run.console, result)
 
 
 def _with_estimate(
-    show: Callable[[str, float, float], None], splits: int
+    show: Callable[[str, int, int], None], splits: int
 ) -> Callable[[str, int, int], None]:
     """Return `show`, which also writes the remaining time to standard error after one split."""
     begin = time.perf_counter()
@@ -127,24 +122,22 @@ def _counts(text: str) -> tuple[int, ...]:
     return counts
 
 
-def _task(table: str, target: str | None, given: Mapping[str, Any]) -> ComparisonTask:
-    from lowrankgcn.cli.tables import TABLE_OPTIONS, read_labelled_table
+def _task(table: str, target: str | None, reading: dict[str, Any]) -> ComparisonTask:
+    from lowrankgcn.cli.labelled_table import read_labelled_table
     from lowrankgcn.experiments.comparison.task import NAMES, ComparisonTask, load_task
 
-    of_files = ("target", *TABLE_OPTIONS)
-    wrong = [name for name in of_files if table in NAMES and given.get(name)]
-    if wrong:
+    if table in NAMES:
         message = f"the dataset {table} has fixed columns; for a file of this name use ./{table}"
-        raise errors.option_error(f"--{wrong[0].rstrip('_')}", message)
+        errors.refuse({"target": target, **reading}, " ".join(["target", *reading]), message)
     named = table != "-" and not os.path.exists(table) and not os.path.splitext(table)[1]
     with errors.exit_on_user_error("TABLE_OR_DATASET"):
         if table in NAMES or named:  # an unknown name raises an error that lists the datasets
             return load_task(table)
         if target is None:
             raise ValueError(f"{table} needs --target, the column of its classes")
-        data = read_labelled_table([Path(table)], target, given)
-        notes = (*data.table.notes, *data.notes)
-        return ComparisonTask(data.table.name, data.features, data.labels, notes=notes)
+        data = read_labelled_table([Path(table)], target, reading)
+        name, notes = data.table.name, tuple(data.notes)
+        return ComparisonTask(name, data.features, data.labels, notes=notes)
 
 
 def _show(console: Console, comparison: Comparison) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -96,38 +97,35 @@ def check_outputs(
                 raise PermissionError(13, os.strerror(13))
 
 
-def check_edges(context: typer.Context, without: Iterable[str] = ()) -> None:
-    """Check that --edges is not combined with options of other graphs or for new rows."""
-    given = context.params
-    if given["edges"] is None:
-        return
-    for name in ("graph", *without):
-        if given[name] and given[name] != "auto":
-            raise option_error(f"--{name}", "not with --edges")
+def refuse(parameters: Mapping[str, Any], names: str, message: str) -> None:
+    """Raise an error about the first of the named options that is in the command line."""
+    for name in names.split():
+        # Without the option, the parameter is None, or empty if it may be repeated.
+        if parameters[name] not in (None, "auto", (), []) and parameters[name] is not False:
+            raise option_error(f"--{name.rstrip('_')}", message)
 
 
 def inputs(
     tables: Iterable[Path], labels: Iterable[Path] | None = None, edges: Path | None = None
 ) -> dict[str, Path | None]:
     """Return the files that a command reads, patterns expanded, by a description of each."""
-    found: dict[str, Path | None] = {}
     files = {"the table": tables, "--labels": labels or (), "--edges": [edges] if edges else ()}
-    for name, paths in files.items():
-        for path in paths:
-            matching = [] if path.exists() else glob(str(path), recursive=True)
-            found |= {f"{name} {one}": Path(one) for one in matching or [str(path)]}
-    return found
+    return {
+        f"{name} {file}": Path(file)
+        for name, paths in files.items()
+        for path in paths
+        for file in ([] if path.exists() else glob(str(path), recursive=True)) or [str(path)]
+    }
 
 
-def prepare_folder(folder: Path, *, inside: str = "") -> None:
-    """Make an output folder and, if named, a folder inside it; check that both are writable."""
+def prepare_folder(folder: Path) -> None:
+    """Make an output folder, and check that it is writable."""
     if folder.exists() and not folder.is_dir():
         raise option_error("--out", f"{folder} is a file, not a folder")
     with exit_on_write_error(folder):
-        (folder / inside).mkdir(parents=True, exist_ok=True)
-        for one in (folder, folder / inside):
-            if not os.access(one, os.W_OK | os.X_OK):
-                raise PermissionError(13, os.strerror(13), str(one))
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(13, os.strerror(13))
 
 
 @contextmanager
@@ -139,5 +137,7 @@ def collect_warnings() -> Iterator[list[str]]:
         try:
             yield texts
         finally:
-            found = [one for one in caught if issubclass(one.category, UserWarning)]
-            texts += dict.fromkeys(" ".join(str(one.message).split()) for one in found)
+            for one in caught:
+                text = " ".join(str(one.message).split())
+                if issubclass(one.category, UserWarning) and text not in texts:
+                    texts.append(text)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
-
-from rich.console import Console
 
 from lowrankgcn._atomic import write_text
 from lowrankgcn._codec import encode
 from lowrankgcn._format import count, percent, plural
 from lowrankgcn._progress import report_progress
 from lowrankgcn.cli import errors, output
+from lowrankgcn.cli.labelled_table import LabelledTable
+from lowrankgcn.cli.output import Summary
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.progress import Stopwatch, progress
-from lowrankgcn.cli.tables import LabelledTable
+from lowrankgcn.cli.progress import Run
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.estimators.model_files import save as save_model
 from lowrankgcn.report.classification import Classification, describe_graphs
@@ -34,7 +33,7 @@ class FittedTable:
     classifier: Any
     predictions: Predictions
     evidence: Evidence | None
-    warnings: list[str]
+    warnings: Sequence[str] = ()
 
     @classmethod
     def fit(
@@ -42,8 +41,7 @@ class FittedTable:
         data: LabelledTable,
         classifier: Any,
         importance: bool,
-        watch: Stopwatch,
-        shown: bool,
+        run: Run,
         *,
         level: float | None = None,
     ) -> FittedTable:
@@ -56,20 +54,17 @@ class FittedTable:
         level : float, optional
             Probability with which sets of classes contain the true one.
         """
-        with progress("fitting", shown=shown), errors.exit_on_user_error():
-            with errors.collect_warnings() as warned:
-                classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
-        watch.seconds |= classifier.timings_
-        output.print_warnings(warned, shown=shown)
-        shares = classifier.label_distributions_
-        predictions = data.predictions(classifier.classes_, shares, data.labels)
+        with run.computing("fitting"):
+            classifier.set_params(**data.graph_option).fit(data.rows, data.labels)
+        run.seconds |= classifier.timings_
+        predictions = data.predictions(classifier)
         if level is not None:
-            with progress("sets of classes", shown=shown), watch.timing("sets"):
+            with run.timing("sets"), run.progress("sets of classes"):
                 sets, unsure = classifier.prediction_sets(level=level), classifier.unsure()
             predictions = replace(predictions, level=level, sets=sets, unsure=unsure)
-        with progress("importance of the columns", shown=shown), watch.timing("importance"):
+        with run.timing("importance"), run.progress("importance of the columns"):
             evidence = Evidence.from_classifier(classifier, importance=importance)
-        return cls(data, classifier, predictions, evidence, warned)
+        return cls(data, classifier, predictions, evidence, run.warnings)
 
     def write_report(self, path: Path, command: str, seconds: Mapping[str, float]) -> None:
         """Write the HTML page."""
@@ -85,7 +80,7 @@ class FittedTable:
             source=self.data.table.name,
             seconds=seconds,
             warnings=self.warnings,
-            notes=(*self.data.table.notes, *self.data.notes),
+            notes=self.data.notes,
             facts=self.predictions.set_facts(),
             command=command,
             seed=self.classifier.random_state,
@@ -103,10 +98,8 @@ class FittedTable:
         with errors.exit_on_write_error(path, "--save"), errors.exit_on_user_error("--save"):
             save_model(self.classifier, path, description=described)
 
-    def print_summary(
-        self, console: Console, files: dict[str, str], watch: Stopwatch, *, as_json: bool
-    ) -> None:
-        """Print a summary of the run, on standard error if standard output has the rows."""
+    def summary(self, files: dict[str, str], *, rows_printed: bool) -> Summary:
+        """Summarise the run, which has written some files and perhaps rows of the table."""
         data, evidence, predictions = self.data, self.evidence, self.predictions
         columns, n_rows, n_labelled = data.columns, len(data.labels), data.n_labelled
         kinds = Counter(_KINDS[kind] for kind in columns.used.values())
@@ -120,7 +113,7 @@ class FittedTable:
             f"{count(n_rows - n_labelled)} to classify",
             "graph": graphs,
         }
-        more: dict[str, Any] = {
+        document: dict[str, Any] = {
             "table": data.table.name,
             "target": columns.target,
             "method": "gcn" if evidence is None else "gp",
@@ -131,9 +124,7 @@ class FittedTable:
             "left_out": dict(columns.left_out),
             "graph": graphs,
         }
-        scores = None
         if evidence is not None:
-            scores = evidence.scores
             low, high = (percent(share, 0) for share in evidence.interval)
             rows = plural(len(evidence.codes), "labelled row")
             facts["accuracy"] = (
@@ -150,7 +141,7 @@ class FittedTable:
             importance = columns.column_sums(evidence.importance)
             if importance:
                 facts["columns"] = output.shares_text(importance)
-            more |= {
+            document |= {
                 "loo_accuracy": evidence.accuracy,
                 "loo_interval": evidence.interval,
                 "loo_balanced_accuracy": evidence.balanced_accuracy,
@@ -164,9 +155,9 @@ class FittedTable:
             }
         facts |= predictions.set_facts()
         if predictions.unsure is not None:
-            more["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
-        notes = [*data.table.notes, *data.notes]
-        if console.stderr or "written" in files:
+            document["unsure"] = int((predictions.unsure & predictions.unlabelled).sum())
+        notes = list(data.notes)
+        if rows_printed or "written" in files:
             notes += predictions.renamed_notes(data.table.frame.columns)
-        summary = facts, more, notes, self.warnings, files, watch, scores
-        output.print_summary(console, predictions, *summary, as_json=as_json)
+        scores = {} if evidence is None else evidence.scores
+        return Summary(predictions, facts, document, notes, files, scores)

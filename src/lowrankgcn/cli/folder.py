@@ -12,51 +12,49 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
-from rich.console import Console
 
 from lowrankgcn.cli import errors, output
-from lowrankgcn.cli.labels import find_markers
+from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run
 from lowrankgcn.cli.predictions import Predictions
-from lowrankgcn.cli.progress import Stopwatch, progress
-from lowrankgcn.cli.tables import column_names, own_columns
+from lowrankgcn.cli.progress import Run
+from lowrankgcn.cli.table_labels import find_markers
 from lowrankgcn.estimators.model_files import save as save_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
-from lowrankgcn.files.columns import check_names
+from lowrankgcn.files.column_choice import check_names
 
 
-def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> None:
+def classify_folder(table: Path, classifier: Any, parameters: Mapping[str, Any]) -> None:
     """Classify the rows of a folder.
 
     Parameters
     ----------
     table : Path
     classifier : SpectralGPClassifier or GCNClassifier
-    given : mapping
+    parameters : mapping
         Parameters of the command ``classify``.
     """
-    target = given["target"]
+    target = parameters["target"]
     # Earlier versions of Typer keep paths as texts in the parameters.
-    out, save = (given[name] and Path(given[name]) for name in ("out", "save"))
+    out, save = (parameters[name] and Path(parameters[name]) for name in ("out", "save"))
     _check_outputs(table, out, save)
-    shown, watch = not given["quiet"], Stopwatch()
+    run = Run(quiet=parameters["quiet"], as_json=parameters["as_json"])
     files: dict[str, str] = {}
-    with _client(given["scheduler"], given["workers"]):
+    with _client(parameters["scheduler"], parameters["workers"]):
         with errors.exit_on_user_error():
-            frame, features, own = _read(table, target, given["drop"] or ())
-            markers, notes = _find_markers(frame, target, given)
+            frame, features, earlier = _read(table, target, parameters["drop"] or ())
+            options = (parameters[name] for name in ("unlabelled", "class_"))
+            markers, notes = _find_markers(frame, target, *options)
         labels = frame[[target]].map_partitions(
             _read_labels, target, markers, meta=(target, object)
         )
-        with progress("fitting", shown=shown), watch.timing("fitting"):
-            with errors.exit_on_user_error(), errors.collect_warnings() as warned:
-                classifier.fit(features, labels)
-        output.print_warnings(warned, shown=shown)
-        with progress("writing", shown=shown), watch.timing("writing"):
+        with run.timing("fitting"), run.computing("fitting"):
+            classifier.fit(features, labels)
+        with run.step("writing"):
             if out is not None:
                 # Rows without a prediction have empty cells; a warning per block adds nothing.
                 with errors.exit_on_write_error(out), errors.collect_warnings():
-                    _write(frame, target, markers, classifier, given["probabilities"], out)
+                    _write(frame, labels, classifier, parameters["probabilities"], out)
                 files["written"] = str(out)
             if save is not None:
                 with errors.exit_on_write_error(save, "--save"):
@@ -70,17 +68,16 @@ def classify_folder(table: Path, classifier: Any, given: Mapping[str, Any]) -> N
         "graph": repr(classifier.graph_),
         **files,
     }
-    if own:
-        notes.append(f"columns {', '.join(map(repr, own))} of an earlier run are left out")
+    if earlier:
+        notes.append(f"columns {', '.join(map(repr, earlier))} of an earlier run are left out")
     if notes:
         facts["note"] = "; ".join(notes)
-    if given["as_json"]:
-        seconds = watch.seconds | {"total": watch.total()}
-        more = {"seed": classifier.random_state, "seconds": seconds, "warnings": warned}
+    if run.as_json:
+        seconds = run.seconds | {"total": run.total()}
+        more = {"seed": classifier.random_state, "seconds": seconds, "warnings": run.warnings}
         output.print_json(facts | more)
-        return
-    facts["time"] = output.times_text(watch)
-    output.print_facts(Console(highlight=False, quiet=not shown), facts)
+    else:
+        output.print_facts(run.console, facts | {"time": output.times_text(run)})
 
 
 def _check_outputs(source: Path, out: Path | None, save: Path | None) -> None:
@@ -132,8 +129,8 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, list
     from lowrankgcn.distributed.parquet import folder_types, read_folder
 
     frame = read_folder(table)
-    own = own_columns(frame._meta)
-    frame = frame.drop(columns=own)
+    earlier = columns_of_earlier_run(frame._meta)
+    frame = frame.drop(columns=earlier)
     columns = list(frame.columns)
     dropped = column_names(drop, columns)
     with prefix_errors(table):
@@ -141,20 +138,22 @@ def _read(table: Path, target: str, drop: Sequence[str]) -> tuple[Any, Any, list
     used = frame[[name for name in columns if name not in {*dropped, target}]]
     if pa.types.is_integer(folder_types(table)[target]):
         frame = frame.astype({target: "Int64"})  # pandas reads integers with gaps as floats
-    return frame, used, own
+    return frame, used, earlier
 
 
-def _find_markers(frame: Any, target: str, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def _find_markers(
+    frame: Any, target: str, unlabelled: str | None, classes: list[str] | None
+) -> tuple[list[str], list[str]]:
     """Return the markers of unlabelled rows and notes on them, see :func:`find_markers`."""
     from dask.delayed import delayed
 
-    from lowrankgcn.distributed.blocks import Blocks, compute
+    from lowrankgcn.distributed.partitions import Partitions, compute
 
-    blocks = Blocks.from_collection(frame[[target]]).tasks
+    blocks = Partitions.from_collection(frame[[target]]).tasks
     counts = pd.concat(compute(*(delayed(_count_texts)(block, target) for block in blocks)))
     counts = counts.groupby(level=0, dropna=False).sum()
     with prefix_errors(f"column {target!r}"):
-        return find_markers(counts, given["unlabelled"], given["class_"])
+        return find_markers(counts, unlabelled, classes)
 
 
 def _count_texts(block: pd.DataFrame, target: str) -> pd.Series:
@@ -167,33 +166,27 @@ def _read_labels(block: pd.DataFrame, target: str, markers: Sequence[str]) -> pd
     return labels.where(~labels.isin(markers), None)
 
 
-def _write(
-    frame: Any, target: str, markers: Sequence[str], classifier: Any, each_class: bool, out: Path
-) -> None:
+def _write(frame: Any, labels: Any, classifier: Any, each_class: bool, out: Path) -> None:
     from dask.delayed import delayed
 
-    from lowrankgcn.distributed.blocks import Blocks
     from lowrankgcn.distributed.parquet import write_folder
+    from lowrankgcn.distributed.partitions import Partitions
 
-    kind = {"i": "int64", "b": "bool"}.get(frame.dtypes[target].kind)
+    kind = {"i": "int64", "b": "bool"}.get(frame.dtypes[labels.name].kind)
     task = delayed(_add_predictions, pure=False)
     shares = classifier.label_distributions_.to_delayed(optimize_graph=False).ravel()
-    blocks = [
-        task(block, share, classifier.classes_, target, markers, kind, each_class)
-        for block, share in zip(Blocks.from_collection(frame).tasks, shares, strict=True)
-    ]
-    write_folder(blocks, out)
+    parts = [Partitions.from_collection(part).tasks for part in (frame, labels)]
+    settings = classifier.classes_, kind, each_class
+    write_folder([task(*part, *settings) for part in zip(*parts, shares, strict=True)], out)
 
 
 def _add_predictions(
     block: pd.DataFrame,
+    labels: pd.Series,
     shares: NDArray[np.float64],
     classes: NDArray[Any],
-    target: str,
-    markers: Sequence[str],
     kind: str | None,
     each_class: bool,
 ) -> pd.DataFrame:
-    labels = _read_labels(block, target, markers)
     predictions = Predictions.from_labels(classes, shares, labels, kind)
     return predictions.added_to(block, each_class=each_class)

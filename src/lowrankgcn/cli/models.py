@@ -16,8 +16,7 @@ from lowrankgcn.estimators.gp_model import GPModel
 from lowrankgcn.estimators.model_files import SavedClassifier, read_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
-from lowrankgcn.files.columns import Kind
-from lowrankgcn.tables import Cells
+from lowrankgcn.files.column_choice import Kind
 from lowrankgcn.tables.cells import ColumnKind
 from lowrankgcn.tables.columns import Values
 
@@ -59,11 +58,11 @@ def _column_kind(column: Any) -> ColumnKind:
 
 def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tuple[int, list[str]]]:
     """Count the cells of each column with values that the model was not fitted to; list these."""
-    found = {}
+    unknown = {}
     for column in _fitted_columns(classifier):
         if not isinstance(column, Values) or column.values == (None,):
             continue
-        cells = Cells.read(features[column.name], column.name).as_categories()
+        cells = features[column.name].as_categories()
         known = set(column.values)
         new = {
             str(value): int(np.sum(cells.codes == k))
@@ -71,8 +70,9 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
             if value not in known
         }
         if any(new.values()):
-            found[str(column.name)] = (sum(new.values()), [v for v, times in new.items() if times])
-    return found
+            values = [value for value, times in new.items() if times]
+            unknown[str(column.name)] = (sum(new.values()), values)
+    return unknown
 
 
 def _fitted_columns(classifier: SavedClassifier) -> Any:

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+import inspect
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from typer import Argument, BadParameter, Option
-
-GraphName = StrEnum("GraphName", ["auto", "gaussian", "hypergraph", "knn"])
-MethodName = StrEnum("MethodName", ["gp", "gcn"])
-ArchitectureName = StrEnum("ArchitectureName", ["full", "low-rank", "reduced"])
-ClassWeightName = StrEnum("ClassWeightName", ["balanced"])
-ExplainBy = StrEnum("ExplainBy", ["auto", "columns", "rows", "blocks"])
-PaperTable = StrEnum(
-    "PaperTable", ["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters", "all"]
-)
 
 _FORMATS = (
     "CSV, TSV, Parquet, Feather, JSON lines or Excel file, also compressed; several files or a "
@@ -41,15 +33,15 @@ def _output(names: str, help: str, metavar: str = "FILE") -> Any:
     return _option(names, metavar, help, _OUTPUT, readable=False)
 
 
+def _flag(names: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """Return a flag: a long and a short name, or a name and its opposite after a slash."""
+    return _option(names, "", help, panel, **more)
+
+
 def _check_level(level: float | None) -> float | None:
     if level is not None and not 0 < level < 1:
         raise BadParameter(f"expected a probability between 0 and 1, got {level:g}")
     return level
-
-
-def _flag(names: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """Return a flag: a long and a short name, or a name and its opposite after a slash."""
-    return _option(names, "", help, panel, **more)
 
 
 # All commands
@@ -58,73 +50,82 @@ AsJson = Annotated[bool, _flag("--json", "Print one JSON document.")]
 Quiet = Annotated[bool, _flag("--quiet -q", "Print nothing; write files only.")]
 
 # Input
+_FOLDER = "A folder of Parquet files may be larger than memory."
+_DATASETS = (
+    "A file or a pattern, as for classify, or one of iris, wine, breast_cancer, digits, cars, "
+    "cars-buying, mushrooms, spiral."
+)
+_TARGET = "Column of the classes; its cells are empty in unlabelled rows."
 Tables = Annotated[list[Path], Argument(metavar="TABLE", help=f"{_FORMATS}; - is standard input.")]
 TablesOrFolder = Annotated[
-    list[Path],
-    Argument(
-        metavar="TABLE",
-        help=f"{_FORMATS}; - is standard input. A folder of Parquet files may be larger than "
-        "memory.",
-    ),
+    list[Path], Argument(metavar="TABLE", help=f"{_FORMATS}; - is standard input. {_FOLDER}")
 ]
-TableOrDataset = Annotated[
-    str,
-    Argument(
-        metavar="TABLE_OR_DATASET",
-        help="A file or a pattern, as for classify, or one of iris, wine, breast_cancer, digits, "
-        "cars, cars-buying, mushrooms, spiral.",
-    ),
-]
+TableFileArgument = Annotated[Path, Argument(metavar="TABLE", help=f"{_FORMATS}.")]
+TableOrDataset = Annotated[str, Argument(metavar="TABLE_OR_DATASET", help=_DATASETS)]
 ModelFile = Annotated[Path, Argument(metavar="MODEL", help="Model file written by --save.")]
-Target = Annotated[
-    str,
-    _option(
-        "--target -t", "COLUMN", "Column of the classes; its cells are empty in unlabelled rows."
-    ),
-]
+Target = Annotated[str, _option("--target -t", "COLUMN", _TARGET)]
 TargetOfFile = Annotated[
     str | None, _option("--target -t", "COLUMN", "Column of the classes; required for files.")
 ]
-_ENCODING = "Text encoding, such as cp1252."
-_DELIMITER = "Character between cells; 'tab' for a tab."
-_DECIMAL = "Decimal mark, point or comma."
-Encoding = Annotated[
-    str | None, _option("--encoding", "NAME", _ENCODING, _READING, show_default="auto")
-]
-Delimiter = Annotated[
-    str | None, _option("--delimiter", "CHAR", _DELIMITER, _READING, show_default="auto")
-]
-Decimal = Annotated[
-    str | None, _option("--decimal", "CHAR", _DECIMAL, _READING, show_default="auto")
-]
+
+_LABELS = (
+    "File with more labels: the target column, and the row numbers that suggest writes or the "
+    "column --key. Repeat for more files."
+)
 _UNLABELLED = (
     "Texts in the target that mark unlabelled rows, such as NA,?. Empty cells always do; '' for "
     "empty cells only."
 )
 _CLASS = (
-    "Text in the target that is a class, although NA, ?, none and the like often mark unlabelled "
-)
-_CLASS += "rows. Repeat for more texts."
-_LABELS = (
-    "File with more labels: the target column, and the row numbers that suggest writes or the "
-    "column --key. Repeat for more files."
+    "Text in the target that is a class, such as none, although it often marks unlabelled rows. "
+    "Repeat for more texts."
 )
 _KEY = "Column that identifies the rows in --labels and --edges."
-_WEIGHT = "balanced: classify as if all classes were equally frequent."
-Unlabelled = Annotated[str | None, _option("--unlabelled", "TEXT,TEXT,…", _UNLABELLED, _LABELLING)]
-Classes = Annotated[list[str] | None, _option("--class", "TEXT", _CLASS, _LABELLING)]
-MoreLabels = Annotated[list[Path] | None, _option("--labels", "FILE", _LABELS, _LABELLING)]
-Key = Annotated[str | None, _option("--key", "COLUMN", _KEY, _LABELLING)]
-ClassWeight = Annotated[ClassWeightName | None, _option("--class-weight", "NAME", _WEIGHT, _MODEL)]
 _DROP = "Column to ignore. Repeat, or separate names by commas."
-_CATEGORICAL, _NUMERIC = "Column to use as categories.", "Column to use as numbers."
 _TEXT = "Column to use as free text, by its frequent words."
-Drop = Annotated[list[str] | None, _option("--drop", "COLUMN", _DROP, _COLUMNS)]
-Categorical = Annotated[
-    list[str] | None, _option("--categorical", "COLUMN", _CATEGORICAL, _COLUMNS)
-]
-Numeric = Annotated[list[str] | None, _option("--numeric", "COLUMN", _NUMERIC, _COLUMNS)]
-Text = Annotated[list[str] | None, _option("--text", "COLUMN", _TEXT, _COLUMNS)]
+_DELIMITER = "Character between cells; 'tab' for a tab."
+
+
+def _parameter(
+    name: str, kind: Any, metavar: str, help: str, panel: str, default: str | None = None
+) -> inspect.Parameter:
+    """Return a parameter that is None without its option; `default` is shown in the help."""
+    option = _option(f"--{name.rstrip('_')}", metavar, help, panel, show_default=default or True)
+    kind, usual = Annotated[kind | None, option], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, usual, default=None, annotation=kind)
+
+
+#: Options about tables; all are None by default.
+TABLE_OPTIONS = (
+    _parameter("labels", list[Path], "FILE", _LABELS, _LABELLING),
+    _parameter("key", str, "COLUMN", _KEY, _LABELLING),
+    _parameter("unlabelled", str, "TEXT,TEXT,…", _UNLABELLED, _LABELLING),
+    _parameter("class_", list[str], "TEXT", _CLASS, _LABELLING),
+    _parameter("drop", list[str], "COLUMN", _DROP, _COLUMNS),
+    _parameter("categorical", list[str], "COLUMN", "Column to use as categories.", _COLUMNS),
+    _parameter("numeric", list[str], "COLUMN", "Column to use as numbers.", _COLUMNS),
+    _parameter("text", list[str], "COLUMN", _TEXT, _COLUMNS),
+    _parameter("encoding", str, "NAME", "Text encoding, such as cp1252.", _READING, "auto"),
+    _parameter("delimiter", str, "CHAR", _DELIMITER, _READING, "auto"),
+    _parameter("decimal", str, "CHAR", "Decimal mark, point or comma.", _READING, "auto"),
+)
+COLUMN_OPTIONS = TABLE_OPTIONS[2:]  # without labels of other files
+FILE_OPTIONS = TABLE_OPTIONS[-3:]
+
+
+def added(parameters: Iterable[inspect.Parameter]) -> Callable[[Any], Any]:
+    """Put parameters in place of the ``**keywords`` of a command, after the required ones."""
+
+    def add(command: Any) -> Any:
+        signature = inspect.signature(command, eval_str=True)
+        *named, _ = signature.parameters.values()
+        place = [parameter.default is parameter.empty for parameter in named].index(False)
+        named[place:place] = parameters
+        command.__signature__ = signature.replace(parameters=named)  # Typer reads it
+        return command
+
+    return add
+
 
 # Model
 _GRAPH = "Graph of the rows: gaussian, hypergraph, knn or auto."
@@ -133,6 +134,7 @@ _EDGES = (
     "values of --key, and perhaps a third of weights."
 )
 _METHOD = "gp: Gaussian process; gcn: the networks of the paper (needs torch)."
+_WEIGHT = "balanced: classify as if all classes were equally frequent."
 _RANK = "Number of eigenpairs."
 _FILTER = (
     "linear, quadratic, pseudoinverse, regularized-inverse, heat, constant, high-pass or "
@@ -140,11 +142,16 @@ _FILTER = (
 )
 _BANDWIDTH = "bandwidth of the Gaussian graph, in the units of the table."
 _ARCHITECTURE = _network("--architecture", "NAME", "full, low-rank or reduced.", "low-rank")
-Graph = Annotated[GraphName, _option("--graph", "NAME", _GRAPH, _MODEL)]
+Graph = Annotated[
+    Literal["auto", "gaussian", "hypergraph", "knn"], _option("--graph", "NAME", _GRAPH, _MODEL)
+]
 Edges = Annotated[Path | None, _option("--edges", "FILE", _EDGES, _MODEL)]
-Method = Annotated[MethodName, _option("--method", "NAME", _METHOD, _MODEL)]
+Method = Annotated[Literal["gp", "gcn"], _option("--method", "NAME", _METHOD, _MODEL)]
+ClassWeight = Annotated[
+    Literal["balanced"] | None, _option("--class-weight", "NAME", _WEIGHT, _MODEL)
+]
 Rank = Annotated[int | None, _option("--rank", "N", _RANK, _MODEL, min=1, show_default="auto")]
-Architecture = Annotated[ArchitectureName | None, _ARCHITECTURE]
+Architecture = Annotated[Literal["full", "low-rank", "reduced"] | None, _ARCHITECTURE]
 FilterName = Annotated[str | None, _network("--filter", "NAME", _FILTER)]
 Bandwidth = Annotated[float | None, _network("--bandwidth", "X", _BANDWIDTH)]
 
@@ -163,7 +170,7 @@ _METHODS = (
 )
 _IN_ORDER = "Keep the order of the rows instead of shuffling them."
 RowNumbers = Annotated[list[int], _option("--row -r", "N", _ROW, min=1)]
-By = Annotated[ExplainBy, _option("--by", None, _BY)]
+By = Annotated[Literal["auto", "columns", "rows", "blocks"], _option("--by", None, _BY)]
 Top = Annotated[int, _option("--top", "N", "Number of contributions to show.", min=1)]
 Count = Annotated[int, _option("--count -k", "N", "Number of rows.", min=1)]
 LabelsPerClass = Annotated[
@@ -172,12 +179,14 @@ LabelsPerClass = Annotated[
 Splits = Annotated[int, _option("--splits", "N", "Number of random splits.", min=1, max=100_000)]
 Methods = Annotated[str | None, _option("--methods", "NAME,NAME,…", _METHODS)]
 InOrder = Annotated[bool, _flag("--in-order", _IN_ORDER)]
-What = Annotated[PaperTable, Argument(metavar="NAME", help="Table or figure of the paper.")]
+What = Annotated[
+    Literal["spiral", "cars", "mushrooms", "ranks", "smoothers", "filters", "all"],
+    Argument(metavar="NAME", help="Table or figure of the paper."),
+]
 Runs = Annotated[int, _option("--runs", "N", "Training runs per row.", min=1)]
 
 # Studio
 _PORT = "Port of the server; another one if it is taken."
-TableFileArgument = Annotated[Path, Argument(metavar="TABLE", help=f"{_FORMATS}.")]
 Port = Annotated[int, _option("--port", "N", _PORT, min=1024, max=65535)]
 Browser = Annotated[bool, _option("--browser/--no-browser", None, "Open the page in the browser.")]
 

@@ -3,79 +3,74 @@
 from __future__ import annotations
 
 from dataclasses import replace
-
-import typer
-from rich.console import Console
+from typing import Any
 
 from lowrankgcn._format import percent, plural
-from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import Stopwatch, loading, progress
+from lowrankgcn.cli import errors, options
+from lowrankgcn.cli.output import Summary
+from lowrankgcn.cli.progress import Run
 from lowrankgcn.exceptions import prefix_errors
-
-EXAMPLES = """Examples:
-
-lowrankgcn predict cars.model more-cars.csv --out classified.csv
-
-lowrankgcn predict cars.model - < more-cars.csv
-"""
 
 _SHOWN = 3  # unknown values in a note
 
 
+@options.added(options.FILE_OPTIONS)
 def predict(
-    context: typer.Context,
     model: options.ModelFile,
     table: options.Tables,
     out: options.Out = None,
     overwrite: options.Overwrite = False,
     probabilities: options.Probabilities = False,
     level: options.Level = None,
-    encoding: options.Encoding = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    **reading: Any,
 ) -> None:
     """Classify all rows of a table with a model written by `classify --save`.
 
     Columns are matched by name, in any order; other columns are ignored. Values that the model was
     not trained on are counted. The output has two more columns, **prediction** and
     **probability**; it is printed unless **--out** or **--json** is given.
+
+    Examples
+    --------
+    lowrankgcn predict cars.model more-cars.csv --out classified.csv
+
+    lowrankgcn predict cars.model - < more-cars.csv
     """
     errors.check_outputs({"--out": out}, {"the model": model})
     inputs = {} if overwrite else errors.inputs(table)
     errors.check_outputs({"--out": out}, inputs, advice=errors.OVERWRITE)
     to_stdout = str(out) == "-" or not (out or as_json or quiet)
-    console = Console(highlight=False, quiet=quiet or as_json, stderr=to_stdout)
-    shown, watch = not quiet, Stopwatch()
-    with loading(watch, shown=shown):
+    run = Run(quiet=quiet, as_json=as_json, rows_printed=to_stdout)
+    with run.loading():
+        from lowrankgcn.cli import labelled_table
         from lowrankgcn.cli.models import load_model, unknown_values
         from lowrankgcn.cli.predictions import Predictions
-        from lowrankgcn.cli.tables import check_ending, own_columns, read_table, write_table
         from lowrankgcn.files import read_texts
-    check_ending(out)
-    with progress("reading", shown=shown), watch.timing("reading"), errors.exit_on_user_error():
+    labelled_table.check_ending(out)
+    with run.step("reading"), errors.exit_on_user_error():
         classifier, columns = load_model(model)
-        file = read_table(table, context.params)
+        file = labelled_table.read_table(table, reading)
         labels = None  # known classes of the rows
         with prefix_errors(file.name):
             features = columns.features(file.frame, decimal=file.decimal)
             if columns.target in file.frame.columns:
                 labels = read_texts(file.frame, columns.target)
-    with progress("predicting", shown=shown), watch.timing("prediction"):
-        with errors.exit_on_user_error(), errors.collect_warnings() as warned:
-            shares, sets, unsure = classifier.classify(features, level)
+    with run.timing("prediction"), run.computing("predicting"):
+        shares, sets, unsure = classifier.classify(features, level)
     kind = classifier.description.get("type")
     kind = kind if isinstance(kind, str) else None
     predictions = Predictions.from_labels(classifier.classes, shares, type=kind)
     predictions = replace(predictions, level=level, sets=sets, unsure=unsure)
-    own = [name for name in own_columns(file.frame) if name not in columns.used]
-    frame = file.frame.drop(columns=own)
+    earlier = labelled_table.columns_of_earlier_run(file.frame)
+    earlier = [name for name in earlier if name not in columns.used]
+    frame = file.frame.drop(columns=earlier)
     files: dict[str, str] = {}
     if out is not None or to_stdout:
-        with progress("writing", shown=shown), watch.timing("writing"):
-            files = write_table(predictions.added_to(frame, each_class=probabilities), out, file)
-    output.print_warnings(warned, shown=shown)
+        with run.step("writing"):
+            added = predictions.added_to(frame, each_class=probabilities)
+            files = labelled_table.write_table(added, out, file)
     facts = {
         "model": f"{model}, {plural(len(columns.used), 'column')}, classes "
         + ", ".join(map(str, predictions.classes)),
@@ -90,13 +85,13 @@ def predict(
     extra = [name for name in frame.columns if name not in expected]
     unknown = unknown_values(classifier, features)
     notes = list(file.notes)
-    if own:
-        notes.append(f"columns {', '.join(map(repr, own))} of an earlier run are replaced")
+    if earlier:
+        notes.append(f"columns {', '.join(map(repr, earlier))} of an earlier run are replaced")
     if extra:
         notes.append("columns that the model does not use: " + ", ".join(map(repr, extra)))
-    notes += [_unknown_note(name, *found) for name, found in unknown.items()]
+    notes += [_unknown_note(name, *cells) for name, cells in unknown.items()]
     notes += predictions.renamed_notes(frame.columns)
-    more = {
+    document = {
         "model": str(model),
         "table": file.name,
         "rows": len(file.frame),
@@ -105,8 +100,7 @@ def predict(
         "agreement": agreement,
         "unsure": None if unsure is None else int(unsure.sum()),
     }
-    summary = facts, more, notes, warned, files, watch
-    output.print_summary(console, predictions, *summary, as_json=as_json)
+    Summary(predictions, facts, document, notes, files).print(run)
 
 
 def _unknown_note(name: str, count: int, values: list[str]) -> str:

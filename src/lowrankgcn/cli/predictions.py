@@ -1,8 +1,9 @@
 """Predictions as columns of the table.
 
 >>> import numpy as np, pandas as pd
->>> found = Predictions.from_labels(np.array(["a", "b"]), np.array([[0.25, 0.75], [0.9, 0.1]]))
->>> found.added_to(pd.DataFrame({"size": ["1", "2"]})).to_dict("list")
+>>> shares = np.array([[0.25, 0.75], [0.9, 0.1]])
+>>> predictions = Predictions.from_labels(np.array(["a", "b"]), shares)
+>>> predictions.added_to(pd.DataFrame({"size": ["1", "2"]})).to_dict("list")
 {'size': ['1', '2'], 'prediction': ['b', 'a'], 'probability': [0.75, 0.9]}
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, count
 from typing import Any, final
 
 import numpy as np
@@ -17,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lowrankgcn.files.cells import lower_booleans
+from lowrankgcn.tables.texts import lower_booleans
 
 _DIGITS = 6  # decimals of probabilities
 
@@ -33,7 +35,7 @@ class Predictions:
     shares : (n, C) array
         Class distributions. A row of equal shares has no prediction: no path connects it to a
         labelled row.
-    given : (n,) int array
+    label_codes : (n,) int array
         Labels as positions in `classes`, −1 for none; labelled rows keep their label.
     type : str or None
         Arrow type of the predictions, that of the target column in Parquet; None for text.
@@ -47,7 +49,7 @@ class Predictions:
 
     classes: NDArray[Any]
     shares: NDArray[np.float64]
-    given: NDArray[np.intp]
+    label_codes: NDArray[np.intp]
     type: str | None = None
     level: float | None = None
     sets: NDArray[np.bool_] | None = None
@@ -69,19 +71,19 @@ class Predictions:
     @cached_property
     def codes(self) -> NDArray[np.intp]:
         """Class of each row, −1 for none, shape (n,)."""
-        found = np.where(np.ptp(self.shares, axis=1) > 0, self.shares.argmax(axis=1), -1)
-        return np.where(self.given >= 0, self.given, found)
+        predicted = np.where(np.ptp(self.shares, axis=1) > 0, self.shares.argmax(axis=1), -1)
+        return np.where(self.unlabelled, predicted, self.label_codes)
 
     @cached_property
     def probabilities(self) -> NDArray[np.float64]:
         """Probability of the class of each row, NaN for none, shape (n,)."""
-        own = self.shares[np.arange(len(self.codes)), self.codes]
-        return np.where(self.codes >= 0, np.round(own, _DIGITS), np.nan)
+        shares = np.take_along_axis(self.shares, self.codes[:, None], axis=1)[:, 0]
+        return np.where(self.codes >= 0, np.round(shares, _DIGITS), np.nan)
 
     @property
     def unlabelled(self) -> NDArray[np.bool_]:
         """Mask of the rows without a given label, shape (n,)."""
-        return self.given < 0
+        return self.label_codes < 0
 
     def at(self, row: int) -> tuple[str | None, float | None]:
         """Return the class of a row and its probability, None without a prediction."""
@@ -90,7 +92,7 @@ class Predictions:
         return str(self.classes[self.codes[row]]), float(self.probabilities[row])
 
     @property
-    def set_texts(self) -> list[str | None]:
+    def set_texts(self) -> Any:
         r"""Set of every row: "unsure", or its classes with bars between; labelled rows are sure.
 
         Bars in the name of a class are written as \|.
@@ -100,12 +102,9 @@ class Predictions:
         classes = np.array([name.replace("|", r"\|") for name in self.classes], dtype=object)
         names = ["|".join(classes[members]) for members in patterns]
         unsure = "unsure" if "unsure" not in names else "unsure (no class)"
-        found = np.array([*names, unsure], dtype=object)
-        chosen = np.where(self.unsure, len(names), where.reshape(-1))
-        texts: list[str | None] = np.where(
-            self.unlabelled, found[chosen], classes[self.given]
-        ).tolist()
-        return texts
+        sets = np.array([*names, unsure], dtype=object)
+        sets = sets[np.where(self.unsure, len(names), where.reshape(-1))]
+        return np.where(self.unlabelled, sets, classes[self.label_codes]).tolist()
 
     @property
     def n_missing(self) -> int:
@@ -114,21 +113,21 @@ class Predictions:
 
     def counts(self) -> dict[str, dict[str, Any]]:
         """Count labels and predictions of each class, with the mean probability."""
-        counts = {}
+        counts: dict[str, dict[str, Any]] = {}
         for position, name in enumerate(self.classes):
-            own = self.codes == position
-            found = own & self.unlabelled
-            mean = float(self.probabilities[found].mean()) if found.any() else None
-            n_given, n_found = int((own & ~self.unlabelled).sum()), int(found.sum())
-            counts[str(name)] = dict(given=n_given, predicted=n_found, mean_probability=mean)
+            predicted = (self.codes == position) & self.unlabelled
+            n_given, n_predicted = (self.label_codes == position).sum(), predicted.sum()
+            mean = float(self.probabilities[predicted].mean()) if n_predicted else None
+            counts[str(name)] = {"given": int(n_given), "predicted": int(n_predicted)}
+            counts[str(name)]["mean_probability"] = mean
         return counts
 
     def agreement(self, labels: pd.Series) -> dict[str, int] | None:
         """Count the rows with one of `labels`, and those among them predicted correctly."""
         if labels.isna().all():
             return None
-        found = lower_booleans([*self.classes, None])[self.codes]
-        right = labels.notna() & (lower_booleans(labels) == found)
+        predicted = lower_booleans([*self.classes, None])[self.codes]
+        right = labels.notna() & (lower_booleans(labels) == predicted)
         return {"right": int(right.sum()), "rows": int(labels.notna().sum())}
 
     def names(self, columns: Any, *, each_class: bool = False) -> dict[str, str]:
@@ -136,14 +135,11 @@ class Predictions:
         wanted = ["prediction", "probability"]
         wanted += [self._set_name] if self.level is not None else []
         wanted += [f"probability_{name}" for name in self.classes if each_class]
-        taken = set(columns)
-        names = {}
+        names: dict[str, str] = {}
         for name in wanted:
-            free, number = name, 2
-            while free in taken:
-                free, number = f"{name}_{number}", number + 1
-            taken.add(free)
-            names[name] = free
+            numbered = (f"{name}_{number}" for number in count(2))
+            taken = {*columns, *names.values()}
+            names[name] = next(free for free in chain([name], numbered) if free not in taken)
         return names
 
     @property

@@ -11,26 +11,20 @@ from rich.markup import escape
 from rich.text import Text
 
 from lowrankgcn._atomic import write_text
+from lowrankgcn._progress import listening
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import bar
+from lowrankgcn.cli.progress import Run
 from lowrankgcn.exceptions import TORCH_MISSING, torch_installed
 
 if TYPE_CHECKING:
     from lowrankgcn.experiments.reproduction.results import Results
-
-EXAMPLES = """Examples:
-
-lowrankgcn reproduce spiral --runs 10
-
-lowrankgcn reproduce all --runs 100 --out paper
-"""
 
 _PAGE, _ROWS, _STATE = "reproduction.html", "rows.csv", "state"
 _WIDE = 120  # columns of a terminal that shows all columns of the tables
 
 
 def reproduce(
-    what: options.What = options.PaperTable.all,
+    what: options.What = "all",
     runs: options.Runs = 100,
     seed: options.Seed = 0,
     out: options.ReproductionFolder = Path("reproduction"),
@@ -47,6 +41,12 @@ def reproduce(
 
     Finished work is kept in **DIR/state**: the same command continues an interrupted run. The
     mushrooms are downloaded on first use.
+
+    Examples
+    --------
+    lowrankgcn reproduce spiral --runs 10
+
+    lowrankgcn reproduce all --runs 100 --out paper
     """
     if not torch_installed():
         raise errors.option_error(None, TORCH_MISSING)
@@ -54,7 +54,8 @@ def reproduce(
     taken = {f"{path}, which --out writes": path for path in written}
     if out.exists() or markdown is None or markdown.absolute().parent != out.absolute():
         errors.check_outputs({"--markdown": markdown}, taken)
-    errors.prepare_folder(out, inside=_STATE)
+    for folder in (out, out / _STATE):
+        errors.prepare_folder(folder)
     for name in (_PAGE, _ROWS):
         errors.check_outputs({"--out": out / name})
     errors.check_outputs({"--markdown": markdown}, taken)  # may be in the new folder
@@ -62,39 +63,37 @@ def reproduce(
 
     from lowrankgcn.experiments.reproduction import page, results
 
-    names = results.NAMES if what.value == "all" else (what.value,)
+    names = results.NAMES if what == "all" else (what,)
     state = out / _STATE
-    with (
-        bar(shown=not quiet) as show,
-        errors.exit_on_user_error(),
-        errors.exit_on_write_error(state),
-        errors.collect_warnings() as warned,
-    ):
-        found = results.reproduce(names, state, runs=runs, seed=seed, watch=show)
-    output.print_warnings(warned, shown=True)
-    if what.value in found.missing:
-        raise typer.BadParameter(found.missing[what.value])
-    command = f"lowrankgcn reproduce {what.value} --runs {runs}"
+    run = Run(quiet=quiet)
+    with run.progress("reproducing") as show, listening(None), errors.exit_on_user_error():
+        with errors.exit_on_write_error(state), errors.collect_warnings() as warned:
+            reproduced = results.reproduce(names, state, runs=runs, seed=seed, watch=show)
+    # Warnings and missing rows also with --quiet, because what was asked for may be missing.
+    for text in warned:
+        typer.echo(f"warning: {text}", err=True)
+    if what in reproduced.missing:
+        raise typer.BadParameter(reproduced.missing[what])
+    command = f"lowrankgcn reproduce {what} --runs {runs}"
     command += f" --seed {seed}" if seed else ""
-    html = page.as_html(found, command=command, filters="filters" in names)
+    html = page.as_html(reproduced, command=command, filters="filters" in names)
     with errors.exit_on_write_error(out):
         write_text(out / _PAGE, html)
-        if found.rows:
-            rows = pd.DataFrame(found.rows, dtype=object)
+        if reproduced.rows:
+            rows = pd.DataFrame(reproduced.rows, dtype=object)
             rows["errata"] = [" ".join(map(str, numbers)) for numbers in rows["errata"]]
             write_text(out / _ROWS, rows.to_csv(index=False, lineterminator="\n"))
     if markdown is not None:
         with errors.exit_on_write_error(markdown, "--markdown"):
-            write_text(markdown, page.as_markdown(found, command=command))
-    # Also with --quiet, because requested rows are missing.
-    for message in dict.fromkeys(found.missing.values()):
-        tables = ", ".join(name for name, reason in found.missing.items() if reason == message)
+            write_text(markdown, page.as_markdown(reproduced, command=command))
+    for message in dict.fromkeys(reproduced.missing.values()):
+        tables = ", ".join(name for name, reason in reproduced.missing.items() if reason == message)
         typer.echo(f"left out ({tables}): {message}", err=True)
     if as_json:
-        said = {"machine": page.machine(), "summary": page.summary(found), "page": str(out / _PAGE)}
-        output.print_json(found._asdict() | said)
-    elif not quiet:
-        _show(Console(highlight=False), found, out / _PAGE)
+        summary = {"machine": page.machine(), "summary": page.summary(reproduced)}
+        output.print_json(reproduced._asdict() | summary | {"page": str(out / _PAGE)})
+    else:
+        _show(run.console, reproduced, out / _PAGE)
 
 
 def _show(console: Console, results: Results, file: Path) -> None:

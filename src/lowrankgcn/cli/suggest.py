@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -10,42 +11,26 @@ from rich.console import Console
 
 from lowrankgcn._format import plural
 from lowrankgcn.cli import errors, options, output
-from lowrankgcn.cli.progress import progress
+from lowrankgcn.cli.progress import Run
 
 if TYPE_CHECKING:
+    from lowrankgcn.cli.labelled_table import LabelledTable
     from lowrankgcn.cli.predictions import Predictions
-    from lowrankgcn.cli.tables import LabelledTable
-
-EXAMPLES = """Examples:
-
-lowrankgcn suggest cars.csv --target price
-
-lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
-"""
 
 
+@options.added(options.TABLE_OPTIONS)
 def suggest(
     context: typer.Context,
     table: options.Tables,
     target: options.Target,
     count: options.Count = 10,
     out: options.OutRows = None,
-    labels: options.MoreLabels = None,
-    key: options.Key = None,
-    unlabelled: options.Unlabelled = None,
-    class_: options.Classes = None,
-    drop: options.Drop = None,
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    text: options.Text = None,
-    graph: options.Graph = options.GraphName.auto,
+    graph: options.Graph = "auto",
     edges: options.Edges = None,
-    encoding: options.Encoding = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
+    **reading: Any,
 ) -> None:
     """Suggest rows to label next, the most informative first.
 
@@ -55,15 +40,23 @@ def suggest(
 
     **--out** writes the rows with an empty target. Fill it in, in a spreadsheet for example, and
     pass the file to **lowrankgcn classify** or to the next **suggest** with **--labels**.
+
+    Examples
+    --------
+    lowrankgcn suggest cars.csv --target price
+
+    lowrankgcn suggest cars.csv --target price -k 20 --out to-label.csv
     """
-    errors.check_edges(context)
-    errors.check_outputs({"--out": out}, errors.inputs(table, labels, edges))
-    shown, to_stdout = not quiet, str(out) == "-"
-    with progress("reading", shown=shown), errors.exit_on_user_error():
-        from lowrankgcn.cli.tables import check_ending, read_labelled_table, write_table
+    if edges is not None:
+        errors.refuse(context.params, "graph", "not with --edges")
+    errors.check_outputs({"--out": out}, errors.inputs(table, reading["labels"], edges))
+    to_stdout = str(out) == "-"
+    run = Run(quiet=quiet, as_json=as_json, rows_printed=to_stdout)
+    with run.progress("reading"), errors.exit_on_user_error():
+        from lowrankgcn.cli.labelled_table import check_ending, read_labelled_table, write_table
 
         check_ending(out)
-        data = read_labelled_table(table, target, context.params, few_labels=True)
+        data = read_labelled_table(table, target, reading, edges=edges, few_labels=True)
     free = len(data.labels) - data.n_labelled
     by_default = str(context.get_parameter_source("count")).endswith("DEFAULT")
     count = min(count, max(free, 1)) if by_default else count
@@ -71,11 +64,9 @@ def suggest(
         advice = f"use -k {free}" if free else "all rows are labelled"
         message = f"{data.table.name} has {plural(free, 'row')} without a label; {advice}"
         raise errors.option_error("-k", message)
-    with progress("fitting", shown=shown), errors.exit_on_user_error():
-        with errors.collect_warnings() as warned:
-            settings = {"graph": graph.value, "random_state": seed, **data.graph_option}
-            rows, predictions = _suggest(data, count, settings)
-    output.print_warnings(warned, shown=shown)
+    with run.computing("fitting"):
+        settings = {"graph": graph, "random_state": seed, **data.graph_option}
+        rows, predictions = _suggest(data, count, settings)
     if out is not None:
         write_table(_to_label(data, rows, predictions), out, data.table)
     suggested = [_suggestion(data, row, predictions) for row in rows.tolist()]
@@ -86,16 +77,23 @@ def suggest(
             "labelled": data.n_labelled,
             "classes": data.n_classes,
             "left_out": dict(data.columns.left_out),
-            "notes": [*data.table.notes, *data.notes],
+            "notes": data.notes,
             "rows": suggested,
-            "warnings": warned,
+            "warnings": run.warnings,
         }
         output.print_json(document, err=to_stdout)
         return
-    console = Console(highlight=False, quiet=quiet, stderr=to_stdout)
-    _show(console, data, suggested, predictions is not None)
+    labels = "no labels yet"
+    if data.n_labelled:
+        classes = plural(data.n_classes, "class", "classes")
+        labels = f"{plural(data.n_labelled, 'label')} of {classes}"
+    n_rows = plural(len(data.labels), "row")
+    output.print_line(run.console, f"{data.table.name}: {n_rows}, {labels}")
+    for text in data.notes:
+        output.print_facts(run.console, {"note": text}, width=6)
+    _print_rows(run.console, target, suggested, predicted=predictions is not None)
     if out is not None and not to_stdout:
-        output.print_line(console, f"written to {out}")
+        output.print_line(run.console, f"written to {out}")
 
 
 def _suggest(
@@ -108,13 +106,12 @@ def _suggest(
         labelled = data.labels.notna().to_numpy().nonzero()[0]
         return first_rows(data.rows, count, labelled=labelled, **settings), None
     classifier = SpectralGPClassifier(**settings).fit(data.rows, data.labels)
-    shares = classifier.label_distributions_
-    return classifier.suggest(count), data.predictions(classifier.classes_, shares, None)
+    return classifier.suggest(count), data.predictions(classifier)
 
 
 def _to_label(data: LabelledTable, rows: Any, predictions: Predictions | None) -> Any:
     """Return row numbers, the empty target, predictions and the cells, as they were read."""
-    from lowrankgcn.studio.journal import free_name
+    from lowrankgcn.files.row_matching import free_name
 
     frame, target = data.table.frame, data.columns.target
     name = free_name("row", frame.columns)
@@ -133,37 +130,19 @@ def _suggestion(data: LabelledTable, row: int, predictions: Predictions | None) 
     return {"row": row + 1, "prediction": guess, "probability": probability, "values": values}
 
 
-def _show(
-    console: Console, data: LabelledTable, suggested: list[dict[str, Any]], predicted: bool
+def _print_rows(
+    console: Console, target: str, suggested: list[dict[str, Any]], *, predicted: bool
 ) -> None:
-    labels = "no labels yet"
-    if data.n_labelled:
-        classes = plural(data.n_classes, "class", "classes")
-        labels = f"{plural(data.n_labelled, 'label')} of {classes}"
-    name, n_rows = data.table.name, plural(len(data.labels), "row")
-    output.print_line(console, f"{name}: {n_rows}, {labels}")
-    for text in (*data.table.notes, *data.notes):
-        output.print_facts(console, {"note": text}, width=6)
-    header = ["row", f"{data.columns.target}?", "probability"]
-    rows = [
-        [str(one["row"]), one["prediction"] or "–", output.share_text(one["probability"])]
-        for one in suggested
-    ]
-    if not predicted:
-        for row in (header, *rows):
-            del row[1:]
-    numeric = (0, 2) if predicted else (0,)
-    for column in suggested[0]["values"]:  # as many as fit into the lines
-        cells = [one["values"][column] or "" for one in suggested]
-        width = _width([header, *rows]) + _width([[text] for text in (column, *cells)])
-        if width > console.width:
-            break
-        header.append(column)
-        for row, cell in zip(rows, cells, strict=True):
-            row.append(cell)
-    output.print_table(console, header, rows, numeric)
-
-
-def _width(rows: list[list[str]]) -> int:
-    """Return the width of a table on the terminal."""
-    return sum(3 + max(map(cell_len, column)) for column in zip(*rows, strict=True))
+    """Print rows, their predictions, and as many of their columns as fit into the lines."""
+    columns = [("row", [str(one["row"]) for one in suggested])]
+    if predicted:
+        shares = [output.share_text(one["probability"]) for one in suggested]
+        columns += [(f"{target}?", [one["prediction"] or "–" for one in suggested])]
+        columns += [("probability", shares)]
+    always = len(columns)
+    for name in suggested[0]["values"]:
+        columns.append((name, [one["values"][name] or "" for one in suggested]))
+    widths = accumulate(2 + max(map(cell_len, (name, *cells))) for name, cells in columns)
+    fitting = sum(width <= console.width for width in widths)
+    header, cells = zip(*columns[: max(always, fitting)], strict=True)
+    output.print_table(console, header, zip(*cells, strict=True), (0, 2) if predicted else (0,))

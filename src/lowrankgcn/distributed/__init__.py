@@ -2,31 +2,31 @@
 
 The classifiers call this package for Dask DataFrames and arrays, with or without a cluster.
 
-1. *Sample.* One pass over the blocks of rows collects all labelled rows and a uniform sample of the
+1. *Sample.* One pass over the partitions collects all labelled rows and a uniform sample of the
    others, ``fit_rows`` rows in all (an attribute of the classifier, else 100 000).
 2. *Fit.* The classifier is fitted to the sample in memory.
-3. *Map.* Each block is classified by ``predict_proba``, independently and on request. Sampled rows
-   are no exception.
+3. *Map.* Each partition is classified by ``predict_proba``, independently and on request. Sampled
+   rows are no exception.
 
-The sample depends on ``random_state`` and on the division into blocks, not on the workers. After
-``fit``, ``label_distributions_`` and ``transduction_`` are lazy Dask arrays of all rows. Other
-fitted attributes, such as the graph, describe the sample; ``unplaced_`` is removed.
+The sample depends on ``random_state`` and on the division into partitions, not on the workers.
+After ``fit``, ``label_distributions_`` and ``transduction_`` are lazy Dask arrays of all rows.
+Other fitted attributes, such as the graph, describe the sample; ``unplaced_`` is removed.
 
 ============ =====================================================================================
 module       contents
 ============ =====================================================================================
-blocks       tasks and lengths of blocks, schema checks, errors of Dask
-sample       one pass that draws the sample
-fitting      ``fit``
-prediction   ``predict_proba``, ``most_probable`` and ``score``
+partitions   tasks on partitions, their lengths, schema checks, errors of Dask
+dask_predict ``predict_proba``, ``most_probable`` and ``score``
+dask_fit     ``fit`` to a sample that one pass draws
 parquet      folders of Parquet files, written atomically
 ============ =====================================================================================
 
 Notes
 -----
 The calling process holds the sample: ``fit_rows`` rows, or all labelled rows if there are more.
-Each block is read once by ``fit``, and once whenever results are computed. Labels in memory, or in
-other blocks than X, take two more passes over one column each.
+Each partition is read once by ``fit``, and once whenever results are computed. Labels in memory
+take one more pass over one column if the lengths of the partitions are unknown. Labels in other
+partitions than X are computed first.
 
 Examples
 --------
@@ -43,7 +43,7 @@ dask.array<rows, shape=(1728, 4), dtype=float64, chunksize=(432, 4), chunktype=n
 (1728,)
 """
 
-from lowrankgcn.distributed.fitting import fit
-from lowrankgcn.distributed.prediction import most_probable, predict_proba, score
+from lowrankgcn.distributed.dask_fit import fit
+from lowrankgcn.distributed.dask_predict import most_probable, predict_proba, score
 
 __all__ = ["fit", "most_probable", "predict_proba", "score"]

@@ -1,7 +1,7 @@
 """Reads and writes folders of Parquet files.
 
-Workers write their blocks into a folder with a temporary name, which is renamed when all blocks are
-written. A folder with its final name is therefore complete.
+Workers write their partitions into a folder with a temporary name, which is renamed when all of
+them are written. A folder with its final name is therefore complete.
 
 >>> import tempfile, pathlib
 >>> import dask.dataframe as dd, pandas as pd
@@ -28,7 +28,7 @@ from dask.delayed import Delayed, delayed
 
 from lowrankgcn._atomic import new_folder, replacing
 from lowrankgcn._validation import invalid
-from lowrankgcn.distributed.blocks import compute
+from lowrankgcn.distributed.partitions import compute
 
 
 def read_folder(folder: str | os.PathLike[str]) -> Any:
@@ -51,17 +51,8 @@ def read_folder(folder: str | os.PathLike[str]) -> Any:
     ...     read_folder(Path(folder, "table")).x.sum().compute()
     np.int64(6)
     """
-    files = _files(folder)
     folder_types(folder)
-    try:
-        frame = dd.read_parquet(files)
-        strange = [name for name in frame.columns if not isinstance(name, str)]
-        if strange:
-            raise ValueError(f"column names must be texts, got {strange[0]!r}")
-        return frame
-    except (pa.ArrowException, OSError, ValueError) as error:
-        first = " ".join(str(error).split())
-        raise ValueError(f"{os.fspath(folder)}: cannot be read as one table: {first}") from None
+    return dd.read_parquet(_files(folder))
 
 
 def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
@@ -73,31 +64,27 @@ def folder_types(folder: str | os.PathLike[str]) -> dict[str, pa.DataType]:
         If a file cannot be read, or its columns or column types differ from those of the first
         file; the message names file and column.
     """
-    types: dict[str, pa.DataType] = {}
-    files = _files(folder)
+    first, *_ = files = _files(folder)
+    merged: Any = None
     for file in files:
         try:
             schema = pq.read_schema(file)
+            plain = pa.schema([field.with_type(_value_type(field.type)) for field in schema])
+            merged = plain if merged is None else merged
+            different = sorted(set(plain.names) ^ set(merged.names))
+            merged = pa.unify_schemas([merged, plain], promote_options="permissive")
         except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"{file}: cannot be read: {' '.join(str(error).split())}") from None
-        index = [name for name in _index_columns(schema) if name in schema.names]
-        if index:
+            reason = f"cannot be read as one table with {first}: {' '.join(str(error).split())}"
+            raise ValueError(f"{file}: {reason}") from None
+        indexes = (schema.pandas_metadata or {}).get("index_columns", [])
+        if named := [name for name in indexes if name in schema.names]:
+            advice = "write the files with index=False, or call reset_index() first"
+            raise ValueError(f"{file}: {named[0]!r} is a pandas index; {advice}")
+        if different:
             raise ValueError(
-                f"{file}: {index[0]!r} is a pandas index; write the files with index=False, or "
-                "call reset_index() first"
+                f"{file}: expected the columns of {first}, differs in {different[0]!r}"
             )
-        other = sorted(set(schema.names) ^ set(types)) if types else []
-        if other:
-            raise ValueError(f"{file}: expected the columns of {files[0]}, differs in {other[0]!r}")
-        for field in schema:
-            known = types.setdefault(field.name, pa.null())
-            if len({_kind(known), _kind(field.type)} - {"nothing"}) > 1:
-                got = f"{field.type} after {known}"
-                raise ValueError(f"{file}: expected one kind of column {field.name!r}, got {got}")
-            # Floats can represent columns of integers and floats.
-            if pa.types.is_null(known) or pa.types.is_floating(field.type):
-                types[field.name] = field.type
-    return types
+    return dict(zip(merged.names, merged.types, strict=True))
 
 
 def _files(folder: str | os.PathLike[str]) -> list[str]:
@@ -107,21 +94,8 @@ def _files(folder: str | os.PathLike[str]) -> list[str]:
     return files
 
 
-def _index_columns(schema: pa.Schema) -> list[str]:
-    metadata = schema.pandas_metadata or {}
-    return [name for name in metadata.get("index_columns", []) if isinstance(name, str)]
-
-
-def _kind(dtype: pa.DataType) -> str:
-    """Return the kind of values of a column, independent of their width."""
-    dtype = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
-    if pa.types.is_null(dtype):
-        return "nothing"
-    if pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_decimal(dtype):
-        return "numbers"
-    if pa.types.is_string(dtype) or pa.types.is_large_string(dtype):
-        return "texts"
-    return str(dtype)
+def _value_type(dtype: pa.DataType) -> pa.DataType:
+    return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
 
 
 def write_folder(frames: Sequence[Delayed], folder: str | os.PathLike[str]) -> int:

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
@@ -35,9 +34,10 @@ from lowrankgcn._validation import choice, invalid
 from lowrankgcn.estimators.class_labels import read_labels
 from lowrankgcn.estimators.gcn_model import GCNModel
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.rows import Kind, table_rows
+from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.estimators.sampling import check_new_rows
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.tables import Table
 
 if TYPE_CHECKING:
     from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier
@@ -103,7 +103,7 @@ class SavedClassifier:
     fitted_only: str
 
     def classify(
-        self, X: pd.DataFrame, level: float | None = None
+        self, X: Any, level: float | None = None
     ) -> tuple[FloatArray, NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
         """Classify a table like the fitted one.
 
@@ -117,10 +117,12 @@ class SavedClassifier:
         """
         check_new_rows(self.fitted_only)
         names, count = self.feature_names_in, self.n_features_in
-        if X.shape[1] != count or (names is not None and tuple(X.columns) != names):
-            got = ", ".join(map(str, X.columns))[:_LONGEST_TEXT]
+        table = Table.read(X, "X")
+        if len(table.names) != count or (names is not None and table.names != names):
+            got = ", ".join(map(str, table.names))[:_LONGEST_TEXT]
             raise invalid("X", f"the columns {', '.join(names or ())}"[:_LONGEST_TEXT], got)
-        rows, model = table_rows(X, self.kind), self.model
+        rows = table if self.kind == "table" else table.as_matrix()
+        model = self.model
         assert model is not None
         if level is None:
             return model.distributions(rows), None, None

@@ -16,7 +16,7 @@ from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.graphs import Graph
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.tables import Table, column_kind
+from lowrankgcn.tables import Table
 
 _LARGEST = 1e295
 
@@ -98,32 +98,23 @@ def _rows_of_graph(estimator: Any, graph: Graph) -> Kind:
 
 def first_category(X: Any) -> str | None:
     """Describe the first column of texts, categories, booleans or dates; None if there is none."""
-    if isinstance(X, Table):
-        others = [(name, cells.kind) for name, cells in X.columns.items() if cells.kind != "number"]
-        return f"column {others[0][0]!r} of kind {others[0][1]}" if others else None
-    if isinstance(X, pd.DataFrame):
-        types = X.dtypes[[column_kind(dtype) != "number" for dtype in X.dtypes]]
-        return f"column {types.index[0]!r} of dtype {types.iloc[0]}" if len(types) else None
-    if sp.issparse(X) or not hasattr(X, "__len__"):
+    if sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufc"):
         return None
     try:
-        array = np.asarray(X)
+        for name, cells in Table.read(X, "X").items():
+            if cells.kind != "number":
+                return f"column {name!r} of kind {cells.kind}"
     except (ValueError, RuntimeError):  # ragged, or a tensor that records gradients
-        return None  # the validation below raises
-    cells = array.ravel() if array.dtype.kind == "O" else ()
-    texts = array.dtype.kind in "USb" or any(isinstance(cell, str) for cell in cells)
-    return "texts" if texts else None
+        pass  # the validation below raises
+    return None
 
 
 def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> Any:
     """Validate rows of one kind; `reset` sets the column attributes of the estimator."""
-    from sklearn.utils.validation import validate_data  # `table_rows` does not need it
+    from sklearn.utils.validation import validate_data  # models of files predict without it
 
     X = _as_table(X)
     fewest = 2 if reset else 1
-    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
-        name = X.columns[X.columns.duplicated()][0]
-        raise invalid("X", "columns of different names", f"several named {name!r}")
     if np.ma.isMaskedArray(X):
         X = np.ma.filled(X.astype(object), np.nan)
     if kind == "table":
@@ -131,13 +122,17 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
         if len(table) < fewest:
             expected = f"at least {fewest} rows" if reset else "at least one row"
             raise invalid("X", expected, f"{len(table)} sample(s)")
-        if not table.columns:
+        if not table.names:
             got = f"0 feature(s) (shape={table.shape}) while a minimum of 1 is required."
             raise invalid("X", "at least one column", got)
-        header = X if isinstance(X, pd.DataFrame) else _header(table)
+        if reset:  # errors of X come before those of y
+            table = Table(dict(table.items()), len(table), table.named)
+        header = _framed(table, np.empty((0, len(table.names))))
         validate_data(estimator, header, reset=reset, skip_check_array=True)
         return table
-    X = _numbers(X) if kind == "points" else X
+    if kind == "points" and (category := first_category(X)) is not None:
+        raise invalid("X", "numbers only (graph='hypergraph' supports categories)", category)
+    X = _framed(X, X.as_matrix()) if isinstance(X, Table) else X
     # C order, so that sums do not depend on the memory order of a frame.
     checked: NDArray[np.float64] | sp.csr_array
     try:
@@ -163,12 +158,6 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
     return checked
 
 
-def table_rows(X: Any, kind: Kind) -> Any:
-    """Return the rows of a table as a model uses them, like `check_rows`."""
-    table = Table.read(X, "X")
-    return table if kind == "table" else table.as_matrix()
-
-
 def take(data: Any, index: Any) -> Any:
     """Return some rows of a table or an array, by an index array or a slice."""
     return data.take(index) if isinstance(data, Table) else data[index]
@@ -184,25 +173,10 @@ def map_rows(function: Callable[[Any], FloatArray], X: Any, size: int) -> FloatA
 
 
 def _as_table(X: Any) -> Any:
-    """Read frames of other libraries than pandas."""
-    others = not isinstance(X, pd.DataFrame) and nw.dependencies.is_into_dataframe(X)
-    return Table.read(X, "X") if others else X
+    """Return data frames as tables."""
+    return Table.read(X, "X") if nw.dependencies.is_into_dataframe(X) else X
 
 
-def _header(table: Table) -> Any:
-    """Return a table without rows, for the column names."""
-    width = len(table.columns)
-    return pd.DataFrame(columns=list(table.names)) if table.named else np.empty((0, width))
-
-
-def _numbers(X: Any) -> Any:
-    """Return points without sparse columns; raise for texts."""
-    if (category := first_category(X)) is not None:
-        raise invalid("X", "numbers only (graph='hypergraph' supports categories)", category)
-    if isinstance(X, Table):
-        matrix = X.as_matrix()
-        return pd.DataFrame(matrix, columns=list(X.names)) if X.named else matrix
-    if isinstance(X, pd.DataFrame):
-        sparse = {n: t.subtype for n, t in X.dtypes.items() if isinstance(t, pd.SparseDtype)}
-        return X.astype(sparse) if sparse else X
-    return X
+def _framed(table: Table, matrix: Any) -> Any:
+    """Return numbers with the column names of a table, if it has some."""
+    return pd.DataFrame(matrix, columns=list(table.names)) if table.named else matrix

@@ -5,7 +5,7 @@
 ``words`` finds the words of free text, and ``columns`` chooses the features.
 """
 
-from lowrankgcn.files.columns import Columns, choose_columns, read_texts
+from lowrankgcn.files.column_choice import Columns, choose_columns, read_texts
 from lowrankgcn.files.reading import TableFile, read_file
 from lowrankgcn.files.writing import output_format, write_file
 

@@ -23,11 +23,11 @@ import pyarrow.parquet as pq
 
 from lowrankgcn._atomic import is_stream, replacing
 from lowrankgcn._validation import invalid
-from lowrankgcn.files.cells import Cells
 from lowrankgcn.files.decoding import COMPRESSIONS, compression_of, open_packed
 from lowrankgcn.files.excel import write_excel
 from lowrankgcn.files.reading import SUFFIXES, Format, TableFile
 from lowrankgcn.files.records import write_json
+from lowrankgcn.tables.texts import FileColumn
 
 _TEXT: tuple[Format, ...] = ("csv", "tsv", "jsonl", "json")
 _LONG_INTEGER = r"^\s*[+-]?[0-9]{16,}\s*$"  # floats have fewer digits
@@ -165,7 +165,7 @@ def _typed(column: Any, decimal: str) -> Any:
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         return column
     try:
-        cells = Cells.from_column(column, decimal)
+        cells = FileColumn.read(column, decimal)
         kind = cells.kind
     except ValueError:  # infinite numbers
         return column
@@ -173,5 +173,5 @@ def _typed(column: Any, decimal: str) -> Any:
         kind == "category" or cells.formatted or (cells.dates is not None and cells.dates.ambiguous)
     )
     if kind == "number" and not (doubtful or cells.whole):
-        doubtful = pc.any(pc.match_substring_regex(cells.values, _LONG_INTEGER)).as_py()
+        doubtful = pc.any(pc.match_substring_regex(cells.cells.values, _LONG_INTEGER)).as_py()
     return column if doubtful else cells.as_arrow()

@@ -82,8 +82,7 @@ class RowViews:
         parts = {}
         if self.features is not None:
             X = Table.read(X, "X")
-            rows = self.features.read(X)
-            parts = {"standard": rows.standard, "ranks": rows.ranks, "codes": rows.codes}
+            parts = self.features.read(X)
         if (given := self.embeddings.get("given")) is not None:
             points = isinstance(X, Table) and not isinstance(given.extension.cross, TableCross)
             parts["given"] = given.coordinates(X.as_matrix() if points else X)

@@ -15,9 +15,9 @@ from lowrankgcn._format import shorten
 from lowrankgcn._validation import invalid, set_fields
 from lowrankgcn.estimators.evidence import Evidence
 from lowrankgcn.files import Columns
-from lowrankgcn.files.cells import MISSING_TEXTS
 from lowrankgcn.graphs import GraphDescription
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.tables.texts import MISSING_TEXTS
 
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 5

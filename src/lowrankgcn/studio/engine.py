@@ -18,7 +18,6 @@ from functools import lru_cache, partial
 from typing import Any, final
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
@@ -33,6 +32,8 @@ from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED
 from lowrankgcn.gp.suggestion import first_of_views, unfitted_process
+from lowrankgcn.graphs import Graph
+from lowrankgcn.tables import Table
 
 _SUGGESTED = 10
 _MOST_LABELS = 1500  # of an immediate update
@@ -81,7 +82,7 @@ class Engine:
 
     Parameters
     ----------
-    features : DataFrame or Graph
+    features : table of any kind, or Graph
     parameters : dict
         Of :class:`SpectralGPClassifier`.
     """
@@ -89,6 +90,7 @@ class Engine:
     def __init__(self, features: Any, parameters: dict[str, Any]) -> None:
         self._classifier = SpectralGPClassifier(**parameters)
         settings = checked(GPParameters, self._classifier.get_params(deep=False))
+        features = features if isinstance(features, Graph) else Table.read(features)
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
         self._n = rows.n_rows
         self.prepared = self._classifier._prepare(rows, settings, read_all=True)
@@ -97,8 +99,8 @@ class Engine:
         if outside is not None:
             self._parts.append((sample.rest, outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
-        self._explains = not self.prepared.fitted_only and isinstance(features, pd.DataFrame)
-        self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.iloc[[row]])[0])
+        self._explains = not self.prepared.fitted_only and isinstance(features, Table)
+        self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.take([row]))[0])
         # A sample that includes the labelled rows, as that of the commands does, needs a whole fit.
         self._fitted = lru_cache(1)(
             lambda answer: SpectralGPClassifier(**parameters).fit(features, answer.labels)
@@ -112,19 +114,21 @@ class Engine:
         sample, free = self.prepared.sample.index, ~known[self.prepared.sample.index]
         count = min(_SUGGESTED, int(free.sum()))
         if len(set(labels[known])) < 2:
-            candidates, place = np.flatnonzero(free), np.flatnonzero(~free)
+            candidates, labelled = np.flatnonzero(free), np.flatnonzero(~free)
             views, seed = self.prepared.views, self.prepared.seed
-            first = first_of_views(views, count, candidates, place, seed) if count else sample[:0]
+            if not count:
+                return Answer(labels)
+            first = first_of_views(views, count, candidates, labelled, seed)
             return Answer(labels, suggestions=tuple(sample[first].tolist()))
-        found = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
-        low, high = found.loo_interval_
+        fitted = copy.copy(self._classifier)._fit_labels(self.prepared, read_labels(labels))
+        low, high = fitted.loo_interval_
         return Answer(
             labels,
-            tuple(found.classes_.tolist()),
-            found.label_distributions_,
-            tuple(found.suggest(count).tolist()) if count else (),
-            {"value": found.loo_accuracy_, "low": low, "high": high},
-            found,
+            tuple(fitted.classes_.tolist()),
+            fitted.label_distributions_,
+            tuple(fitted.suggest(count).tolist()) if count else (),
+            {"value": fitted.loo_accuracy_, "low": low, "high": high},
+            fitted,
         )
 
     def update(self, base: Answer, labels: NDArray[Any]) -> Answer | None:
@@ -144,11 +148,11 @@ class Engine:
             process = self._row_process(base, index, len(rows), len(classes))
             G = process.kernel(process.labelled, process.labelled) + np.eye(len(index))
             change = np.zeros((len(index), len(classes)))
-            for sign, some, own in ((1.0, rows, codes), (-1.0, old_rows, old_codes)):
-                if len(some):
-                    at = np.searchsorted(index, some)
+            for sign, known, known_codes in ((1.0, rows, codes), (-1.0, old_rows, old_codes)):
+                if len(known):
+                    at = np.searchsorted(index, known)
                     factor = cho_factor(G[np.ix_(at, at)])
-                    change[at] += sign * cho_solve(factor, targets(own, len(classes)))
+                    change[at] += sign * cho_solve(factor, targets(known_codes, len(classes)))
             shares = self._multiplied(before, replace(process, alpha=change))
         return replace(now, distributions=shares)
 
@@ -185,15 +189,15 @@ class Engine:
             factors = np.log(process.factors[:known])
 
         def multiply(rows: Any, views: Any, start: int, stop: int) -> None:
-            logs, own = read(views, start, stop), rows[start:stop]
+            logs, chunk = read(views, start, stop), rows[start:stop]
             if shares is not None:
-                before = np.log(np.maximum(shares[own], 1e-30))
+                before = np.log(np.maximum(shares[chunk], 1e-30))
                 logs[:, :known] += before
                 # Scores add up to zero, and that of a class without labels is −1/C.
                 level = (before - factors).mean(axis=1) - process.temperature / known
                 logs[:, known:] += level[:, None]
             odds = np.exp(logs - logs.max(axis=1, keepdims=True))
-            result[own] = odds / odds.sum(axis=1, keepdims=True)
+            result[chunk] = odds / odds.sum(axis=1, keepdims=True)
 
         for rows, views in self._parts:
             map_chunks(partial(multiply, rows, views), len(rows), _CHUNK)
@@ -214,10 +218,9 @@ class Engine:
         shared = process.kernel(one, process.labelled)[0] - CONSTANT
         alike = shared / np.sqrt(process.variances(one) * process.variances(process.labelled))
         rows = model.labelled[process.index]
-        order = np.argsort(-alike, kind="stable")
-        found = [(int(rows[k]), float(np.clip(alike[k], 0.0, 1.0))) for k in order]
-        kept = [pair for pair in found if answer.labels[pair[0]] is not None and pair[0] != row]
-        return kept[:_NEIGHBOURS]
+        nearest = [k for k in np.argsort(-alike, kind="stable") if rows[k] != row]
+        labelled = [k for k in nearest if answer.labels[rows[k]] is not None][:_NEIGHBOURS]
+        return [(int(rows[k]), float(np.clip(alike[k], 0.0, 1.0))) for k in labelled]
 
     def explain(self, answer: Answer, row: int) -> tuple[str, list[dict[str, Any]]] | None:
         """Return the class that a row is compared with, and the strongest reasons for its class."""
@@ -266,8 +269,8 @@ class _Scores:
             elif isinstance(block, RadialBlock):
                 roots = np.sqrt(block.rate)
                 points = (rows * roots).astype(np.float32)
-                own = (amplitude * alpha).astype(np.float32)
-                self._radial.append((block.view, block.weights * roots, points, own))
+                scores = (amplitude * alpha).astype(np.float32)
+                self._radial.append((block.view, block.weights * roots, points, scores))
         self._constant = constant
 
     def __call__(self, views: Any, start: int, stop: int) -> NDArray[np.float32]:

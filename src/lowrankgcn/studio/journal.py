@@ -18,121 +18,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
+
+from lowrankgcn.files.row_matching import RowMatcher, free_name
 
 try:
     import fcntl
 except ImportError:  # Windows: another writer is noticed when the file has grown
     fcntl = None  # type: ignore[assignment]
 
-_ADVICE = "if this is another table, move the file away"
 Change = tuple[int, str | None]  # a row and its new label, None to remove it
-
-
-def free_name(name: str, columns: Collection[str]) -> str:
-    """Return a name that no column has."""
-    while name in columns:
-        name += "_"
-    return name
-
-
-@final
-class Rows:
-    """The rows of a table, recognised by their cells.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    target : str
-        Column that may change.
-    """
-
-    def __init__(self, frame: pd.DataFrame, target: str) -> None:
-        names = sorted(name for name in frame.columns if name != target)
-        cells = frame.reindex(columns=names or [""])  # without columns, Arrow has no rows
-        table = pa.Table.from_pandas(cells, preserve_index=False)
-        self._batches = table.to_batches()  # taking rows of a table in pieces would copy it
-        self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)])
-
-    def marks(self, rows: Sequence[int]) -> list[str]:
-        """Return hashes of the cells of rows; 5 and 5.0 are the same number."""
-        wanted = np.asarray(rows, np.int64)
-        places = np.searchsorted(self._starts, wanted, side="right") - 1
-        found = np.empty(len(wanted), object)
-        for k in np.unique(places):
-            own = np.flatnonzero(places == k)
-            part = self._batches[k].take(pa.array(wanted[own] - self._starts[k]))
-            columns = [[_plain(cell) for cell in column.to_pylist()] for column in part.columns]
-            texts = ("\x1f".join(cells).encode() for cells in zip(*columns, strict=True))
-            found[own] = [blake2b(text, digest_size=6).hexdigest() for text in texts]
-        return found.tolist()
-
-    def find(
-        self, rows: Sequence[int], marks: Sequence[str | None]
-    ) -> tuple[list[int | None], list[str]]:
-        """Find labelled rows again in a table that may have been sorted or edited.
-
-        Parameters
-        ----------
-        rows : sequence of int
-            Where the rows were.
-        marks : sequence of str or None
-            Their hashes; None in journals of older versions.
-
-        Returns
-        -------
-        rows : list of int or None
-            Where they are; None if they were deleted.
-        notes : list of str
-            What the user should know.
-        """
-        n = int(self._starts[-1])
-        known = sorted({row for row in rows if row < n})
-        here = dict(zip(known, self.marks(known), strict=True))
-        pairs = dict.fromkeys(zip(rows, marks, strict=True))
-        lost = [(row, mark) for row, mark in pairs if mark and here.get(row) != mark]
-        if not lost:
-            return list(rows), []
-        kept = {row for row, mark in pairs if here.get(row) == mark}
-        wanted, places = {mark for _, mark in lost}, defaultdict(list)
-        for row, mark in enumerate(self.marks(range(n))):
-            if mark in wanted and row not in kept:
-                places[mark].append(row)
-        found = {pair: places[pair[1]].pop(0) for pair in lost if places[pair[1]]}
-        stay = {pair: None if found or pair[0] >= n else pair[0] for pair in lost}
-        at: dict[Any, int | None] = {**stay, **found}
-        gone = sum(row is None for row in at.values())
-        changed = 0 if found else len({row for row, _ in lost if row < n} - kept)
-        notes = [
-            f"{text}: {count}"
-            for text, count in (
-                ("labels that moved with their rows", len(found)),
-                ("labels that are left out because their rows are gone", gone),
-                (f"labels of rows whose cells have changed since ({_ADVICE})", changed),
-            )
-            if count
-        ]
-        return [at.get(pair, pair[0]) for pair in zip(rows, marks, strict=True)], notes
-
-
-def _plain(cell: Any) -> str:
-    """Return a cell as text; a spreadsheet may write numbers differently."""
-    if cell is None:
-        return ""
-    try:
-        number = float(cell)
-        return repr(number) if number == number else ""
-    except (TypeError, ValueError, OverflowError):
-        return str(cell).strip().encode(errors="replace").decode()
 
 
 @final
@@ -155,7 +55,7 @@ class Journal:
 
     def __init__(self, path: Path, target: str, frame: pd.DataFrame) -> None:
         self.path, self.notes = path, list[str]()
-        self._target, self._n_rows, self._rows = target, len(frame), Rows(frame, target)
+        self._target, self._n_rows, self._rows = target, len(frame), RowMatcher(frame, target)
         names = {target, *frame.columns}
         keys = ("row", "cells", "joined", "removed")
         self._row, self._cells, self._joined, self._removed = (free_name(k, names) for k in keys)
@@ -184,10 +84,10 @@ class Journal:
             entries += self._last(file, lines[-1], len(lines))
         self._end = os.path.getsize(self.path)
         rows = [entry[self._row] - 1 for entry in entries]
-        found, notes = self._rows.find(rows, [entry.get(self._cells) for entry in entries])
+        places, notes = self._rows.find(rows, [entry.get(self._cells) for entry in entries])
         self.notes = [f"{self.path.name}: {note}" for note in notes]
         changes: list[list[Change]] = []
-        for row, entry in zip(found, entries, strict=True):
+        for row, entry in zip(places, entries, strict=True):
             if entry.get(self._joined) is not True or not changes:
                 changes.append([])
             if row is not None:
@@ -226,7 +126,7 @@ class Journal:
         changes = list(changes)
         lines: list[str] = []
         for (row, name), mark in zip(
-            changes, self._rows.marks([r for r, _ in changes]), strict=True
+            changes, self._rows.hashes([r for r, _ in changes]), strict=True
         ):
             entry = {self._row: row + 1, self._target: name, self._cells: mark}
             entry |= {self._joined: True} if lines else {}

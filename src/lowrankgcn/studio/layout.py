@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
@@ -25,6 +24,7 @@ from scipy.spatial import KDTree
 from lowrankgcn.estimators.gp_fitting import PreparedRows
 from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.graphs import AdjacencyGraph
+from lowrankgcn.tables import Table
 
 Floats = NDArray[np.floating[Any]]
 
@@ -36,16 +36,16 @@ _FIRST = 3  # eigenvectors of a given graph
 _MARGIN = 1.1
 
 
-def has_own_positions(features: pd.DataFrame) -> bool:
+def has_own_positions(features: Table) -> bool:
     """Return whether rows are points in two or three dimensions."""
-    numbers = all(getattr(dtype, "kind", "O") in "iuf" for dtype in features.dtypes)
-    return features.shape[1] in (2, 3) and numbers
+    numbers = all(cells.kind == "number" for _, cells in features.items())
+    return len(features.names) in (2, 3) and numbers
 
 
-def map_positions(features: pd.DataFrame, prepared: PreparedRows) -> NDArray[np.float32]:
+def map_positions(features: Table, prepared: PreparedRows) -> NDArray[np.float32]:
     """Return positions in [-1, 1], shape (n, 2), or (n, 3) for points in three dimensions."""
     if has_own_positions(features):
-        return _framed(features.to_numpy(np.float64), _common_unit(prepared))
+        return _framed(features.as_matrix(), _common_unit(prepared))
     points = neighbour_layout(prepared.views, random_state=prepared.seed)
     positions = _framed(points, True)
     if prepared.outside is None:
@@ -114,8 +114,9 @@ def _start(fitted: FittedViews, generator: np.random.Generator) -> NDArray[np.fl
     rows = rows - rows.mean(axis=0)
     _, vectors = np.linalg.eigh(rows.T @ rows)
     start = np.zeros((len(rows), 2), np.float32)
-    found = rows @ vectors[:, ::-1][:, :2]
-    start[:, : found.shape[1]] = 5.0 * found / max(float(found.std(axis=0).max()), 1e-9)
+    components = rows @ vectors[:, ::-1][:, :2]
+    spread = max(float(components.std(axis=0).max()), 1e-9)
+    start[:, : components.shape[1]] = 5.0 * components / spread
     start += generator.normal(scale=1e-2, size=start.shape)
     return start
 

@@ -18,17 +18,12 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.responses import (
-    FileResponse,
-    JSONResponse,
-    PlainTextResponse,
-    Response,
-    StreamingResponse,
-)
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lowrankgcn._validation import invalid
+from lowrankgcn.studio.export import Export
 from lowrankgcn.studio.session import Session
 from lowrankgcn.studio.view import View
 
@@ -60,7 +55,7 @@ class Guard:
             return
         request = Request(scope)
         problem = self._problem(request)
-        answer = self.app if problem is None else PlainTextResponse(problem, 403)
+        answer = self.app if problem is None else Response(problem, 403, media_type="text/plain")
         more = dict(_HEADERS)
         if problem is None and request.url.path == "/":
             more["set-cookie"] = f"{self._cookie}={self._token}; HttpOnly; SameSite=Strict; Path=/"
@@ -77,10 +72,10 @@ class Guard:
         host, origin = headers.get("host", ""), headers.get("origin")
         if host not in self._hosts or origin not in (None, f"http://{host}"):
             return "refused: another host or origin"
-        given = [request.cookies.get(self._cookie), headers.get("x-token")]
-        given += [request.query_params.get("token")] if path == "/" else []
-        known = self._token.encode()
-        if not any(secrets.compare_digest(one.encode(), known) for one in given if one):
+        tokens = [request.cookies.get(self._cookie, ""), headers.get("x-token", "")]
+        tokens += [request.query_params.get("token", "")] if path == "/" else []
+        expected = self._token.encode()
+        if not any(secrets.compare_digest(token.encode(), expected) for token in tokens):
             return "refused: open the address that the command printed"
         kind = headers.get("content-type", "").split(";")[0].strip()
         if request.method == "POST" and kind != "application/json":
@@ -88,14 +83,13 @@ class Guard:
         return None
 
 
-def make_app(view: View, write: Callable[[str], Path], token: str, port: int) -> Guard:
+def make_app(view: View, export: Export, token: str, port: int) -> Guard:
     """Return the ASGI application.
 
     Parameters
     ----------
     view : View
-    write : callable
-        Writes "labels", "table", "report" or "model"; returns the path.
+    export : Export
     token : str
     port : int
     """
@@ -111,11 +105,6 @@ def make_app(view: View, write: Callable[[str], Path], token: str, port: int) ->
             raise ValueError('expected {"rows": [...], "class": name or null}')
         return {"version": session.label(body["rows"], body["class"])}
 
-    def write_file(body: dict[str, Any]) -> Any:
-        if body.get("what") not in ("labels", "table", "report", "model"):
-            raise ValueError("what: expected labels, table, report or model")
-        return {"path": str(write(body["what"]))}
-
     questions: dict[str, Callable[[Any], Any]] = {
         "table": lambda query: view.description,
         "positions": lambda query: view.positions(),
@@ -128,7 +117,7 @@ def make_app(view: View, write: Callable[[str], Path], token: str, port: int) ->
         "label": label,
         "undo": lambda body: {"version": session.undo()},
         "redo": lambda body: {"version": session.redo()},
-        "write": write_file,
+        "write": lambda body: {"path": str(export(str(body.get("what"))))},
     }
 
     def get(request: Request) -> Response:
@@ -158,10 +147,10 @@ def _refuse(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": f"Not saved: {reason}" if reason else str(error)}, 400)
 
 
-def _answer(found: Any) -> Response:
-    if isinstance(found, bytes):
-        return Response(found, media_type="application/octet-stream")
-    return JSONResponse(found)
+def _answer(content: Any) -> Response:
+    if isinstance(content, bytes):
+        return Response(content, media_type="application/octet-stream")
+    return JSONResponse(content)
 
 
 def _number(query: Mapping[str, str], name: str, default: int, most: int) -> int:
@@ -211,10 +200,10 @@ async def _events(session: Session, app: Any) -> AsyncIterator[str]:
 
 def new_token() -> str:
     """Return the secret in ``LOWRANKGCN_STUDIO_TOKEN``, or one that cannot be guessed."""
-    given = os.environ.get(_TOKEN, "")
-    if given and not re.fullmatch(r"[A-Za-z0-9_-]{16,}", given):
-        raise invalid(_TOKEN, "at least 16 letters, digits, - or _", f"{len(given)} characters")
-    return given or secrets.token_urlsafe(24)
+    token = os.environ.get(_TOKEN, "")
+    if token and not re.fullmatch(r"[A-Za-z0-9_-]{16,}", token):
+        raise invalid(_TOKEN, "at least 16 letters, digits, - or _", f"{len(token)} characters")
+    return token or secrets.token_urlsafe(24)
 
 
 def listen(port: int) -> socket.socket:

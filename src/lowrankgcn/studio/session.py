@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -23,35 +23,105 @@ _LONGEST_NAME = 1000
 @final
 @dataclass(frozen=True, eq=False)
 class State:
-    """Labels and predictions at one moment.
+    """Labels and predictions at one moment; methods return the next state.
+
+    A change of labels is first followed by an immediate answer (:meth:`updated`), then by that of a
+    fit (:meth:`settled`). Both belong to the version of the labels that they were computed from.
 
     Attributes
     ----------
-    version : int
-        Grows with every change of labels or predictions.
-    classes : tuple of str
-        In the order of their first label.
     labels : (n,) int array
         Positions in `classes`, −1 without a label.
+    classes : tuple of str
+        In the order of their first label.
     answer : Answer
-    fitted : int
-        Version of the labels that the answer takes into account.
-    refreshing : bool
-        Whether a better answer is being computed.
+        The predictions shown.
+    base : Answer
+        The last fitted answer, from which immediate answers start.
+    version : int
+        Grows with every change of labels or predictions.
+    label_version, update_version, fit_version, answer_version : int
+        Versions of the labels: the newest, those of the last immediate answer, of `base`, and of
+        `answer`.
+    message : str or None
+        Why the last answer could not be computed.
     undo, redo : bool
         Whether there is something to undo or redo.
-    message : str or None
     """
 
-    version: int
-    classes: tuple[str, ...]
     labels: NDArray[np.int32]
+    classes: tuple[str, ...]
     answer: Answer
-    fitted: int
-    refreshing: bool
-    undo: bool
-    redo: bool
-    message: str | None
+    base: Answer
+    version: int = 1
+    label_version: int = 1
+    update_version: int = 0
+    fit_version: int = 0
+    answer_version: int = 0
+    message: str | None = None
+    undo: bool = False
+    redo: bool = False
+
+    @classmethod
+    def first(cls, names: Sequence[str | None], classes: Iterable[str]) -> State:
+        """Return the state before the first answer, with these labels of the rows."""
+        classes = tuple(classes)
+        codes: dict[str | None, int] = {name: code for code, name in enumerate(classes)}
+        labels = np.array([codes.get(name, -1) for name in names], np.int32)
+        unanswered = Answer(np.full(len(labels), None))
+        return cls(labels, classes, unanswered, unanswered)
+
+    def labelled(self, changes: Iterable[Change]) -> State:
+        """Change labels."""
+        labels, classes = self.labels.copy(), list(self.classes)
+        for row, name in changes:
+            if name is not None and name not in classes:
+                classes.append(name)
+            labels[row] = -1 if name is None else classes.index(name)
+        version = self.version + 1
+        return replace(
+            self, labels=labels, classes=tuple(classes), version=version, label_version=version
+        )
+
+    def updated(self, label_version: int, answer: Answer | None, message: str | None) -> State:
+        """Show an immediate answer; there is none after a failure or to too many labels."""
+        state = replace(self, update_version=label_version, message=message)
+        return state if answer is None else state._showing(answer, label_version)
+
+    def settled(self, label_version: int, answer: Answer | None, message: str | None) -> State:
+        """Show the answer of a fit; if labels have changed meanwhile, update from this base."""
+        base = answer or self.base
+        state = replace(self, fit_version=label_version, base=base, message=message)
+        if label_version < self.label_version:
+            return replace(state, update_version=min(self.update_version, label_version))
+        if answer is None:
+            return state._showing(self.answer, self.answer_version)
+        return state._showing(answer, label_version)
+
+    def _showing(self, answer: Answer, label_version: int) -> State:
+        version = self.version + 1
+        return replace(self, answer=answer, answer_version=label_version, version=version)
+
+    def needs_update(self) -> bool:
+        """Return whether there is no immediate answer to the newest labels."""
+        return self.update_version < self.label_version
+
+    def needs_fit(self) -> bool:
+        """Return whether the newest labels are to be fitted; their immediate answer comes first."""
+        return self.refreshing and not self.needs_update()
+
+    @property
+    def refreshing(self) -> bool:
+        """Whether a better answer is being computed."""
+        return self.fit_version < self.label_version
+
+    def name(self, code: int) -> str | None:
+        """Return the name of a class, None for −1."""
+        return None if code < 0 else self.classes[code]
+
+    def names(self) -> NDArray[Any]:
+        """Return the label of every row, None without one, shape (n,)."""
+        return np.array([*self.classes, None], dtype=object)[self.labels]
 
     def shares(self, row: int) -> list[tuple[str, float]]:
         """Return classes and their probabilities, the largest first."""
@@ -67,8 +137,8 @@ class State:
         if shares is None:
             return self.labels
         places = np.array([self.classes.index(name) for name in self.answer.classes], np.int32)
-        found = np.where(np.ptp(shares, axis=1) > 0, places[shares.argmax(axis=1)], -1)
-        return np.where(self.labels >= 0, self.labels, found).astype(np.int32)
+        probable = np.where(np.ptp(shares, axis=1) > 0, places[shares.argmax(axis=1)], -1)
+        return np.where(self.labels >= 0, self.labels, probable).astype(np.int32)
 
     @cached_property
     def certainty(self) -> NDArray[np.float64]:
@@ -90,7 +160,7 @@ class State:
         free = [row for row in self.answer.suggestions if self.labels[row] < 0]
         return {
             "version": self.version,
-            "fitted": self.fitted,
+            "fitted": self.answer_version,
             "classes": classes,
             "labelled": int(known.sum()),
             "accuracy": self.answer.accuracy,
@@ -113,7 +183,7 @@ class State:
 
 @final
 class Session:
-    """Labels with undo and redo, and a thread that keeps the predictions up to date.
+    """Labels with undo and redo, and threads that keep the predictions up to date.
 
     Parameters
     ----------
@@ -122,30 +192,33 @@ class Session:
     journal : Journal
         Its labels replace those of the table.
     engine : Engine
+
+    Attributes
+    ----------
+    state : State
+        Replaced as a whole after every change.
     """
 
     def __init__(self, labels: Sequence[str | None], journal: Journal, engine: Engine) -> None:
-        self._journal, self._engine = journal, engine
-        self._lock = threading.Condition()  # of all that follows; notified of every change
+        self._journal = journal
+        self._changed = threading.Condition()
         self._listeners: set[Callable[[], None]] = set()
-        self._classes = sorted({name for name in labels if name is not None})
-        index: dict[str | None, int] = {name: k for k, name in enumerate(self._classes)}
-        self._labels = np.array([index.get(name, -1) for name in labels], np.int32)
         self._undo: list[list[Change]] = []
         self._redo: list[list[Change]] = []
+        names, classes = list(labels), sorted({name for name in labels if name is not None})
         for changes in journal.read():
-            self._undo.append(self._apply(changes, self._labels))
+            self._undo.append([(row, names[row]) for row, _ in changes])
+            for row, name in changes:
+                names[row] = name
+                classes += [] if name is None else [name]
         self.notes = journal.notes
-        self._version = 1
-        self._failure: str | None = None
-        self._answer = self._base = Answer(np.full(len(labels), None))
-        # Versions of the labels: the newest, those of the answer shown, those of the base.
-        self._wanted, self._shown, self._settled = 1, 0, 0
-        self._fitted = 0  # labels that the answer takes into account
-        with self._lock:
-            self._publish()
-        for work in (self._update, self._settle):
-            threading.Thread(target=work, daemon=True, name="studio").start()
+        with self._changed:
+            self._publish(State.first(names, dict.fromkeys(classes)))
+        for steps in (
+            (State.needs_update, lambda s: engine.update(s.base, s.names()), State.updated),
+            (State.needs_fit, lambda s: engine.settle(s.names()), State.settled),
+        ):
+            threading.Thread(target=self._answer, args=steps, daemon=True, name="studio").start()
 
     def label(self, rows: Sequence[int], name: str | None) -> int:
         """Label rows, or remove their labels; return the new version.
@@ -157,16 +230,19 @@ class Session:
         OSError
             If the journal cannot be written; nothing has changed.
         """
-        n = len(self._labels)
+        n = len(self.state.labels)
         for row in rows:
             if type(row) is not int or not 0 <= row < n:
                 raise invalid("rows", f"row numbers from 0 to {n - 1}", repr(row))
-        if name is not None and name not in self._classes:  # classes of the table have any name
-            name = _checked_name(name)
-        with self._lock:
-            if name is not None and len({*self._classes, name}) > _MOST_CLASSES:
-                raise invalid("class", f"at most {_MOST_CLASSES} classes", "one more")
-            return self._change([(row, name) for row in dict.fromkeys(rows)], self._undo, new=True)
+        with self._changed:
+            if name is not None and name not in self.state.classes:
+                name = _checked_name(name)  # classes of the table have any name
+                if len({*self.state.classes, name}) > _MOST_CLASSES:
+                    raise invalid("class", f"at most {_MOST_CLASSES} classes", "one more")
+            state = self._record([(row, name) for row in dict.fromkeys(rows)], self._undo)
+            if state is not self.state:
+                self._redo.clear()
+            return self._publish(state)
 
     def undo(self) -> int:
         """Take back the last change; return the new version."""
@@ -177,106 +253,49 @@ class Session:
         return self._step(self._redo, self._undo)
 
     def _step(self, source: list[list[Change]], target: list[list[Change]]) -> int:
-        with self._lock:
+        with self._changed:
             if not source:
-                return self._version
-            changes = source.pop()
-            try:
-                return self._change(changes, target)
-            except OSError:
-                source.append(changes)
-                raise
+                return self.state.version
+            state = self._record(source[-1], target)
+            source.pop()
+            return self._publish(state)
 
-    def _change(
-        self, changes: list[Change], history: list[list[Change]], *, new: bool = False
-    ) -> int:
-        """Write changes to the journal, apply them and keep the way back in a history."""
-        changes = [(row, name) for row, name in changes if self._name(row) != name]
+    def _record(self, changes: list[Change], history: list[list[Change]]) -> State:
+        """Write changes to the journal, keep the way back in a history; return the new state."""
+        names = {row: self.state.name(self.state.labels[row]) for row, _ in changes}
+        changes = [(row, name) for row, name in changes if names[row] != name]
         if not changes:
-            return self._version
+            return self.state
         self._journal.append(changes)
-        labels = self._labels.copy()  # published states keep theirs
-        history.append(self._apply(changes, labels))
-        self._labels = labels
-        if new:
-            self._redo.clear()
-        self._version += 1
-        self._wanted = self._version
-        self._publish()
-        return self._version
+        history.append([(row, names[row]) for row, _ in changes])
+        return self.state.labelled(changes)
 
-    def _apply(self, changes: list[Change], labels: NDArray[np.int32]) -> list[Change]:
-        """Apply changes to labels; return those that take them back."""
-        before = [(row, self._name(row)) for row, _ in changes]
-        for row, name in changes:
-            if name is not None and name not in self._classes:
-                self._classes.append(name)
-            labels[row] = -1 if name is None else self._classes.index(name)
-        return before
-
-    def _name(self, row: int) -> str | None:
-        code = self._labels[row]
-        return None if code < 0 else self._classes[code]
-
-    def _publish(self) -> None:
-        self.state = State(
-            self._version,
-            tuple(self._classes),
-            self._labels,
-            self._answer,
-            self._fitted,
-            self._settled < self._wanted,
-            bool(self._undo),
-            bool(self._redo),
-            self._failure,
-        )
-        self._lock.notify_all()
+    def _publish(self, state: State) -> int:
+        """Show a state; return its version."""
+        self.state = replace(state, undo=bool(self._undo), redo=bool(self._redo))
+        self._changed.notify_all()
         for listener in tuple(self._listeners):
             listener()
+        return state.version
 
-    def _update(self) -> None:
-        """Show an immediate answer after every change of the labels."""
+    def _answer(
+        self,
+        needed: Callable[[State], bool],
+        compute: Callable[[State], Answer | None],
+        show: Callable[[State, int, Answer | None, str | None], State],
+    ) -> None:
+        """Compute answers whenever they are needed; the page shows the message of a failure."""
         while True:
-            with self._lock:
-                self._lock.wait_for(lambda: self._shown < self._wanted)
-                wanted, base, labels = self._wanted, self._base, self._names()
-            answer, failure = _attempt(self._engine.update, base, labels)
-            with self._lock:
-                if self._settled < wanted:
-                    self._shown, self._failure = wanted, failure
-                    self._lock.notify_all()
-                    if answer is not None:
-                        self._show(answer, wanted)
-
-    def _settle(self) -> None:
-        """Replace immediate answers by fitted ones."""
-        while True:
-            with self._lock:
-                # The immediate answer first: both need the processor.
-                self._lock.wait_for(lambda: self._settled < self._wanted == self._shown)
-                wanted, labels = self._wanted, self._names()
-            answer, failure = _attempt(self._engine.settle, labels)
-            with self._lock:
-                self._settled, self._failure = wanted, failure
-                self._base = answer or self._base
-                if wanted == self._wanted:
-                    self._show(answer or self._answer, wanted if answer else self._fitted)
-                else:  # labels have changed: update from the new base
-                    self._shown = min(self._shown, wanted)
-                    self._lock.notify_all()
-
-    def _show(self, answer: Answer, fitted: int) -> None:
-        self._answer, self._fitted = answer, fitted
-        self._version += 1
-        self._publish()
-
-    def labels(self) -> NDArray[Any]:
-        """Return the label of every row, None without one."""
-        with self._lock:
-            return self._names()
-
-    def _names(self) -> NDArray[Any]:
-        return np.array([*self._classes, None], dtype=object)[self._labels]
+            with self._changed:
+                self._changed.wait_for(lambda: needed(self.state))
+                state = self.state
+            answer, message = None, None
+            try:
+                answer = compute(state)
+            except Exception as error:
+                message = f"{type(error).__name__}: {error}"
+            with self._changed:
+                self._publish(show(self.state, state.label_version, answer, message))
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function after every change, in any thread; return how to stop that."""
@@ -285,8 +304,8 @@ class Session:
 
     def settled(self) -> State:
         """Wait until the answer belongs to the labels, and return both."""
-        with self._lock:
-            self._lock.wait_for(lambda: self._settled == self._wanted)
+        with self._changed:
+            self._changed.wait_for(lambda: not self.state.refreshing)
             return self.state
 
 
@@ -301,13 +320,3 @@ def _checked_name(name: Any) -> str:
         expected = f"a name of 1 to {_LONGEST_NAME} printable characters, or null"
         raise invalid("class", expected, repr(name)[:100])
     return text
-
-
-def _attempt(
-    function: Callable[..., Answer | None], *arguments: Any
-) -> tuple[Answer | None, str | None]:
-    """Compute an answer, or say why it failed; the page shows that, and the labels are safe."""
-    try:
-        return function(*arguments), None
-    except Exception as error:
-        return None, f"{type(error).__name__}: {error}"

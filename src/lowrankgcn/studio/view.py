@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
 from lowrankgcn.files import Columns
+from lowrankgcn.files.row_matching import RowMatcher
 from lowrankgcn.studio.engine import Engine
-from lowrankgcn.studio.journal import Rows
 from lowrankgcn.studio.layout import has_own_positions, map_positions
 from lowrankgcn.studio.session import Session, State
+from lowrankgcn.tables import Table
 
 _SAMPLE = 20  # rows by which a page notices that the table has changed
 _SHORT, _LONG = 200, 200_000  # characters of a cell in a list of rows, and of one row
@@ -34,7 +35,7 @@ class View:
     frame : DataFrame
         The table as it was read.
     columns : Columns
-    features : DataFrame
+    features : Table
         The columns in use.
     session : Session
     engine : Engine
@@ -45,27 +46,27 @@ class View:
         name: str,
         frame: pd.DataFrame,
         columns: Columns,
-        features: pd.DataFrame,
+        features: Table,
         session: Session,
         engine: Engine,
     ) -> None:
         self.session, self._engine = session, engine
         others = frame.drop(columns=columns.target)
         self._rows, self._n = TableRows(others, features), len(frame)
-        own = has_own_positions(features)
-        axes = list(features.columns) if own else ["direction 1", "direction 2"]
+        points = has_own_positions(features)
+        axes = list(features.names) if points else ["direction 1", "direction 2"]
         self._positions = ThreadPoolExecutor(1).submit(map_positions, features, engine.prepared)
         some = np.linspace(0, self._n - 1, min(self._n, _SAMPLE)).astype(int).tolist()
         self.description = {
             "name": name,
-            "sample": "".join(Rows(frame, columns.target).marks(some)),
+            "sample": "".join(RowMatcher(frame, columns.target).hashes(some)),
             "rows": self._n,
             "target": columns.target,
             "columns": [
                 {"name": c, "kind": columns.used.get(c) or columns.left_out[c]}
                 for c in others.columns
             ],
-            "space": "own" if own else "embedding",
+            "space": "own" if points else "embedding",
             "dimensions": len(axes),
             "axes": axes,
             "notes": session.notes,
@@ -82,21 +83,21 @@ class View:
             raise invalid("row", f"a row from 0 to {self._n - 1}", row)
         state = self.session.state
         cells = self._rows.texts([row], _LONG)[0]
-        found: dict[str, Any] = {
+        description: dict[str, Any] = {
             "row": row,
             "cells": [list(pair) for pair in zip(self._rows.names, cells, strict=True)],
-            "label": _name(state, state.labels[row]),
+            "label": state.name(state.labels[row]),
             "probabilities": state.shares(row),
             "reasons": [],
             "against": None,
             "neighbours": [
-                {"row": near, "label": _name(state, state.labels[near]), "similarity": alike}
+                {"row": near, "label": state.name(state.labels[near]), "similarity": alike}
                 for near, alike in self._engine.neighbours(state.answer, row)
             ],
         }
         if (explained := self._engine.explain(state.answer, row)) is not None:
-            found["against"], found["reasons"] = explained
-        return found
+            description["against"], description["reasons"] = explained
+        return description
 
     def rows(
         self, sort: str, descending: bool, offset: int, count: int, search: str | None
@@ -105,12 +106,12 @@ class View:
         state = self.session.state
         order = self._order(sort, descending, search or "", state)
         part = order[offset : offset + count]
-        texts = self._rows.texts(part, _SHORT) if len(part) else []
+        texts = self._rows.texts(part, _SHORT)
         rows = [
             {
                 "row": row,
-                "label": _name(state, state.labels[row]),
-                "prediction": _name(state, state.predicted[row]),
+                "label": state.name(state.labels[row]),
+                "prediction": state.name(state.predicted[row]),
                 "probability": float(state.certainty[row]) if state.predicted[row] >= 0 else None,
                 "cells": cells,
             }
@@ -146,10 +147,6 @@ class View:
         return self._rows.keys(name)
 
 
-def _name(state: State, code: int) -> str | None:
-    return None if code < 0 else state.classes[code]
-
-
 @final
 class TableRows:
     """The table as texts.
@@ -158,53 +155,41 @@ class TableRows:
     ----------
     frame : DataFrame
         Columns of Arrow types, without the target.
-    features : DataFrame
+    features : Table
         The columns in use, as numbers, dates and categories.
     """
 
-    def __init__(self, frame: pd.DataFrame, features: pd.DataFrame) -> None:
+    def __init__(self, frame: pd.DataFrame, features: Table) -> None:
         self._frame, self._features = frame, features
         self.names = list(frame.columns)
 
     def texts(self, rows: Any, longest: int) -> list[list[str | None]]:
         """Return the cells of rows, None where missing, shortened to `longest` characters."""
-        columns = [_as_text(self._frame[name].iloc[rows], longest) for name in self.names]
-        return [list(cells) for cells in zip(*columns, strict=True)] or [[] for _ in rows]
+        columns = [_strings(self._frame[name].iloc[rows]).to_pylist() for name in self.names]
+        return [[_shortened(cells[k], longest) for cells in columns] for k in range(len(rows))]
 
     def search(self, text: str) -> NDArray[np.bool_]:
         """Return which rows have a cell that contains a text, in any case."""
-        found = np.zeros(len(self._frame), bool)
+        matches = np.zeros(len(self._frame), bool)
         for name in self.names:
-            cells = _strings(self._frame[name])
-            hit = pc.match_substring(cells, text, ignore_case=True).fill_null(False)
-            found |= hit.to_numpy(zero_copy_only=False)
-        return found
+            cells = pc.match_substring(_strings(self._frame[name]), text, ignore_case=True)
+            matches |= cells.fill_null(False).to_numpy(zero_copy_only=False)
+        return matches
 
     def keys(self, name: str) -> NDArray[np.float64]:
         """Return numbers that order the rows by a column; missing cells are NaN."""
-        column = self._features[name] if name in self._features else None
-        if column is None:  # not in use
-            texts = _strings(self._frame[name]).to_numpy(zero_copy_only=False)
-            keys = pd.factorize(texts, sort=True)[0].astype(np.float64)
-        elif isinstance(column.dtype, pd.CategoricalDtype):  # sorted by their texts
-            keys = column.cat.codes.to_numpy(np.float64)
-        else:
-            numbers = (
-                column.to_numpy("datetime64[us]").astype(np.int64)
-                if (column.dtype.kind == "M")
-                else column.to_numpy()
-            )
-            return np.where(column.isna(), np.nan, numbers.astype(np.float64))
-        return np.where(keys < 0, np.nan, keys)
+        if name not in self._features.names:  # not in use
+            texts = _strings(self._frame[name]).to_pandas()
+            return np.asarray(texts.rank(method="dense"), np.float64)
+        cells = self._features[name]
+        if cells.kind == "category":  # sorted by their texts
+            return np.where(cells.missing, np.nan, cells.codes)
+        return cells.as_floats(name, cells.unit)
 
 
 def _strings(column: pd.Series) -> Any:
     return pa.array(column, from_pandas=True).cast(pa.large_string())
 
 
-def _as_text(column: pd.Series, longest: int) -> list[str | None]:
-    cells = _strings(column).to_pylist()
-    return [
-        cell if cell is None or len(cell) <= longest else cell[: longest - 1] + "…"
-        for cell in cells
-    ]
+def _shortened(text: str | None, longest: int) -> str | None:
+    return text if text is None or len(text) <= longest else text[: longest - 1] + "…"

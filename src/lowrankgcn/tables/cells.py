@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -32,14 +31,12 @@ Value = str | int | float | bool
 Unit = Literal["datetime", "timedelta"]
 ColumnKind = Literal["number", "date", "category"]
 
-_NUMERIC = ("integer", "floating", "mixed-integer-float", "decimal")
-_TIMES = ("datetime64", "datetime", "date")
 _SAFE_INTEGER = 2**53  # floats represent all integers up to here
 _CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 9999 in microseconds
 
 
 def column_kind(dtype: Any) -> ColumnKind:
-    """Return what a column of this pandas, NumPy or Arrow type holds.
+    """Return what a column of this pandas or NumPy type holds.
 
     Booleans, texts, categoricals and Python objects are categories; dates and durations are dates;
     times of day are numbers.
@@ -50,20 +47,7 @@ def column_kind(dtype: Any) -> ColumnKind:
     >>> [column_kind(np.dtype(name)) for name in ("int8", "bool", "M8[s]", "O")]
     ['number', 'category', 'date', 'category']
     """
-    if isinstance(dtype, pa.DataType):
-        dtype = pd.ArrowDtype(dtype)
-    if isinstance(dtype, pd.SparseDtype):
-        dtype = dtype.subtype
-    if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
-        return "category"
-    if isinstance(dtype, pd.ArrowDtype):
-        if pa.types.is_date(dtype.pyarrow_dtype):
-            return "date"
-        if pa.types.is_time(dtype.pyarrow_dtype):
-            return "number"
-    if isinstance(dtype, pd.PeriodDtype) or dtype.kind in "mM":
-        return "date"
-    return "number" if pd.api.types.is_numeric_dtype(dtype) else "category"
+    return Cells.read(pd.Series(dtype=dtype), "").kind
 
 
 @final
@@ -78,17 +62,17 @@ class Cells:
         Arbitrary where missing. Dates are microseconds since 1970 (UTC), durations microseconds.
     codes : (n,) int array, or None for numbers
         Positions in `values`, −1 where missing.
-    distinct : list or Arrow array, or None for numbers
-        Source of `values`.
+    values : list
+        Distinct values; none for numbers.
     ordered : bool
         Whether the values have a meaningful order.
     unit : {"datetime", "timedelta"} or None
     """
 
     missing: NDArray[np.bool_]
-    numbers: NDArray[Any] | None = None
-    codes: NDArray[Any] | None = None
-    distinct: Any = None
+    numbers: Any = None
+    codes: Any = None
+    values: list[Value] = field(default_factory=list)
     ordered: bool = False
     unit: Unit | None = None
 
@@ -114,16 +98,35 @@ class Cells:
         """
         if isinstance(column, np.ndarray):
             texts = column.dtype.kind in "UST"
-            column = np.ascontiguousarray(column.astype(object) if texts else column)
+            column = np.ascontiguousarray(
+                column, object if texts else column.dtype.newbyteorder("=")
+            )
             # pandas would convert objects to strings, which cannot hold halves of surrogate pairs.
             column = pd.Series(column, dtype=object if column.dtype == object else None, copy=False)
-        dtype = getattr(column, "dtype", None)
-        strings = isinstance(dtype, pd.StringDtype) and dtype.storage.startswith("pyarrow")
-        if strings or isinstance(dtype, pd.ArrowDtype):
-            column = pa.array(column, from_pandas=True)
-        if isinstance(column, (pa.Array, pa.ChunkedArray)):
-            return _read_arrow(column, name)
-        return _read_series(column, name)
+        elif isinstance(column, (pa.Array, pa.ChunkedArray)):
+            column = pd.Series(column, dtype=pd.ArrowDtype(column.type), copy=False)
+        dtype = column.dtype
+        if isinstance(dtype, pd.SparseDtype):
+            column = column.sparse.to_dense()
+        elif isinstance(dtype, pd.PeriodDtype):
+            column = column.dt.to_timestamp()
+        elif isinstance(dtype, pd.ArrowDtype) and pa.types.is_dictionary(dtype.pyarrow_dtype):
+            column = pa.array(column, from_pandas=True).to_pandas()
+        if column.dtype.kind == "c":
+            expected = "real numbers. Complex data not supported"
+            raise invalid(f"column {name!r}", expected, f"dtype {column.dtype}")
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            codes, values = column.cat.codes.to_numpy(), column.cat.categories.tolist()
+            return cls.of_categories(codes, values, ordered=True)
+        if (array := _as_arrow(column)) is not None:
+            return _read_arrow(array, name)
+        if isinstance(dtype, pd.ArrowDtype):
+            raise invalid(f"column {name!r}", "texts, numbers or dates", dtype.pyarrow_dtype)
+        try:
+            codes, distinct = pd.factorize(column)
+        except TypeError as error:
+            raise invalid(f"column {name!r}", "hashable values", error) from None
+        return cls.of_categories(codes, distinct.tolist())
 
     @classmethod
     def of_categories(cls, codes: NDArray[Any], values: Any, *, ordered: bool = False) -> Cells:
@@ -132,7 +135,7 @@ class Cells:
         merged = [position.setdefault(_plain(value), len(position)) for value in values]
         if len(position) < len(merged):
             codes = np.array([*merged, -1])[codes]  # -1 reads the last entry
-        return cls(codes < 0, codes=codes, distinct=list(position), ordered=ordered)
+        return cls(codes < 0, codes=codes, values=list(position), ordered=ordered)
 
     def __len__(self) -> int:
         return len(self.missing)
@@ -144,33 +147,24 @@ class Cells:
             return "category"
         return "number" if self.unit is None else "date"
 
-    @cached_property
-    def values(self) -> list[Value]:
-        """Distinct values; none for numbers."""
-        found = [] if self.distinct is None else self.distinct
-        return found if isinstance(found, list) else found.to_pylist()
-
     def take(self, rows: Any) -> Cells:
         """Return the cells of some rows, by an index array or a slice, as if only they existed."""
         missing = self.missing[rows]
         if self.numbers is not None:
             return replace(self, missing=missing, numbers=self.numbers[rows])
-        assert self.codes is not None
         codes = self.codes[rows]
         if self.ordered:
             return replace(self, missing=missing, codes=codes)
         kept = np.full(len(codes), -1, codes.dtype)
         kept[~missing], places = pd.factorize(codes[~missing])
-        listed = isinstance(self.distinct, list)
-        distinct = [self.distinct[k] for k in places] if listed else self.distinct.take(places)
-        return replace(self, missing=missing, codes=kept, distinct=distinct)
+        return replace(self, missing=missing, codes=kept, values=[self.values[k] for k in places])
 
     def as_categories(self) -> Cells:
         """Return the column with one category for each distinct number."""
         if self.numbers is None:
             return self
-        codes, values = pd.factorize(self.numbers)
-        codes[self.missing] = -1
+        codes = np.full(len(self), -1)
+        codes[~self.missing], values = pd.factorize(self.numbers[~self.missing])
         return replace(Cells.of_categories(codes, values.tolist()), unit=self.unit)
 
     def as_floats(self, name: object, unit: Unit | None = None) -> NDArray[np.float64]:
@@ -187,34 +181,35 @@ class Cells:
         if text is not None or self.unit != unit:
             got = f"{self.unit or 'number'}s" if text is None else repr(text)
             raise invalid(f"column {name!r}", f"{unit or 'number'}s as at fitting", got)
-        if self.numbers is None:
-            return np.array([*self.values, np.nan], np.float64)[self.codes]
-        floats = self.numbers.astype(np.float64)
-        floats[self.missing] = np.nan
-        return floats
+        numbers = self.numbers
+        if numbers is None:
+            numbers = np.array([*self.values, np.nan], np.float64)[self.codes]
+        return np.where(self.missing, np.nan, numbers.astype(np.float64))
 
     def texts(self) -> list[str]:
         """Return the cells as people read them."""
-        if self.numbers is None:
-            assert self.codes is not None
-            spelled = [value_text(value, None) for value in self.values] + ["missing"]
-            return [spelled[code] for code in self.codes.tolist()]
-        cells = zip(self.numbers.tolist(), self.missing.tolist(), strict=True)
-        return ["missing" if absent else value_text(cell, self.unit) for cell, absent in cells]
+        cells = self.as_categories()
+        spelled = [*(spell_short(value, self.unit) for value in cells.values), "missing"]
+        return [spelled[code] for code in cells.codes]
 
 
-def value_text(value: Value, unit: Unit | None) -> str:
-    """Return a value as people read it.
+def spell(value: Value, unit: Unit | None) -> str:
+    """Return a value as text.
 
-    >>> value_text(0.1 + 0.2, None), value_text(86_400_000_000, "datetime")
-    ('0.3', '1970-01-02')
+    >>> spell(True, None), spell(86_400_000_000, "datetime")
+    ('True', '1970-01-02')
     """
     if unit == "timedelta":
         return str(pd.Timedelta(microseconds=round(float(value))))
     if unit == "datetime":
         text = str(np.datetime64(round(float(value)), "us"))
         return text.removesuffix(".000000").removesuffix("T00:00:00").replace("T", " ")
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return str(value)
+
+
+def spell_short(value: Value, unit: Unit | None) -> str:
+    """Return a value as text, numbers with six digits."""
+    return f"{value:.6g}" if unit is None and isinstance(value, float) else spell(value, unit)
 
 
 def plain_name(name: Any) -> Name:
@@ -240,81 +235,42 @@ def _plain(value: Any) -> Value:
     return str(value)
 
 
-def _read_series(column: Any, name: object) -> Cells:
-    """Read a pandas series that is not of an Arrow type."""
-    if isinstance(column.dtype, pd.SparseDtype):
-        column = column.sparse.to_dense()
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes = column.cat.codes.to_numpy()
-        return Cells.of_categories(codes, column.cat.categories.tolist(), ordered=True)
-    if isinstance(column.dtype, pd.PeriodDtype):
-        column = column.dt.to_timestamp()
-    elif column.dtype == object:
-        column = _infer(column)
-    kind = column.dtype.kind
-    if column_kind(column.dtype) == "category":
-        try:
-            codes, distinct = pd.factorize(column)
-        except TypeError as error:
-            raise invalid(f"column {name!r}", "hashable values", error) from None
-        return Cells.of_categories(codes, distinct.tolist())
-    if kind == "c":
-        expected = "real numbers. Complex data not supported"
-        raise invalid(f"column {name!r}", expected, f"dtype {column.dtype}")
-    if kind == "f":
-        return _floats(column.to_numpy(dtype=np.float64, na_value=np.nan), name)
-    missing = column.isna().to_numpy(dtype=bool)
-    if kind in "Mm":
-        if getattr(column.dt, "tz", None) is not None:
-            column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-        times = column.to_numpy(dtype=f"{kind}8[us]").view(np.int64)
-        return Cells(missing, times, unit="datetime" if kind == "M" else "timedelta")
-    return Cells(missing, column.to_numpy(np.int64 if kind == "i" else np.uint64, na_value=0))
+def _as_arrow(column: Any) -> Any:
+    """Return a series as an Arrow array of texts, numbers, dates or booleans; None if it is none.
 
-
-def _infer(column: Any) -> Any:
-    """Convert a column of Python objects to the type that all its present cells have."""
-    kind = pd.api.types.infer_dtype(column, skipna=True)
+    Python objects have the type that all of them share.
+    """
     try:
-        if kind in _NUMERIC:
-            return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
-        if kind in _TIMES:
-            return pd.to_datetime(column)
-        if kind == "timedelta":
-            return pd.to_timedelta(column)
-    except (OverflowError, TypeError, ValueError):
-        pass  # integers of hundreds of digits, mixed time zones: kept as objects
-    return column
+        array = pa.array(column, from_pandas=True)
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks()
+        if pa.types.is_nested(array.type) or isinstance(array, pa.ExtensionArray):
+            return None  # tuples, intervals
+        return array.cast(pa.large_string()) if pa.types.is_binary(array.type) else array
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return None
 
 
 def _read_arrow(array: Any, name: object) -> Cells:
-    """Read an Arrow array."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
+    """Read an Arrow array of texts, numbers, dates or booleans."""
     kind = array.type
     missing = _numpy(array.is_null())
-    if pa.types.is_dictionary(kind):
-        codes = _numpy(array.indices.fill_null(0)).astype(np.int64)
-        values = array.dictionary.to_pylist()
-        absent = [k for k, value in enumerate(values) if value is None]
-        codes[missing | np.isin(codes, absent)] = -1
-        return Cells.of_categories(codes, values, ordered=True)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return _floats(_numpy(array.cast(pa.float64())), name)
+        floats = _numpy(array.cast(pa.float64()))
+        infinite = np.isinf(floats)
+        if infinite.any():
+            raise invalid(f"column {name!r}", "finite numbers", floats[infinite][0])
+        return Cells(np.isnan(floats), floats)
     if pa.types.is_integer(kind):
         target = np.uint64 if pa.types.is_unsigned_integer(kind) else np.int64
         return Cells(missing, _numpy(array.fill_null(0)).astype(target, copy=False))
     if pa.types.is_temporal(kind):
         return _read_times(array, missing, name)
     if not pa.types.is_boolean(kind):
-        try:
-            array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
-        except pa.ArrowException:
-            raise invalid(f"column {name!r}", "text, numbers or dates", kind) from None
+        array = array.cast(pa.large_string())  # texts of a column may exceed 2 GB
     encoded = array.dictionary_encode()
     codes = _numpy(encoded.indices.fill_null(-1))
-    distinct = encoded.dictionary
-    return Cells(missing, codes=codes, distinct=distinct)
+    return Cells(missing, codes=codes, values=encoded.dictionary.to_pylist())
 
 
 def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:
@@ -337,13 +293,6 @@ def _read_times(array: Any, missing: NDArray[np.bool_], name: object) -> Cells:
     if ((numbers < _CALENDAR[0]) | (numbers > _CALENDAR[1])).any():
         raise invalid(f"column {name!r}", "dates in the years 1 to 9999", "dates outside")
     return Cells(missing, numbers, unit="datetime")
-
-
-def _floats(floats: NDArray[np.float64], name: object) -> Cells:
-    infinite = np.isinf(floats)
-    if infinite.any():
-        raise invalid(f"column {name!r}", "finite numbers", floats[infinite][0])
-    return Cells(np.isnan(floats), floats)
 
 
 def _numpy(array: Any) -> NDArray[Any]:

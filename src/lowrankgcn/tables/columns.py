@@ -18,11 +18,8 @@ array([0, 1, 2], dtype=uint8)
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import pairwise
 from typing import Any, Literal, final
 
 import numpy as np
@@ -30,8 +27,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.tables.cells import Cells, Name, Unit, Value, value_text
+from lowrankgcn._validation import invalid
+from lowrankgcn.tables.cells import Cells, Name, Unit, Value, spell, spell_short
 
 Binning = Literal["quantile", "uniform"]
 FloatArray = NDArray[np.float64]
@@ -44,30 +41,10 @@ _TINY = 1e-290  # fitted numbers below are zero: slopes between their ranks woul
 _KNOTS = 1000  # numbers whose ranks are stored; ranks between them are interpolated
 
 
-class Encoding(ABC):
-    """Hyperedges of one column, numbered 0..n_hyperedges-1 within the column."""
-
-    name: Name
-
-    @property
-    @abstractmethod
-    def labels(self) -> tuple[str, ...]:
-        """Label of every hyperedge: the value, the interval of the bin, or "missing"."""
-
-    @property
-    @abstractmethod
-    def n_hyperedges(self) -> int:
-        """Number of hyperedges of the column."""
-
-    @abstractmethod
-    def encode(self, cells: Cells) -> NDArray[Any]:
-        """Return the hyperedge of every cell, n_hyperedges for none, shape (n,), unsigned."""
-
-
 @saved
 @final
 @dataclass(frozen=True)
-class Values(Encoding):
+class Values:
     """One hyperedge for each value; values that are not listed have none.
 
     Attributes
@@ -84,10 +61,6 @@ class Values(Encoding):
     values: tuple[Value | None, ...]
     shares: tuple[float, ...]
     unit: Unit | None = None
-
-    def __post_init__(self) -> None:
-        if len(self.shares) != len(self.values) or len(set(self.values)) < len(self.values):
-            raise invalid("values", "distinct values with their shares", repr(self.values)[:100])
 
     @classmethod
     def fit(
@@ -106,7 +79,6 @@ class Values(Encoding):
             frequency. Otherwise they are sorted, numbers before texts, and missing cells last.
         """
         cells = cells.as_categories()
-        assert cells.codes is not None
         values = [*cells.values, None]  # code -1 is the last
         counts = np.bincount(cells.codes % len(values), minlength=len(values))
         counts[-1] *= missing
@@ -120,9 +92,8 @@ class Values(Encoding):
     @property
     def labels(self) -> tuple[str, ...]:
         """Values as texts."""
-        # Plain numbers are not rounded: their texts might be equal.
-        spell = str if self.unit is None else partial(value_text, unit=self.unit)
-        return tuple("missing" if value is None else spell(value) for value in self.values)
+        unit = self.unit
+        return tuple("missing" if value is None else spell(value, unit) for value in self.values)
 
     @property
     def n_hyperedges(self) -> int:
@@ -146,7 +117,7 @@ class Values(Encoding):
 @saved
 @final
 @dataclass(frozen=True)
-class Bins(Encoding):
+class Bins:
     """One hyperedge per kept bin of numbers; the outermost bins are unbounded.
 
     Bin k holds the numbers above ``edges[k - 1]`` up to and including ``edges[k]``.
@@ -157,15 +128,6 @@ class Bins(Encoding):
     kept: tuple[int, ...]  # bins with a hyperedge, ascending
     unit: Unit | None = None
     missing_edge: bool = False  # whether missing cells have a hyperedge, the last one
-
-    def __post_init__(self) -> None:
-        if any(a >= b for numbers in (self.edges, self.kept) for a, b in pairwise(numbers)):
-            got = f"{self.edges!r} and {self.kept!r}"
-            raise invalid("edges and kept", "ascending numbers", got[:100])
-        if any(abs(edge) >= 2**64 for edge in self.edges if type(edge) is int):
-            raise invalid("edges", "integers of 64 bits", repr(self.edges)[:100])
-        if self.kept and not (self.kept[0] >= 0 and self.kept[-1] <= len(self.edges)):
-            raise invalid("kept", f"bins in 0..{len(self.edges)}", repr(self.kept)[:100])
 
     @classmethod
     def fit(
@@ -200,7 +162,7 @@ class Bins(Encoding):
     @property
     def labels(self) -> tuple[str, ...]:
         """Intervals of the bins."""
-        texts = [value_text(edge, self.unit) for edge in self.edges]
+        texts = [spell_short(edge, self.unit) for edge in self.edges]
         lower = ["(-inf", *(f"({text}" for text in texts)]
         upper = [*(f"{text}]" for text in texts), "inf)"]
         return (*(f"{lower[k]}, {upper[k]}" for k in self.kept), *["missing"] * self.missing_edge)
@@ -220,6 +182,10 @@ class Bins(Encoding):
         places.append(none - self.missing_edge)  # of missing cells, code -1
         dtype = np.min_scalar_type(none)
         return np.asarray(np.array(places, dtype)[_bin_numbers(cells, self.edges)])
+
+
+#: Hyperedges of one column, numbered 0..n_hyperedges-1 within the column.
+Encoding = Values | Bins
 
 
 @saved
@@ -248,12 +214,6 @@ class Scores:
     deviation: float
     knots: FloatArray
     ranks: FloatArray
-
-    def __post_init__(self) -> None:
-        expect_shape(self.knots, "knots", None)
-        expect_shape(self.ranks, "ranks", len(self.knots))
-        if not self.deviation > 0 or (np.diff(self.knots) <= 0).any():
-            raise invalid("knots", "ascending numbers with a deviation > 0", "other numbers")
 
     @classmethod
     def fit(cls, cells: Cells, name: Name, *, ranked: bool = True) -> Scores:
@@ -295,7 +255,6 @@ def is_few_integers(cells: Cells, most: int) -> bool:
 
 def _bin_edges(cells: Cells, bins: int, binning: Binning) -> tuple[float, ...]:
     """Return the bin limits."""
-    assert cells.numbers is not None
     present = cells.numbers[~cells.missing]
     low, high = float(present.min()), float(present.max())
     if binning == "uniform":
@@ -326,7 +285,6 @@ def _few_distinct(present: NDArray[Any], limit: int) -> NDArray[Any] | None:
 
 def _bin_numbers(cells: Cells, edges: Sequence[float]) -> NDArray[Any]:
     """Return the bin of every number, -1 where missing."""
-    assert cells.numbers is not None
     places: NDArray[Any]
     if len(edges) <= _FEW_EDGES:
         places = np.zeros(len(cells), dtype=np.int8)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, final
 
 import numpy as np
@@ -82,13 +82,6 @@ class TableEncoder:
     def __repr__(self) -> str:
         return f"TableEncoder({len(self.columns)} columns, {self.n_hyperedges} hyperedges)"
 
-    def __post_init__(self) -> None:
-        if len(set(self.names)) < len(self.names):
-            raise invalid("names", "distinct names", repr(self.names)[:100])
-        if list(self.used) != [name for name in self.names if name in set(self.used)]:
-            expected = f"columns among {self.names!r}, in this order"
-            raise invalid("columns", expected, repr(self.used))
-
     @classmethod
     def fit(cls, frame: Any, **options: Any) -> TableEncoder:
         """Fit the hyperedges of a table; see :meth:`fit_transform` for the options."""
@@ -146,8 +139,12 @@ class TableEncoder:
         if 0 in table.shape:
             raise invalid("frame", "at least one row and one column", f"shape {table.shape}")
         names = table.names
-        most = _MOST_UNIFORM_BINS if binning == "uniform" else None
-        bins_of = _bins_of_columns(bins, names, most)
+        check = partial(_check_bins, most=_MOST_UNIFORM_BINS if binning == "uniform" else None)
+        if isinstance(bins, Mapping):
+            bins_of = _by_column(bins, names, "bins", _DEFAULT_BINS, check)
+        else:
+            check(bins, "bins")
+            bins_of = dict.fromkeys(names, bins)
         counts: Any = {"min_count": min_count, "missing": missing == "edge"}
 
         def fit_one(j: int, _: int) -> Encoding | None:
@@ -199,8 +196,7 @@ class TableEncoder:
 
     def match(self, frame: Any, argument: str = "frame") -> Table:
         """Read the columns in use of a table, with their names at fitting."""
-        table = Table.read(frame, argument, wanted=self.used)
-        return table.matched(self.names, self.used, argument)
+        return Table.read(frame, argument).matched(self.names, self.used, argument)
 
     @cached_property
     def used(self) -> tuple[Name, ...]:
@@ -249,39 +245,32 @@ class TableEncoder:
         >>> encoder.hyperedge_weights({0: 2.0})
         array([2., 2., 1.])
         """
-        weights = {} if column_weights is None else column_weights
-        if isinstance(weights, pd.Series) and not isinstance(weights.index, pd.RangeIndex):
-            weights = weights.to_dict()  # labelled, maybe in another order
-        if not isinstance(weights, Mapping):
-            if np.ndim(weights) != 1 or len(weights) != len(self.names):
-                raise invalid("column_weights", f"{len(self.names)} weights", repr(weights)[:100])
-            weights = dict(zip(self.names, weights, strict=True))
-        weight_of = _by_column(weights, self.names, "column_weights", default=1.0)
-        for name, weight in weight_of.items():
-            positive_float(weight, f"column_weights[{name!r}]", maximum=_LARGEST_WEIGHT)
-        chosen = np.array([weight_of[column.name] for column in self.columns], np.float64)
+        if isinstance(column_weights, pd.Series) and not isinstance(
+            column_weights.index, pd.RangeIndex
+        ):
+            column_weights = column_weights.to_dict()  # labelled, maybe in another order
+        if not isinstance(column_weights, Mapping | None):
+            if np.ndim(column_weights) != 1 or len(column_weights) != len(self.names):
+                raise invalid("column_weights", f"{len(self.names)} weights", repr(column_weights))
+            column_weights = dict(zip(self.names, column_weights, strict=True))
+        check = partial(positive_float, maximum=_LARGEST_WEIGHT)
+        weights = _by_column(column_weights or {}, self.names, "column_weights", 1.0, check)
+        chosen = np.array([weights[column.name] for column in self.columns], np.float64)
         return np.repeat(chosen, np.diff(self.offsets))
 
 
-def _bins_of_columns(
-    bins: Any, names: tuple[Name, ...], most: int | None
-) -> dict[Name, int | None]:
-    chosen = dict.fromkeys(names, bins)
-    if isinstance(bins, Mapping):
-        chosen = _by_column(bins, names, "bins", default=_DEFAULT_BINS)
-    for name, number in chosen.items():
-        if number is not None:
-            argument = f"bins[{name!r}]" if isinstance(bins, Mapping) else "bins"
-            positive_int(number, argument, maximum=most)
-    return chosen
+def _check_bins(number: Any, argument: str, most: int | None) -> None:
+    if number is not None:
+        positive_int(number, argument, maximum=most)
 
 
 def _by_column(
-    values: Mapping[Any, Any], names: tuple[Name, ...], argument: str, *, default: Any
+    values: Mapping[Any, Any], names: tuple[Name, ...], argument: str, default: Any, check: Any
 ) -> dict[Name, Any]:
-    """Return the value of every column, `default` if it is not named."""
+    """Return the checked value of every column, `default` if it is not named."""
     named = {plain_name(name): value for name, value in values.items()}
-    for name in named:
+    for name, value in named.items():
         if name not in names:
             raise invalid(argument, f"columns among {list(names)!r}", repr(name))
+        check(value, f"{argument}[{name!r}]")
     return {name: named.get(name, default) for name in names}

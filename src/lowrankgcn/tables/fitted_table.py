@@ -8,9 +8,9 @@ of its own.
 >>> import pandas as pd
 >>> table = pd.DataFrame({"size": [1.0, 2.0, None, 9.0, None], "kind": list("aabbc")})
 >>> fitted = FittedTable.fit(table)
->>> fitted.feature_names  # the value "c" occurs once only
-('size', 'size', 'kind', 'kind')
->>> fitted.read(table).standard.round(2).tolist()[2]
+>>> [fitted.used[k] for k in fitted.owners]  # the value "c" occurs once only
+['size', 'size', 'kind', 'kind']
+>>> fitted.read(table)["standard"].round(2).tolist()[2]
 [-0.41, 0.6, -0.4, 0.6]
 >>> fitted.encoder.hyperedge_names  # bins of one row are left out, too
 ('size=missing', 'kind=a', 'kind=b')
@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import invalid
 from lowrankgcn.tables.cells import Name
 from lowrankgcn.tables.columns import Bins, Encoding, FloatArray, Scores, Values
 from lowrankgcn.tables.encoder import TableEncoder
@@ -41,26 +40,6 @@ _BINS = (3, 8)  # quantile bins of the numbers as hyperedges, coarse and fine
 _COMMON_UNIT = 2.0
 # Two or three numbers are coordinates of points if their deviations differ by at most this factor.
 _MOST_COORDINATES, _COORDINATE_RATIO = 3, 2.5
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class TableRows:
-    """Rows of a table as numbers.
-
-    Attributes
-    ----------
-    standard : (q, d) array
-        Standard scores of the numbers, and centred indicators.
-    ranks : (q, d) array
-        The same with standardised ranks in place of the scores.
-    codes : (q, p) int array
-        Hyperedges of the cells, see :class:`TableEncoder`.
-    """
-
-    standard: FloatArray
-    ranks: FloatArray
-    codes: NDArray[Any]
 
 
 @saved
@@ -80,18 +59,13 @@ class FittedTable:
     encoder: TableEncoder
     scores: tuple[Scores, ...]
 
-    def __post_init__(self) -> None:
-        binned = dict.fromkeys(c.name for c in self.encoder.columns if isinstance(c, Bins))
-        if list(binned) != [column.name for column in self.scores]:
-            raise invalid("scores", f"scores of the columns {list(binned)}", "others")
-
     @classmethod
     def fit(cls, frame: Any) -> FittedTable:
         """Fit to a table of any kind (:meth:`Table.read`)."""
         table = Table.read(frame, "X")
         scores: list[Scores] = []
         encodings: list[Encoding] = []
-        for name, cells in table.columns.items():
+        for name, cells in table.items():
             if cells.kind == "category":
                 column = Values.fit(cells, name, min_count=2, missing=True, most=_MOST_VALUES)
                 if column.values and column.shares[0] < 1:  # a value of one row says nothing
@@ -106,13 +80,20 @@ class FittedTable:
         encoder = TableEncoder(table.names, tuple(encodings))
         return cls(encoder, _as_coordinates(tuple(scores), len(encoder.used)))
 
-    def read(self, frame: Any) -> TableRows:
-        """Compute the features of rows.
+    def read(self, frame: Any) -> dict[str, NDArray[Any]]:
+        """Compute features and hyperedges of rows.
 
         Parameters
         ----------
         frame : table of any kind
             Matched by column names, an array by position.
+
+        Returns
+        -------
+        dict
+            ``standard``, shape (q, d): standard scores of the numbers, and centred indicators.
+            ``ranks``, shape (q, d): the same with standardised ranks in place of the scores.
+            ``codes``, shape (q, p): hyperedges of the cells, see :class:`TableEncoder`.
 
         Raises
         ------
@@ -121,38 +102,33 @@ class FittedTable:
         """
         table = self.encoder.match(frame, "X")
         codes = self.encoder.transform(table)
-        standard = np.empty((table.n_rows, len(self.feature_names)))
+        standard = np.empty((table.n_rows, len(self.owners)))
         ranks = np.empty_like(standard)
-        for j, column, at in self._layout:
+        for at, j, column in self._features:
             if isinstance(column, Scores):
                 score, rank = column.read(table[column.name])
                 standard[:, at] = np.clip(score, -_FARTHEST, _FARTHEST)
                 ranks[:, at] = rank if len(column.knots) else standard[:, at]
             else:
                 ids = np.arange(*self.encoder.offsets[j : j + 2])
-                ends = slice(at, at + len(ids))
-                standard[:, ends] = ranks[:, ends] = (codes[:, [j]] == ids) - np.array(
-                    column.shares
-                )
-        return TableRows(standard, ranks, codes)
+                indicators = (codes[:, [j]] == ids) - np.array(column.shares)
+                standard[:, at : at + len(ids)] = ranks[:, at : at + len(ids)] = indicators
+        return {"standard": standard, "ranks": ranks, "codes": codes}
 
     @cached_property
-    def _layout(self) -> tuple[tuple[int, Scores | Values, int], ...]:
-        """Columns with features: position in the encoder, the column, and its first feature.
-
-        The score of a number comes before the indicator of its missing cells.
-        """
+    def _features(self) -> list[tuple[int, int, Scores | Values]]:
+        """First feature, position in the encoder, and column: a score, or indicators of values."""
         score_of = {column.name: column for column in self.scores}
-        layout: list[tuple[int, Scores | Values, int]] = []
+        found: list[tuple[int, int, Scores | Values]] = []
         at = 0
         for j, column in enumerate(self.encoder.columns):
             if isinstance(column, Values):
-                layout.append((j, column, at))
+                found.append((at, j, column))
                 at += len(column.values)
-            elif (score := score_of.pop(column.name, None)) is not None:  # the first bins
-                layout.append((j, score, at))
+            elif column.name in score_of:  # the first bins of the column
+                found.append((at, j, score_of.pop(column.name)))
                 at += 1
-        return tuple(layout)
+        return found
 
     @property
     def used(self) -> tuple[Name, ...]:
@@ -160,22 +136,16 @@ class FittedTable:
         return self.encoder.used
 
     @cached_property
-    def feature_names(self) -> tuple[Name, ...]:
-        """Column of every feature, shape (d,)."""
-        names: list[Name] = []
-        for _, column, _ in self._layout:
-            names += [column.name] * (len(column.values) if isinstance(column, Values) else 1)
-        return tuple(names)
+    def code_owners(self) -> NDArray[np.intp]:
+        """Position in `used` of every column of codes, shape (p,)."""
+        place = {name: k for k, name in enumerate(self.used)}
+        return np.array([place[column.name] for column in self.encoder.columns], np.intp)
 
     @cached_property
     def owners(self) -> NDArray[np.intp]:
         """Position in `used` of every feature, shape (d,)."""
-        return np.array([self.used.index(name) for name in self.feature_names], np.intp)
-
-    @cached_property
-    def code_owners(self) -> NDArray[np.intp]:
-        """Position in `used` of every column of codes, shape (p,)."""
-        return np.array([self.used.index(c.name) for c in self.encoder.columns], np.intp)
+        widths = [len(c.values) if isinstance(c, Values) else 1 for *_, c in self._features]
+        return np.repeat(self.code_owners[[j for _, j, _ in self._features]], widths)
 
     @cached_property
     def common_unit(self) -> FloatArray | None:
@@ -190,8 +160,8 @@ class FittedTable:
         spread = _deviations(numeric)[0]
         if np.quantile(spread, 0.9) > _COMMON_UNIT * np.median(spread):
             return None
-        factors = np.ones(len(self.feature_names))
-        places = [at for _, column, at in self._layout if isinstance(column, Scores)]
+        factors = np.ones(len(self.owners))
+        places = [at for at, _, column in self._features if isinstance(column, Scores)]
         factors[places] = spread / spread.mean()
         return factors
 

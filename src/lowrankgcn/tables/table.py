@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from threading import Lock
 from typing import Any, final
 
 import narwhals as nw
@@ -21,34 +22,40 @@ import pandas as pd
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.tables.cells import Cells, Name, plain_name
 
 
 @final
-@dataclass(frozen=True, eq=False)
 class Table:
-    """The rows of a table, with every column read once.
+    """The rows of a table; every column is read at most once, when it is needed first.
 
-    Attributes
+    Parameters
     ----------
-    columns : dict from name to Cells
+    columns : dict from name to Cells, or to a function that returns them
         Positions in place of names if the table has none.
     n_rows : int
     named : bool
         Whether the columns have names.
+
+    Attributes
+    ----------
+    names : tuple of str or int
+    n_rows : int
+    named : bool
     """
 
-    columns: dict[Name, Cells]
-    n_rows: int
-    named: bool = True
+    def __init__(
+        self, columns: Mapping[Any, Cells | Callable[[], Cells]], n_rows: int, named: bool = True
+    ) -> None:
+        self._columns = dict(columns)
+        self._locks = {name: Lock() for name in columns}
+        self.names: tuple[Name, ...] = tuple(columns)
+        self.n_rows, self.named = n_rows, named
 
     @classmethod
-    def read(
-        cls, frame: Any, argument: str = "frame", *, wanted: Sequence[Name] | None = None
-    ) -> Table:
-        """Read a table of any kind.
+    def read(cls, frame: Any, argument: str = "frame") -> Table:
+        """Return a table of any kind.
 
         Parameters
         ----------
@@ -56,64 +63,64 @@ class Table:
             Frames of pandas, or of polars, Arrow and others that narwhals supports.
         argument : str
             Name of the table in messages.
-        wanted : sequence of names, optional
-            Columns to read, if they have names; all by default.
 
         Raises
         ------
         ValueError
-            If `frame` is not a table, two columns have the same name, or a column cannot be read.
+            If `frame` is not a table, or two columns have the same name.
         """
         if isinstance(frame, Table):
             return frame
-        columns, n_rows, named = raw_columns(frame, argument)
-        skipped = set() if wanted is None or not named else set(columns).difference(wanted)
-        chosen = [name for name in columns if name not in skipped]
+        columns, n_rows, named = _raw_columns(frame, argument)
+        cells = {name: partial(Cells.read, column, name) for name, column in columns.items()}
+        return cls(cells, n_rows, named)
 
-        def read_one(j: int, _: int) -> Cells:
-            return Cells.read(columns[chosen[j]], chosen[j])
-
-        cells = map_chunks(read_one, len(chosen), 1)
-        return cls(dict(zip(chosen, cells, strict=True)), n_rows, named)
-
-    @property
-    def names(self) -> tuple[Name, ...]:
-        """Names of the columns."""
-        return tuple(self.columns)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns."""
-        return self.n_rows, len(self.columns)
+    def __reduce__(self) -> Any:
+        return Table, (dict(self.items()), self.n_rows, self.named)
 
     def __len__(self) -> int:
         return self.n_rows
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.n_rows, len(self.names)
+
     def __getitem__(self, name: Name) -> Cells:
-        return self.columns[name]
+        with self._locks[name]:
+            column = self._columns[name]
+            cells = column if isinstance(column, Cells) else column()
+            self._columns[name] = cells
+        return cells
+
+    def items(self) -> Iterator[tuple[Name, Cells]]:
+        """Iterate over names and cells of the columns."""
+        return ((name, self[name]) for name in self.names)
 
     def take(self, rows: Any) -> Table:
-        """Return some rows, by an index array, a mask or a slice."""
-        columns = {name: cells.take(rows) for name, cells in self.columns.items()}
-        taken = next(iter(columns.values()), None)
-        n_rows = len(np.arange(self.n_rows)[rows] if taken is None else taken)
+        """Return some rows, by an index array or a slice."""
+        n_rows = len(range(self.n_rows)[rows] if isinstance(rows, slice) else rows)
+        columns = {name: partial(self._taken, name, rows) for name in self.names}
         return Table(columns, n_rows, self.named)
+
+    def _taken(self, name: Name, rows: Any) -> Cells:
+        return self[name].take(rows)
 
     def matched(self, names: Sequence[Name], used: Sequence[Name], argument: str) -> Table:
         """Return the columns `used` of a table with the columns `names`.
 
         Columns are matched by name, or by position if they have no names.
         """
-        columns = self.columns
+        own = dict(zip(self.names, self.names, strict=True))
         if not self.named:
-            if len(columns) != len(names):
-                raise invalid(argument, f"{len(names)} columns", len(columns))
-            columns = dict(zip(names, columns.values(), strict=True))
-        absent = [name for name in used if name not in columns]
+            if len(own) != len(names):
+                raise invalid(argument, f"{len(names)} columns", len(own))
+            own = dict(zip(names, self.names, strict=True))
+        absent = [name for name in used if name not in own]
         if absent:
             expected = f"column {', '.join(map(repr, absent))}"
-            raise invalid(argument, expected, f"columns {list(columns)}")
-        return Table({name: columns[name] for name in used}, self.n_rows)
+            raise invalid(argument, expected, f"columns {list(own)}")
+        return Table({name: partial(self.__getitem__, own[name]) for name in used}, self.n_rows)
 
     def as_matrix(self) -> NDArray[np.float64]:
         """Return the numbers of all columns, NaN where missing, shape (n, p).
@@ -124,12 +131,12 @@ class Table:
             If a column holds texts or dates.
         """
         matrix = np.empty(self.shape)
-        for j, (name, cells) in enumerate(self.columns.items()):
+        for j, (name, cells) in enumerate(self.items()):
             matrix[:, j] = cells.as_floats(name)
         return matrix
 
 
-def raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
+def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
     """Return the columns of a table before they are read, its number of rows, and if it has names.
 
     Columns are pandas series, Arrow arrays or NumPy arrays.
@@ -143,7 +150,7 @@ def raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
         try:
             native = nw.from_native(frame, eager_only=True, pass_through=True)
         except nw.exceptions.DuplicateError as error:
-            raise invalid(argument, "unique column names", error) from None
+            raise invalid(argument, "columns of different names", error) from None
         if isinstance(native, nw.DataFrame):
             return {s.name: s.to_arrow() for s in native.iter_columns()}, len(native), True
         if hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
@@ -157,7 +164,7 @@ def raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
     names = [plain_name(name) for name in frame.columns]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise invalid(argument, "unique column names", f"several columns named {repeated[0]!r}")
+        raise invalid(argument, "columns of different names", f"several named {repeated[0]!r}")
     return {name: frame.iloc[:, j] for j, name in enumerate(names)}, len(frame), named
 
 

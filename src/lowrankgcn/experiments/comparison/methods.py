@@ -81,8 +81,7 @@ class Method(NamedTuple):
 
 def _spreading_knn(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     count = min(_NEIGHBOURS, task.n_rows)
-    model = LabelSpreading(kernel="knn", n_neighbors=count, max_iter=100)
-    return model.fit(task.numbers, labels).label_distributions_
+    return _spread(task, labels, kernel="knn", n_neighbors=count)
 
 
 def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> Any:
@@ -92,8 +91,11 @@ def _spreading_rbf(task: ComparisonTask, labels: Labels, seed: int) -> Any:
     search = NearestNeighbors(n_neighbors=min(_NEIGHBOURS, size - 1)).fit(task.numbers[chosen])
     distances = search.kneighbors()[0][:, -1]
     scale = float(np.median(distances)) or float(distances.max()) or 1.0
-    model = LabelSpreading(kernel="rbf", gamma=2 / scale**2, max_iter=100)
-    return model.fit(task.numbers, labels).label_distributions_
+    return _spread(task, labels, kernel="rbf", gamma=2 / scale**2)
+
+
+def _spread(task: ComparisonTask, labels: Labels, **settings: Any) -> Any:
+    return LabelSpreading(max_iter=100, **settings).fit(task.numbers, labels).label_distributions_
 
 
 def _nearest(task: ComparisonTask) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from lowrankgcn._format import count as thousands
 from lowrankgcn._format import duration, percent, plural, shorten
 from lowrankgcn.experiments.comparison.methods import METHODS, REFERENCE
-from lowrankgcn.experiments.comparison.runner import SCORES, Comparison
+from lowrankgcn.experiments.comparison.splits import SCORES, Comparison
 from lowrankgcn.experiments.statistics import (
     interval,
     markdown_table,
@@ -105,7 +105,7 @@ def subtitle(comparison: Comparison, count: int) -> str:
     """Describe the number of labels, and the classes that have fewer."""
     text = f"{plural(count, 'label')} per class"
     short = comparison.short_classes(count)
-    fewer = ", ".join(f"{shorten(name, 60)} {given}" for name, given in short.items())
+    fewer = ", ".join(f"{shorten(name, 60)} {labels}" for name, labels in short.items())
     return f"{text} (half of the rows of small classes: {fewer})" if fewer else text
 
 

@@ -26,11 +26,12 @@ from typing import Any, final
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 from sklearn import datasets as sklearn_datasets
 
 from lowrankgcn import datasets
 from lowrankgcn._validation import invalid
+from lowrankgcn.tables import Cells, Table
+from lowrankgcn.tables.cells import Name
 
 _LARGEST = 1e150  # squares, which variances need, stay finite
 
@@ -42,9 +43,8 @@ class ComparisonTask:
     Parameters
     ----------
     name : str
-    rows : DataFrame, (n, p)
-        Numeric columns are numbers; all others but dates are categories. Methods that need
-        complete numbers get the means of their columns for missing ones.
+    rows : table of any kind, (n, p)
+        Methods that need complete numbers get the means of their columns for missing ones.
     target : (n,) array
         Classes, sorted by name. Missing and empty ones are unknown, and so is a class of a single
         row, which cannot be both learned and tested.
@@ -53,7 +53,7 @@ class ComparisonTask:
     Attributes
     ----------
     name : str
-    rows : DataFrame, (n, p)
+    rows : Table, (n, p)
         Input of this library's classifiers.
     numbers : (n, d) array of float64
         Input of the other methods: numbers and dates standardised over all rows, one indicator for
@@ -73,20 +73,18 @@ class ComparisonTask:
         two rows.
     """
 
-    def __init__(
-        self, name: str, rows: pd.DataFrame, target: Any, *, notes: tuple[str, ...] = ()
-    ) -> None:
-        if rows.shape[1] == 0:
+    def __init__(self, name: str, rows: Any, target: Any, *, notes: tuple[str, ...] = ()) -> None:
+        self.name, self.rows = name, Table.read(rows, "rows")
+        if not self.rows.names:
             raise invalid("columns", "at least one feature column", "none")
-        self.name, self.rows = name, rows
         self.classes, self.class_names, class_notes = _read_classes(target)
         self.notes = notes + class_notes
-        numeric = [column for column in rows if _is_number(rows[column].dtype)]
-        self.categorical = len(numeric) < rows.shape[1]
-        if missing := int(rows[numeric].isna().sum().sum()):
+        numeric = [cells for _, cells in self.rows.items() if cells.kind == "number"]
+        self.categorical = len(numeric) < len(self.rows.names)
+        if missing := sum(int(cells.missing.sum()) for cells in numeric):
             note = f"missing numbers, replaced by means where a method needs them: {missing}"
             self.notes += (note,)
-        self.numbers = np.hstack([_as_numbers(rows[column]) for column in rows])
+        self.numbers = np.hstack([_as_numbers(cells, name) for name, cells in self.rows.items()])
 
     @property
     def n_rows(self) -> int:
@@ -102,7 +100,7 @@ class ComparisonTask:
     def reordered(self, order: NDArray[np.intp]) -> ComparisonTask:
         """Return the table with its rows in another order."""
         other = copy(self)
-        other.rows = self.rows.iloc[order].reset_index(drop=True)
+        other.rows = self.rows.take(order)
         other.numbers, other.classes = self.numbers[order], self.classes[order]
         return other
 
@@ -125,20 +123,14 @@ def _read_classes(target: Any) -> tuple[NDArray[np.intp], tuple[str, ...], tuple
     return codes.astype(np.intp), tuple(names), tuple(notes)
 
 
-def _is_number(dtype: Any) -> bool:
-    return is_numeric_dtype(dtype) and not is_bool_dtype(dtype)
-
-
-def _as_numbers(column: pd.Series) -> NDArray[np.float64]:
+def _as_numbers(cells: Cells, name: Name) -> NDArray[np.float64]:
     """Standardise numbers and dates; return an indicator for every value of other columns."""
-    if is_datetime64_any_dtype(column.dtype):
-        column = (column - column.min()) / pd.Timedelta(days=1)
-    elif not _is_number(column.dtype):
-        texts = column.astype(object).where(column.notna(), "").map(str)
+    if cells.kind == "category":
+        texts = np.array([*map(str, cells.values), ""], dtype=object)[cells.codes]
         return np.asarray(pd.get_dummies(texts, dtype=np.float64))
-    values = pd.Series(column.to_numpy(np.float64, na_value=np.nan)).where(np.isfinite)
+    values = pd.Series(cells.as_floats(name, cells.unit))
     if (largest := values.abs().max()) > _LARGEST:
-        raise invalid(f"column {column.name!r}", f"numbers up to {_LARGEST:g}", f"{largest:g}")
+        raise invalid(f"column {name!r}", f"numbers up to {_LARGEST:g}", f"{largest:g}")
     scaled = (values - values.mean()) / (values.std(ddof=0) or 1.0)
     return np.asarray(scaled.fillna(0.0))[:, None]
 

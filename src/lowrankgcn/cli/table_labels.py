@@ -1,4 +1,4 @@
-"""Labels of a table: markers of unlabelled rows, and labels from other files.
+"""Labels of a table: markers of unlabelled rows; labels and edges from other files.
 
 >>> import pandas as pd
 >>> labels = pd.Series(["oak", "?", None, "elm", "todo", "Elm"], dtype=object)
@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ import pandas as pd
 
 from lowrankgcn._format import plural
 from lowrankgcn.exceptions import prefix_errors
-from lowrankgcn.files import TableFile, read_texts
-from lowrankgcn.files.cells import Cells
-from lowrankgcn.studio.journal import Rows, free_name
+from lowrankgcn.files import TableFile, read_file, read_texts
+from lowrankgcn.files.row_matching import RowMatcher, free_name
+from lowrankgcn.tables import Table
+from lowrankgcn.tables.texts import FileColumn
 
 #: Texts that often mark unlabelled rows, in lower case.
 MARKERS = frozenset(
@@ -116,23 +118,22 @@ def _plain(name: str) -> str:
     return text[:-2] if re.fullmatch(r"-?[0-9]+\.0", text) else text
 
 
-def leak_notes(features: pd.DataFrame, labels: pd.Series) -> list[str]:
+def leak_notes(features: Table, names: Iterable[str], labels: pd.Series) -> list[str]:
     """Return a note for each column that may be another name of the class.
 
     Such a column has one value for each class and another one for each other class, in all of at
     least ten labelled rows and twice as many as classes.
     """
-    known = labels.notna().to_numpy()
-    classes = labels[known].to_numpy()
-    if known.sum() < max(10, 2 * len(set(classes))):
+    known = np.flatnonzero(labels.notna())
+    classes = labels.iloc[known].tolist()
+    if len(known) < max(10, 2 * len(set(classes))):
         return []
     notes = []
-    for name in features:
-        values = features[name][known]
-        if values.isna().any() or values.nunique() != len(set(classes)):
+    for name in names:
+        codes = features[name].take(known).as_categories().codes.tolist()
+        if -1 in codes or len(set(codes)) != len(set(classes)):
             continue
-        pairs = set(zip(values.tolist(), classes, strict=True))
-        if len(pairs) == values.nunique():
+        if len(set(zip(codes, classes, strict=True))) == len(set(codes)):
             notes.append(
                 f"column {name!r} may be another name of the class: each class has a value of its "
                 f"own; if so, leave it out by --drop {str(name)!r}"
@@ -174,33 +175,33 @@ def merged_labels(
                 advice = "" if key else f"; {place!r} holds row numbers, --key names another column"
                 raise ValueError(f"expected the columns {target!r} and {place!r}{advice}")
         new = read_texts(more.frame, target)
-        told = new.notna().to_numpy()
+        changes = new.notna()
         if removed in more.frame.columns:  # a journal, in which labels may be taken back
-            told = told | (read_texts(more.frame, removed) == "true").to_numpy()
-        given, new = more.frame[told], new[told]
+            changes |= read_texts(more.frame, removed) == "true"
+        changed, new = more.frame[changes], new[changes]
         if not labels.dropna().str.endswith(".0").any():
             # A spreadsheet or pandas writes the class 3 as 3.0 if some cells are empty.
             new = new.str.replace(r"^(-?[0-9]+)\.0$", r"\1", regex=True)
         if new.empty:
             raise ValueError(f"expected labels in column {target!r}, got empty cells only")
         notes: list[str] = []
-        if key is None and marks in given.columns:  # a journal, in which rows can be found again
-            hashes = read_texts(given, marks).tolist()
-            rows = _row_numbers(given[place], len(frame) if None in hashes else 2**53)
-            found, notes = Rows(frame, target).find(rows.tolist(), hashes)
-            kept = [k for k, row in enumerate(found) if row is not None]
-            rows = np.array([found[k] for k in kept], np.intp)
-            given, new = given.iloc[kept], new.iloc[kept]
+        if key is None and marks in changed.columns:  # a journal: rows can be found again
+            hashes = read_texts(changed, marks).tolist()
+            rows = _row_numbers(changed[place], len(frame) if None in hashes else 2**53)
+            matches, notes = RowMatcher(frame, target).find(rows.tolist(), hashes)
+            kept = [k for k, row in enumerate(matches) if row is not None]
+            rows = np.array([matches[k] for k in kept], np.intp)
+            changed, new = changed.iloc[kept], new.iloc[kept]
             notes = [f"{more.name}: {note}" for note in notes]
         else:
-            rows = row_positions(given[place], frame, key)
-        _check_cells(given, frame.iloc[rows], {target, place})
+            rows = row_positions(changed[place], frame, key)
+        _check_cells(changed, frame.iloc[rows], {target, place})
     if len(set(rows.tolist())) < len(rows):
         notes.append(f"{more.name} has several labels of one row; the last one is used")
     known = labels.iloc[rows]
-    changed = int((known.notna().to_numpy() & (known.to_numpy() != new.to_numpy())).sum())
-    if changed:
-        notes.append(f"{more.name} replaces {plural(changed, 'label')} of the table")
+    n_replaced = int((known.notna().to_numpy() & (known.to_numpy() != new.to_numpy())).sum())
+    if n_replaced:
+        notes.append(f"{more.name} replaces {plural(n_replaced, 'label')} of the table")
     labels = labels.copy()
     labels.iloc[rows] = new.to_numpy()
     return labels, notes
@@ -216,7 +217,7 @@ def row_positions(column: pd.Series, frame: pd.DataFrame, key: str | None) -> An
 def _row_numbers(column: pd.Series, n_rows: int) -> Any:
     """Return positions from numbers that count from 1."""
     with prefix_errors(f"column {column.name!r}"):
-        numbers = Cells.from_column(column).as_numbers()
+        numbers = FileColumn.read(column).as_numbers().as_floats(column.name)
         wrong = ~((numbers >= 1) & (numbers <= n_rows) & (numbers == np.floor(numbers)))
         if wrong.any():
             got = "an empty cell" if np.isnan(numbers[wrong][0]) else f"{numbers[wrong][0]:g}"
@@ -245,16 +246,16 @@ def _matched_rows(column: pd.Series, frame: pd.DataFrame, key: str) -> Any:
     return filled[rows]
 
 
-def _check_cells(given: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> None:
+def _check_cells(labelled: pd.DataFrame, rows: pd.DataFrame, others: set[str]) -> None:
     """Raise ValueError if most cells of most rows differ: the labels are those of another table."""
-    shared = [name for name in given.columns if name in rows.columns and name not in others]
-    wrong = np.zeros((len(given), len(shared)), bool)
+    shared = [name for name in labelled.columns if name in rows.columns and name not in others]
+    wrong = np.zeros((len(rows), len(shared)), bool)
     for k, name in enumerate(shared):
-        texts = [read_texts(part, name) for part in (given, rows)]
+        texts = [read_texts(part, name) for part in (labelled, rows)]
         wrong[:, k] = [not _same(a, b) for a, b in zip(*texts, strict=True)]
-    if shared and 2 * (2 * wrong.sum(axis=1) > len(shared)).sum() > len(given):
+    if shared and 2 * (2 * wrong.sum(axis=1) > len(shared)).sum() > len(rows):
         row, k = np.argwhere(wrong)[0]
-        cells = [part[shared[k]].iloc[row] for part in (given, rows)]
+        cells = [part[shared[k]].iloc[row] for part in (labelled, rows)]
         example = f"column {shared[k]!r} has {cells[0]!r} instead of {cells[1]!r}"
         raise ValueError(
             f"its rows are not those of the table: {example}; check --labels and --key"
@@ -269,3 +270,52 @@ def _same(a: str | None, b: str | None) -> bool:
         return bool(np.isclose(float(str(a).replace(",", ".")), float(str(b).replace(",", "."))))
     except ValueError:
         return (a or "").strip() == (b or "").strip()
+
+
+def read_edges(path: Path, frame: pd.DataFrame, key: str | None) -> Any:
+    """Read the graph whose nodes are the rows of a table.
+
+    Parameters
+    ----------
+    path : Path
+        A table with two columns, the ends of the edges, and perhaps a third, the weights.
+    frame : DataFrame
+        The rows.
+    key : str, optional
+        Column of `frame` with the names of the rows; row numbers from 1 without it.
+    """
+    from lowrankgcn.graphs import AdjacencyGraph  # loads SciPy
+
+    file = read_file(path)
+    edges, names = file.frame, file.frame.columns
+    with prefix_errors(file.name):
+        if len(names) not in (2, 3):
+            raise ValueError(
+                "--edges: expected two columns with the ends of the edges and perhaps a third with "
+                f"weights, got {plural(len(names), 'column')}"
+            )
+        try:
+            index = np.array([row_positions(edges[name], frame, key) for name in names[:2]])
+        except ValueError as error:
+            advice = "" if key else "; --key names the column of the table with these values"
+            raise ValueError(f"{error}{advice}") from None
+        if file.format != "parquet" and _is_edge(names[:2], frame, key):
+            got = ", ".join(map(repr, names))
+            raise ValueError(f"--edges: expected names of the columns in the first line, got {got}")
+        weights = None
+        if len(names) == 3:
+            with prefix_errors(f"column {names[2]!r}"):
+                column = FileColumn.read(edges[names[2]], file.decimal)
+                weights = column.as_numbers().as_floats(names[2])
+                if np.isnan(weights).any():
+                    raise ValueError("expected a weight for every edge, got an empty cell")
+        return AdjacencyGraph.from_edge_index(index, weights, n_nodes=len(frame))
+
+
+def _is_edge(names: Any, frame: pd.DataFrame, key: str | None) -> bool:
+    """Return whether the names of columns are the ends of an edge, because a header is missing."""
+    try:
+        row_positions(pd.Series(names, name="header"), frame, key)
+    except ValueError:
+        return False
+    return True

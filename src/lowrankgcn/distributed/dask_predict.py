@@ -1,12 +1,12 @@
-"""Lazy class distributions and classes, block by block.
+"""Lazy class distributions and classes, partition by partition.
 
-The rows of a block are independent of all others: a task needs one block and the fitted model.
+The rows of a partition are independent of all others: a task needs one partition and the fitted
+model.
 """
 
 from __future__ import annotations
 
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,16 @@ from dask.delayed import Delayed, delayed
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.distributed.blocks import NO_ADVICE, Blocks, compute, conformed, lazy_array
-from lowrankgcn.distributed.sample import aligned_labels, aligned_weights, check_length
-from lowrankgcn.estimators.class_labels import read_weights
+from lowrankgcn.distributed.partitions import (
+    LARGE_GRAPHS,
+    Partitions,
+    check_length,
+    compute,
+    lazy_array,
+    take,
+)
+from lowrankgcn.estimators.class_labels import labelled_cells, read_weights
 from lowrankgcn.estimators.model_files import load, save
-from lowrankgcn.exceptions import prefix_errors
 
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation
 
@@ -40,8 +45,8 @@ def predict_proba(classifier: Any, X: Any) -> Any:
     >>> predict_proba(classifier, rows)
     dask.array<rows, shape=(40, 2), dtype=float64, chunksize=(10, 2), chunktype=numpy.ndarray>
     """
-    blocks = Blocks.from_rows(X)
-    return lazy_distributions(classifier, blocks, blocks.known_lengths())
+    partitions = Partitions.from_rows(X)
+    return lazy_distributions(classifier, partitions, partitions.lengths)
 
 
 def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -59,11 +64,11 @@ def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     >>> score(classifier, rows, y)
     1.0
     """
-    blocks = Blocks.from_rows(X)
-    shared = [_shared(classifier)] * len(blocks.tasks)
-    given = aligned_labels(y, blocks), aligned_weights(sample_weight, blocks)
-    rate = partial(_score, empty=blocks.empty)
-    parts = compute(*blocks.map(rate, blocks.numbers, shared, *given))
+    partitions = Partitions.from_rows(X)
+    columns = [[_predictor(classifier)] * len(partitions.tasks), partitions.align_labels(y)]
+    if sample_weight is not None:
+        columns.append(partitions.align(sample_weight, "sample_weight"))
+    parts = compute(*partitions.map(_correct_weight, *columns))
     correct, total, n_labelled = np.sum(parts, axis=0)
     if not total > 0:
         name = "sample_weight" if n_labelled else "y"
@@ -71,10 +76,9 @@ def score(classifier: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     return float(correct / total)
 
 
-def lazy_distributions(classifier: Any, blocks: Blocks, lengths: tuple[float, ...]) -> Any:
-    """Return the class distributions of blocks of rows as a lazy Dask array (q, C)."""
-    shared = [_shared(classifier)] * len(blocks.tasks)
-    tasks = blocks.map(partial(_distributions, empty=blocks.empty), blocks.numbers, shared)
+def lazy_distributions(classifier: Any, partitions: Partitions, lengths: tuple[float, ...]) -> Any:
+    """Return the class distributions of partitions as a lazy Dask array (q, C)."""
+    tasks = partitions.map(_distributions, [_predictor(classifier)] * len(partitions.tasks))
     return lazy_array(tasks, lengths, (len(classifier.classes_),), np.float64)
 
 
@@ -97,7 +101,7 @@ def _choose(shares: NDArray[np.float64], classes: NDArray[Any]) -> NDArray[Any]:
     return chosen
 
 
-def _shared(classifier: Any) -> Delayed:
+def _predictor(classifier: Any) -> Delayed:
     """Return a task that gives the part of a classifier that predicts new rows.
 
     Workers can repeat the task, so the model is not lost with a worker.
@@ -105,41 +109,28 @@ def _shared(classifier: Any) -> Delayed:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model"
         save(classifier, file, fitted_rows=False)
-        data = file.read_bytes()
-    model = delayed(_loaded, pure=True)(delayed(data, pure=True, traverse=False))
-    if len(data) < _LARGE:
+        model, size = delayed(load(file), pure=False, traverse=False), file.stat().st_size
+    if size < _LARGE:
         return model
-    with dask.config.set(NO_ADVICE):
+    with dask.config.set(LARGE_GRAPHS):
         return dask.persist(model)[0]
 
 
-def _loaded(data: bytes) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model"
-        file.write_bytes(data)
-        return load(file)
-
-
-def _distributions(block: Any, number: int, classifier: Any, *, empty: Any) -> NDArray[np.float64]:
-    if not len(block):
+def _distributions(rows: Any, number: int, classifier: Any) -> NDArray[np.float64]:
+    if not len(rows):
         return np.zeros((0, len(classifier.classes_)))
-    rows = conformed(block, empty, number)
-    with prefix_errors(f"partition {number}"):
-        shares: NDArray[np.float64] = classifier.predict_proba(rows)
-        return shares
+    shares: NDArray[np.float64] = classifier.predict_proba(rows)
+    return shares
 
 
-def _score(
-    block: Any, number: int, classifier: Any, cells: Any, weights: Any, *, empty: Any
+def _correct_weight(
+    rows: Any, number: int, classifier: Any, y: Any, weights: Any = None
 ) -> tuple[float, float, int]:
     """Return the weights of rows with the right class and of labelled rows, and their number."""
-    index, labels, length = cells
-    check_length("y", length, len(block), number)
-    with prefix_errors(f"partition {number}"):
-        weights = read_weights(weights, length)
+    index, labels, n_labels = labelled_cells(y)
+    check_length("y", n_labels, rows)
+    weights = read_weights(weights, n_labels)[index]
     if not len(index):
         return 0.0, 0.0, 0
-    rows = conformed(block, empty, number)
-    rows = rows.iloc[index] if hasattr(rows, "iloc") else rows[index]
-    correct = classifier.predict(rows) == labels
-    return float(weights[index][correct].sum()), float(weights[index].sum()), len(index)
+    correct = classifier.predict(take(rows, index)) == labels
+    return float(weights @ correct), float(weights.sum()), len(index)

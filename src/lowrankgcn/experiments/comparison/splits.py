@@ -184,34 +184,30 @@ def _fit(
     method: Method, task: ComparisonTask, labels: NDArray[np.intp], seed: int
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the columns of a fit, and the first warning of each category."""
-    failure = None
+    failure, n_classes = None, len(task.class_names)
     scores = dict.fromkeys(SCORES, float("nan"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clock, processor = time.perf_counter(), time.process_time()
         try:
-            found = np.asarray(method.classify(task, labels, seed))
-            shapes = (task.n_rows,), (task.n_rows, len(task.class_names))
-            if found.shape not in shapes or not np.isfinite(found).all():
+            shares = np.asarray(method.classify(task, labels, seed))
+            shapes = (task.n_rows,), (task.n_rows, n_classes)
+            if shares.shape not in shapes or not np.isfinite(shares).all():
                 expected = f"finite numbers of shape {shapes[1]}, or {task.n_rows} classes"
-                raise invalid("probabilities", expected, f"shape {found.shape}")
+                raise invalid("probabilities", expected, f"shape {shares.shape}")
         except (Exception, SystemExit) as error:  # a failing method must not stop the others
             failure = shorten(f"{type(error).__name__}: {error}", 200)
         seconds, busy = time.perf_counter() - clock, time.process_time() - processor
     if failure is None:
         tested = (labels < 0) & (task.classes >= 0)
-        scores = _scores(found[tested], task.classes[tested])
+        codes, shares = task.classes[tested], shares[tested]
+        if shares.ndim == 2:
+            scores["log_loss"] = log_loss(codes, shares, least=_LEAST)
+        evidence = Evidence(codes, shares if shares.ndim == 2 else np.eye(n_classes)[shares])
+        scores["accuracy"] = evidence.accuracy
+        scores["balanced_accuracy"] = evidence.balanced_accuracy
     messages: dict[str, str] = {}
     for warning in caught:
         if not issubclass(warning.category, _IGNORED):
             messages.setdefault(warning.category.__name__, shorten(str(warning.message), 200))
     return {**scores, "seconds": seconds, "processor_seconds": busy, "failure": failure}, messages
-
-
-def _scores(found: NDArray[Any], classes: NDArray[np.intp]) -> dict[str, float]:
-    """Return the scores of class probabilities (q, C) or classes (q,)."""
-    probable = found if found.ndim == 2 else np.eye(int(max(found.max(), classes.max())) + 1)[found]
-    evidence = Evidence(classes, probable)
-    loss = log_loss(classes, found, least=_LEAST) if found.ndim == 2 else float("nan")
-    scores = evidence.accuracy, evidence.balanced_accuracy, loss
-    return dict(zip(SCORES, scores, strict=True))

@@ -1,4 +1,7 @@
-"""Take the picture of the first tutorial: ``python -m tests.studio.still FILE.webp``."""
+"""Take the picture of the first tutorial.
+
+``python -m docs.tools.studio_still docs/images/tutorial-studio.webp``
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 from sklearn.datasets import load_wine
-
 from tests.studio.devtools import browser
 from tests.studio.page import Person
 from tests.studio.running import studio

@@ -1,9 +1,7 @@
-"""Types of columns, and the choice of features."""
+"""The choice of features, and labels."""
 
 from __future__ import annotations
 
-import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,209 +9,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lowrankgcn.files import Columns, choose_columns, read_file
-from lowrankgcn.files.cells import Cells
 from tests.saved_examples import through_json
 
 
-def kind(*values: Any, decimal: str = ".") -> str:
-    return Cells.from_column(pd.Series(values, name="x"), decimal).kind
+def floats(features: Any, name: str) -> Any:
+    return features[name].as_floats(name)
 
 
-class TestKind:
-    def test_numbers(self) -> None:
-        for values in (
-            ("1", "2"),
-            ("1.5", "-2e3", None),
-            (" 1", "2 "),
-            ("+1", ".5", "5."),
-            ("0", "0.5", "-0.5"),
-            ("12", "NA", "?", "-", "null"),
-            ("9" * 40, "1"),
-            (1, 2),
-            (1.5, None),
-            (Decimal("1.5"), Decimal("2")),
-        ):
-            assert kind(*values) == "number", values
-
-    def test_formatted_numbers(self) -> None:
-        for texts, decimal, expected in (
-            (["64,058.57", "1,234", "950.1", "-12", None], ".", [64058.57, 1234, 950.1, -12, None]),
-            (["64.058,57", "1.234", "950,1"], ".", [64058.57, 1234, 950.1]),
-            (["64.058,57", "1.234", "950,1"], ",", [64058.57, 1234, 950.1]),
-            (["1,234", "5,678"], ",", [1.234, 5.678]),
-            (["$1,234", "$5,678"], ",", [1.234, 5.678]),
-            (["64,058.57", "1.5"], ",", [64058.57, 1.5]),
-            (["64 058,57", "1 234 567", "5"], ",", [64058.57, 1234567, 5]),
-            (["64\u202f058.5", "64\xa0058", "64\u2009058"], ".", [64058.5, 64058, 64058]),
-            (["1'234.5", "1’234’567"], ".", [1234.5, 1234567]),
-            (["58 %", "7%", "-0.5\xa0%", "?"], ".", [58, 7, -0.5, None]),
-            (["$ 12", "-$5", "$-5", "- $ 1,000", "$.5"], ".", [12, -5, -5, -1000, 0.5]),
-            (["12 €", "12,50€", "€ 3", "4"], ",", [12, 12.5, 3, 4]),
-            (["+$1e3", "5 £", "1"], ".", None),
-            (["$1", "€1"], ".", None),
-            (["5 %", "0.05"], ".", None),
-            (["$5 €"], ".", None),
-            (["1,23", "4,5"], ".", None),
-            (["1,2345", "1,234,56"], ".", None),
-            (["1,234 567", "1"], ".", None),
-            (["0,123", "1,234"], ".", None),
-            (["007 %", "5 %"], ".", None),
-            (["$007", "$12"], ".", None),
-            (["030 123", "040 123"], ".", None),
-            (["1e999", "$5"], ".", None),
-        ):
-            cells = Cells.from_column(pd.Series(texts), decimal)
-            assert cells.kind == ("category" if expected is None else "number"), texts
-            if expected is not None:
-                np.testing.assert_array_equal(cells.as_numbers(), np.array(expected, float))
-
-    @given(
-        st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=5),
-        st.sampled_from([",.", " .", "\u202f,", ".,", "'."]),
-        st.sampled_from(["{}", "$ {}", "{} %", "{}€"]),
-        st.integers(1, 4),
-    )
-    def test_formatted_numbers_are_exact(
-        self, cents: list[int], marks: str, unit: str, digits: int
-    ) -> None:
-        expected = [number / 10**digits for number in cents]
-        swap = str.maketrans({",": marks[0], ".": marks[1]})
-        texts = [unit.format(f"{number:,.{digits}f}".translate(swap)) for number in expected]
-        texts.append(unit.format(f"1{marks[0]}234{marks[1]}5"))  # what a point means is clear
-        cells = Cells.from_column(pd.Series(texts), marks[1])
-        assert cells.kind == "number"
-        np.testing.assert_array_equal(cells.as_numbers(), [*expected, 1234.5])
-
-    @given(st.lists(st.text("0123456789.,-+eE $€%'", max_size=8), min_size=1, max_size=4))
-    def test_any_texts(self, texts: list[str]) -> None:
-        for decimal in (".", ","):
-            cells = Cells.from_column(pd.Series(texts, dtype=object), decimal)
-            try:
-                kind = cells.kind
-            except ValueError as error:
-                assert "finite" in str(error)
-                continue
-            right, present, other, share = cells.parsed("number")
-            assert kind != "number" or cells._plain is not None or (other, share) == (None, 1)
-            assert right <= present
-            assert np.isfinite(cells.as_numbers(lenient=True)).sum() <= len(texts)
-
-    def test_categories(self) -> None:
-        for values in (
-            ("a", "b"),
-            ("007", "123"),
-            ("+049", "1"),
-            ("1", "two"),
-            ("1,5", "2,5"),
-            ("1.2.3", "4"),
-            ("NA", "?"),
-            ("true", "false"),
-            (True, False),
-            (None, None),
-            ("2024-02-30", "2024-01-01"),
-            ("30.02.2024", "01.01.2024"),
-            ("31.12.2024", "12/31/2024"),
-            ("31/12/2024", "12/31/2024"),
-            ("01.01.0000", "01.01.2024"),
-            ("1/2/2024 13:00 pm", "1/2/2024"),
-            ("1/2/2024 24:30", "1/2/2024"),
-        ):
-            assert kind(*values) == "category", values
-
-    def test_dates(self) -> None:
-        for values in (
-            ("2024-01-31", "2024-02-01", None),
-            ("2024-01-31T10:00", "2024-01-31 11:00:00.5"),
-            ("2024-01-31T10:00:00Z", "2024-01-31T10:00:00+02:00"),
-            (datetime.date(2024, 1, 31), None),
-            (pd.Timestamp("2024-01-31", tz="UTC"), None),
-            ("2024-01-31", "NA", " 2024-02-01 ", "?"),
-            ("31.12.2024", "1.1.2025", None),
-            ("31/12/2024 10:30", "01/02/2024"),
-            ("12/31/2024 2:30 PM", "1/2/2024"),
-            ("31-12-2024", "-"),
-            ("2024/12/31", "2024/1/1 10:00:00.25"),
-            ("31.12.9999", "01.01.0001"),
-        ):
-            assert kind(*values) == "date", values
-
-    def test_decimal_commas(self) -> None:
-        cells = Cells.from_column(pd.Series(["1,5", "2", None]), ",")
-        assert cells.kind == "number"
-        np.testing.assert_array_equal(cells.as_numbers(), [1.5, 2.0, np.nan])
-
-    def test_whole_numbers(self) -> None:
-        assert Cells.from_column(pd.Series(["3", "1"])).as_numbers().dtype == np.int64
-        assert Cells.from_column(pd.Series(["3", None])).as_numbers().tolist()[0] == 3.0
-        assert Cells.from_column(pd.Series(["9" * 40, "1"])).as_numbers().dtype == np.float64
-
-    def test_times_are_in_utc(self) -> None:
-        cells = Cells.from_column(pd.Series(["2024-01-31T10:00:00+02:00", None]))
-        times = cells.as_dates()
-        assert times[0] == np.datetime64("2024-01-31T08:00:00")
-        assert np.isnat(times[1])
-
-    def test_order_of_day_and_month(self) -> None:
-        for cells, decimal, day, month in (
-            (["13/02/2024", "01/02/2024"], ".", 1, 2),
-            (["02/13/2024", "01/02/2024"], ".", 2, 1),
-            (["03/04/2024", "01/02/2024"], ".", 2, 1),
-            (["03/04/2024", "01/02/2024"], ",", 1, 2),  # decimal commas: the day is first
-            (["03.04.2024", "01.02.2024"], ".", 1, 2),
-            (["03-04-2024", "01-02-2024"], ".", 2, 1),
-        ):
-            times = Cells.from_column(pd.Series(cells), decimal).as_dates()
-            assert times[1] == np.datetime64(f"2024-{month:02}-{day:02}"), cells
-
-    @given(
-        st.lists(st.datetimes(), min_size=1, max_size=5),
-        st.sampled_from("./-"),
-        st.booleans(),
-        st.sampled_from(["", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p"]),
-    )
-    def test_dates_are_exact(
-        self, times: list[datetime.datetime], mark: str, day_first: bool, clock: str
-    ) -> None:
-        day = "{0:%d}{1}{0:%m}{1}{0.year:04}" if day_first else "{0:%m}{1}{0:%d}{1}{0.year:04}"
-        texts = [day.format(time, mark) + time.strftime(clock) for time in times]
-        parts = {"S": "second", "f": "microsecond", "M": "minute", "I": "hour", "H": "hour"}
-        kept = {name for letter, name in parts.items() if f"%{letter}" in clock}
-        expected = [time.replace(**dict.fromkeys({*parts.values()} - kept, 0)) for time in times]
-        order = "day first" if day_first else "month first"
-        found = Cells.from_column(pd.Series(texts)).as_dates(order)  # type: ignore[arg-type]
-        assert found.astype("datetime64[us]").tolist() == expected
-
-    def test_times_outside_the_calendar(self) -> None:
-        far = [10**12, -(10**12), 10**15, 9 * 10**12]
-        columns = [pa.array([0, seconds], pa.timestamp("s")) for seconds in far]
-        columns += [pa.array([0, days], pa.int32()).cast(pa.date32()) for days in (10**7, -(10**6))]
-        for times in columns:
-            with pytest.raises(ValueError, match="years 1 to 9999"):
-                Cells.from_column(pd.Series(times, dtype=pd.ArrowDtype(times.type)))
-
-    def test_categories_are_sorted(self) -> None:
-        categories = Cells.from_column(pd.Series(["b", None, "a", "b"])).as_categories()
-        assert categories.categories.tolist() == ["a", "b"]
-        assert categories.codes.tolist() == [1, -1, 0, 1]
-
-    def test_dates_as_categories(self) -> None:
-        days = pd.Series([datetime.date(2024, 1, 31), None])
-        assert Cells.from_column(days).as_categories().categories.tolist() == ["2024-01-31"]
-
-    def test_numbers_as_categories(self) -> None:
-        categories = Cells.from_column(pd.Series([2.5, 1.0, 2.5, np.nan])).as_categories()
-        assert categories.categories.tolist() == ["1", "2.5"]
-        assert categories.codes.tolist() == [1, 0, 1, -1]
-
-    def test_cells_of_several_types(self) -> None:
-        with pytest.raises(ValueError, match="values of one type"):
-            Cells.from_column(pd.Series([1, "x"], dtype=object))
-        with pytest.raises(ValueError, match="expected text or numbers, got binary"):
-            Cells.from_column(pd.Series([b"\xff"], dtype=object))
+def days(features: Any, name: str) -> list[str]:
+    return features[name].texts()
 
 
 def table(**columns: Any) -> pd.DataFrame:
@@ -259,7 +65,7 @@ class TestChoice:
         )
         assert columns.used == {"number": "category", "year": "number"}
         assert columns.left_out == {"unit": "dropped"}
-        assert columns.features(frame)["number"].dtype == "category"
+        assert columns.features(frame)["number"].kind == "category"
 
     def test_wrong_names(self) -> None:
         frame = table(size=[i / 8 for i in range(10)], colour=["red", "blue"] * 5)
@@ -304,11 +110,11 @@ class TestChoice:
         assert columns.used == dict.fromkeys(("price", "width", "size"), "number")
         assert columns.decimal_commas == ("price",)
         for rows in (table.frame, frame, quoted):
-            found = columns.features(rows)
+            found = columns.features(rows).as_matrix()
             np.testing.assert_allclose(found, frame[["price", "width", "size"]], atol=0.5)
-            np.testing.assert_allclose(found["price"], frame["price"])
+            np.testing.assert_allclose(found[:, 0], frame["price"])
         plain = choose_columns(frame, "kind")
-        np.testing.assert_allclose(plain.features(quoted)["price"], frame["price"])
+        np.testing.assert_allclose(floats(plain.features(quoted), "price"), frame["price"])
 
     @pytest.mark.parametrize(
         ("cells", "expected", "note"),
@@ -373,7 +179,7 @@ class TestChoice:
         ):
             columns = choose_columns(table(v=cells, w=[i / 8 for i in range(10)]), "kind")
             assert columns.used["w"] == "number"
-            assert columns.lenient == ()
+            assert columns.unreadable_as_missing == ()
             if note is None:
                 assert columns.notes == ()
             else:
@@ -387,14 +193,14 @@ class TestChoice:
             "column 'v': cells that are not numbers, such as '<5', are read as missing (2 of 9)"
         )
         again = through_json(columns, Columns)
-        assert again.lenient == ("v",)
+        assert again.unreadable_as_missing == ("v",)
         expected = [np.nan] * 3 + [i + 0.5 for i in range(7)]
-        np.testing.assert_array_equal(again.features(frame)["v"], expected)
+        np.testing.assert_array_equal(floats(again.features(frame), "v"), expected)
         other = pd.DataFrame({"v": ["x", "1,000.5"]})
-        np.testing.assert_array_equal(again.features(other)["v"], [np.nan, 1000.5])
-        assert again.features(other[:1])["v"].isna().all()
+        np.testing.assert_array_equal(floats(again.features(other), "v"), [np.nan, 1000.5])
+        assert again.features(other[:1])["v"].missing.all()
         complete = choose_columns(frame[3:], "kind", numeric=["v"])
-        assert (complete.lenient, complete.notes) == ((), ())
+        assert (complete.unreadable_as_missing, complete.notes) == ((), ())
         with pytest.raises(ValueError, match="column 'v': expected numbers, got '<5'"):
             complete.features(frame)
         half = table(v=["x", "1.5"] * 5)
@@ -413,7 +219,8 @@ class TestChoice:
         for name in ("target", "used", "left_out", "words", "dates"):
             assert getattr(again, name) == getattr(columns, name)
         assert again.words == {"note": ("bad",)}
-        pd.testing.assert_frame_equal(again.features(frame), columns.features(frame))
+        for name, cells in again.features(frame).items():
+            assert cells.texts() == columns.features(frame)[name].texts()
 
 
 class TestFeatures:
@@ -422,8 +229,8 @@ class TestFeatures:
         columns = choose_columns(frame, "kind")
         other = pd.DataFrame({"colour": ["green"], "size": ["7"], "more": ["?"]})
         features = columns.features(other)
-        assert features.columns.tolist() == ["size", "colour"]
-        assert features["size"].tolist() == [7]
+        assert features.names == ("size", "colour")
+        assert features["size"].numbers.tolist() == [7]
 
     def test_missing_columns_are_named(self) -> None:
         columns = Columns("kind", {"size": "number", "colour": "category"}, {})
@@ -449,12 +256,12 @@ class TestFeatures:
         with pytest.raises(ValueError, match="column 'day': expected dates with the day first"):
             columns.features(other)
         other = pd.DataFrame({"day": ["01/02/2024", "?"]})
-        assert columns.features(other)["day"].tolist() == [pd.Timestamp("2024-02-01"), pd.NaT]
-        assert columns.features(other[1:])["day"].isna().all()
+        assert days(columns.features(other), "day") == ["2024-02-01", "missing"]
+        assert columns.features(other[1:])["day"].missing.all()
         with pytest.raises(ValueError, match=r"expected dates with the day first, got '1/13/2024'"):
             columns.features(pd.DataFrame({"day": ["1/2/2024", "1/13/2024"]}))
         iso = pd.DataFrame({"day": ["2024-02-03"]})
-        assert columns.features(iso)["day"].tolist() == [pd.Timestamp("2024-02-03")]
+        assert days(columns.features(iso), "day") == ["2024-02-03"]
 
     def test_ambiguous_dates_are_reported(self) -> None:
         frame = table(day=[f"{1 + i}/01/2024" for i in range(10)])
@@ -469,19 +276,20 @@ class TestFeatures:
         spans = pa.array([90, None], pa.duration("s"))
         frame = pa.table({"at": times, "for": spans}).to_pandas(types_mapper=pd.ArrowDtype)
         features = Columns("kind", {"at": "number", "for": "number"}, {}).features(frame)
-        np.testing.assert_array_equal(features, [[3600, 90], [np.nan, np.nan]])
+        expected = [[3600e6, 90e6], [np.nan, np.nan]]  # microseconds, whatever the file has
+        np.testing.assert_array_equal(features.as_matrix(), expected)
 
     def test_columns_in_chunks(self) -> None:
         chunked = pa.chunked_array([["1.5", "2"], ["2", None]])
         frame = pa.table({"a": chunked}).to_pandas(types_mapper=pd.ArrowDtype)
         features = Columns("kind", {"a": "number"}, {}).features(frame)
-        np.testing.assert_array_equal(features["a"], [1.5, 2.0, 2.0, np.nan])
+        np.testing.assert_array_equal(floats(features, "a"), [1.5, 2.0, 2.0, np.nan])
 
     def test_arrow_dictionaries(self) -> None:
         values = pa.array(["x", "y", None, "x"]).dictionary_encode()
         frame = pa.table({"a": values}).to_pandas(types_mapper=pd.ArrowDtype)
         features = Columns("kind", {"a": "category"}, {}).features(frame)
-        assert features["a"].cat.codes.tolist() == [0, 1, -1, 0]
+        assert features["a"].codes.tolist() == [0, 1, -1, 0]
 
 
 class TestLabels:

@@ -1,4 +1,4 @@
-"""Film a tour of the studio: ``python -m tests.studio.tour docs/images/studio.webp``.
+"""Film a tour of the studio: ``python -m docs.tools.studio_tour docs/images/studio.webp``.
 
 The pictures are those of a real browser that labels the digits of scikit-learn. A frame has the
 duration that a viewer needs, not the time that it took.
@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from PIL import Image
-
 from tests.studio.devtools import browser
 from tests.studio.page import Person
 from tests.studio.running import digits, studio

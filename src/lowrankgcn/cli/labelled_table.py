@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -19,14 +20,22 @@ import pandas as pd
 import pyarrow as pa
 
 from lowrankgcn._progress import report_progress
-from lowrankgcn.cli import labels as labelling
 from lowrankgcn.cli.errors import exit_on_user_error, exit_on_write_error
+from lowrankgcn.cli.options import FILE_OPTIONS, TABLE_OPTIONS
 from lowrankgcn.cli.predictions import Predictions
+from lowrankgcn.cli.table_labels import (
+    leak_notes,
+    merged_labels,
+    read_edges,
+    spelling_notes,
+    without_markers,
+)
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns, TableFile, choose_columns, read_file, read_texts, write_file
-from lowrankgcn.files.cells import Cells
-from lowrankgcn.files.columns import check_classes
+from lowrankgcn.files.column_choice import check_classes
 from lowrankgcn.files.writing import output_format
+from lowrankgcn.tables import Table
+from lowrankgcn.tables.texts import FileColumn
 
 _REASONS = {  # of one column, and of several
     "identifier": (
@@ -37,11 +46,6 @@ _REASONS = {  # of one column, and of several
     "empty": ("all its cells are empty", "all their cells are empty"),
 }
 _LISTED = 5  # columns in a note
-#: Options about tables and their defaults.
-TABLE_OPTIONS: dict[str, Any] = dict.fromkeys(
-    "drop categorical numeric text encoding delimiter decimal unlabelled class_ labels key "
-    "edges".split()
-)
 
 
 @final
@@ -54,18 +58,18 @@ class LabelledTable:
     table : TableFile
         Without columns of an earlier run; labels of other files are in its target column.
     columns : Columns
-    features : DataFrame
+    features : Table
     labels : Series
         Texts; None in unlabelled rows.
     notes : list of str
-        What the user should know about columns and labels.
+        What the user should know about the file, its columns and labels.
     graph : AdjacencyGraph or None
         Given edges between the rows.
     """
 
     table: TableFile
     columns: Columns
-    features: pd.DataFrame
+    features: Table
     labels: pd.Series
     notes: list[str]
     graph: Any = None
@@ -90,28 +94,35 @@ class LabelledTable:
         """Number of different labels."""
         return int(self.labels.nunique())
 
-    def predictions(self, classes: Any, shares: Any, labels: pd.Series | None) -> Predictions:
-        """Make predictions in the type of the target column, if that is integer or boolean."""
+    def predictions(self, classifier: Any) -> Predictions:
+        """Return predictions in the type of the target column, if that is integer or boolean."""
         kind = self.table.frame[self.columns.target].dtype.pyarrow_dtype
         typed = pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-        return Predictions.from_labels(classes, shares, labels, str(kind) if typed else None)
+        shares, kind = classifier.label_distributions_, str(kind) if typed else None
+        return Predictions.from_labels(classifier.classes_, shares, self.labels, kind)
 
 
-def read_table(paths: list[Path], given: Mapping[str, Any]) -> TableFile:
-    """Read one table from one or several files; `given` has the options of a command."""
-    how = {name: given[name] for name in ("encoding", "delimiter", "decimal")}
-    return read_file(paths[0] if len(paths) == 1 else paths, **how)
+def read_table(paths: list[Path], options: Mapping[str, Any]) -> TableFile:
+    """Read one table from one or several files, with the options of a command."""
+    return read_file(paths, **{one.name: options[one.name] for one in FILE_OPTIONS})
 
 
 def read_labelled_table(
-    paths: list[Path], target: str, given: Mapping[str, Any], *, few_labels: bool = False
+    paths: list[Path],
+    target: str,
+    options: Mapping[str, Any],
+    *,
+    edges: Path | None = None,
+    few_labels: bool = False,
 ) -> LabelledTable:
     """Read a table, choose its columns and gather its labels.
 
     Parameters
     ----------
-    given : mapping
-        Options of a command; those of :data:`TABLE_OPTIONS` are used.
+    options : mapping
+        Options of a command that are in :data:`TABLE_OPTIONS`.
+    edges : Path, optional
+        File with the edges between the rows.
     few_labels : bool
         Whether to allow fewer than two classes, and a target that is not in the table yet.
 
@@ -122,52 +133,46 @@ def read_labelled_table(
     OSError
         If the file cannot be read.
     """
-    given = {**TABLE_OPTIONS, **given}
-    if given["key"] and not (given["labels"] or given["edges"]):
+    options = {**dict.fromkeys(one.name for one in TABLE_OPTIONS), **options}
+    key = options["key"]
+    if key and not (options["labels"] or edges):
         raise ValueError("--key: only with --labels or --edges")
-    table = read_table(paths, given)
+    table = read_table(paths, options)
     report_progress("reading the columns")
     with prefix_errors(table.name):
-        frame, notes = _with_target(table.frame, target, few_labels or bool(given["labels"]))
+        notes = list(table.notes)
+        frame = _with_target(table.frame, target, few_labels or bool(options["labels"]), notes)
         kinds = ("drop", "categorical", "numeric", "text")
-        named = {kind: column_names(given[kind] or (), frame.columns) for kind in kinds}
-        kept = {name for names in named.values() for name in names}
-        if given["key"] in set(frame.columns) - kept - {target}:
-            named["drop"] += (given["key"],)
-            kept.add(given["key"])
-        own = own_columns(frame[[name for name in frame.columns if name not in kept]])
-        if own:
-            listed = ", ".join(map(repr, own))
+        named = {kind: column_names(options[kind] or (), frame.columns) for kind in kinds}
+        kept = {target, *(name for names in named.values() for name in names)}
+        if key in set(frame.columns) - kept:
+            named["drop"] += (key,)
+        others = [name for name in frame.columns if name not in {*kept, key}]
+        if earlier := columns_of_earlier_run(frame[others]):
+            listed = ", ".join(map(repr, earlier))
             notes.append(f"columns {listed} of an earlier run are left out")
-            frame = frame.drop(columns=own)
+            frame = frame.drop(columns=earlier)
+        rows = Table.read(frame)
         columns = choose_columns(
-            frame, target, **named, decimal=table.decimal, none=bool(given["edges"])
+            rows, target, **named, decimal=table.decimal, allow_no_features=edges is not None
         )
+        texts = read_texts(frame, target)
         with prefix_errors(f"column {target!r}"):
-            labels, found = labelling.without_markers(
-                read_texts(frame, target), given["unlabelled"], given["class_"]
-            )
-        notes += columns.notes
-        notes += _left_out_notes(columns)
-        notes += found
-    before = labels
-    for path in given["labels"] or ():
-        more = read_file(path)
-        labels, found = labelling.merged_labels(labels, frame, more, given["key"])
-        notes += found
+            in_table, more = without_markers(texts, options["unlabelled"], options["class_"])
+        notes += [*columns.notes, *_left_out_notes(columns), *more]
+    labels = in_table
+    for path in options["labels"] or ():
+        labels, more = merged_labels(labels, frame, read_file(path), key)
+        notes += more
     with prefix_errors(table.name):
-        if given["labels"]:
-            frame = _with_labels(frame, target, labels, before)
+        if options["labels"]:
+            frame = _with_labels(frame, target, labels, in_table)
         if not few_labels or labels.nunique() > 1:
             check_classes(labels)
-        features = columns.features(frame, decimal=table.decimal)
-    whole = features[[name for name, kind in columns.used.items() if kind != "text"]]
-    notes += labelling.spelling_notes(labels) + labelling.leak_notes(whole, labels)
-    graph = None
-    if given["edges"]:
-        from lowrankgcn.cli.edges import read_edges  # loads SciPy
-
-        graph = read_edges(given["edges"], frame, given["key"])
+        features = columns.features(rows, decimal=table.decimal)
+    whole = [name for name, kind in columns.used.items() if kind != "text"]
+    notes += spelling_notes(labels) + leak_notes(features, whole, labels)
+    graph = None if edges is None else read_edges(edges, frame, key)
     return LabelledTable(replace(table, frame=frame), columns, features, labels, notes, graph)
 
 
@@ -184,55 +189,49 @@ def _left_out_notes(columns: Columns) -> list[str]:
     return notes
 
 
-def _with_target(frame: pd.DataFrame, target: str, new: bool) -> tuple[pd.DataFrame, list[str]]:
+def _with_target(frame: pd.DataFrame, target: str, new: bool, notes: list[str]) -> pd.DataFrame:
     """Add an empty target column to a table without it, unless the name is a misspelling."""
     near = difflib.get_close_matches(target.lower(), [name.lower() for name in frame.columns])
     if target in frame.columns or near:
-        return frame, []
+        return frame
     if not new or not target.strip():
         listed = ", ".join(map(repr, frame.columns[:_LISTED]))
         raise ValueError(
             f"target: expected a column of the table, got {target!r} (columns: {listed}, …); a "
             "table without classes needs --labels, and lowrankgcn suggest chooses rows to label"
         )
-    empty = pd.array([None] * len(frame), dtype=pd.ArrowDtype(pa.string()))
-    return frame.assign(**{target: empty}), [f"the table has no column {target!r}; it is added"]
+    notes.append(f"the table has no column {target!r}; it is added")
+    return frame.assign(**{target: pd.array([None] * len(frame), pd.ArrowDtype(pa.string()))})
 
 
 def _with_labels(
     frame: pd.DataFrame, target: str, labels: pd.Series, before: pd.Series
 ) -> pd.DataFrame:
     """Write labels into the target column, in its type if they have it; clear removed ones."""
-    known = labels.notna()
-    texts = pa.array(labels[known].tolist(), pa.string())
-    column = frame[target].astype(object)
-    kind = frame[target].dtype.pyarrow_dtype
-    try:
-        column[known] = texts.cast(kind).to_pylist()
-    except pa.ArrowException:  # new classes
-        column, kind = read_texts(frame, target), pa.string()
-        column[known] = texts.to_pylist()
-    column[before.notna() & labels.isna()] = None
-    column = column.where(column.notna(), None)
-    return frame.assign(**{target: pd.array(column.tolist(), dtype=pd.ArrowDtype(kind))})
+    texts = read_texts(frame, target).where(before.isna() & labels.isna(), labels)
+    column, kind = pa.array(texts, pa.string()), frame[target].dtype.pyarrow_dtype
+    with suppress(pa.ArrowException):  # new classes
+        column = column.cast(kind)
+    return frame.assign(**{target: pd.array(column, dtype=pd.ArrowDtype(column.type))})
 
 
-def own_columns(frame: pd.DataFrame) -> list[str]:
+def columns_of_earlier_run(frame: pd.DataFrame) -> list[str]:
     """Return the columns that an earlier run added to a table.
 
     A prediction is followed by its probability, and perhaps by probabilities of classes and by
     sets of classes.
 
-    >>> own_columns(pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]}))
+    >>> frame = pd.DataFrame({"size": ["1"], "prediction": ["a"], "probability": ["0.9"]})
+    >>> columns_of_earlier_run(frame)
     ['prediction', 'probability']
     """
     names = list(frame.columns)
-    found: list[str] = []
+    earlier: list[str] = []
     for place, name in enumerate(names):
         if re.fullmatch(r"prediction(_\d+)?", str(name)):
-            own = list(takewhile(lambda other: _follows(frame[other]), names[place + 1 :]))
-            found += [name, *own] if own else []
-    return found
+            after = list(takewhile(lambda other: _follows(frame[other]), names[place + 1 :]))
+            earlier += [name, *after] if after else []
+    return earlier
 
 
 def _follows(column: pd.Series) -> bool:
@@ -242,9 +241,9 @@ def _follows(column: pd.Series) -> bool:
     if not re.fullmatch(r"probability(_.+)?", str(column.name), re.DOTALL):
         return False
     for decimal in ".,":
-        cells = Cells.from_column(column, decimal)
+        cells = FileColumn.read(column, decimal)
         if cells.kind == "number":
-            numbers = cells.as_numbers()
+            numbers = cells.as_numbers().as_floats(column.name)
             return bool(((numbers >= 0) & (numbers <= 1) | np.isnan(numbers)).all())
     return not len(column)
 
@@ -257,11 +256,11 @@ def with_labels(data: LabelledTable, names: Iterable[str | None]) -> LabelledTab
     return replace(data, table=replace(data.table, frame=frame), labels=labels)
 
 
-def column_names(given: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
+def column_names(texts: Iterable[str], columns: Iterable[str]) -> tuple[str, ...]:
     """Return the names in an option: columns of the table, or several separated by commas."""
     known = set(columns)
     names: list[str] = []
-    for text in given:
+    for text in texts:
         names += [text] if text in known else text.split(",")
     return tuple(dict.fromkeys(names))
 

@@ -13,8 +13,9 @@
 >>> columns = choose_columns(frame, "price")
 >>> columns.used, columns.left_out
 ({'doors': 'number', 'colour': 'category'}, {'id': 'identifier', 'unit': 'constant'})
->>> columns.features(frame).dtypes.tolist()
-[dtype('int64'), CategoricalDtype(categories=['blue', 'red'], ordered=False, ...)]
+>>> features = columns.features(frame)
+>>> features["doors"].numbers.tolist(), features["colour"].values
+([2, 4, 4, 2], ['blue', 'red'])
 >>> columns.labels(frame).tolist()
 ['high', None, 'low', None]
 """
@@ -24,7 +25,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 import numpy as np
@@ -33,9 +34,11 @@ import pandas as pd
 from lowrankgcn._codec import NOT_SAVED, saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
-from lowrankgcn.files.cells import Cells
-from lowrankgcn.files.dates import DateOrder
-from lowrankgcn.files.words import find_words, is_text, word_columns
+from lowrankgcn.tables import Cells, Table
+from lowrankgcn.tables.cells import Name
+from lowrankgcn.tables.dates import DateOrder, Dates
+from lowrankgcn.tables.texts import FileColumn, spelled
+from lowrankgcn.tables.words import find_words, is_free_text, word_columns
 
 Kind = Literal["number", "date", "category", "text"]
 Reason = Literal["identifier", "constant", "empty", "dropped"]
@@ -68,7 +71,7 @@ class Columns:
         Words that are features, the most frequent first.
     dates : dict from date column to {"day first", "month first"}
         Columns of texts whose year is last.
-    lenient : tuple of str
+    unreadable_as_missing : tuple of str
         Columns of numbers in which other texts are missing.
     decimal_commas : tuple of str
         Columns of numbers with decimal commas in a table with decimal points.
@@ -85,7 +88,7 @@ class Columns:
     >>> from lowrankgcn.files import choose_columns
     >>> frame = pd.DataFrame({"doors": ["2", "4", "2"], "class": ["a", None, "b"]})
     >>> columns = choose_columns(frame, "class")
-    >>> columns.features(frame).doors.tolist(), columns.labels(frame).tolist()
+    >>> columns.features(frame)["doors"].numbers.tolist(), columns.labels(frame).tolist()
     ([2, 4, 2], ['a', None, 'b'])
     """
 
@@ -94,7 +97,7 @@ class Columns:
     left_out: dict[str, Reason]
     words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     dates: dict[str, DateOrder] = field(default_factory=dict)
-    lenient: tuple[str, ...] = ()
+    unreadable_as_missing: tuple[str, ...] = ()
     decimal_commas: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
 
@@ -131,15 +134,15 @@ class Columns:
     def _word_names(self, name: str) -> list[str]:
         return [f"{name}: {word}" for word in self.words[name]]
 
-    def features(self, frame: pd.DataFrame, *, decimal: str = ".") -> pd.DataFrame:
-        """Return the used columns as int64 or float64 numbers, dates and categories.
+    def features(self, frame: Any, *, decimal: str = ".") -> Table:
+        """Return the used columns as numbers, dates and categories.
 
         A text column becomes one boolean column for each of its words, such as "review: great";
         other words are ignored.
 
         Parameters
         ----------
-        frame : DataFrame
+        frame : DataFrame or Table
             The table, or another table with the same column names in any order.
         decimal : str
             Decimal mark, see :class:`TableFile`.
@@ -148,29 +151,29 @@ class Columns:
         ------
         ValueError
             If columns are missing, or cells of numeric or date columns cannot be parsed. Cells of
-            the columns in `lenient` are missing then.
+            the columns in `unreadable_as_missing` are missing then.
         """
-        absent = [name for name in self.used if name not in frame.columns]
+        table = Table.read(frame)
+        absent = [name for name in self.used if name not in table.names]
         if absent:
             plural = "columns" if len(absent) > 1 else "the column"
-            raise ValueError(f"expected {plural} {_listed(absent)}, got {_listed(frame.columns)}")
-        typed: dict[str, Any] = {}
+            raise ValueError(f"expected {plural} {_listed(absent)}, got {_listed(table.names)}")
+        typed: dict[str, Cells] = {}
         for name, kind in self.used.items():
+            column = FileColumn(table[name], "," if name in self.decimal_commas else decimal)
             with prefix_errors(f"column {name!r}"):
-                mark = "," if name in self.decimal_commas else decimal
-                cells = Cells.from_column(frame[name], mark)
-                if kind == "number" and cells.has_decimal_commas:
-                    cells = replace(cells, decimal=",")
                 if kind == "number":
-                    typed[name] = cells.as_numbers(lenient=name in self.lenient)
+                    missing = name in self.unreadable_as_missing
+                    column = column.with_its_decimal()
+                    typed[name] = column.as_numbers(unreadable_as_missing=missing)
                 elif kind == "date":
-                    typed[name] = cells.as_dates(self.dates.get(name))
+                    typed[name] = column.as_dates(self.dates.get(name))
                 elif kind == "category":
-                    typed[name] = cells.as_categories()
+                    typed[name] = column.as_categories()
                 else:
-                    found = word_columns(cells, self.words[name]).values()
+                    found = word_columns(column.cells.as_categories(), self.words[name]).values()
                     typed |= zip(self._word_names(name), found, strict=True)
-        return pd.DataFrame(typed, copy=False)
+        return Table(typed, table.n_rows)
 
     def labels(self, frame: pd.DataFrame) -> Any:
         """Return the classes as texts, spelled as in the table; None in unlabelled rows.
@@ -199,7 +202,7 @@ def choose_columns(
     text: Iterable[str] = (),
     *,
     decimal: str = ".",
-    none: bool = False,
+    allow_no_features: bool = False,
 ) -> Columns:
     """Choose the columns of a table that are used as features.
 
@@ -216,7 +219,7 @@ def choose_columns(
         half of the cells of a numeric column are numbers, others are missing, with a note.
     decimal : str
         Decimal mark, see :class:`TableFile`.
-    none : bool
+    allow_no_features : bool
         Whether all columns may be left out.
 
     Returns
@@ -266,67 +269,67 @@ def choose_columns(
         ...
     ValueError: target: expected a column of the table, got 'clas'; did you mean 'class'?
     """
+    table = Table.read(frame)
     options = {"drop": drop, "categorical": categorical, "numeric": numeric, "text": text}
     named = {option: tuple(names) for option, names in options.items()}
-    check_names(frame.columns, target, named)
+    check_names(table.names, target, named)
     used: dict[str, Kind] = {}
     left_out: dict[str, Reason] = {}
     words: dict[str, tuple[str, ...]] = {}
     dates: dict[str, DateOrder] = {}
-    lenient: list[str] = []
+    unreadable_as_missing: list[str] = []
     decimal_commas: list[str] = []
     notes: list[str] = []
-    for name in frame.columns:
+    for name in map(str, table.names):
         if name == target:
             continue
         if name in named["drop"]:
             left_out[name] = "dropped"
             continue
+        column = FileColumn(table[name], decimal)
+        own_notes: list[str | None] = []
         with prefix_errors(f"column {name!r}"):
-            cells = Cells.from_column(frame[name], decimal)
-            if cells.has_decimal_commas:
-                cells = replace(cells, decimal=",")
+            column = column.with_its_decimal()
             kind = next((kind for kind, option in _OPTIONS.items() if name in named[option]), None)
             if kind == "number":
-                if note := _lenient_note(cells):
-                    lenient.append(name)
-                    notes.append(f"column {name!r}: {note}")
-                cells.as_numbers(lenient=name in lenient)
-            elif kind == "text" or (kind is None and is_text(cells)):
-                taken = [str(one).removeprefix(f"{name}: ") for one in frame.columns]
-                if found := find_words(cells, taken):
+                own_notes.append(note := _unreadable_note(column))
+                unreadable_as_missing += [name] if note else []
+                column.as_numbers(unreadable_as_missing=note is not None)
+            elif kind == "text" or (
+                kind is None and column.kind == "category" and is_free_text(column.cells)
+            ):
+                taken = [str(one).removeprefix(f"{name}: ") for one in table.names]
+                if found := find_words(column.cells.as_categories(), taken):
                     kind, words[name] = "text", found
                 elif kind == "text":
                     raise ValueError("expected words that occur in several rows, got none")
-            reason = _reason(cells, name) if kind is None else None
-            if kind is None and (note := _mixed_note(cells, reason is None, name)):
-                notes.append(f"column {name!r}: {note}")
-            if reason is not None:
-                left_out[name] = reason
-                continue
-            used[name] = kind or cells.kind
-            if used[name] == "number":
-                if cells.decimal != decimal:
-                    decimal_commas.append(name)
-                    notes.append(f"column {name!r}: numbers are read with decimal commas")
-                elif (number := cells.ambiguous_number) is not None:
-                    notes.append(
-                        f"column {name!r}: the comma of {number!r} is read as a thousands "
-                        "separator (--decimal ',' reads decimal commas)"
-                    )
-            if used[name] == "date" and cells.dates is not None and cells.dates.order is not None:
-                dates[name] = cells.dates.order
-                if cells.dates.ambiguous:
-                    advice = "if this is wrong, write them as 2024-12-31"
-                    notes.append(
-                        f"column {name!r}: dates are read with the {dates[name]}; {advice}"
-                    )
-    if not used and not none:
+            if kind is None:
+                reason = _reason(column, name)
+                own_notes.append(_mixed_note(column, reason is None, name))
+                if reason is not None:
+                    left_out[name] = reason
+            if name not in left_out:
+                used[name] = kind or column.kind
+                if used[name] == "number":
+                    decimal_commas += [name] if column.decimal != decimal else []
+                    own_notes.append(_comma_note(column, decimal))
+                elif used[name] == "date" and column.dates and column.dates.order:
+                    dates[name] = column.dates.order
+                    own_notes.append(_date_note(column.dates))
+        notes += [f"column {name!r}: {note}" for note in own_notes if note]
+    if not used and not allow_no_features:
         why = ", ".join(f"{name!r} is left out ({reason})" for name, reason in left_out.items())
         got = f"none: {why}" if why else "none"
         raise ValueError(f"expected a feature column besides {target!r}, got {got}")
     return Columns(
-        target, used, left_out, words, dates, tuple(lenient), tuple(decimal_commas), tuple(notes)
+        target,
+        used,
+        left_out,
+        words,
+        dates,
+        tuple(unreadable_as_missing),
+        tuple(decimal_commas),
+        tuple(notes),
     )
 
 
@@ -340,9 +343,8 @@ def read_texts(frame: pd.DataFrame, column: str) -> Any:
     >>> read_texts(pd.DataFrame({"class": ["a", " ", "b"]}), "class").tolist()
     ['a', None, 'b']
     """
-    with prefix_errors(f"column {column!r}"):
-        cells = Cells.from_column(frame[column])
-    texts = [text if text and text.strip() else None for text in cells.texts]
+    cells = Cells.read(frame[column], column).as_categories()
+    texts = [text if text.strip() else None for text in spelled(cells)]
     values = np.array([*texts, None], dtype=object)[cells.codes]
     return pd.Series(values, index=frame.index, name=column, dtype=object)
 
@@ -355,8 +357,8 @@ def check_classes(labels: pd.Series) -> None:
             got = f"{counts.index[0]!r} only" if len(counts) else "empty cells only"
             advice = "label more rows; lowrankgcn suggest chooses some"
             raise ValueError(f"expected labels of at least two classes, got {got}; {advice}")
-        cells = Cells.from_column(labels)
-        fractions = cells.kind == "number" and not cells.whole
+        column = FileColumn.read(labels)
+        fractions = column.kind == "number" and not column.whole
         most = _MAX_FLOAT_CLASSES if fractions else _MAX_CLASSES
         if len(counts) > max(most, counts.sum() / 2):
             what = "numbers" if fractions else "values"
@@ -364,18 +366,19 @@ def check_classes(labels: pd.Series) -> None:
             raise ValueError(f"expected classes, got {got}")
 
 
-def _reason(cells: Cells, name: str) -> Reason | None:
+def _reason(column: FileColumn, name: str) -> Reason | None:
     """Return why a column is left out, or None."""
-    present, total = int((cells.codes >= 0).sum()), len(cells.codes)
+    present, n_distinct = int((~column.cells.missing).sum()), column.n_distinct
     if not present:
         return "empty"
-    if present == total and cells.constant:
+    if not column.typed.missing.any() and n_distinct == 1:
         return "constant"
-    if cells.kind == "category":
-        return "identifier" if cells.n_distinct > max(1, _IDENTIFIER_SHARE * present) else None
-    if cells.kind != "number" or not cells.whole or cells.formatted or cells.n_distinct < total:
+    if column.kind == "category":
+        return "identifier" if n_distinct > max(1, _IDENTIFIER_SHARE * present) else None
+    if not column.whole or column.formatted or n_distinct < len(column.cells):
         return None
-    return "identifier" if _is_named_like_identifier(name) or _counts(cells.as_numbers()) else None
+    numbers = column.typed.numbers
+    return "identifier" if _is_named_like_identifier(name) or _counts(numbers) else None
 
 
 def _counts(numbers: Any) -> bool:
@@ -391,19 +394,19 @@ def _is_named_like_identifier(name: str) -> bool:
     return not _IDENTIFIER_WORDS.isdisjoint(re.findall(r"[^\W\d_]+", words))
 
 
-def _lenient_note(cells: Cells) -> str | None:
+def _unreadable_note(column: FileColumn) -> str | None:
     """Return a note if more than half of the cells, but not all, are numbers."""
-    found, present, other, _ = cells.parsed("number")
+    found, present, other, _ = column.parsed("number")
     if other is None or 2 * found <= present:
         return None
     counts = f"({present - found} of {present})"
     return f"cells that are not numbers, such as {other!r}, are read as missing {counts}"
 
 
-def _mixed_note(cells: Cells, used: bool, name: str) -> str | None:
+def _mixed_note(column: FileColumn, used: bool, name: str) -> str | None:
     """Return a note if nearly all cells, but not all, are numbers or dates."""
-    for kind in ("number", "date") if cells.kind == "category" else ():
-        found, present, other, share = cells.parsed(kind)
+    for kind in ("number", "date") if column.kind == "category" else ():
+        found, present, other, share = column.parsed(kind)
         if other is not None and found >= _MIXED_SHARE * present and share > 0.5:
             use = "it is used as categories" if used else "it is left out"
             advice = f"--numeric {name!r} reads other cells as missing"
@@ -413,8 +416,24 @@ def _mixed_note(cells: Cells, used: bool, name: str) -> str | None:
     return None
 
 
+def _comma_note(column: FileColumn, decimal: str) -> str | None:
+    """Return a note on commas in numbers that may be read in two ways."""
+    if column.decimal != decimal:
+        return "numbers are read with decimal commas"
+    if (number := column.ambiguous_number) is None:
+        return None
+    advice = "(--decimal ',' reads decimal commas)"
+    return f"the comma of {number!r} is read as a thousands separator {advice}"
+
+
+def _date_note(dates: Dates) -> str | None:
+    """Return a note on dates that may be read in two orders."""
+    advice = "if this is wrong, write them as 2024-12-31"
+    return f"dates are read with the {dates.order}; {advice}" if dates.ambiguous else None
+
+
 def check_names(
-    columns: Collection[str], target: str, named: Mapping[str, tuple[str, ...]]
+    columns: Collection[Name], target: str, named: Mapping[str, tuple[str, ...]]
 ) -> None:
     """Raise ValueError unless the target and the columns named in options exist and differ."""
     if target not in columns:
@@ -429,13 +448,13 @@ def check_names(
             taken[name] = option
 
 
-def _unknown(option: str, name: str, columns: Iterable[str]) -> ValueError:
+def _unknown(option: str, name: str, columns: Iterable[Name]) -> ValueError:
     names = [str(column) for column in columns]
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else f" (columns: {_listed(names)})"
     return ValueError(f"{option}: expected a column of the table, got {name!r}{hint}")
 
 
-def _listed(names: Iterable[str]) -> str:
+def _listed(names: Iterable[Name]) -> str:
     every = [repr(str(name)) for name in names]
     return ", ".join(every[:_LISTED]) + (f", … ({len(every)})" if len(every) > _LISTED else "")
