@@ -98,7 +98,7 @@ def test_every_page_has_examples_that_run_on_their_own() -> None:
 
 @pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
 def test_files_named_on_a_page_exist(page: str) -> None:
-    """Paths start at the project or the package; ``graphs/table.py, columns.py`` share a folder."""
+    """Paths start at the project or the package; ``tables/table.py, cells.py`` share a folder."""
     folder = Path()
     for name in re.findall(r"[\w/]+\.py\b", (ROOT / page).read_text()):
         folder = Path(name).parent if "/" in name else folder

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import importlib
+import pickle
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from lowrankgcn.tables import Cells, TableEncoder, column_kind
+import lowrankgcn as lg
+from lowrankgcn.tables import Cells, Table, TableEncoder, column_kind
 from lowrankgcn.tables.columns import Bins, Values
 from tests.saved_examples import through_json
 
@@ -61,6 +65,8 @@ TWO_VALUES: dict[str, Any] = {
     "float32": pd.Series([0.7, np.nan, 0.5, 0.7], dtype=np.float32),
     "Float64": pd.Series([0.7, None, 0.5, 0.7], dtype="Float64"),
     "object numbers": pd.Series([0.7, None, 0, 0.7], dtype=object),
+    "huge integers": pd.Series([3 * 10**40, None, 10**40, 3 * 10**40], dtype=object),
+    "integers beyond floats": pd.Series([2 * 10**400, None, 10**400, 2 * 10**400], dtype=object),
     "decimals": pd.Series(
         [decimal.Decimal("0.7"), None, decimal.Decimal(0), decimal.Decimal("0.7")]
     ),
@@ -289,3 +295,44 @@ def test_unusual_numpy_texts() -> None:
     assert codes.ravel().tolist() == [1, 0]
     structured = np.array([("b",), ("\ud800",)], dtype=[("text", "U2")])
     assert TableEncoder.fit_transform(structured)[0].hyperedge_names == ("text=b", "text=\ud800")
+
+
+def test_frames_of_other_libraries() -> None:
+    """Arrow and polars frames are read like those of pandas."""
+    frame = pd.DataFrame(
+        {
+            "text": ["b", None, "a", "b"],
+            "kind": pd.Categorical(["v", "u", None, "v"], ["w", "v", "u"]),
+            "count": pd.array([7, None, 5, 7], dtype="Int64"),
+            "length": [0.7, np.nan, 0.5, 0.7],
+            "flag": pd.array([True, None, False, True], dtype="boolean"),
+            "day": DAYS,
+            "age": pd.to_timedelta([3, None, 1, 3], unit="h"),
+        }
+    )
+    expected = Table.read(frame)
+    others: list[Any] = [pa.Table.from_pandas(frame)]
+    with suppress(ImportError):  # not required
+        others.append(importlib.import_module("polars").from_pandas(frame))
+    for other in others:
+        table = Table.read(other)
+        assert table.named and table.names == expected.names
+        for name, cells in expected.items():
+            assert table[name].kind == cells.kind
+            assert table[name].texts() == cells.texts()
+        assert TableEncoder.fit(other) == TableEncoder.fit(frame)
+        y = ["a", "b", "a", "b"]
+        shares = lg.SpectralGPClassifier(random_state=0).fit(frame, y).predict_proba(frame)
+        classifier = lg.SpectralGPClassifier(random_state=0).fit(other, y)
+        assert classifier.feature_names_in_.tolist() == list(frame)
+        np.testing.assert_allclose(classifier.predict_proba(other), shares)
+        np.testing.assert_allclose(classifier.predict_proba(frame), shares)
+    twice = pa.table([[1], [2]], names=["x", "x"])
+    with pytest.raises(ValueError, match="frame: expected columns of different names"):
+        Table.read(twice)
+
+
+def test_tables_are_pickled_with_their_cells() -> None:
+    table = pickle.loads(pickle.dumps(Table.read(TABLE).take([0, 2])))
+    assert table["colour"].values == ["red"]
+    assert table.shape == (2, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -100,12 +101,11 @@ def first_category(X: Any) -> str | None:
     """Describe the first column of texts, categories, booleans or dates; None if there is none."""
     if sp.issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufc"):
         return None
-    try:
-        for name, cells in Table.read(X, "X").items():
+    table = Table.read(X, "X")
+    with suppress(ValueError):  # the validation below raises
+        for name, cells in table.items():
             if cells.kind != "number":
                 return f"column {name!r} of kind {cells.kind}"
-    except (ValueError, RuntimeError):  # ragged, or a tensor that records gradients
-        pass  # the validation below raises
     return None
 
 
@@ -130,7 +130,7 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
         header = _framed(table, np.empty((0, len(table.names))))
         validate_data(estimator, header, reset=reset, skip_check_array=True)
         return table
-    if kind == "points" and (category := first_category(X)) is not None:
+    if (category := first_category(X)) is not None:
         raise invalid("X", "numbers only (graph='hypergraph' supports categories)", category)
     X = _framed(X, X.as_matrix()) if isinstance(X, Table) else X
     # C order, so that sums do not depend on the memory order of a frame.
@@ -146,7 +146,7 @@ def check_rows(estimator: Any, X: Any, kind: Kind, *, reset: bool = False) -> An
             ensure_all_finite="allow-nan" if kind == "points" else True,
             ensure_min_samples=fewest,
         )
-    except (OverflowError, RuntimeError) as error:  # huge integers; tensors with gradients
+    except OverflowError as error:  # huge integers
         raise invalid("X", "an array of finite numbers", error) from None
     if reset and kind == "points":
         # Differences of the numbers must not overflow.

@@ -31,6 +31,7 @@ Value = str | int | float | bool
 Unit = Literal["datetime", "timedelta"]
 ColumnKind = Literal["number", "date", "category"]
 
+_NUMERIC = ("integer", "floating", "mixed-integer-float", "decimal")  # kinds of Python objects
 _SAFE_INTEGER = 2**53  # floats represent all integers up to here
 _CALENDAR = (-62_135_596_800_000_000, 253_402_300_799_999_999)  # years 1 to 9999 in microseconds
 
@@ -67,6 +68,17 @@ class Cells:
     ordered : bool
         Whether the values have a meaningful order.
     unit : {"datetime", "timedelta"} or None
+
+    See Also
+    --------
+    Table : Columns by name.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowrankgcn.tables import Cells
+    >>> Cells.read(pd.Series(["b", None, "a", "b"]), "letter").texts()
+    ['b', 'missing', 'a', 'b']
     """
 
     missing: NDArray[np.bool_]
@@ -241,6 +253,9 @@ def _as_arrow(column: Any) -> Any:
     Python objects have the type that all of them share.
     """
     try:
+        objects = column.dtype == object
+        if objects and pd.api.types.infer_dtype(column, skipna=True) in _NUMERIC:
+            column = column.to_numpy(np.float64, na_value=np.nan)  # maybe beyond 64 bits
         array = pa.array(column, from_pandas=True)
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks()

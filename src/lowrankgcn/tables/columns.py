@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Annotated, Any, Literal, final
 
 import numpy as np
 import pandas as pd
@@ -80,7 +80,8 @@ class Values:
         """
         cells = cells.as_categories()
         values = [*cells.values, None]  # code -1 is the last
-        counts = np.bincount(cells.codes % len(values), minlength=len(values))
+        codes = np.add(cells.codes, 1, dtype=np.intp)
+        counts = np.roll(np.bincount(codes, minlength=len(values)), -1)
         counts[-1] *= missing
         order = np.argsort(-counts, kind="stable")[:most] if most else np.arange(len(values))
         kept = [int(k) for k in order if counts[k] >= min_count]
@@ -212,8 +213,8 @@ class Scores:
     median: float
     mean: float
     deviation: float
-    knots: FloatArray
-    ranks: FloatArray
+    knots: Annotated[FloatArray, "k"]
+    ranks: Annotated[FloatArray, "k"]
 
     @classmethod
     def fit(cls, cells: Cells, name: Name, *, ranked: bool = True) -> Scores:

@@ -2,10 +2,8 @@
 
 >>> import pandas as pd
 >>> table = Table.read(pd.DataFrame({"size": [1.5, None, 2.0], "kind": ["b", "a", "b"]}))
->>> table.names, table.shape, table["kind"].values
-(('size', 'kind'), (3, 2), ['b', 'a'])
->>> table.take([0, 2])["kind"].values
-['b']
+>>> table.names, table.shape
+(('size', 'kind'), (3, 2))
 """
 
 from __future__ import annotations
@@ -25,6 +23,8 @@ from numpy.typing import NDArray
 from lowrankgcn._validation import invalid
 from lowrankgcn.tables.cells import Cells, Name, plain_name
 
+_EXPECTED = "a table with rows and columns. Reshape your data"  # as in scikit-learn
+
 
 @final
 class Table:
@@ -43,6 +43,18 @@ class Table:
     names : tuple of str or int
     n_rows : int
     named : bool
+
+    See Also
+    --------
+    Cells : One column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lowrankgcn.tables import Table
+    >>> table = Table.read(pd.DataFrame({"size": [1.5, None, 2.0], "kind": ["b", "a", "b"]}))
+    >>> table["kind"].values, table.take([0, 2])["kind"].values
+    (['b', 'a'], ['b'])
     """
 
     def __init__(
@@ -153,14 +165,14 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
             raise invalid(argument, "columns of different names", error) from None
         if isinstance(native, nw.DataFrame):
             return {s.name: s.to_arrow() for s in native.iter_columns()}, len(native), True
+        if isinstance(frame, (list, tuple)):
+            frame = np.array(frame, dtype=object)
         if hasattr(frame, "__array__") and not isinstance(frame, np.ma.MaskedArray):
-            return _array_columns(np.asarray(frame), argument)
+            return _array_columns(frame, argument)
     try:
-        if isinstance(frame, Sequence) and frame and np.ndim(frame[0]) == 0:
-            raise ValueError
         frame = pd.DataFrame(frame)
     except (TypeError, ValueError):
-        raise invalid(argument, "a table with rows and columns", type(frame).__name__) from None
+        raise invalid(argument, _EXPECTED, type(frame).__name__) from None
     names = [plain_name(name) for name in frame.columns]
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
@@ -168,12 +180,15 @@ def _raw_columns(frame: Any, argument: str) -> tuple[dict[Name, Any], int, bool]
     return {name: frame.iloc[:, j] for j, name in enumerate(names)}, len(frame), named
 
 
-def _array_columns(array: NDArray[Any], argument: str) -> tuple[dict[Name, Any], int, bool]:
+def _array_columns(values: Any, argument: str) -> tuple[dict[Name, Any], int, bool]:
     """Return the columns of a 2-D or structured array."""
+    try:
+        array = np.asarray(values)
+    except RuntimeError as error:  # a tensor that records gradients
+        raise invalid(argument, "an array of finite numbers", error) from None
     fields = array.dtype.names
     if array.ndim != (2 if fields is None else 1):
-        expected = "a table with rows and columns. Reshape your data"
-        raise invalid(argument, expected, f"an array of shape {array.shape}")
+        raise invalid(argument, _EXPECTED, f"an array of shape {array.shape}")
     if fields is not None:
         return {name: array[name] for name in fields}, len(array), True
     return dict(enumerate(array.T)), len(array), False
