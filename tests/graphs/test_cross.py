@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.graphs.cross.gaussian import PointCross
-from lowrankgcn.graphs.cross.sparse import _SparseCross
+from lowrankgcn.graphs.gaussian_cross import PointCross
+from lowrankgcn.graphs.sparse_cross import _SparseCross
 from lowrankgcn.spectral.extension import cross_affinity
 from tests.cross_problems import (
     KINDS,

@@ -14,19 +14,11 @@ from numpy.testing import assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn._codec import decode, encode
-from lowrankgcn.graphs.cross.gaussian import FourierCross
-from lowrankgcn.operators.modes import ModeGrid
 from lowrankgcn.spectral.extension import CrossAffinity, cross_affinity
-from tests.cross_problems import KINDS, crossed, data, new_rows, rows_of
+from tests.cross_problems import KINDS, crossed, new_rows, rows_of
 from tests.saved_examples import through_json
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
-
-
-def fourier() -> FourierCross:
-    graph = lg.GaussianGraph(data(120)["points"], 1.5)
-    affinity = graph.affinity(method="fourier")
-    return FourierCross.from_sum(graph.cloud, affinity, affinity.degrees, 0.0)
 
 
 def restored(cross: CrossAffinity) -> CrossAffinity:
@@ -36,9 +28,9 @@ def restored(cross: CrossAffinity) -> CrossAffinity:
     return result
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "fourier"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_restored_cross_affinities_give_the_same_products(kind: str) -> None:
-    cross = fourier() if kind == "fourier" else crossed(kind, "identity")
+    cross = crossed(kind, "identity")
     again, X = restored(cross), new_rows(kind)
     Q = np.random.default_rng(0).normal(size=(cross.n_columns, 4))
     assert type(again) is type(cross)
@@ -70,14 +62,11 @@ def test_tables_with_cells_of_every_kind() -> None:
         assert_array_equal(rows_of(again, table) > 0, graph.incidence.to_dense() > 0)
 
 
-@pytest.mark.parametrize("kind", ["table", "incidence", "landmarks", "fourier", "neighbours"])
+@pytest.mark.parametrize("kind", ["table", "incidence", "landmarks", "neighbours"])
 def test_damaged_arrays_raise(kind: str) -> None:
-    cross = fourier() if kind == "fourier" else crossed(kind)
-    arrays, value = encode(cross)
+    arrays, value = encode(crossed(kind))
     for name, array in arrays.items():
-        damaged = [array[..., None], array.astype(np.float32)]
-        if name != "guides":  # any number of them will do
-            damaged += [array[:-1]]
+        damaged = [array[..., None], array.astype(np.float32), array[:-1]]
         if array.dtype == np.float64:
             damaged += [np.where(array == array.max(), np.nan, array)]
         for wrong in damaged:
@@ -94,7 +83,7 @@ def damaged(value: Any, **changes: Any) -> Any:
 
 
 def changed(kind: str, **changes: Any) -> Any:
-    return lambda: damaged(fourier() if kind == "fourier" else crossed(kind), **changes)
+    return lambda: damaged(crossed(kind), **changes)
 
 
 def other(kind: str, name: str, change: Any) -> Any:
@@ -120,12 +109,6 @@ IMPOSSIBLE = {
     "no points": ("coordinates", changed("points", coordinates=NONE)),
     "no columns": ("coordinates", changed("points", coordinates=NONE.T)),
     "bandwidth": ("bandwidth", changed("points", bandwidth=0.0)),
-    "no guides": ("guides", changed("fourier", guides=NONE)),
-    "dimension": (
-        "grid",
-        changed("fourier", grid=ModeGrid(np.zeros(4), np.ones(4), (1,) * 4, 0.1)),
-    ),
-    "degree": ("least_degree", changed("fourier", least_degree=0.0)),
     "scales": ("scales", lambda: replace(near(), scales=-near().scales)),
     "one point": ("points", lambda: replace(near(), points=np.ones((1, 2)), scales=np.ones(1))),
     "neighbours": ("count", lambda: replace(near(), count=120)),
@@ -134,10 +117,6 @@ IMPOSSIBLE = {
     "recall": ("recall", lambda: replace(near(), recall=1.5)),
     "probes": ("probes", lambda: replace(near(), probes=-1)),
     "seed": ("seed", lambda: replace(near(), seed=2**31)),
-    "period": ("period", lambda: ModeGrid(np.zeros(1), -np.ones(1), (2,), 0.1)),
-    "modes": ("half", lambda: ModeGrid(np.zeros(1), np.ones(1), (-2,), 0.1)),
-    "no dimension": ("half", lambda: ModeGrid(np.zeros(0), np.ones(0), (), 0.1)),
-    "eps": ("eps", lambda: ModeGrid(np.zeros(1), np.ones(1), (2,), 1.5)),
 }
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph
-from lowrankgcn.operators.gaussian import PointCloud
+from lowrankgcn.operators.fourier import fourier_modes
+from lowrankgcn.operators.gaussian_sums import PointCloud
 from lowrankgcn.operators.landmarks import greedy_landmarks
-from lowrankgcn.operators.modes import fourier_modes
 
 _NEIGHBOURS = 10
 _SAMPLE = 2000

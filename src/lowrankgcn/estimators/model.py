@@ -30,7 +30,7 @@ from lowrankgcn._validation import expect_shape, invalid, positive_int
 from lowrankgcn.estimators.inputs import Inputs
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
-from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
 from lowrankgcn.operators import FloatArray
 
 Weights = NDArray[np.floating[Any]]

@@ -27,8 +27,8 @@ from lowrankgcn._codec import saved
 from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cross.base import CrossAffinity
-from lowrankgcn.graphs.cross.sparse import NeighbourCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
+from lowrankgcn.graphs.sparse_cross import NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import eigenpairs
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity

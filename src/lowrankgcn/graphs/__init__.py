@@ -2,7 +2,7 @@
 
 from lowrankgcn.graphs.adjacency import AdjacencyGraph
 from lowrankgcn.graphs.base import Graph, GraphDescription
-from lowrankgcn.graphs.gaussian import GaussianGraph
+from lowrankgcn.graphs.gaussian_graph import GaussianGraph
 from lowrankgcn.graphs.hypergraph import Hypergraph
 from lowrankgcn.graphs.table import TableEncoder
 

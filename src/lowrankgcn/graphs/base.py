@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from lowrankgcn._html import card
 from lowrankgcn._validation import set_fields
-from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
-from lowrankgcn.operators.base import DENSE_LIMIT
+from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT
 
 Array = TypeVar("Array", bound=NDArray[Any])
 RowKind = Literal["points", "table", "incidence", "affinities"]

@@ -35,9 +35,9 @@ from lowrankgcn._validation import (
 )
 from lowrankgcn.graphs.base import Graph, RowKind, read_only
 from lowrankgcn.graphs.components import incidence_components
-from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale
-from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, node_scale
 from lowrankgcn.graphs.matrices import binary_matrix, weight_array
+from lowrankgcn.graphs.sparse_cross import IncidenceCross, TableCross
 from lowrankgcn.graphs.table import TableEncoder
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, MatrixFactor, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity

@@ -5,7 +5,7 @@ filters of the paper these are the smallest ones (without zero for the pseudoinv
 filters they may lie anywhere in the spectrum.
 
 >>> from lowrankgcn.spectral.filters import Pseudoinverse
->>> from lowrankgcn.spectral.solvers.base import stored_solution
+>>> from lowrankgcn.spectral.solvers.solution import stored_solution
 >>> solution = stored_solution(np.array([0.2, 0.5]), np.eye(3, 2), np.zeros(2), "dense", 0)
 >>> lead, index, following = choose_dominant(solution, 1, 1, [Pseudoinverse(0.2)])
 >>> lead, index.tolist(), following
@@ -24,7 +24,7 @@ from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import RankWarning, warn_caller
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Filter, Polynomial
-from lowrankgcn.spectral.solvers.base import Solution
+from lowrankgcn.spectral.solvers.solution import Solution
 from lowrankgcn.spectral.spectrum import first_left_out
 
 # Number of null vectors, numbers of the other pairs, and the first eigenvalue left out.

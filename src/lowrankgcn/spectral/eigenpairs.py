@@ -35,8 +35,8 @@ from lowrankgcn.spectral.dominance import (
 )
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers.base import Built, Request, Solution
 from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
+from lowrankgcn.spectral.solvers.solution import Built, Request, Solution
 from lowrankgcn.spectral.spectrum import (
     Eigenpairs,
     WholeSpectrum,
@@ -77,8 +77,8 @@ def eigenpairs(
         smaller one makes a Gaussian Laplacian sum more accurately.
     method : {"auto", "dense", "svd", "block"}
         The solver, see :mod:`lowrankgcn.spectral.solvers`. "auto" chooses by structure: Gram
-        matrix for hypergraphs and landmark kernels, LAPACK for n ≤ 512, Fourier modes if they
-        are few compared with the points, and block iterations otherwise.
+        matrix for hypergraphs and landmark kernels, LAPACK for n ≤ 512, and block iterations
+        otherwise.
     random_state : int
         Seed of start vectors and of the rows on which fast sums are checked.
     max_iter : int, optional
@@ -200,7 +200,7 @@ def _smallest_solution(
     zeros = min(dimension, k)
     # One further pair shows whether the cut goes through a multiple eigenvalue.
     count = min(k - zeros + 1, laplacian.n - dimension) if k > zeros else 0
-    solution = solve(laplacian, replace(request, count=count, lead=zeros))
+    solution = solve(laplacian, replace(request, count=count))
     return solution, choose_smallest(solution, dimension, k), ()
 
 
@@ -213,7 +213,7 @@ def _dominant_solution(
     spent, extra = 0, 1
     while True:
         count = min(k + extra, available)
-        solution = solve(laplacian, replace(request, count=count, lead=zeros))
+        solution = solve(laplacian, replace(request, count=count))
         complete = solution.complete or count == available
         largest = None if complete else lambda: largest_eigenvalue(laplacian, request)
         bound = bind_filters(filters, solution.distinct, largest)
@@ -262,9 +262,9 @@ def _add_largest(
             "filter that is largest at an end of the spectrum, or method='dense'"
         )
 
-    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
-        lower, rest = low.build(index[index < below], lead, dtype)
-        upper, further = high.build(above[index[index >= below] - below], 0, dtype)
+    def build(index: NDArray[np.intp], dtype: Any) -> Built:
+        lower, rest = low.build(index[index < below], dtype)
+        upper, further = high.build(above[index[index >= below] - below], dtype)
         return np.hstack([lower, upper]), np.concatenate([rest, further])
 
     return Solution(values, low.method, build, low.products + high.products), below
@@ -284,8 +284,10 @@ def _boundary(low: FloatArray, high: FloatArray, slack: float) -> float:
 def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: Any) -> Eigenpairs:
     """Build the chosen pairs, fill in the null vectors, apply the sign rule and check the cut."""
     zeros, index, following = chosen
-    vectors, residuals = solution.build(index, zeros, dtype)
+    others, residuals = solution.build(index, dtype)
     null = laplacian.null_space
+    vectors = np.empty((laplacian.n, zeros + len(index)), dtype)
+    vectors[:, zeros:] = others
     if zeros:
         block = null.vectors(range(zeros))
         residuals = np.concatenate([_null_residuals(laplacian, block), residuals])

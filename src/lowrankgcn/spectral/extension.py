@@ -1,7 +1,7 @@
 r"""Extension of eigenvectors and kernels to new rows by the Nyström formula.
 
 A new row x has normalised weights w̃(x, ·) to the fitted nodes
-(:class:`lowrankgcn.graphs.cross.base.CrossAffinity`), which continue the rows of I − 𝓛.
+(:class:`lowrankgcn.graphs.cross_affinity.CrossAffinity`), which continue the rows of I − 𝓛.
 Eigenvectors follow by u(x) = w̃(x, ·) U (I − Λ)^{-1}. Kernels follow with
 ψ(λ) = (φ(λ) − φ(1))/(1 − λ): since 𝒦 = φ(1) I + (I − 𝓛) ψ(𝓛), row x of 𝒦H is
 φ(1) h(x) + w̃(x, ·) ψ(𝓛) H.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from lowrankgcn._validation import invalid, positive_float
-from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Custom, Filter, Polynomial
 from lowrankgcn.spectral.laplacian import Laplacian
@@ -31,7 +31,6 @@ def cross_affinity(laplacian: Laplacian, *, loop_weight: float | None = None) ->
     TableCross     ``Hypergraph.from_table``                      tables      the encoder
     IncidenceCross other hypergraphs                              incidences  hyperedge weights
     LandmarkCross  Gaussian graphs summed by "low-rank"           points      m landmarks
-    FourierCross   more than 50 000 points, summed by "fourier"   points      N Fourier modes
     PointCross     Gaussian graphs summed in any other way        points      all points
     NeighbourCross ``AdjacencyGraph.knn``                         points      all points
     WeightCross    other adjacency graphs                         weights     n

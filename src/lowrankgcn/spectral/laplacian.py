@@ -27,7 +27,7 @@ from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas_if_sma
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
 from lowrankgcn.graphs.base import read_only
-from lowrankgcn.graphs.cross.base import node_scale
+from lowrankgcn.graphs.cross_affinity import node_scale
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
     Factor,
@@ -322,7 +322,7 @@ class Laplacian(SymmetricOperator):
         scale = self.scale[exact.index][:, None]
         own = scale**2 * self.affinity.degrees[exact.index][:, None]  # 𝓛 = (D+S)^-1 D − T W T
         residual = (own - values) * vectors[exact.index] - scale * weighted
-        return np.sqrt(exact.sum(residual**2))
+        return np.sqrt(exact.estimate_total(residual**2))
 
     def with_tolerance(self, tol: float) -> Laplacian:
         """Return the Laplacian with products accurate to `tol`; itself if they already are."""

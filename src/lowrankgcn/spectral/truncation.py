@@ -20,12 +20,12 @@ import scipy.linalg as la
 from numpy.typing import NDArray
 
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.base import DENSE_LIMIT
+from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT
 from lowrankgcn.spectral.eigenpairs import whole_spectrum
 from lowrankgcn.spectral.filters import Filter
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers.base import Request
 from lowrankgcn.spectral.solvers.direct import solve_dense
+from lowrankgcn.spectral.solvers.solution import Request
 from lowrankgcn.spectral.spectrum import Eigenpairs
 
 _PROBES = 16  # a standard error of some per cent

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import MOST_NODES, expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.graphs.cross.base import CrossAffinity, normalised
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, normalised
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
 from lowrankgcn.graphs.neighbours import NearestNeighbours
 from lowrankgcn.graphs.table import TableEncoder
