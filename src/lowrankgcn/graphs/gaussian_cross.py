@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, final
@@ -34,6 +33,7 @@ from lowrankgcn.operators import FloatArray, ScaledFactor
 from lowrankgcn.operators.gaussian_sums import GEMM_RADIUS_SQUARED, PointCloud, gaussian_kernel
 from lowrankgcn.operators.landmarks import LandmarkFactor
 
+_BLOCK_ROWS = 64
 _TILE_COLUMNS = 8192
 _MISFIT_SAMPLE = 1000
 
@@ -50,8 +50,8 @@ class GaussianCross(CrossAffinity):
     bandwidth: Positive
 
     @abstractmethod
-    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
-        """Return a(x) Q for coordinates in units of the bandwidth."""
+    def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
+        """Return a(x) Q for few rows, in units of the bandwidth."""
 
     def product(self, X: Any, Q: FloatArray) -> FloatArray:
         """Return a(x) Q for all rows x of X, shape (q, c)."""
@@ -61,7 +61,16 @@ class GaussianCross(CrossAffinity):
         with np.errstate(over="ignore"):
             U = (points - self.centre) / self.bandwidth
         # Squares overflow beyond 1e150 bandwidths; weights are zero at such distances.
-        return self._evaluate(np.clip(U, -1e150, 1e150), Q)
+        U = np.clip(U, -1e150, 1e150)
+        result = np.empty((len(U), Q.shape[1]))
+
+        def evaluate(start: int, stop: int) -> None:
+            result[start:stop] = self._block(U[start:stop], Q)
+
+        with single_threaded_blas():
+            threads = worthwhile_threads(len(U) * Q.size)
+            map_chunks(evaluate, len(U), _BLOCK_ROWS, n_threads=threads)
+        return result
 
 
 @saved
@@ -127,9 +136,6 @@ class LandmarkCross(GaussianCross):
         """Number of landmarks."""
         return len(self.landmarks)
 
-    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
-        return _in_blocks(self._block, 64, U, Q)
-
     def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         kernel = gaussian_kernel(U, self.landmarks)
         rows = kernel @ self.inverse_root.T
@@ -168,9 +174,6 @@ class PointCross(GaussianCross):
         """Number of fitted points."""
         return len(self.coordinates)
 
-    def _evaluate(self, U: FloatArray, Q: FloatArray) -> FloatArray:
-        return _in_blocks(self._block, 64, U, Q)
-
     def _block(self, U: FloatArray, Q: FloatArray) -> FloatArray:
         radius = max(self._squared_radius, float(np.einsum("ij,ij->i", U, U).max()))
         cancel = radius <= GEMM_RADIUS_SQUARED[np.float64]
@@ -185,20 +188,6 @@ class PointCross(GaussianCross):
     @cached_property
     def _squared_radius(self) -> float:
         return float(np.einsum("ij,ij->i", self.coordinates, self.coordinates).max())
-
-
-def _in_blocks(
-    block: Callable[[FloatArray, FloatArray], FloatArray], size: int, U: FloatArray, Q: FloatArray
-) -> FloatArray:
-    """Evaluate `block(U, Q)` for `size` rows at a time."""
-    result = np.empty((len(U), Q.shape[1]))
-
-    def evaluate(start: int, stop: int) -> None:
-        result[start:stop] = block(U[start:stop], Q)
-
-    with single_threaded_blas():
-        map_chunks(evaluate, len(U), size, n_threads=worthwhile_threads(len(U) * Q.size))
-    return result
 
 
 def _misfit(factor: LandmarkFactor) -> float:

@@ -113,17 +113,18 @@ class CodeFactor(Factor):
                 ranges[j] = low, high
         return ranges
 
-    @cached_property
+    @property
     def _dense(self) -> bool:
         """Whether columns have few values, so that products expand rows to arrays."""
-        return self.n_hyperedges <= _VALUES_PER_COLUMN * self.codes.shape[1]
+        return bool(self.n_hyperedges <= _VALUES_PER_COLUMN * self.codes.shape[1])
 
     @property
     def _part_rows(self) -> int:
         """Number of rows that are expanded at a time."""
+        entries, columns = _SPARSE_ENTRIES, int(self.codes.shape[1])
         if self._dense:
-            return max(_ENTRIES // max(self.n_hyperedges, 1), 256)
-        return max(_SPARSE_ENTRIES // max(self.codes.shape[1], 1), 256)
+            entries, columns = _ENTRIES, self.n_hyperedges
+        return max(entries // max(columns, 1), 256)
 
     def _part(self, rows: Any, dtype: DTypeLike) -> Any:
         """Return selected rows of H as columns of an array or a sparse matrix, shape (|E|, q)."""

@@ -174,7 +174,8 @@ class GaussianBlocks(SymmetricOperator):
 
         def term(left: int, right: int) -> NDArray[Any]:
             tile = self.tile(index, left, right)
-            return (tile if scale is None else tile * scale[left:right]) @ X[left:right]
+            tile = tile if scale is None else tile * scale[left:right]
+            return np.asarray(tile @ X[left:right])
 
         columns = max(_TILE_ENTRIES // max(len(index), 1), _TILE_ROWS)
         threads = worthwhile_threads(len(index) * self.n)
