@@ -200,8 +200,7 @@ class TableInputs:
     def project(self, X: Any, U: NDArray[Any], graph: Graph | None) -> tuple[FloatArray, float]:
         """Compute UᵀF and the sum of squares from codes, without storing the indicators.
 
-        With g groups of columns (:class:`CodeFactor`) this costs O(n g r), independent of the
-        number of categories.
+        This costs one product with the incidence matrix (:class:`CodeFactor`).
         """
         assert isinstance(graph, Hypergraph) and isinstance(graph.incidence, CodeFactor)
         incidence, means = graph.incidence, self.means

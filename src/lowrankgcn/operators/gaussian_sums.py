@@ -107,33 +107,21 @@ def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def gaussian_kernel(
-    X: FloatArray,
-    Y: FloatArray,
-    *,
-    dtype: DTypeLike = np.float64,
-    cancel: bool = False,
-    out: NDArray[Any] | None = None,
+    X: FloatArray, Y: FloatArray, *, dtype: DTypeLike = np.float64, cancel: bool = False
 ) -> NDArray[Any]:
     """Evaluate exp(−‖x − y‖²) for all rows x of X and y of Y, shape (len(X), len(Y)).
 
     With `cancel` the distances come from one matrix product over augmented coordinates, which is
-    accurate within `GEMM_RADIUS_SQUARED`; otherwise from coordinate differences. Writing into `out`
-    saves the allocation, which costs as much as the exponentials.
+    accurate within `GEMM_RADIUS_SQUARED`; otherwise from coordinate differences.
     """
-    if out is not None:
-        dtype = out.dtype
     if cancel:
-        left, right = (
-            np.empty((len(X), X.shape[1] + 2), dtype),
-            np.empty((X.shape[1] + 2, len(Y)), dtype),
-        )
+        left: NDArray[Any] = np.empty((len(X), X.shape[1] + 2), dtype)
         left[:, :-2], left[:, -2], left[:, -1] = X, -np.einsum("ij,ij->i", X, X), 1
+        right: NDArray[Any] = np.empty((X.shape[1] + 2, len(Y)), dtype)
         right[:-2], right[-2], right[-1] = 2 * Y.T, 1, -np.einsum("ij,ij->i", Y, Y)
-        exponent: NDArray[Any] = np.matmul(left, right, out=out)
+        exponent: NDArray[Any] = left @ right
     else:
-        distances = cdist(X, Y, "sqeuclidean")
-        room = distances.astype(dtype, copy=False) if out is None else out
-        exponent = np.negative(distances, out=room)
+        exponent = np.negative(cdist(X, Y, "sqeuclidean")).astype(dtype, copy=False)
     # The weights of far points underflow to zero.
     with np.errstate(under="ignore"):
         np.exp(exponent, out=exponent)
@@ -198,8 +186,8 @@ class GaussianBlocks(SymmetricOperator):
             dtype=np.float32 if single else np.float64,
             cancel=radius <= GEMM_RADIUS_SQUARED[np.float64],
         )
-        own = np.flatnonzero((index >= left) & (index < right))
-        tile[own, index[own] - left] = 0.0
+        on_diagonal = np.flatnonzero((index >= left) & (index < right))
+        tile[on_diagonal, index[on_diagonal] - left] = 0.0
         return tile
 
     def diagonal(self) -> FloatArray:

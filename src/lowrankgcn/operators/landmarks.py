@@ -122,7 +122,7 @@ class LandmarkFactor(Factor):
         kernel = np.empty(factor.shape, dtype)
 
         def evaluate(start: int, stop: int) -> None:
-            factor._kernel_rows(start, stop, out=kernel[start:stop])
+            kernel[start:stop] = factor._kernel_rows(start, stop)
 
         map_chunks(evaluate, cloud.n, BLOCK_ROWS, n_threads=factor._n_threads)
         return replace(factor, kernel=kernel)
@@ -136,13 +136,13 @@ class LandmarkFactor(Factor):
     def _n_threads(self) -> int:
         return worthwhile_threads(math.prod(self.shape))
 
-    def _kernel_rows(self, start: int, stop: int, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def _kernel_rows(self, start: int, stop: int) -> NDArray[Any]:
         """Return K(X[start:stop], P)."""
         if self.kernel is not None:
             return self.kernel[start:stop]
         points, radius = self.cloud.coordinates[start:stop], self.cloud.squared_radius
         cancel = radius <= GEMM_RADIUS_SQUARED[self.dtype]
-        return gaussian_kernel(points, self.landmarks, dtype=self.dtype, cancel=cancel, out=out)
+        return gaussian_kernel(points, self.landmarks, dtype=self.dtype, cancel=cancel)
 
     def matmul(self, V: FloatArray, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
         """Compute F V in `dtype`."""
