@@ -180,44 +180,41 @@ class CodeFactor(Factor):
 
         return np.zeros((m, *X.shape[1:])) + sum_over_rows(term, n, self._part_rows)
 
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Hᵀ diag(weights) H, the weight of the rows that two hyperedges share.
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Hᵀ diag(scale)² H, the weight of the rows that two hyperedges share.
 
         Parameters
         ----------
-        weights : ndarray, shape (n,), optional
-            Row weights, 1 by default. Equal weights scale the cached :attr:`pair_counts`, which is
-            exact up to one rounding.
+        scale : ndarray, shape (n,), optional
+            Row scales, 1 by default. Equal ones scale the cached :attr:`pair_counts`, which is
+            exact up to rounding.
 
         Returns
         -------
         ndarray, shape (|E|, |E|)
             The dense Gram matrix, meant for |E| up to some thousands.
         """
-        if weights is None:
+        if scale is None:
             return self.pair_counts.astype(np.float64)
-        if len(weights) and weights.min() == weights.max():
-            return np.asarray(self.pair_counts * weights[0])
-
-        def term(start: int, stop: int) -> FloatArray:
-            part = self._part(slice(start, stop), np.float64)
-            return as_array(part * weights[start:stop] @ part.T)
-
-        total = sum_over_rows(term, self.shape[0], self._part_rows)
-        return np.asarray((total + total.T) / 2)
+        if len(scale) and scale.min() == scale.max():
+            return np.asarray(self.pair_counts * scale[0] ** 2)
+        return self._pair_sums(np.float64, scale)
 
     @cached_property
     def pair_counts(self) -> NDArray[np.int64]:
         """HᵀH in integers, the number of rows that two hyperedges share; read-only."""
-
-        def term(start: int, stop: int) -> FloatArray:
-            part = self._part(slice(start, stop), np.float32)  # counts below 2²⁴ are exact
-            return as_array(part @ part.T)
-
-        counts = np.zeros((self.n_hyperedges, self.n_hyperedges), np.int64)
-        counts += np.asarray(sum_over_rows(term, self.shape[0], self._part_rows), np.int64)
+        counts = self._pair_sums(np.float32).astype(np.int64)  # counts of a part are below 2²⁴
         counts.flags.writeable = False
         return counts
+
+    def _pair_sums(self, dtype: DTypeLike, scale: FloatArray | None = None) -> FloatArray:
+        def term(start: int, stop: int) -> FloatArray:
+            part = self._part(slice(start, stop), dtype)
+            part = part if scale is None else part * scale[start:stop]
+            return as_array(part @ part.T)
+
+        shape = (self.n_hyperedges, self.n_hyperedges)
+        return np.zeros(shape) + sum_over_rows(term, self.shape[0], self._part_rows)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the sizes of the hyperedges, the column sums of H, shape (|E|,)."""

@@ -67,8 +67,8 @@ class Factor(ABC):
         """Compute Fᵀ diag(scale) X in float64 for X of shape (n,) or (n, k)."""
 
     @abstractmethod
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Fᵀ diag(weights) F, shape (m, m); all weights are 1 by default."""
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Fᵀ diag(scale)² F, shape (m, m); FᵀF by default."""
 
     @abstractmethod
     def take(self, index: NDArray[np.intp]) -> FloatArray:
@@ -111,10 +111,10 @@ class MatrixFactor(Factor):
         """Compute Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
         return np.asarray(self.matrix.T @ scale_rows(X, scale))
 
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Fᵀ diag(weights) F, shape (m, m)."""
-        weighted = self.matrix if weights is None else sp.diags_array(weights) @ self.matrix
-        return as_array(self.matrix.T @ weighted)
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Fᵀ diag(scale)² F, shape (m, m)."""
+        scaled = self.matrix if scale is None else sp.diags_array(scale) @ self.matrix
+        return as_array(scaled.T @ scaled)
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
@@ -161,10 +161,9 @@ class ScaledFactor(Factor):
         inner = self.factor.transpose_product(X, _times(scale, self.row_scale))
         return scale_rows(inner, self.column_scale)
 
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Fᵀ diag(weights) F, shape (m, m)."""
-        rows = self.row_scale
-        inner = self.factor.gram(_times(weights, None if rows is None else rows**2))
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Fᵀ diag(scale)² F, shape (m, m)."""
+        inner = self.factor.gram(_times(scale, self.row_scale))
         return scale_rows(scale_rows(inner, self.column_scale).T, self.column_scale)
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:

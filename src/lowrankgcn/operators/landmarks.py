@@ -166,21 +166,17 @@ class LandmarkFactor(Factor):
 
         return self._solve(self._sum(term))
 
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Fᵀ diag(weights) F, shape (m, m)."""
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Fᵀ diag(scale)² F, shape (m, m)."""
         single = self.dtype == np.float32
-        signed = weights is not None and bool((weights < 0).any())
 
         def term(start: int, stop: int) -> NDArray[Any]:
-            right = self._kernel_rows(start, stop)
+            rows = self._kernel_rows(start, stop)
             if not single:  # tight pivots make R⁻¹ large: after the sum it would amplify rounding
-                right = right @ self.inverse_root.T
-            left = right
-            if weights is not None:
-                scale = weights[start:stop] if signed else np.sqrt(weights[start:stop])
-                left = right * scale.astype(self.dtype)[:, None]
-                right = right if signed else left
-            return np.asarray(left.T @ right)  # half the work if both are one array
+                rows = rows @ self.inverse_root.T
+            if scale is not None:
+                rows = rows * scale[start:stop, None].astype(self.dtype)
+            return np.asarray(rows.T @ rows)
 
         gram = self._sum(term)
         if single:
