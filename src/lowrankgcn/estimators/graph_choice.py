@@ -10,14 +10,12 @@ AdjacencyGraph(300 nodes, sparse)
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph
-from lowrankgcn.operators.fourier import fourier_modes
+from lowrankgcn.operators.fourier import number_of_modes
 from lowrankgcn.operators.gaussian_sums import PointCloud
 from lowrankgcn.operators.landmarks import greedy_landmarks
 
@@ -79,8 +77,7 @@ def _local_bandwidth(points: NDArray[np.float64], random_state: int) -> float:
 def _fast_sum_is_cheaper(cloud: PointCloud, random_state: int) -> bool:
     """Return whether fast Gaussian sums are cheaper than nearest neighbours."""
     if cloud.dimension <= 3:
-        _, half = fourier_modes(cloud.extent, _ACCURACY)
-        return bool(math.prod((2 * half + 1).tolist()) <= _MODES)
+        return number_of_modes(cloud.extent, _ACCURACY) <= _MODES
     if cloud.n <= _SEARCHED:
         return False
     landmarks = greedy_landmarks(cloud, tol=_ACCURACY, limit=_LANDMARKS, random_state=random_state)

@@ -44,6 +44,12 @@ def fourier_modes(extent: FloatArray, eps: float) -> tuple[FloatArray, FloatArra
     return period, np.ceil(period / math.pi * reach)
 
 
+def number_of_modes(extent: FloatArray, eps: float) -> float:
+    """Return the number of modes for points in a box, in all dimensions together."""
+    _, half = fourier_modes(extent, eps)
+    return float(math.prod((2 * half + 1).tolist()))
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class GaussianFourier(SymmetricOperator):
