@@ -11,17 +11,10 @@ from numpy.testing import assert_array_equal
 
 import lowrankgcn as lg
 from lowrankgcn._codec import decode, encode
-from lowrankgcn.graphs.cross.gaussian import FourierCross
 from lowrankgcn.spectral.extension import CrossAffinity, cross_affinity
-from tests.cross_problems import KINDS, crossed, data, new_rows, rows_of
+from tests.cross_problems import KINDS, crossed, new_rows, rows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrankgcn.DisconnectedGraphWarning")
-
-
-def fourier() -> FourierCross:
-    graph = lg.GaussianGraph(data(120)["points"], 1.5)
-    affinity = graph.affinity(method="fourier")
-    return FourierCross.from_sum(graph.cloud, affinity, affinity.degrees, 0.0)
 
 
 def restored(cross: CrossAffinity) -> CrossAffinity:
@@ -31,9 +24,9 @@ def restored(cross: CrossAffinity) -> CrossAffinity:
     return result
 
 
-@pytest.mark.parametrize("kind", [*KINDS, "fourier"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_restored_cross_affinities_give_the_same_products(kind: str) -> None:
-    cross = fourier() if kind == "fourier" else crossed(kind, "identity")
+    cross = crossed(kind, "identity")
     again, X = restored(cross), new_rows(kind)
     Q = np.random.default_rng(0).normal(size=(cross.n_columns, 4))
     assert type(again) is type(cross)

@@ -33,8 +33,8 @@ from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.operators.gaussian import PointCloud
-from lowrankgcn.operators.modes import fourier_modes
+from lowrankgcn.operators.fourier import number_of_modes
+from lowrankgcn.operators.gaussian_sums import PointCloud
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs, flip_signs
 from lowrankgcn.spectral.filters import Linear, RegularizedInverse
 from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels
@@ -94,7 +94,8 @@ def point_graph(
     """
     if name == "gaussian" or (name == "auto" and points.shape[1] <= 3):
         width = bandwidth or _local_bandwidth(points, random_state)
-        if name == "gaussian" or _count_modes(points, width) <= _MOST_MODES:
+        extent = PointCloud.from_points(points, width).extent
+        if name == "gaussian" or number_of_modes(extent, _ACCURACY) <= _MOST_MODES:
             return GaussianGraph(points, width, random_state=random_state)
     return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
 
@@ -124,12 +125,6 @@ def _local_bandwidth(points: FloatArray, random_state: int) -> float:
         return _BANDWIDTHS * round(median, 15)
     positive = distances[distances > 0]
     return _BANDWIDTHS * float(positive.mean()) if len(positive) else 1.0
-
-
-def _count_modes(points: FloatArray, bandwidth: float) -> int:
-    """Return the number of Fourier modes that represent the Gaussian kernel of points."""
-    extent = PointCloud.from_points(points, bandwidth).extent
-    return math.prod((2 * fourier_modes(extent, _ACCURACY)[1] + 1).tolist())
 
 
 def choose_kernels(

@@ -3,7 +3,7 @@ r"""Extension of eigenvectors to new rows by the Nyström formula.
 Both classifiers place new rows with :class:`Extension`.
 
 A new row x has normalised weights w̃(x, ·) to the fitted nodes
-(:class:`lowrankgcn.graphs.cross.base.CrossAffinity`), which continue the rows of I − 𝓛.
+(:class:`lowrankgcn.graphs.cross_affinity.CrossAffinity`), which continue the rows of I − 𝓛.
 Eigenvectors follow by u(x) = w̃(x, ·) U (I − Λ)^{-1}.
 """
 
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.graphs.cross.base import CrossAffinity
-from lowrankgcn.graphs.cross.sparse import NeighbourCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
+from lowrankgcn.graphs.sparse_cross import NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.laplacian import Laplacian
@@ -123,7 +123,6 @@ def cross_affinity(laplacian: Laplacian) -> CrossAffinity:
     TableCross     ``Hypergraph.from_table``                      tables      the encoder
     IncidenceCross other hypergraphs                              incidences  hyperedge weights
     LandmarkCross  Gaussian graphs summed by "low-rank"           points      m landmarks
-    FourierCross   more than 50 000 points, summed by "fourier"   points      N Fourier modes
     PointCross     Gaussian graphs summed in any other way        points      all points
     NeighbourCross ``AdjacencyGraph.knn``                         points      all points
     WeightCross    other adjacency graphs                         weights     n

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from lowrankgcn._codec import NOT_SAVED
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
-from lowrankgcn.operators.fourier import FourierFactor
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,12 +57,12 @@ class CrossAffinity(ABC):
     least_divisor: ClassVar[float] = 0.1
 
     loop_weight: float
-    columns: Factor | FourierFactor | None = field(default=None, repr=False, metadata=NOT_SAVED)
+    columns: Factor | None = field(default=None, repr=False, metadata=NOT_SAVED)
 
     @property
     @abstractmethod
     def n_columns(self) -> int:
-        """Number m of columns of C: hyperedges, landmarks, modes or nodes."""
+        """Number m of columns of C: hyperedges, landmarks or nodes."""
 
     @abstractmethod
     def product(self, X: Any, Q: FloatArray) -> FloatArray:
