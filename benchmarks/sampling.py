@@ -1,7 +1,7 @@
 """Accuracy of a fit to a sample of rows and to all rows: ``python -m benchmarks.sampling``.
 
-Tables of 21 categorical columns and points in three dimensions by ``GCNClassifier`` on Dask, and a
-fifth as many rows of 16 numeric columns by ``SpectralGPClassifier`` in memory, with 200 labels.
+Tables of 21 categorical columns and points in three dimensions by ``GCNClassifier``, and a
+fifth as many rows of 16 numeric columns by ``SpectralGPClassifier``, with 200 labels.
 Prints a table for the documentation: percent of all rows with the right class, mean of several
 draws of the labels.
 """
@@ -13,8 +13,6 @@ import time
 import warnings
 from typing import Any
 
-import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 
 import lowrankgcn as lg
@@ -29,18 +27,12 @@ def classify(
     X: Any, y: np.ndarray, hidden: np.ndarray, fit_rows: int | None
 ) -> tuple[float, float]:
     """Return percent of right classes, and seconds."""
-    classifier: Any = lg.GCNClassifier(architecture="reduced", random_state=0)
-    numbers = isinstance(X, np.ndarray) and X.shape[1] == numeric.COLUMNS
+    options: Any = {"fit_rows": fit_rows or len(X), "random_state": 0}
+    classifier: Any = lg.GCNClassifier(architecture="reduced", **options)
+    if isinstance(X, np.ndarray) and X.shape[1] == numeric.COLUMNS:
+        classifier = lg.SpectralGPClassifier(**options)
     begin = time.perf_counter()
-    if numbers:
-        classifier = lg.SpectralGPClassifier(fit_rows=fit_rows or len(X), random_state=0)
-    if numbers or fit_rows is None:
-        found = classifier.fit(X, y).transduction_
-    else:
-        classifier.fit_rows = fit_rows
-        lazy = da.from_array(X, chunks=(100_000, -1)) if isinstance(X, np.ndarray) else None
-        lazy = dd.from_pandas(X, chunksize=100_000) if lazy is None else lazy
-        found = classifier.fit(lazy, y).transduction_.compute()
+    found = classifier.fit(X, y).transduction_
     return 100 * float((found == hidden).mean()), time.perf_counter() - begin
 
 

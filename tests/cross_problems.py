@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 import lowrankgcn as lg
-from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
 from lowrankgcn.spectral.extension import compress_eigenvectors, cross_affinity
 
 KINDS = (

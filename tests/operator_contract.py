@@ -250,11 +250,11 @@ def factor_transpose_product(factor: Any, dense: np.ndarray, tolerance: float) -
 
 
 def factor_gram(factor: Any, dense: np.ndarray, tolerance: float) -> None:
-    """Check F^T diag(w) F for no weights and weights of either sign."""
-    weights = block(len(dense), 1)[:, 0]
+    """Check F^T diag(s)^2 F without a scale and with one of either sign."""
+    scale = block(len(dense), 1)[:, 0]
     close(factor.gram(), dense.T @ dense, tolerance)
-    close(factor.gram(weights), dense.T @ np.diag(weights) @ dense, tolerance)
-    close(factor.gram(0 * weights), np.zeros((dense.shape[1],) * 2), tolerance)
+    close(factor.gram(scale), dense.T @ np.diag(scale**2) @ dense, tolerance)
+    close(factor.gram(0 * scale), np.zeros((dense.shape[1],) * 2), tolerance)
 
 
 def factor_take(factor: Any, dense: np.ndarray, tolerance: float) -> None:
@@ -269,11 +269,11 @@ def factor_stays_untouched(factor: Any, dense: np.ndarray, tolerance: float) -> 
     """Check that arguments do not change and that results belong to the caller."""
     n, m = dense.shape
     V, X = block(m, 2), block(n, 2)
-    weights = block(n, 1)[:, 0]
-    before = [a.copy() for a in (V, X, weights)]
-    results = (factor @ V, factor.transpose_product(X), factor.gram(weights), factor.gram())
+    scale = block(n, 1)[:, 0]
+    before = [a.copy() for a in (V, X, scale)]
+    results = (factor @ V, factor.transpose_product(X), factor.gram(scale), factor.gram())
     results += (factor.take(np.arange(n)),)
-    for argument, copy in zip((V, X, weights), before, strict=True):
+    for argument, copy in zip((V, X, scale), before, strict=True):
         assert_array_equal(argument, copy)
     for result in results:
         _overwrite(result)

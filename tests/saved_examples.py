@@ -18,7 +18,7 @@ from lowrankgcn._codec import decode, encode
 N = 90
 
 
-def through_json(value: Any, expected: Any = Any) -> Any:
+def through_json(value: Any, expected: type[Any] = object) -> Any:
     """Return a value after it was written as arrays and JSON, and read."""
     arrays, encoded = encode(value)
     return decode(arrays, json.loads(json.dumps(encoded, allow_nan=False)), expected)

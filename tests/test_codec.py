@@ -1,16 +1,15 @@
-"""Saved dataclasses: values are restored, and malformed ones raise an error with their name."""
+"""Saved dataclasses: values are restored, and other arrays raise an error with their name."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import MAY_BE_INFINITE, NOT_SAVED, decode, encode, saved
-from lowrankgcn._validation import positive_int
+from lowrankgcn._codec import NOT_SAVED, decode, encode, saved
 from lowrankgcn.spectral import filters
 from tests.saved_examples import through_json
 
@@ -18,12 +17,11 @@ from tests.saved_examples import through_json
 @saved
 @dataclass(frozen=True, eq=False)
 class Everything:
-    array: Annotated[NDArray[np.float64], "N 2"]
-    weights: Annotated[NDArray[np.floating[Any]], "N"]
+    array: Annotated[NDArray[np.float64], "n 2"]
+    weights: Annotated[NDArray[np.floating[Any]], "n"]
     index: NDArray[np.int64] | None
-    scale: float = field(metadata=MAY_BE_INFINITE)
-    count: Annotated[int, positive_int]
-    mode: Literal["a", "b"]
+    scale: float
+    count: int
     filters: tuple[filters.Filter, ...]
     seconds: dict[str, float]
     names: list[str | int]
@@ -42,7 +40,6 @@ def everything(**changes: Any) -> Everything:
         "index": None,
         "scale": np.inf,
         "count": 3,
-        "mode": "a",
         "filters": (0.5 * filters.Heat(3.0) + filters.Polynomial((1.0, -1.0)), filters.Linear()),
         "seconds": {"fit": 1.5},
         "names": ["x", 3],
@@ -54,7 +51,7 @@ def everything(**changes: Any) -> Everything:
 
 def test_a_dataclass_comes_back() -> None:
     before, after = everything(), through_json(everything(), Everything)
-    for name in ("scale", "count", "mode", "filters", "seconds", "names", "flag", "index"):
+    for name in ("scale", "count", "filters", "seconds", "names", "flag", "index"):
         assert getattr(after, name) == getattr(before, name)
     assert (after.array == before.array).all() and after.array.flags.c_contiguous
     assert after.weights.dtype == np.float32
@@ -94,61 +91,33 @@ def test_other_values_are_refused() -> None:
             encode(everything(names=[0, value]))
 
 
-WRONG_FIELDS: dict[str, tuple[Any, ...]] = {
-    "array": (
-        *(None, 3, [1.0], np.ones(2, np.float32), np.ones(2, int), np.array([np.nan])),
-        *(np.ones(2), np.ones((2, 3)), np.ones((0, 2))),
-    ),
-    "weights": (np.ones(2, int), np.array([np.inf], np.float32), np.ones(2)),
-    "index": (np.ones(2), np.ones(2, np.int32), 3),
-    "scale": ("1", True, None),
-    "count": (1.0, True, "1", -1),
-    "mode": ("c", 1, None),
-    "filters": ([filters.Linear()], (3,), filters.Linear()),
-    "seconds": ({"fit": "1"}, {1: 1.0}, {"fit": np.inf}, {"fit": 10**400}),
-    "names": (("x",), [1.5], [True]),
-    "flag": (1, None),
-}
-
-
-def test_fields_of_another_type_are_refused() -> None:
-    for name, values in WRONG_FIELDS.items():
-        for wrong in values:
-            value = everything()
-            object.__setattr__(value, name, wrong)
+def test_arrays_of_other_dtypes_and_shapes_are_refused() -> None:
+    wrong: dict[str, tuple[Any, ...]] = {
+        "array": (3, [1.0], np.ones(2, np.float32), np.ones(2), np.ones((2, 3)), np.ones((3, 3))),
+        "weights": (np.ones(3, int), np.ones(2)),
+        "index": (np.ones(2), np.ones(2, np.int32), 3),
+    }
+    for name, values in wrong.items():
+        for value in values:
+            changed = everything()
+            object.__setattr__(changed, name, value)
             with pytest.raises(ValueError, match=f"^{name}: expected"):
-                through_json(value)
+                through_json(changed, Everything)
 
 
-def test_damaged_values_are_refused() -> None:
+def test_values_of_other_libraries_are_refused() -> None:
     arrays, value = encode(everything())
-    given = value["fields"]
-    count = {"class": "Everything", "fields": {**given, "count": [1]}}
-    damaged: list[tuple[dict[str, Any], Any, str]] = [
-        ({}, value, "array: expected an array, got none"),
-        (arrays | {"more": np.ones(1)}, value, "more: expected no such array"),
-        (arrays, {**value, "class": "Popen"}, "value: expected a class of this library"),
-        (arrays, {**value, "class": ["Linear"]}, "value: expected a JSON value"),
-        (arrays, {**value, "more": 1}, "value: expected a JSON value"),
-        (arrays, {**value, "fields": {**given, "more": 1}}, "more: expected the fields of"),
-        (arrays, {**value, "fields": {"array": given["array"]}}, "expected the fields of"),
-        (arrays, count, "count: expected int, got"),
-        (
-            arrays,
-            {**value, "fields": {**given, "index": 3}},
-            "index: expected int64 array or None",
-        ),
-        (arrays, {**value, "fields": {**given, "weights": given["array"]}}, "array: expected an"),
+    fields = value["fields"]
+    others: list[tuple[dict[str, Any], Any, str]] = [
+        ({}, value, "array: expected a value of this library"),
+        (arrays, {**value, "class": "Popen"}, "value: expected a value of this library"),
+        (arrays, {**value, "class": ["Linear"]}, "value: expected a value of this library"),
+        (arrays, {**value, "fields": {**fields, "more": 1}}, "more: expected the fields of"),
+        (arrays, {**value, "fields": {"array": fields["array"]}}, "expected the fields of"),
         (arrays, 3, "value: expected Everything, got 3"),
-        ({}, {"float": "7"}, "value: expected a JSON value"),
-        ({}, {"mapping": [[[], 1]]}, "expected pairs"),
-        ({}, {"mapping": [[1]]}, "expected pairs"),
-        ({}, {"objects": ["a", 1], "width": 3}, "expected texts and their width"),
-        ({}, {"objects": ["a"], "width": 10**9}, "expected texts and their width"),
         ({}, {"class": "Heat", "fields": {"time": -1.0}}, "time: expected a finite number > 0"),
-        ({}, {"class": "Sum", "fields": {"filters": {"tuple": []}}}, "filters: expected"),
     ]
-    for parts, changed, message in damaged:
+    for parts, changed, message in others:
         with pytest.raises(ValueError, match=message):
             decode(parts, changed, Everything)
 

@@ -22,9 +22,9 @@ from lowrankgcn.exceptions import (
 
 if TYPE_CHECKING:
     from lowrankgcn import datasets, nn, plotting
-    from lowrankgcn.estimators.gcn import GCNClassifier
-    from lowrankgcn.estimators.persistence import load, save
-    from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+    from lowrankgcn.estimators.gcn_classifier import GCNClassifier
+    from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
+    from lowrankgcn.estimators.model_files import load, save
     from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Hypergraph
     from lowrankgcn.spectral import filters
     from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs

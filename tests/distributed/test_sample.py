@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from lowrankgcn.estimators.labels import read_labels
+from lowrankgcn.estimators.class_labels import read_labels
 from tests.distributed.tables import from_parts, in_blocks
 
 import dask.array as da  # isort: skip

@@ -190,7 +190,7 @@ def test_tags(blobs: Any) -> None:
     ("again", "options"),
     [
         (lambda c: pickle.loads(pickle.dumps(c)), {}),
-        (copy.deepcopy, {"architecture": "full", "filter": "linear"}),
+        (copy.deepcopy, {"architecture": "reduced", "filter": "heat"}),
     ],
 )
 def test_copies_predict_the_same(blobs: Any, again: Any, options: Any) -> None:

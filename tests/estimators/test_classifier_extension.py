@@ -13,6 +13,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import lowrankgcn as lg
+from lowrankgcn.estimators.inputs import TableInputs
+from lowrankgcn.tables import Table
 
 CARS = lg.datasets.load_cars("buying", as_frame=True)
 
@@ -30,8 +32,6 @@ def labels() -> Any:
         {"architecture": "reduced", "filter": "heat", "rank": 16, "hidden_widths": (8, 6)},
         {"architecture": "low-rank", "filter": "heat", "rank": 16, "hidden_widths": (8, 6)},
         {"architecture": "low-rank", "filter": "heat", "hidden_widths": ()},
-        {"architecture": "full", "filter": ["quadratic", "heat"]},
-        {"architecture": "full", "filter": lg.filters.RegularizedInverse(0.3)},
         {"preset": "paper", "rank": 15, "max_iter": 10},
         {},
     ],
@@ -67,12 +67,47 @@ def test_distributions_are_the_mean_of_the_networks(options: dict[str, Any]) -> 
         warnings.simplefilter("ignore", ConvergenceWarning)
         classifier.fit(CARS.data, labels())
     assert len(classifier.networks_) == classifier.loss_curve_.shape[1] > 1
-    features = torch.from_numpy(classifier._model.inputs.features(CARS.data))
+    raw = "preset" in options
+    table = Table.read(CARS.data, "X")
+    inputs = TableInputs.fit(table, classifier.graph_.encoder, raw_features=raw)
+    features = torch.from_numpy(inputs.features(table))
     with torch.no_grad():
         logits = torch.stack([module(features) for module in classifier.networks_])
     expected = torch.softmax(logits, dim=2).mean(dim=0).numpy()
     assert_allclose(classifier.label_distributions_, expected, rtol=0, atol=1e-9)
-    assert_allclose(classifier.predict_proba(CARS.data), expected, rtol=0, atol=1e-9)
+    if options.get("architecture") != "full":
+        assert_allclose(classifier.predict_proba(CARS.data), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["table", "points", "smoother"])
+def test_fit_on_a_sample_of_the_rows(kind: str) -> None:
+    rows = load_iris().data if kind != "table" else CARS.data.head(150)
+    y = np.where(np.arange(150) % 10 == 0, load_iris().target, -1)
+    smoother = np.linspace(0.0, 1.0, 150) if kind == "smoother" else None
+    options: Any = {"n_restarts": 1, "max_iter": 60, "random_state": 0, "smoother": smoother}
+    classifier = lg.GCNClassifier(fit_rows=80, **options).fit(rows, y)
+    sample = classifier._sample
+    assert classifier.graph_.n_nodes == len(sample) == 80
+    assert set(np.flatnonzero(y >= 0)) <= set(sample.tolist())
+    assert classifier.label_distributions_.shape == (150, 3)
+    assert classifier.unplaced_.shape == (150,)
+    rest = np.setdiff1d(np.arange(150), sample)
+    new = rows.iloc[rest] if kind == "table" else rows[rest]
+    assert_allclose(classifier.predict_proba(new), classifier.label_distributions_[rest])
+    if kind != "table":
+        assert (classifier.transduction_ == load_iris().target).mean() > 0.85
+    every = lg.GCNClassifier(fit_rows=80, architecture="full", **options).fit(rows, y)
+    assert every.graph_.n_nodes == 150
+
+
+def test_unplaced_rows_outside_the_sample() -> None:
+    X = np.r_[np.random.default_rng(0).normal(size=(60, 2)), np.full((3, 2), 1e4)]
+    y = np.where(np.arange(63) < 12, np.arange(63) % 2, -1)
+    classifier = lg.GCNClassifier(graph="gaussian", bandwidth=2.0, fit_rows=30, random_state=0)
+    with pytest.warns(lg.UnlabelledComponentWarning, match="3 of 63 rows"):
+        classifier.fit(X, y)
+    assert np.flatnonzero(classifier.unplaced_).tolist() == [60, 61, 62]
+    assert_array_equal(classifier.label_distributions_[60:], 0.5)
 
 
 def test_rows_of_unknown_values_are_uniform_with_a_warning() -> None:

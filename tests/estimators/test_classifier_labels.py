@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import DataConversionWarning
 
 from lowrankgcn import GCNClassifier
-from lowrankgcn.estimators.labels import read_labels
+from lowrankgcn.estimators.class_labels import read_labels
 from tests.input_problems import assert_refused
 
 NAN = float("nan")

@@ -22,8 +22,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from lowrankgcn import load, save
-from lowrankgcn.estimators.gp_fitting import first_rows
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+from lowrankgcn.estimators import first_rows
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.gp import recipe
 
 LIGHT = ("linear", "radial", "neighbours-6", "given-6", "random-forest")
@@ -156,7 +156,7 @@ def test_filter_is_that_of_the_covariance(blobs: Blobs) -> None:
     blocks = ("neighbours-6", "neighbours-20", "neighbours-inverse")
     classifier = light(blocks=blocks).fit(X, y)
     learned, process = classifier.filter_["neighbours"], classifier._model.process
-    coordinates = classifier._fitted.views.views["neighbours"]
+    coordinates = classifier._fitted.prepared.views.views["neighbours"]
     centred = coordinates - coordinates.mean(axis=0)
     covariance = sum(
         amplitude * block.kernel(own, own)
@@ -304,22 +304,6 @@ def test_a_forged_forest_is_rejected() -> None:
     forged[place] = forged[place] * 0 + 10**6
     with pytest.raises(ValueError, match="random-forest: expected nodes"):
         replace(model, labelled=tuple(forged))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda parts: {}, r"background: expected the parts \['codes', 'ranks', 'standard'\]"),
-        (lambda parts: parts | {"ranks": parts["ranks"][:, :1]}, r"background\.ranks: expected"),
-        (lambda parts: parts | {"ranks": parts["ranks"][1:]}, r"background\.ranks: expected"),
-        (lambda parts: {k: part[:0] for k, part in parts.items()}, r"background\.\w+: expected"),
-    ],
-)
-def test_a_forged_background_is_rejected(
-    fitted: SpectralGPClassifier, change: Any, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        replace(fitted._model, background=change(fitted._model.background))
 
 
 def test_dask_collections_are_refused(fitted: SpectralGPClassifier) -> None:

@@ -14,7 +14,7 @@ from sklearn.datasets import make_moons
 
 from lowrankgcn import AdjacencyGraph, GaussianGraph, Hypergraph, UnlabelledComponentWarning
 from lowrankgcn.estimators import gp_model
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.gp import recipe
 from lowrankgcn.graphs import Graph
 
@@ -216,10 +216,10 @@ def test_fit_on_a_sample_of_the_rows() -> None:
     for rows, count in ((X, 40), (frame, 20), (X, 2)):
         options: Any = {"fit_rows": count, "rank": 10, "random_state": 0}
         classifier = SpectralGPClassifier(**options).fit(rows, Y)
-        sample = classifier._fitted.sample
+        sample = classifier._sample
         assert len(sample) == max(count, 12) and set(range(12)) <= set(sample.tolist())
         assert classifier.label_distributions_.shape == (80, 2)
-        own = classifier._model.process.distributions(classifier._fitted.views.views)
+        own = classifier._model.process.distributions(classifier._fitted.prepared.views.views)
         np.testing.assert_allclose(classifier.label_distributions_[sample], own)
         rest = np.setdiff1d(np.arange(80), sample)
         new = rows.iloc[rest] if rows is frame else rows[rest]
@@ -270,59 +270,6 @@ def test_refitting_discards_the_first_fit() -> None:
     assert classifier.n_features_in_ == 2 and not hasattr(classifier, "feature_names_in_")
     classifier.fit(AdjacencyGraph(WEIGHTS), Y)
     assert list(classifier.block_shares_) == ["given-6"]
-
-
-ARGUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "graph: another name": ("graph", {"graph": "nearest"}),
-    "graph: a matrix": ("graph", {"graph": WEIGHTS}),
-    "graph: other nodes": ("graph", {"graph": AdjacencyGraph(WEIGHTS[:9, :9])}),
-    "blocks: a text": ("blocks", {"blocks": "linear"}),
-    "blocks: none": ("blocks", {"blocks": []}),
-    "blocks: unknown": ("blocks", {"blocks": ["cubic"]}),
-    "blocks: numbers": ("blocks", {"blocks": [6]}),
-    "blocks: of another graph": ("blocks", {"blocks": ["given-6"]}),
-    "rank: zero": ("rank", {"rank": 0}),
-    "rank: fraction": ("rank", {"rank": 2.5}),
-    "class_shares: text": ("class_shares", {"class_shares": "balanced"}),
-    "class_shares: a class is absent": ("class_shares", {"class_shares": {0: 1.0}}),
-    "class_shares: zero": ("class_shares", {"class_shares": {0: 1.0, 1: 0.0}}),
-    "class_shares: a list": ("class_shares", {"class_shares": [0.5, 0.5]}),
-    "fit_rows": ("fit_rows", {"fit_rows": 1}),
-    "tol": ("tol", {"tol": 0.5}),
-    "tol: zero": ("tol", {"tol": 0.0}),
-    "random_state": ("random_state", {"random_state": "seed"}),
-}
-
-
-@pytest.mark.parametrize("case", ARGUMENTS)
-def test_invalid_arguments(case: str) -> None:
-    name, options = ARGUMENTS[case]
-    with pytest.raises(ValueError, match=rf"^{name}\b.*: expected"):
-        SpectralGPClassifier(**options).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("rows", "y", "message"),
-    [
-        (X, np.zeros(80), "y: expected labels of at least two classes"),
-        (X, np.full(80, -1), "y: expected at least one labelled row"),
-        (X, Y[:-1], "y: expected 80 labels"),
-        (X, X[:, 0], "y: expected classes"),
-        (X, None, "y: expected labels"),
-        (None, Y, "X: expected rows"),
-        (X[:1], Y[:1], "X: expected at least 2 rows"),
-        (X[:, 0], Y, "X: expected a table"),
-        (X[:, :0], Y, "X: expected at least one column"),
-        (X * np.inf, Y, "column 0: expected finite numbers"),
-        (X.astype(complex), Y, "column 0: expected real numbers"),
-        (pd.DataFrame(X, columns=["a", "a"]), Y, "X: expected columns of different names"),
-        (pd.DataFrame({"a": [[1]] * 80}), Y, "column 'a': expected hashable values"),
-        (INCIDENCE * 2, Y, "incidence: expected entries 0 and 1"),
-    ],
-)
-def test_invalid_data(rows: Any, y: Any, message: str) -> None:
-    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=message):
-        SpectralGPClassifier(blocks=["linear", "given-6"]).fit(rows, y)
 
 
 @pytest.mark.parametrize(

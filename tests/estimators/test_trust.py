@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import balanced_accuracy_score, f1_score, recall_score
 
 import lowrankgcn as lg
-from lowrankgcn.estimators.persistence import read_model
+from lowrankgcn.estimators.model_files import read_model
 from lowrankgcn.gp import recipe
 
 
@@ -86,7 +86,7 @@ def test_rows_outside_the_sample() -> None:
     whole = lg.SpectralGPClassifier(random_state=0, fit_rows=400).fit(X, y)
     sampled = lg.SpectralGPClassifier(random_state=0, fit_rows=200).fit(X, y)
     marked = sampled.unsure()
-    rest = np.setdiff1d(np.arange(400), sampled._fitted.sample)
+    rest = np.setdiff1d(np.arange(400), sampled._sample)
     np.testing.assert_array_equal(marked[rest], sampled.unsure(X)[rest])
     assert (marked == whole.unsure()).mean() > 0.8
     assert marked[truth == 3].mean() > marked[truth != 3].mean()
@@ -103,13 +103,13 @@ def test_files_hold_the_evidence(shares: str, tmp_path: Path) -> None:
     new = table * 3
     expected, marked = classifier.predict_proba(new), classifier.unsure(new)
     sets = classifier.prediction_sets(new, 0.8)
-    np.testing.assert_allclose(found.distributions(new), expected, rtol=1e-12)
-    np.testing.assert_array_equal(found.prediction_sets(new, 0.8), sets)
-    np.testing.assert_array_equal(found.prediction_sets(new, 0.8, distributions=expected), sets)
-    np.testing.assert_array_equal(found.unsure(new), marked)
-    both = found.distributions_and_unsure(new)
-    np.testing.assert_allclose(both[0], expected, rtol=1e-12)
-    np.testing.assert_array_equal(both[1], marked)
+    shares, none, nobody = found.classify(new)
+    np.testing.assert_allclose(shares, expected, rtol=1e-12)
+    assert none is None and nobody is None
+    shares, stored, unsure = found.classify(new, 0.8)
+    np.testing.assert_allclose(shares, expected, rtol=1e-12)
+    np.testing.assert_array_equal(stored, sets)
+    np.testing.assert_array_equal(unsure, marked)
     assert 0 < marked.sum() < len(marked)
     again = lg.load(tmp_path / "model")
     for name in ("accuracy", "balanced_accuracy", "f1", "log_loss"):
@@ -122,11 +122,10 @@ def test_networks_have_no_evidence(tmp_path: Path) -> None:
     network = lg.GCNClassifier(max_iter=5, n_restarts=1, random_state=0)
     lg.save(network.fit(table, draw(truth, range(2), 5, 0)), tmp_path / "model")
     found = read_model(tmp_path / "model")
-    assert found.unsure(table) is None
-    shares, marked = found.distributions_and_unsure(table)
-    assert shares.shape == (60, 2) and marked is None
+    shares, sets, unsure = found.classify(table)
+    assert shares.shape == (60, 2) and sets is None and unsure is None
     with pytest.raises(ValueError, match=r"^level: expected no level, because networks"):
-        found.prediction_sets(table, 0.9)
+        found.classify(table, 0.9)
 
 
 @pytest.fixture(scope="module")

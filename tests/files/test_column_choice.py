@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from lowrankgcn._codec import decode, encode
 from lowrankgcn.files import Columns, choose_columns, read_file
 from tests.saved_examples import through_json
 
@@ -222,36 +221,6 @@ class TestChoice:
         assert again.words == {"note": ("bad",)}
         for name, cells in again.features(frame).items():
             assert cells.texts() == columns.features(frame)[name].texts()
-
-    def test_malformed_json(self) -> None:
-        fields = encode(Columns("a", {"b": "text"}, {}, {"b": ("x",)}))[1]["fields"]
-        with pytest.raises(ValueError, match="value: expected Columns"):
-            decode({}, None, Columns)
-        for wrong, message in (
-            ({"target": 1}, "target: expected str"),
-            ({"used": 3}, "used: expected"),
-            ({"used": {"b": "words"}}, "used: expected"),
-            ({"left_out": {"b": "number"}}, "left_out: expected"),
-            ({"left_out": {1: "empty"}}, "left_out: expected"),
-            ({"words": {}}, "words: expected words of every text column"),
-            ({"words": {"b": ()}}, "words: expected words of every text column"),
-            ({"words": {"b": (1,)}}, "words: expected"),
-            ({"dates": {"b": "year first"}}, "dates: expected"),
-            ({"more": 1}, "more: expected the fields of Columns, got another"),
-        ):
-            changed = fields | {name: encode(value)[1] for name, value in wrong.items()}
-            with pytest.raises(ValueError, match=message):
-                decode({}, {"class": "Columns", "fields": changed}, Columns)
-        del fields["target"]
-        with pytest.raises(ValueError, match="target: expected the fields of Columns, got none"):
-            decode({}, {"class": "Columns", "fields": fields}, Columns)
-
-    def test_columns_of_earlier_versions(self) -> None:
-        fields = encode(Columns("a", {"b": "number"}, {}))[1]["fields"]
-        del fields["words"], fields["dates"], fields["unreadable_as_missing"]
-        again = decode({}, {"class": "Columns", "fields": fields}, Columns)
-        assert (again.used, again.words, again.dates) == ({"b": "number"}, {}, {})
-        assert again.unreadable_as_missing == ()
 
 
 class TestFeatures:

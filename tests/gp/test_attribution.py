@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.gp import process as process_module
 from lowrankgcn.gp import recipe
 from lowrankgcn.gp.likelihood import CONSTANT
@@ -74,7 +74,7 @@ def test_contributions_add_up_to_the_log_odds(fitted: Any, by: str) -> None:
 def test_contributions_of_rows_and_blocks_by_definition(fitted: Any) -> None:
     classifier, new = fitted
     model, classes = classifier._model, classifier.classes_.tolist()
-    process, views = model.process, model.views(new)
+    process, views = model.process, model.maps.read(new)
     K = {
         block.name: amplitude * block.kernel(block.represent(views), known)
         for block, amplitude, known in zip(

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 import lowrankgcn as lg
 from lowrankgcn._codec import saved
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor, normalised
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, diagonal_factor, normalised
 from lowrankgcn.operators import MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 from tests.graph_contract import check_graph

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from lowrankgcn.operators import MatrixOperator
-from lowrankgcn.operators.affinity import Affinity, sample_exact_rows
-from lowrankgcn.operators.gaussian import ExactRows, GaussianBlocks, PointCloud
+from lowrankgcn.operators.affinity import Affinity, ExactRows
+from lowrankgcn.operators.gaussian_sums import GaussianBlocks, PointCloud
 from tests.operator_contract import block
 
 
@@ -23,7 +23,7 @@ def test_exact_without_reference_rows() -> None:
 
 def sample_rows(scale: np.ndarray, seed: int) -> ExactRows:
     cloud = PointCloud.from_points(np.zeros((len(scale), 1)), 1.0)
-    return sample_exact_rows(GaussianBlocks(cloud), scale, seed)
+    return ExactRows.sample(GaussianBlocks(cloud), scale, seed)
 
 
 @given(
@@ -33,7 +33,7 @@ def sample_rows(scale: np.ndarray, seed: int) -> ExactRows:
 def test_rows_are_distinct_and_contain_the_lowest_degrees(scales: list[float], seed: int) -> None:
     scale = np.array(scales)
     rows = sample_rows(scale, seed)
-    index, risky = rows.index, rows.index[: rows.certain]
+    index, risky = rows.index, rows.index[: rows.n_always]
     assert len(np.unique(index)) == len(index)
     assert ((index >= 0) & (index < len(scale))).all()
     others = np.delete(scale, risky)
@@ -44,7 +44,7 @@ def test_rows_are_distinct_and_contain_the_lowest_degrees(scales: list[float], s
 def test_number_of_rows() -> None:
     for n in (1, 7, 9, 40, 2100, 10**6):
         rows = sample_rows(np.ones(n), 0)
-        assert rows.certain == min(8, n)
+        assert rows.n_always == min(8, n)
         # Up to eight of those drawn may be among the risky ones.
         assert min(n, 8) <= len(rows.index) <= 40
 
@@ -52,11 +52,11 @@ def test_number_of_rows() -> None:
 def test_extrapolation_is_exact_for_all_rows_and_for_equal_rows() -> None:
     squares = block(20, 3) ** 2
     blocks = GaussianBlocks(PointCloud.from_points(block(20, 2), 1.0))
-    for certain in (8, 20):
-        rows = ExactRows(blocks, np.arange(20), certain=certain)
-        assert_allclose(rows.sum(squares), squares.sum(axis=0))
-    few = ExactRows(blocks, np.arange(13), certain=8)
-    assert_allclose(few.sum(np.ones((13, 2))), [20.0, 20.0])
+    for n_always in (8, 20):
+        rows = ExactRows(blocks, np.arange(20), n_always)
+        assert_allclose(rows.estimate_total(squares), squares.sum(axis=0))
+    few = ExactRows(blocks, np.arange(13), 8)
+    assert_allclose(few.estimate_total(np.ones((13, 2))), [20.0, 20.0])
 
 
 def test_extrapolation_is_right_on_average() -> None:
@@ -65,5 +65,5 @@ def test_extrapolation_is_right_on_average() -> None:
     totals = []
     for seed in range(300):
         rows = sample_rows(scale, seed)
-        totals.append(rows.sum(squares[rows.index])[0])
+        totals.append(rows.estimate_total(squares[rows.index])[0])
     assert_allclose(np.mean(totals), squares.sum(), rtol=0.05)

@@ -75,7 +75,7 @@ class TestScaledTwice(FactorContract):
 
 
 class _WrongGram(Factor):
-    """Forgets the weights."""
+    """Forgets the scale."""
 
     shape = TALL.shape
 
@@ -85,7 +85,7 @@ class _WrongGram(Factor):
     def transpose_product(self, X: Any, scale: Any = None) -> Any:
         return TALL.T @ (X if scale is None else scale[:, None] * X)
 
-    def gram(self, weights: Any = None) -> Any:
+    def gram(self, scale: Any = None) -> Any:
         return TALL.T @ TALL
 
     def take(self, index: Any) -> Any:

@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from lowrankgcn import GaussianGraph
 from lowrankgcn.exceptions import FastSumError
 from lowrankgcn.operators.affinity import Affinity
-from lowrankgcn.operators.base import DENSE_LIMIT
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
-from lowrankgcn.operators.gaussian import GaussianBlocks, PointCloud
+from lowrankgcn.operators.gaussian_sums import GaussianBlocks, PointCloud
+from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT
 from tests import reference
 from tests.operator_contract import block, close
 
@@ -91,7 +91,7 @@ TAILS += [("heavy tails", 3, 3.0)]
 FORCED = [
     *(("low-rank", *parameters) for parameters in WIDE),
     *(("fourier", *parameters) for parameters in MEDIUM),
-    *(("sparse", *parameters) for parameters in NARROW),
+    *(("split", *parameters) for parameters in NARROW),
     *(("split", *parameters) for parameters in [*TAILS, HARD[1]]),
 ]
 
@@ -175,11 +175,11 @@ def test_exact_methods(method: str) -> None:
 
 
 def test_choice_of_methods() -> None:
-    """Wide kernels use low rank, medium ones Fourier sums, narrow ones sparse matrices."""
+    """Wide kernels use low rank, medium ones Fourier sums, narrow ones stored weights."""
     assert case("normal", 2, 2.0).sum().method == "low-rank"
     assert case("normal", 10, 30.0).sum(1e-3).method == "low-rank"
     assert case("box", 2, 0.1).sum(1e-9).method == "fourier"
-    assert case("clusters", 3, 0.2).sum().method == "sparse"
+    assert case("clusters", 3, 0.2).sum().method == "split"
     assert case("normal", 10, 4.0).sum(1e-9).method == "blocks"
     small = PointCloud.from_points(block(DENSE_LIMIT, 1), 1.0)
     assert gaussian_sum(small, tol=1e-3).method == "dense"
@@ -191,7 +191,6 @@ def test_choice_of_methods() -> None:
         ("low-rank", ("outliers", 2, 0.5)),  # degrees of 1e-100 drown in rounding
         ("fourier", ("outliers", 2, 0.5)),
         ("fourier", ("normal", 3, 1e-3)),  # more modes than are worth it
-        ("sparse", ("normal", 2, 100.0)),  # more pairs than are worth it
     ],
 )
 def test_methods_that_cannot_represent_the_kernel_raise(
@@ -221,7 +220,7 @@ def test_tiny_bandwidths(dimension: int, bandwidth: float) -> None:
     points = np.repeat(block(N // 2, dimension, seed=dimension), 2, axis=0)
     points[::10] = 5.0 + np.arange(N // 10)[:, None]  # and some points without a twin
     problem = Case(points, bandwidth, reference.gaussian_adjacency(points, bandwidth))
-    for method in ("auto", "sparse", "blocks"):
+    for method in ("auto", "split", "blocks"):
         fast = problem.sum(method=method)
         assert_allclose(fast.degrees, problem.adjacency.sum(axis=1), rtol=1e-6)
         assert problem.true_error(fast) <= ROUNDING
@@ -230,7 +229,7 @@ def test_tiny_bandwidths(dimension: int, bandwidth: float) -> None:
 def test_no_edges() -> None:
     points = np.arange(N)[:, None] * 100.0
     problem = Case(points, 1.0, np.zeros((N, N)))
-    for method in ("auto", "low-rank", "sparse", "blocks"):
+    for method in ("auto", "low-rank", "split", "blocks"):
         fast = problem.sum(method=method)
         assert not fast.degrees.any()
         assert fast.error == 0.0
@@ -242,7 +241,7 @@ def test_no_edges() -> None:
         ("low-rank", ("normal", 2, 2.0)),
         ("low-rank", ("normal", 10, 30.0)),
         ("fourier", ("normal", 3, 2.0)),
-        ("sparse", ("normal", 2, 0.1)),
+        ("split", ("normal", 2, 0.1)),
         ("blocks", ("normal", 10, 4.0)),
         ("dense", ("normal", 10, 4.0)),
     ],
@@ -273,13 +272,15 @@ def test_error_includes_rare_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "bandwidth", "reason"),
+    ("method", "dimension", "bandwidth", "reason"),
     [
-        ("sparse", 100.0, r"too many pairs.* a smaller bandwidth"),
-        ("fourier", 1e-3, r"too many Fourier modes.* a larger bandwidth"),
+        ("split", 4, 100.0, r"too many pairs.* a smaller bandwidth"),
+        ("fourier", 3, 1e-3, r"too many Fourier modes.* a larger bandwidth"),
     ],
 )
-def test_error_messages_name_a_remedy(method: str, bandwidth: float, reason: str) -> None:
-    cloud = PointCloud.from_points(block(3000, 3), bandwidth)
+def test_error_messages_name_a_remedy(
+    method: str, dimension: int, bandwidth: float, reason: str
+) -> None:
+    cloud = PointCloud.from_points(block(6500, dimension), bandwidth)
     with pytest.raises(FastSumError, match=reason):
         gaussian_sum(cloud, tol=1e-6, method=method)

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from lowrankgcn.operators.fourier import GaussianFourier
-from lowrankgcn.operators.gaussian import PointCloud
-from lowrankgcn.operators.modes import fourier_modes
+from lowrankgcn.operators.fourier import GaussianFourier, fourier_modes
+from lowrankgcn.operators.gaussian_sums import PointCloud
 from tests import reference, strategies
 from tests.operator_contract import OperatorContract, block, check_operator, close
 

@@ -33,7 +33,7 @@ class TestMapRows:
         n, residuals = len(vectors), np.zeros(len(values))
         pairs = lg.Eigenpairs(np.array(values), vectors, residuals, "dense", 0, 1)
         return SimpleNamespace(
-            classifier=SimpleNamespace(eigenpairs_=pairs),
+            classifier=SimpleNamespace(eigenpairs_=pairs, _sample=np.arange(n)),
             codes=codes,
             labelled=labelled,
             unplaced=np.zeros(n, bool),

@@ -16,7 +16,6 @@ from lowrankgcn.spectral.extension import (
     Extension,
     compress_eigenvectors,
     cross_affinity,
-    divided_difference,
 )
 from tests.cross_problems import (
     KINDS,
@@ -199,18 +198,3 @@ def test_loop_weights_of_new_rows() -> None:
 def test_only_laplacians_have_cross_affinities() -> None:
     with pytest.raises(ValueError, match="laplacian: expected a Laplacian, got AdjacencyGraph"):
         cross_affinity(lg.AdjacencyGraph([[0, 1], [1, 0]]))  # type: ignore[arg-type]
-
-
-def test_divided_difference() -> None:
-    values = np.array([0.0, 0.3, 0.99, 1.2, 2.0])
-    for phi in (
-        lg.filters.Heat(3.0),
-        lg.filters.RegularizedInverse(0.1),
-        lg.filters.Polynomial((1.0, -2.0, 3.0)),
-        lg.filters.Constant(2.0),
-    ):
-        expected = (phi(values) - phi(np.ones(1))) / (1 - values)
-        assert_allclose(divided_difference(phi)(values), expected, rtol=1e-9, atol=1e-12)
-        step = 1e-4
-        slope = (phi(np.array([1 - step])) - phi(np.array([1 + step]))) / (2 * step)
-        assert_allclose(divided_difference(phi)(np.ones(1)), slope, rtol=1e-4, atol=1e-6)

@@ -49,7 +49,7 @@ def test_the_seed_of_a_truncation_error_is_checked() -> None:
 
 def test_laplacians_can_be_copied_and_sent() -> None:
     points = np.random.default_rng(0).normal(size=(60, 2))
-    for method in ("dense", "low-rank", "fourier", "sparse", "blocks"):
+    for method in ("dense", "low-rank", "fourier", "split", "blocks"):
         laplacian = lg.Laplacian(lg.GaussianGraph(points, 1.0), method=method)
         for twin in (copy.deepcopy(laplacian), pickle.loads(pickle.dumps(laplacian))):
             assert_array_equal(twin @ points, laplacian @ points)

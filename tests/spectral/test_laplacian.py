@@ -263,7 +263,7 @@ def test_zero_and_no_smoother_are_the_same() -> None:
 FAST = {
     "low-rank": (block(N, 2), 2.0),
     "fourier": (np.random.default_rng(0).random((N, 3)), 0.3),
-    "sparse": (np.random.default_rng(0).random((N, 2)), 0.04),
+    "split": (np.random.default_rng(0).random((N, 2)), 0.04),
     "blocks": (block(N, 10), 4.0),
 }
 
@@ -287,7 +287,7 @@ def test_fast_sums(method: str, smoother: Any) -> None:
     assert np.abs(laplacian @ null.vectors(range(null.dimension))).max() <= TOLERANCE
     rows = np.array([0, 5, N - 1, 5])
     close(laplacian.rows(rows, smooth), (laplacian @ smooth)[rows], 1e-9)
-    if method in ("sparse", "blocks"):  # as good for any vectors
+    if method in ("split", "blocks"):  # as good for any vectors
         X = block(N, 3)
         close(laplacian @ X, dense @ X, 1e-6)
         return

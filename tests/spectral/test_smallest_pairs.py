@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.spectral.solvers.base import Request
 from lowrankgcn.spectral.solvers.choice import direct_solution, largest_eigenvalue
+from lowrankgcn.spectral.solvers.solution import Request
 from tests import reference, strategies
 from tests.problems import (
     HYPERGRAPHS,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lowrankgcn as lg
-from lowrankgcn.spectral.solvers.base import Request, Solution
 from lowrankgcn.spectral.solvers.block import solve_block
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_nearly_svd, solve_svd
+from lowrankgcn.spectral.solvers.solution import Request, Solution
 from tests import reference, strategies
 from tests.problems import (
     HYPERGRAPHS,
@@ -70,10 +70,10 @@ def check_direct(
     assert_allclose(np.sort([*direct.values, *bulk]), expected, rtol=0, atol=1e-13)
     null = spectrum.eigenvectors[:, : spectrum.n_zero]
     index = np.arange(len(direct.values))
-    for chosen, lead in ((index, 0), (index[::2], 2), (index[:0], 1)):
-        vectors, residuals = direct.build(chosen, lead, np.float64)
-        assert vectors.shape == (len(matrix), lead + len(chosen))
-        check_pairs(matrix, null, direct.values[chosen], vectors[:, lead:], residuals, tol)
+    for chosen in (index, index[::2], index[:0]):
+        vectors, residuals = direct.build(chosen, np.float64)
+        assert vectors.shape == (len(matrix), len(chosen))
+        check_pairs(matrix, null, direct.values[chosen], vectors, residuals, tol)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -106,7 +106,7 @@ def test_thin_svd_with_tiny_weights(problem: tuple[np.ndarray, np.ndarray | None
     parts = reference.hypergraph(incidence, weights)
     laplacian = lg.Laplacian(lg.Hypergraph(incidence, weights))
     direct = solve_svd(laplacian, EXACT)
-    vectors, residuals = direct.build(np.arange(len(direct.values)), 0, np.float64)
+    vectors, residuals = direct.build(np.arange(len(direct.values)), np.float64)
     matrix = reference.smoothed_laplacian(parts.W, parts.S_H)
     true = np.linalg.norm(matrix @ vectors - vectors * direct.values, axis=0)
     # The condition of a singular vector is 1/√μ: μ = 1 − λ down to 1e-14 costs half the digits.
@@ -145,7 +145,7 @@ def test_svd_needs_a_factor() -> None:
 def test_eigenvectors_have_the_requested_dtype(dtype: Any) -> None:
     case = large("table-own-loops")
     for direct in (solve_svd(case.laplacian, EXACT), solve_dense(case.laplacian, EXACT)):
-        vectors, _ = direct.build(np.arange(3), 1, dtype)
+        vectors, _ = direct.build(np.arange(3), dtype)
         assert vectors.dtype == dtype
 
 
@@ -158,7 +158,7 @@ def solve(case: Large, count: int, tol: float, **options: Any) -> Solution:
 
 def pairs_of(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Values, vectors and residuals of all pairs."""
-    vectors, residuals = solution.build(np.arange(len(solution.values)), 0, np.float64)
+    vectors, residuals = solution.build(np.arange(len(solution.values)), np.float64)
     return solution.values, vectors, residuals
 
 
@@ -248,14 +248,13 @@ def test_block_on_the_whole_space() -> None:
 @pytest.mark.parametrize("name", FACTORED)
 def test_nearly_svd_finds_the_smallest_pairs_or_none(name: str) -> None:
     case = large(name)
-    for lead in (0, 2):
-        guess = solve_nearly_svd(case.laplacian, Request(1e-6, 4, lead=lead))
-        assert guess is not None or name in {"table-heavy-rows", "table-two-parts"}
-        if guess is not None:
-            vectors, residuals = guess.build(np.arange(4), lead, np.float64)
-            tol = float(residuals.max())
-            assert_allclose(guess.values, nonzero(case)[:4], rtol=0, atol=tol + 1e-12)
-            check_pairs(case.matrix, null_of(case), guess.values, vectors[:, lead:], residuals, tol)
+    guess = solve_nearly_svd(case.laplacian, Request(1e-6, 4))
+    assert guess is not None or name in {"table-heavy-rows", "table-two-parts"}
+    if guess is not None:
+        vectors, residuals = guess.build(np.arange(4), np.float64)
+        tol = float(residuals.max())
+        assert_allclose(guess.values, nonzero(case)[:4], rtol=0, atol=tol + 1e-12)
+        check_pairs(case.matrix, null_of(case), guess.values, vectors, residuals, tol)
 
 
 def test_no_nearly_svd_beyond_the_rank() -> None:

@@ -18,7 +18,7 @@ from lowrankgcn.cli.output import Summary
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Run
 from lowrankgcn.estimators.evidence import Evidence
-from lowrankgcn.estimators.persistence import save as save_model
+from lowrankgcn.estimators.model_files import save as save_model
 from lowrankgcn.report.classification import Classification, describe_graphs
 
 _KINDS = {"number": "numeric", "date": "date", "category": "categorical", "text": "free text"}

@@ -18,7 +18,7 @@ from lowrankgcn.cli.labelled_table import column_names, columns_of_earlier_run
 from lowrankgcn.cli.predictions import Predictions
 from lowrankgcn.cli.progress import Run
 from lowrankgcn.cli.table_labels import find_markers
-from lowrankgcn.estimators.persistence import save as save_model
+from lowrankgcn.estimators.model_files import save as save_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import read_texts
 from lowrankgcn.files.column_choice import check_names

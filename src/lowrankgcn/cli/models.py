@@ -9,9 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lowrankgcn._codec import decode
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.persistence import SavedClassifier, read_model
+from lowrankgcn.estimators.model_files import SavedClassifier, read_model
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.files import Columns
 from lowrankgcn.files.column_choice import Kind
@@ -63,7 +65,7 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
         cells = features[column.name].as_categories()
         known = set(column.values)
         new = {
-            str(value): int((cells.codes == k).sum())
+            str(value): int(np.sum(cells.codes == k))
             for k, value in enumerate(cells.values)
             if value not in known
         }
@@ -75,8 +77,6 @@ def unknown_values(classifier: SavedClassifier, features: Any) -> dict[str, tupl
 
 def _fitted_columns(classifier: SavedClassifier) -> Any:
     """Return the fitted columns of a table: categories have `values`, dates have a `unit`."""
-    if isinstance(classifier.state, GPModel):
-        inputs = classifier.state.maps.features
-    else:
-        inputs = getattr(classifier.state.model, "inputs", None)
+    model = classifier.model
+    inputs = model.maps.features if isinstance(model, GPModel) else getattr(model, "inputs", None)
     return getattr(getattr(inputs, "encoder", None), "columns", ())

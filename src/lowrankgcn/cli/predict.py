@@ -58,12 +58,7 @@ def predict(
             if columns.target in file.frame.columns:
                 labels = read_texts(file.frame, columns.target)
     with run.timing("prediction"), run.computing("predicting"):
-        sets = unsure = None
-        if level is None:
-            shares = classifier.distributions(features)
-        else:
-            shares, unsure = classifier.distributions_and_unsure(features)
-            sets = classifier.prediction_sets(features, level, distributions=shares)
+        shares, sets, unsure = classifier.classify(features, level)
     kind = classifier.description.get("type")
     kind = kind if isinstance(kind, str) else None
     predictions = Predictions.from_labels(classifier.classes, shares, type=kind)

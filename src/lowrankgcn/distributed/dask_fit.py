@@ -29,7 +29,7 @@ from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import finite_array, invalid, positive_int
 from lowrankgcn.distributed.dask_predict import lazy_distributions, most_probable
 from lowrankgcn.distributed.partitions import Partitions, check_length, compute, take
-from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.estimators.class_labels import labelled_cells
 
 _FIT_ROWS = 100_000
 _FAN_IN = 8  # samples that one task joins

@@ -24,8 +24,8 @@ from lowrankgcn.distributed.partitions import (
     lazy_array,
     take,
 )
-from lowrankgcn.estimators.labels import labelled_cells, read_weights
-from lowrankgcn.estimators.persistence import load, save
+from lowrankgcn.estimators.class_labels import labelled_cells, read_weights
+from lowrankgcn.estimators.model_files import load, save
 
 _LARGE = 2**23  # bytes of a model that are sent once, and not with every computation
 

@@ -1,21 +1,25 @@
 """The scikit-learn classifiers and their tools.
 
-================================================= =================================================
-``rows``, ``labels``                              validate X and y, for all classifiers
-``base``                                          ``predict``, ``score`` and tags of all classifiers
-``explanation``                                   values that explain a prediction
-``persistence``                                   saves and loads classifiers
-``gp_fitting``, ``gp_model``, ``spectral_gp``     run all steps behind :class:`SpectralGPClassifier`
-``settings``                                      validates the parameters of networks
-``inputs``                                        turns rows into features and graph coordinates
-``graph_choice``                                  chooses and builds the graph
-``kernels``                                       chooses and scales the kernels
-``model``                                         computes class distributions of rows
-``networks``                                      trains the restarts, and turns them into a model
-``fitting``, ``gcn``                              run all steps behind :class:`GCNClassifier`
-================================================= =================================================
+Both classifiers run on the same rails: rows → graphs → eigenpairs → model → distributions.
 
-Only ``networks`` and ``fitting`` import torch, and only ``base`` and the classifiers scikit-learn.
+======================================== ==========================================================
+``rows``, ``class_labels``               validate X and y
+``parameters``                           validates the parameters of both classifiers
+``sampling``                             rows to fit to; the model classifies the others
+``inputs``                               turns rows into features of networks and graph coordinates
+``gcn_setup``                            builds the graph of a network and its kernels
+``gcn_training``                         trains the restarts
+``gcn_fitting``, ``gcn_model``           run all steps; compute class distributions of rows
+``gcn_classifier``                       :class:`GCNClassifier`
+``gp_fitting``, ``gp_model``             run all steps; compute class distributions of rows
+``gp_classifier``                        :class:`SpectralGPClassifier`
+``semi_supervised``                      ``predict``, ``score`` and tags of both classifiers
+``evidence``, ``explanation``            quality of predictions; what they depend on
+``model_files``                          saves and loads classifiers
+======================================== ==========================================================
+
+Only ``gcn_training`` and ``gcn_fitting`` import torch; only ``semi_supervised`` and the classifiers
+scikit-learn.
 """
 
 from importlib import import_module
@@ -27,11 +31,11 @@ _MODULES = {
     "ExplainedRow": "explanation",
     "Explanation": "explanation",
     "LearnedFilter": "gp_model",
-    "GCNClassifier": "gcn",
-    "SpectralGPClassifier": "spectral_gp",
-    "first_rows": "gp_fitting",
-    "load": "persistence",
-    "save": "persistence",
+    "GCNClassifier": "gcn_classifier",
+    "SpectralGPClassifier": "gp_classifier",
+    "first_rows": "gp_classifier",
+    "load": "model_files",
+    "save": "model_files",
 }
 
 __all__ = list(_MODULES)

@@ -20,8 +20,9 @@ _ROWS_OF_A_BIN = 10  # fewer rows show chance more than calibration
 _SAME_PROBABILITY = 0.01
 _INTERVAL = 0.9
 _NORMAL_QUANTILE = 1.645  # 90 % of a normal distribution lie within this many deviations
-# Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5. Measured
-# over 24 tables, the intervals then cover 92, 93 and 92 % with 5, 10 and 20 labels per class.
+# Leave-one-out predictions of labelled rows depend on each other: m labels count as m/1.5. Over 24
+# tables the intervals then cover 92, 93 and 92 % with 5, 10 and 20 labels per class
+# (benchmarks/few_labels.py).
 _DEPENDENCE = 1.5
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any, Literal, final
 
 import pandas as pd
@@ -204,10 +203,6 @@ class Explanation(Sequence[ExplainedRow]):
 
     def __repr__(self) -> str:
         return f"Explanation({plural(len(self), 'row')}, by={self.by!r})"
-
-    def _repr_html_(self) -> str:
-        """Show the text in a notebook."""
-        return f"<pre>{escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         """Show the ten largest contributions of each row."""

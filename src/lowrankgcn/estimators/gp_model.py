@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -12,23 +13,21 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._format import plural
-from lowrankgcn._html import card, curve
-from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import expect_shape, invalid, positive_float
+from lowrankgcn._parallel import chunks, map_chunks
+from lowrankgcn._validation import positive_float
 from lowrankgcn.estimators.explanation import By, Contribution, ExplainedRow, Explanation
 from lowrankgcn.estimators.rows import map_rows
 from lowrankgcn.gp.attribution import by_blocks, by_columns, by_rows, log_odds
 from lowrankgcn.gp.blocks import LinearBlock
-from lowrankgcn.gp.conformal import prediction_sets
+from lowrankgcn.gp.conformal import conformal_limit, prediction_sets
 from lowrankgcn.gp.novelty import Novelty
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.shares import apply_factors
 from lowrankgcn.gp.views import RowViews
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.tables import Table
 
 _CHUNK = 8192  # rows read at a time
-_CELLS = 1_000_000  # of permuted tables that are read together
+_CELLS = 1_000_000  # of permuted rows that are classified together
 _PERMUTED_CELLS, _FEWEST_PERMUTED, _MOST_PERMUTED = 9000, 30, 300
 
 
@@ -68,11 +67,6 @@ class LearnedFilter:
         """Show the graph and the number of eigenvalues."""
         return f"LearnedFilter({self.graph!r}, {plural(len(self.eigenvalues), 'eigenvalue')})"
 
-    def _repr_html_(self) -> str:
-        """Show the response in a notebook as a curve."""
-        chart = curve(self.eigenvalues, self.response, "λ", "φ(λ)")
-        return card(repr(self), {}, figure=chart)
-
 
 @saved
 @final
@@ -92,8 +86,6 @@ class GPModel:
         Their class distributions by leave-one-out.
     block_shares : dict from block to float
         Mean share of each block in the scores of the fitted rows.
-    extends : bool
-        Whether new rows can be classified.
     background : dict from part to array
         Fitted rows that explanations by columns start from, as :meth:`RowViews.parts` returns them.
         Empty without columns.
@@ -105,141 +97,122 @@ class GPModel:
     codes: Annotated[NDArray[np.int64], "m"]
     held_out: Annotated[FloatArray, "m c"]
     block_shares: dict[str, float]
-    extends: bool
     background: dict[str, NDArray[Any]]
-
-    def __post_init__(self) -> None:
-        m, n_classes = len(self.labelled), len(self.process.factors)
-        expect_shape(self.held_out, "held_out", m, n_classes)
-        if m and not (self.codes.min() >= 0 and self.codes.max() < n_classes):
-            raise invalid("codes", f"classes in 0..{n_classes - 1}", "others")
-        if self.process.index.min() < 0 or self.process.index.max() >= m:
-            raise invalid("index", f"positions in 0..{m - 1}", "others")
-        known = {"standard", "ranks", *self.maps.embeddings}
-        for block in self.process.blocks:
-            if block.view not in known:
-                raise invalid("blocks", f"views among {sorted(known)}", repr(block.view))
-        self._check_background()
-
-    def _check_background(self) -> None:
-        owners = self.maps.owners if self.extends else {}
-        if set(self.background) != set(owners):
-            raise invalid("background", f"the parts {sorted(owners)}", sorted(self.background))
-        count = max(1, len(next(iter(self.background.values()), ())))
-        for name, rows in self.background.items():
-            expect_shape(rows, f"background.{name}", count, len(owners[name]))
-
-    @property
-    def n_classes(self) -> int:
-        """Number of classes C."""
-        return len(self.process.factors)
-
-    def views(self, X: Any) -> dict[str, FloatArray]:
-        """Return the views of new rows."""
-        return self.maps.views(self._parts(X))
-
-    def _parts(self, X: Any) -> dict[str, FloatArray]:
-        if not self.extends:
-            expected = "the fitted rows (see label_distributions_)"
-            raise invalid("X", expected, "new rows, but the graph was not built from X")
-        return self.maps.parts(X)
 
     def distributions(self, X: Any) -> FloatArray:
         """Return class distributions of new rows, shape (q, C), reading rows in chunks."""
-        return map_rows(lambda part: self.process.distributions(self.views(part)), X, _CHUNK)
+        return map_rows(lambda part: self.process.distributions(self.maps.read(part)), X, _CHUNK)
 
     @cached_property
     def novelty(self) -> Novelty:
         """How far rows are from the labelled ones."""
         return Novelty.fit(self.process)
 
-    def classify(self, X: Any) -> tuple[FloatArray, FloatArray]:
+    def distributions_and_novelty(self, X: Any) -> tuple[FloatArray, FloatArray]:
         """Return class distributions (q, C) and measures of novelty (q,), reading rows once."""
         novelty = self.novelty
 
         def both(part: Any) -> FloatArray:
-            views = self.views(part)
+            views = self.maps.read(part)
             return np.column_stack([self.process.distributions(views), novelty.measures(views)])
 
-        found = map_rows(both, X, _CHUNK)
-        return found[:, :-1], found[:, -1]
+        columns = map_rows(both, X, _CHUNK)
+        return columns[:, :-1], columns[:, -1]
 
-    def unsure(self, measures: FloatArray, level: float) -> NDArray[np.bool_]:
+    def unsure(self, measures: FloatArray, level: float = 0.95) -> NDArray[np.bool_]:
         """Return whether rows with these measures of novelty fit no class, shape (q,)."""
-        marked: NDArray[np.bool_] = measures > self.novelty.limit(_level(level))
+        level = positive_float(level, "level", below=1.0)
+        marked: NDArray[np.bool_] = measures > conformal_limit(self.novelty.held_out, level)
         return marked
 
     def prediction_sets(self, distributions: FloatArray, level: float) -> NDArray[np.bool_]:
         """Return the sets of classes of rows with these distributions, shape (q, C)."""
         plain = apply_factors(distributions, 1.0 / self.process.factors)
-        return prediction_sets(plain, self.held_out, self.codes, _level(level))
+        level = positive_float(level, "level", below=1.0)
+        return prediction_sets(plain, self.held_out, self.codes, level)
 
     def filters(self) -> dict[str, LearnedFilter]:
         """Return the learned filter of every graph."""
-        found = {}
+        filters = {}
         for name, embedding in self.maps.embeddings.items():
             squares = np.zeros(embedding.rank)
             for block, amplitude in zip(self.process.blocks, self.process.amplitudes, strict=True):
                 if isinstance(block, LinearBlock) and block.view == name:
-                    own = (block.weights / block.scale) ** 2
-                    squares[: len(own)] += amplitude * own
-            found[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
-        return found
+                    response = (block.weights / block.scale) ** 2
+                    squares[: len(response)] += amplitude * response
+            filters[name] = LearnedFilter(name, embedding.eigenvalues, np.sqrt(squares))
+        return filters
 
     def column_importance(self, X: Any, random_state: int) -> dict[Any, float]:
         """Return the mean change of distributions if a column is permuted, in total one."""
         assert self.maps.features is not None
-        columns = self.maps.features.used
+        names = self.maps.features.used
         generator = np.random.default_rng(random_state)
-        wanted = np.clip(_PERMUTED_CELLS // max(1, len(columns)), _FEWEST_PERMUTED, _MOST_PERMUTED)
+        wanted = np.clip(_PERMUTED_CELLS // max(1, len(names)), _FEWEST_PERMUTED, _MOST_PERMUTED)
         count = min(int(wanted), len(X))
-        table = X.take(np.sort(generator.choice(len(X), count, replace=False)))
-        found: dict[Any, float] = {}
+        chosen = np.sort(generator.choice(len(X), count, replace=False))
         order = generator.permutation(count)
-        before = self.distributions(table)
-        for start, stop in chunks(len(columns), max(1, _CELLS // (count * len(table.names)))):
-            names = columns[start:stop]
-            rows = np.tile(np.arange(count), (len(names), 1))
-            copies = dict(table.take(rows.ravel()).items())  # classified together
-            for k, name in enumerate(names):  # each with a permuted column
-                permuted = rows.copy()
-                permuted[k] = order
-                copies[name] = table[name].take(permuted.ravel())
-            after = self.distributions(Table(copies, rows.size, table.named))
-            changes = np.abs(after.reshape(-1, *before.shape) - before).sum(axis=(1, 2)).tolist()
-            found |= dict(zip(names, changes, strict=True))
-        total = sum(found.values()) or 1.0
-        ranked = sorted(found.items(), key=lambda pair: -pair[1])
-        return {name: value / total for name, value in ranked}
+        parts = self.maps.parts(X.take(chosen))
+        before = self._distributions_of_parts(parts)
+        changes: list[float] = []
+        for start, stop in chunks(len(names), max(1, _CELLS // (count * X.shape[1]))):
+            permuted = {}  # classified together, each with one permuted column
+            for name, owners in self.maps.owners.items():
+                of_column = owners == np.arange(start, stop)[:, None, None]
+                mixed = np.where(of_column, parts[name][order], parts[name])
+                permuted[name] = mixed.reshape(-1, len(owners))
+            after = self._distributions_of_parts(permuted)
+            moved = np.abs(after.reshape(-1, *before.shape) - before)
+            changes += moved.sum(axis=(1, 2)).tolist()
+        total = sum(changes) or 1.0
+        ranked = sorted(zip(names, changes, strict=True), key=lambda pair: -pair[1])
+        return {name: change / total for name, change in ranked}
+
+    def _distributions_of_parts(self, parts: Mapping[str, NDArray[Any]]) -> FloatArray:
+        def classify(start: int, stop: int) -> FloatArray:
+            views = self.maps.views({name: part[start:stop] for name, part in parts.items()})
+            return self.process.distributions(views)
+
+        return np.concatenate(map_chunks(classify, len(parts["standard"]), _CHUNK))
 
     def explain(self, X: Any, classes: NDArray[Any], by: By) -> Explanation:
         """Split the log-odds of the two most probable classes of every row."""
-        parts = self._parts(X)
+        parts = self.maps.parts(X)
         views = self.maps.views(parts)
         scores = self.process.scores(views)
         shares = self.process.from_scores(scores)
         pair = tuple(np.argsort(-shares, axis=1, kind="stable")[:, :2].T)
-        errors: Any = repeat(None)  # of the contributions to each row
-        names: Any  # kind, name and value of the contributions to each row
+        errors: Iterable[Any] = repeat(None)  # of the contributions to each row
+        names: Iterable[list[tuple[Any, Any, Any]]]  # kind, name and value of the contributions
         if by == "rows":
-            baseline, amounts = by_rows(self.process, views, pair)
+            baselines, amounts = by_rows(self.process, views, pair)
             names = repeat(
                 [("row", int(self.labelled[i]), classes[self.codes[i]]) for i in self.process.index]
             )
         elif by == "blocks":
-            baseline, amounts = by_blocks(self.process, views, pair)
+            baselines, amounts = by_blocks(self.process, views, pair)
             names = repeat([("block", block.name, None) for block in self.process.blocks])
         else:
-            own = self.background, parts, pair
-            baseline, amounts, errors = by_columns(self.process, self.maps, *own)
+            baselines, amounts, errors = by_columns(
+                self.process, self.maps, self.background, parts, pair
+            )
             names = ([*cells, ("block", "given", None)] for cells in self._cells(X))
         odds = log_odds(self.process, scores, pair)
-        explained = []
-        for i, (first, second, named, error) in enumerate(zip(*pair, names, errors, strict=False)):
-            high, low = float(shares[i, first]), float(shares[i, second])
-            told = classes[first], high, classes[second], low, float(odds[i]), float(baseline[i])
-            explained.append(ExplainedRow(i, *told, tuple(_sorted(named, amounts[i], error))))
-        return Explanation(tuple(explained), by)
+        rows = enumerate(zip(*pair, names, errors, strict=False))
+        explained = tuple(
+            ExplainedRow(
+                row=i,
+                predicted=classes[first],
+                probability=float(shares[i, first]),
+                runner_up=classes[second],
+                runner_up_probability=float(shares[i, second]),
+                log_odds=float(odds[i]),
+                baseline=float(baselines[i]),
+                contributions=_ranked(named, amounts[i], error),
+            )
+            for i, (first, second, named, error) in rows
+        )
+        return Explanation(explained, by)
 
     def _cells(self, X: Any) -> list[list[tuple[str, Any, Any]]]:
         """Return kind, name and text of the cells of every row."""
@@ -250,15 +223,14 @@ class GPModel:
         return [[("column", name, cells[i]) for name, cells in texts.items()] for i in rows]
 
 
-def _level(level: float) -> float:
-    return positive_float(level, "level", below=1.0)
-
-
-def _sorted(
+def _ranked(
     named: list[tuple[Any, Any, Any]], amounts: FloatArray, errors: FloatArray | None
-) -> list[Contribution]:
+) -> tuple[Contribution, ...]:
     """Return the contributions that are not zero, the largest first."""
     errors = np.zeros_like(amounts) if errors is None else errors
-    order = np.argsort(-np.abs(amounts), kind="stable")
-    chosen = [(named[k], float(amounts[k]), float(errors[k])) for k in order if amounts[k] != 0]
-    return [Contribution(*name, *own) for name, *own in chosen]
+    order: list[int] = np.argsort(-np.abs(amounts), kind="stable").tolist()
+    return tuple(
+        Contribution(*named[k], float(amounts[k]), float(errors[k]))
+        for k in order
+        if amounts[k] != 0
+    )

@@ -15,14 +15,14 @@ depends on the units of the columns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import MAY_BE_INFINITE, saved
+from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.estimators.rows import take
@@ -38,12 +38,6 @@ _GRID = 2.0**20
 # Outliers beyond this many interquartile ranges do not affect the unit of a column.
 _QUARTILE_RANGES = 10.0
 _CHUNK_ENTRIES = 2**20  # features that are computed at a time
-
-
-def _check_scales(scale: FloatArray, name: str) -> None:
-    """Refuse scales that are not positive; those of constant columns are infinite."""
-    if not (scale > 0).all():
-        raise invalid(name, "numbers > 0", "other values")
 
 
 @saved
@@ -65,8 +59,8 @@ class PointInputs:
 
     median: Annotated[FloatArray, "d"]
     centre: Annotated[FloatArray, "d"]
-    scale: Annotated[FloatArray, "d", _check_scales] = field(metadata=MAY_BE_INFINITE)
-    unit: Annotated[FloatArray | None, "d", _check_scales] = field(metadata=MAY_BE_INFINITE)
+    scale: Annotated[FloatArray, "d"]
+    unit: Annotated[FloatArray | None, "d"]
 
     @property
     def width(self) -> int:

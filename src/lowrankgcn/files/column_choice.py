@@ -31,7 +31,7 @@ from typing import Any, Literal, final
 import numpy as np
 import pandas as pd
 
-from lowrankgcn._codec import ADDED, NOT_SAVED, saved
+from lowrankgcn._codec import NOT_SAVED, saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import prefix_errors
 from lowrankgcn.tables import Cells, Table
@@ -95,10 +95,10 @@ class Columns:
     target: str
     used: dict[str, Kind]
     left_out: dict[str, Reason]
-    words: dict[str, tuple[str, ...]] = field(default_factory=dict, metadata=ADDED)
-    dates: dict[str, DateOrder] = field(default_factory=dict, metadata=ADDED)
-    unreadable_as_missing: tuple[str, ...] = field(default=(), metadata=ADDED)
-    decimal_commas: tuple[str, ...] = field(default=(), metadata=ADDED)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    dates: dict[str, DateOrder] = field(default_factory=dict)
+    unreadable_as_missing: tuple[str, ...] = ()
+    decimal_commas: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=(), metadata=NOT_SAVED)
 
     def __post_init__(self) -> None:

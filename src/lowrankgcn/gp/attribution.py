@@ -71,7 +71,7 @@ def by_columns(
     At most max(4000, 8 p) mixed rows are classified to explain a row.
     """
     owners = maps.owners
-    n_columns = 1 + max(int(own.max(initial=-1)) for own in owners.values())
+    n_columns = 1 + max(int(columns.max(initial=-1)) for columns in owners.values())
     size = max(1, _CELLS // max(1, sum(map(len, owners.values()))))
     ends = log_odds(process, process.scores(maps.views(rows)), pair)
     usual = process.scores(maps.views(background))
@@ -108,14 +108,14 @@ class _Mixtures:
         for start, stop in chunks(len(begin), self.size):
             rows, mask = self.used[begin[start:stop]], replaced[start:stop]
             mixed = {
-                name: np.where(mask[:, own], self.row[name], self.background[name][rows])
-                for name, own in self.maps.owners.items()
+                name: np.where(mask[:, columns], self.row[name], self.background[name][rows])
+                for name, columns in self.maps.owners.items()
             }
             parts.append(self.odds(self.process.scores(self.maps.views(mixed))))
         return np.concatenate(parts)
 
     def odds(self, scores: FloatArray) -> FloatArray:
-        first, second = (np.full(len(scores), own) for own in self.classes)
+        first, second = (np.full(len(scores), code) for code in self.classes)
         return log_odds(self.process, scores, (first, second))
 
 

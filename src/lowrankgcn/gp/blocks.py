@@ -17,14 +17,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.operators import FloatArray
 
 Views = Mapping[str, FloatArray]
@@ -49,10 +47,6 @@ class Block(ABC):
     @abstractmethod
     def kernel(self, A: Any, B: Any) -> FloatArray:
         """Return the kernel of two representations, shape (p, q)."""
-
-    @abstractmethod
-    def check(self, rows: NDArray[Any]) -> None:
-        """Raise if an array, for example from a file, is not a representation of rows."""
 
     def variances(self, A: Any) -> FloatArray:
         """Return the kernel of every row with itself, shape (q,)."""
@@ -86,14 +80,9 @@ class LinearBlock(Block):
 
     name: str
     view: str
-    weights: FloatArray
-    centre: FloatArray
+    weights: Annotated[FloatArray, "r"]
+    centre: Annotated[FloatArray, "r"]
     scale: float
-
-    def __post_init__(self) -> None:
-        expect_shape(self.weights, "weights", None)
-        expect_shape(self.centre, "centre", len(self.weights))
-        positive_float(self.scale, "scale")
 
     @classmethod
     def fit(
@@ -101,9 +90,9 @@ class LinearBlock(Block):
     ) -> LinearBlock:
         """Fit centre and scale to the rows of the view, shape (n, d)."""
         weights = np.ones(rows.shape[1]) if weights is None else weights
-        own = rows[:, : len(weights)]
-        centre = own.mean(axis=0)
-        square = float(((own - centre) ** 2).mean(axis=0) @ weights**2)
+        rows = rows[:, : len(weights)]
+        centre = rows.mean(axis=0)
+        square = float(((rows - centre) ** 2).mean(axis=0) @ weights**2)
         return cls(name, view, weights, centre, float(np.sqrt(square + 1e-12)))
 
     def represent(self, views: Views) -> FloatArray:
@@ -111,10 +100,6 @@ class LinearBlock(Block):
         rows = views[self.view][:, : len(self.weights)]
         features: FloatArray = (rows - self.centre) * (self.weights / self.scale)
         return features
-
-    def check(self, rows: NDArray[Any]) -> None:
-        """Raise if the array does not have r columns."""
-        expect_shape(rows, self.name, None, len(self.weights))
 
     def kernel(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the inner products."""
@@ -152,12 +137,8 @@ class RadialBlock(Block):
 
     name: str
     view: str
-    weights: FloatArray
+    weights: Annotated[FloatArray, "d"]
     rate: float
-
-    def __post_init__(self) -> None:
-        expect_shape(self.weights, "weights", None)
-        positive_float(self.rate, "rate")
 
     @classmethod
     def fit(
@@ -170,21 +151,14 @@ class RadialBlock(Block):
     ) -> RadialBlock:
         """Set the rate to `sharpness` over the mean squared distance of labelled rows (m, d)."""
         weights = np.ones(labelled.shape[1]) if weights is None else weights
-        own = labelled[:_SAMPLE] * weights
-        pairs = max(1, len(own) * (len(own) - 1))
-        mean = max(float(cdist(own, own, "sqeuclidean").sum()) / pairs, 1e-9)
+        rows = labelled[:_SAMPLE] * weights
+        pairs = max(1, len(rows) * (len(rows) - 1))
+        mean = max(float(cdist(rows, rows, "sqeuclidean").sum()) / pairs, 1e-9)
         return cls(name, view, weights, sharpness / mean)
 
     def represent(self, views: Views) -> FloatArray:
         """Return the weighted columns, shape (q, d)."""
-        rows = views[self.view]
-        if rows.shape[1] != len(self.weights):
-            raise invalid("weights", f"{rows.shape[1]} of them", len(self.weights))
-        return rows * self.weights
-
-    def check(self, rows: NDArray[Any]) -> None:
-        """Raise if the array does not have d columns."""
-        expect_shape(rows, self.name, None, len(self.weights))
+        return views[self.view] * self.weights
 
     def kernel(self, A: FloatArray, B: FloatArray) -> FloatArray:
         """Return the Gaussian of the distances."""

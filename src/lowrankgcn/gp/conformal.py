@@ -16,6 +16,18 @@ from numpy.typing import NDArray
 from lowrankgcn.operators import FloatArray
 
 
+def conformal_limit(scores: FloatArray, level: float) -> float:
+    """Return the number that another score exceeds with probability 1 − level at most.
+
+    The ⌈(m + 1) level⌉-th smallest of m scores, infinite with too few of them.
+
+    >>> conformal_limit(np.array([3.0, 1.0, 2.0]), 0.5)
+    2.0
+    """
+    place = math.ceil((len(scores) + 1) * level)
+    return float(np.sort(scores)[place - 1]) if place <= len(scores) else math.inf
+
+
 def prediction_sets(
     distributions: FloatArray, held_out: FloatArray, classes: NDArray[np.intp], level: float
 ) -> NDArray[np.bool_]:
@@ -35,9 +47,7 @@ def prediction_sets(
     class) over the held-out rows; the most probable class always does. With fewer than
     level / (1 − level) labels the sets contain all classes.
     """
-    scores = np.sort(1.0 - held_out[np.arange(len(classes)), classes])
-    place = math.ceil((len(scores) + 1) * level)
-    limit = scores[place - 1] if place <= len(scores) else 1.0
+    limit = conformal_limit(1.0 - held_out[np.arange(len(classes)), classes], level)
     # Rounding must not exclude a class at the limit.
     members: NDArray[np.bool_] = 1.0 - distributions <= limit + 1e-12
     members[np.arange(len(members)), distributions.argmax(axis=1)] = True

@@ -19,15 +19,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 
 from lowrankgcn._codec import saved
-from lowrankgcn._validation import expect_shape, invalid
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cross.sparse import NeighbourCross
+from lowrankgcn.graphs.sparse_cross import NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs
 from lowrankgcn.spectral.extension import Extension
@@ -55,14 +54,8 @@ class Embedding:
 
     extension: Extension
     mean_degree: float
-    centre: FloatArray
-    eigenvalues: FloatArray
-
-    def __post_init__(self) -> None:
-        expect_shape(self.eigenvalues, "eigenvalues", self.extension.rank)
-        expect_shape(self.centre, "centre", self.rank)
-        if not self.mean_degree > 0:
-            raise invalid("mean_degree", "a number > 0", self.mean_degree)
+    centre: Annotated[FloatArray, "r"]
+    eigenvalues: Annotated[FloatArray, "r"]
 
     @property
     def rank(self) -> int:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Annotated, Any, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks
-from lowrankgcn._validation import expect_shape, invalid
+from lowrankgcn._validation import invalid
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.operators import FloatArray
 
@@ -56,25 +56,16 @@ class LeafBlock(Block):
 
     name: str
     view: str
-    roots: NDArray[np.int32]
+    roots: Annotated[NDArray[np.int32], "t"]
     depth: int
-    column: NDArray[np.int32]
-    threshold: FloatArray
-    children: NDArray[np.int32]
-    bags: NDArray[np.bool_]
+    column: Annotated[NDArray[np.int32], "n"]
+    threshold: Annotated[FloatArray, "n"]
+    children: Annotated[NDArray[np.int32], "n 2"]
+    bags: Annotated[NDArray[np.bool_], "m t"]
 
     def __post_init__(self) -> None:
-        n_nodes, n_trees = len(self.column), len(self.roots)
-        expect_shape(self.column, "column", None)
-        expect_shape(self.roots, "roots", None)
-        expect_shape(self.bags, "bags", None, n_trees)
-        expect_shape(self.threshold, "threshold", n_nodes)
-        expect_shape(self.children, "children", n_nodes, 2)
-        for nodes in (self.roots, self.children):
-            if not n_trees or nodes.min() < 0 or nodes.max() >= n_nodes:
-                raise invalid("roots and children", f"nodes in 0..{n_nodes - 1}", "others")
-        if self.column.min() < 0 or not 0 <= self.depth <= n_nodes:
-            raise invalid("column", "columns >= 0 and a depth", "other numbers")
+        self.check(self.roots)
+        self.check(self.children)
 
     @classmethod
     def fit(
@@ -153,8 +144,6 @@ class LeafBlock(Block):
     def represent(self, views: Views) -> NDArray[np.int32]:
         """Return the leaf of every row in every tree, shape (q, T)."""
         rows = np.asarray(views[self.view], np.float32)  # as at fitting
-        if self.column.max() >= rows.shape[1]:
-            raise invalid("column", f"columns in 0..{rows.shape[1] - 1}", int(self.column.max()))
         result = np.empty((len(rows), len(self.roots)), np.int32)
         children, (order, deeper) = self.children.ravel(), self._by_depth
         for start, stop in chunks(len(rows), _CHUNK):
@@ -162,9 +151,9 @@ class LeafBlock(Block):
             first = np.arange(len(part), dtype=np.int32) * np.int32(part.shape[1])
             flat, nodes = part.ravel(), np.repeat(self.roots[order][:, None], len(part), axis=1)
             for count in deeper:
-                own = nodes[:count]
-                above = flat.take(first + self.column.take(own)) > self.threshold.take(own)
-                nodes[:count] = children.take(2 * own + above)
+                inner = nodes[:count]
+                above = flat.take(first + self.column.take(inner)) > self.threshold.take(inner)
+                nodes[:count] = children.take(2 * inner + above)
             result[start:stop, order] = nodes.T
         return result
 
@@ -180,11 +169,9 @@ class LeafBlock(Block):
             int((depths > level).sum()) for level in range(depths.max())
         ]
 
-    def check(self, rows: NDArray[Any]) -> None:
-        """Raise if the array does not hold one node for each tree."""
-        expect_shape(rows, self.name, None, len(self.roots))
-        nodes = rows.dtype.kind in "iu" and (not rows.size or 0 <= rows.min() <= rows.max())
-        if not nodes or rows.max(initial=0) >= len(self.column):
+    def check(self, nodes: NDArray[Any]) -> None:
+        """Raise if an array has other nodes than this forest: sparse products do not check them."""
+        if nodes.dtype.kind not in "iu" or nodes.min() < 0 or nodes.max() >= len(self.column):
             raise invalid(self.name, f"nodes in 0..{len(self.column) - 1}", "other values")
 
     def kernel(self, A: NDArray[np.int32], B: NDArray[np.int32]) -> FloatArray:

@@ -139,8 +139,8 @@ def adapt(
     def evaluate(z: FloatArray) -> tuple[float, FloatArray]:
         amplitudes = np.exp(np.clip(log_amplitudes + mixing @ z[:-1], *_RANGE))
         G = base + (amplitudes @ flat).reshape(m, m)
-        warm = log_temperature + _TEMPERATURE * z[-1]
-        loss, gradient, slope = leave_one_out(G, Y, classes, warm)
+        shifted = log_temperature + _TEMPERATURE * z[-1]
+        loss, gradient, slope = leave_one_out(G, Y, classes, shifted)
         by_amplitude = amplitudes * (flat @ gradient.ravel())
         return loss, np.append(mixing.T @ by_amplitude, _TEMPERATURE * slope)
 

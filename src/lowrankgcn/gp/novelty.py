@@ -10,7 +10,6 @@ class without labels best.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -76,20 +75,12 @@ class Novelty:
         """
 
         def part(start: int, stop: int) -> FloatArray:
-            rows = self.process.represent({k: own[start:stop] for k, own in views.items()})
+            rows = self.process.represent({name: view[start:stop] for name, view in views.items()})
             K = self.process.kernel(rows, self.labelled)
             return _relative(((K @ self.inverse) * K).sum(axis=1), self.process.variances(rows))
 
         count = len(next(iter(views.values())))
         return np.concatenate([np.zeros(0), *map_chunks(part, count, _CHUNK)])
-
-    def limit(self, level: float) -> float:
-        """Return the measure that a labelled row exceeds with probability 1 − level at most.
-
-        The ⌈(m + 1) level⌉-th smallest of the labelled rows, infinite with too few of them.
-        """
-        place = math.ceil((len(self.held_out) + 1) * level)
-        return float(self.held_out[place - 1]) if place <= len(self.held_out) else math.inf
 
 
 def _relative(known: FloatArray, variances: FloatArray) -> FloatArray:

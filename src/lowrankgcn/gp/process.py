@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Annotated, Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._codec import saved
 from lowrankgcn._parallel import chunks, map_chunks
-from lowrankgcn._validation import expect_shape, invalid, positive_float
 from lowrankgcn.gp.blocks import Block, Views
 from lowrankgcn.gp.leaves import LeafBlock
-from lowrankgcn.gp.likelihood import CONSTANT, Adaptation, adapt, softmax, targets
+from lowrankgcn.gp.likelihood import CONSTANT, adapt, softmax, targets
 from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.recipe import SUPERVISED
 from lowrankgcn.gp.shares import apply_factors
@@ -30,9 +29,11 @@ from lowrankgcn.operators import FloatArray
 ADAPTED_ROWS = 600  # labelled rows that the amplitudes are adapted to, O(m³) a step
 EXACT_ROWS, INDUCING_ROWS = 5000, 2000  # beyond the first, a random subset carries the solution
 # Share of out-of-bag trees in leave-one-out scores. On 24 tables, 1 makes leave-one-out accuracy
-# 2 points too low on average, and 0.632 (as in the bootstrap) 1.6 points too high.
+# 2 points too low on average, and 0.632 (as in the bootstrap) 1.6 points too high
+# (benchmarks/few_labels.py).
 UNSEEN_SHARE = 0.75
 _CHUNK = 1024  # rows whose kernel is held at a time
+_RANGE = (-12.0, 8.0)  # of log-amplitudes
 
 
 @saved
@@ -57,27 +58,17 @@ class GaussianProcess:
     """
 
     blocks: tuple[Block, ...]
-    amplitudes: FloatArray
+    amplitudes: Annotated[FloatArray, "b"]
     labelled: tuple[NDArray[Any], ...]
-    index: NDArray[np.int64]
-    alpha: FloatArray
+    index: Annotated[NDArray[np.int64], "m"]
+    alpha: Annotated[FloatArray, "m c"]
     temperature: float
-    factors: FloatArray
+    factors: Annotated[FloatArray, "c"]
 
     def __post_init__(self) -> None:
-        if not (count := len(self.blocks)):
-            raise invalid("blocks", "at least one block", "none")
-        expect_shape(self.amplitudes, "amplitudes", count)
-        expect_shape(self.factors, "factors", None)
-        expect_shape(self.index, "index", None)
-        expect_shape(self.alpha, "alpha", len(self.index), len(self.factors))
-        positive_float(self.temperature, "temperature")
-        if self.amplitudes.min() < 0 or self.factors.min() <= 0:
-            raise invalid("amplitudes and factors", "positive numbers", "others")
-        if len(self.labelled) != count or any(len(r) != len(self.alpha) for r in self.labelled):
-            raise invalid("labelled", f"{count} arrays of {len(self.alpha)} rows", "others")
         for block, rows in zip(self.blocks, self.labelled, strict=True):
-            block.check(rows)
+            if isinstance(block, LeafBlock):
+                block.check(rows)
 
     @cached_property
     def readouts(self) -> tuple[Any, ...]:
@@ -100,17 +91,18 @@ class GaussianProcess:
         """
         count = len(next(iter(views.values())))
         result = np.tile(CONSTANT * self.alpha.sum(axis=0), (count, 1))
-        readouts = self.readouts
 
         def add(start: int, stop: int) -> list[float]:
             part = {name: rows[start:stop] for name, rows in views.items()}
-            found = []
-            for k, block in enumerate(self.blocks):
-                own = block.scores(block.represent(part), readouts[k])
-                own *= self.amplitudes[k]
-                result[start:stop] += own
-                found.append(0.0 if sizes is None else float(np.abs(own).sum()))
-            return found
+            totals = []
+            for block, amplitude, readout in zip(
+                self.blocks, self.amplitudes, self.readouts, strict=True
+            ):
+                scores = block.scores(block.represent(part), readout)
+                scores *= amplitude
+                result[start:stop] += scores
+                totals.append(0.0 if sizes is None else float(np.abs(scores).sum()))
+            return totals
 
         parts = map_chunks(add, count, _CHUNK)
         if sizes is not None and parts:
@@ -166,21 +158,10 @@ class GaussianProcess:
         return fair
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class FittedProcess:
-    """A process with what only the fit knows.
-
-    Attributes
-    ----------
-    process : GaussianProcess
-    adaptation : Adaptation
-    held_out : (m, C) array
-        Scores of the labelled rows without their own labels.
-    """
+class FittedProcess(NamedTuple):
+    """A process, and scores (m, C) of the labelled rows without their own labels."""
 
     process: GaussianProcess
-    adaptation: Adaptation
     held_out: FloatArray
 
 
@@ -236,19 +217,18 @@ def fit_process(
             kind = "forests" if isinstance(block, LeafBlock) else "columns"
             shifts[k] += better * prior.gates[kind]
     log_amplitudes = np.array([prior.final[block.name] for block in blocks]) + shifts
-    warm = float(np.append(size, adaptation.temperature) @ prior.final_temperature)
+    log_temperature = float(np.append(size, adaptation.temperature) @ prior.final_temperature)
     process = GaussianProcess(
-        tuple(blocks),
-        np.exp(np.clip(log_amplitudes, -12.0, 8.0)),
-        labelled,
-        np.arange(m),
-        np.zeros_like(Y),
-        float(np.exp(warm)),
-        np.ones(n_classes),
+        blocks=tuple(blocks),
+        amplitudes=np.exp(np.clip(log_amplitudes, *_RANGE)),
+        labelled=labelled,
+        index=np.arange(m),
+        alpha=np.zeros_like(Y),
+        temperature=float(np.exp(log_temperature)),
+        factors=np.ones(n_classes),
     )
     solve = _solve_exactly if m <= EXACT_ROWS else _solve_inducing
-    process, held_out = solve(process, Y, generator)
-    return FittedProcess(process, adaptation, held_out)
+    return solve(process, Y, generator)
 
 
 def _sample(m: int, count: int, generator: np.random.Generator) -> NDArray[np.intp]:
@@ -257,7 +237,7 @@ def _sample(m: int, count: int, generator: np.random.Generator) -> NDArray[np.in
 
 def _solve_exactly(
     process: GaussianProcess, Y: FloatArray, generator: np.random.Generator
-) -> tuple[GaussianProcess, FloatArray]:
+) -> FittedProcess:
     r"""Solve for α, and compute leave-one-out scores.
 
     With the kernel K̃ of :meth:`GaussianProcess.held_out_kernel`,
@@ -269,13 +249,13 @@ def _solve_exactly(
     inverse = cho_solve(cho_factor(G), np.eye(len(Y)))
     alpha = inverse @ Y
     np.fill_diagonal(fair, 0.0)
-    own = np.einsum("ij,ji->i", fair, inverse) / inverse.diagonal()
-    return replace(process, alpha=alpha), fair @ alpha - own[:, None] * alpha
+    shares = np.einsum("ij,ji->i", fair, inverse) / inverse.diagonal()
+    return FittedProcess(replace(process, alpha=alpha), fair @ alpha - shares[:, None] * alpha)
 
 
 def _solve_inducing(
     process: GaussianProcess, Y: FloatArray, generator: np.random.Generator
-) -> tuple[GaussianProcess, FloatArray]:
+) -> FittedProcess:
     """Solve on inducing rows Z: f = K(·, Z) α with α = (K_ZZ + K_ZX K_XZ)⁻¹ K_ZX Y.
 
     Leave-one-out scores follow from the leverages. They count the leaves of trees that have seen a
@@ -301,4 +281,5 @@ def _solve_inducing(
         K = part(start, stop)
         leverage = np.minimum(np.einsum("ij,ji->i", K, cho_solve(factor, K.T)), 0.999)[:, None]
         held_out[start:stop] = (K @ alpha - leverage * Y[start:stop]) / (1.0 - leverage)
-    return replace(process, labelled=inducing, index=chosen, alpha=alpha), held_out
+    process = replace(process, labelled=inducing, index=chosen, alpha=alpha)
+    return FittedProcess(process, held_out)

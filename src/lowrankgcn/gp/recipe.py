@@ -12,42 +12,62 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock
+from lowrankgcn.gp.blocks import Block, LinearBlock, RadialBlock, Views
 from lowrankgcn.gp.leaves import LeafBlock
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import RegularizedInverse
 
-_RANKS: dict[str, tuple[int, ...]] = {
-    "neighbours": (6, 20, 60),
-    "gaussian": (6,),
-    "hypergraph": (6, 60),
-    "given": (6, 20, 60),
-}
-_INVERTED = ("neighbours", "given")
-_EPSILON = 0.01
-_SHARPNESS = {"radial": 2.0, "radial-ranks": 6.0, "weighted-radial": 1.5}
+
+class RowBlock(NamedTuple):
+    """A block that does not depend on the classes.
+
+    Attributes
+    ----------
+    name, view : str
+    kind : {"linear", "radial", "flat", "inverse"}
+    parameter : float
+        Sharpness of a radial block, number of eigenvectors of a flat filter, or ε of the filter
+        ε/(λ + ε).
+    """
+
+    name: str
+    view: str
+    kind: Literal["linear", "radial", "flat", "inverse"]
+    parameter: float = 0.0
+
+
+ROW_BLOCKS = (
+    RowBlock("linear", "standard", "linear"),
+    RowBlock("radial", "standard", "radial", 2.0),
+    RowBlock("linear-ranks", "ranks", "linear"),
+    RowBlock("radial-ranks", "ranks", "radial", 6.0),
+    RowBlock("neighbours-6", "neighbours", "flat", 6),
+    RowBlock("neighbours-20", "neighbours", "flat", 20),
+    RowBlock("neighbours-60", "neighbours", "flat", 60),
+    RowBlock("neighbours-inverse", "neighbours", "inverse", 0.01),
+    RowBlock("gaussian-6", "gaussian", "flat", 6),
+    RowBlock("hypergraph-6", "hypergraph", "flat", 6),
+    RowBlock("hypergraph-60", "hypergraph", "flat", 60),
+    RowBlock("given-6", "given", "flat", 6),
+    RowBlock("given-20", "given", "flat", 20),
+    RowBlock("given-60", "given", "flat", 60),
+    RowBlock("given-inverse", "given", "inverse", 0.01),
+)
+SUPERVISED = ("weighted-linear", "weighted-radial", "random-forest")
+BLOCK_NAMES = (*(spec.name for spec in ROW_BLOCKS), *SUPERVISED)
+
+_WEIGHTED_SHARPNESS = 1.5
 _LEAST_WEIGHT = 0.05  # of a column, added to its share of variance between classes
 _TREES = 200
 
-SUPERVISED = ("weighted-linear", "weighted-radial", "random-forest")
-BLOCK_NAMES = (
-    "linear",
-    "linear-ranks",
-    *(f"{view}-{rank}" for view, ranks in _RANKS.items() for rank in ranks),
-    *(f"{view}-inverse" for view in _INVERTED),
-    "radial",
-    "radial-ranks",
-    *SUPERVISED,
-)
-
 
 def row_blocks(
-    views: Mapping[str, FloatArray],
+    views: Views,
     eigenvalues: Mapping[str, FloatArray],
     labelled: NDArray[np.intp],
     wanted: tuple[str, ...] = BLOCK_NAMES,
@@ -64,34 +84,23 @@ def row_blocks(
         Names of blocks.
     """
     blocks: list[Block] = []
-
-    def add(name: str, make: Any) -> None:
-        if name in wanted:
-            blocks.append(make())
-
-    for suffix, view in (("", "standard"), ("-ranks", "ranks")):
-        if view in views:
-            rows = views[view]
-            name, radial = f"linear{suffix}", f"radial{suffix}"
-            add(name, lambda n=name, v=view, r=rows: LinearBlock.fit(n, v, r))
-            add(
-                radial,
-                lambda n=radial, v=view, r=rows: RadialBlock.fit(n, v, r[labelled], _SHARPNESS[n]),
-            )
-    for view, values in eigenvalues.items():
-        for rank in _RANKS[view]:
-            flat = np.ones(min(rank, len(values)))
-            name = f"{view}-{rank}"
-            add(name, lambda n=name, v=view, w=flat: LinearBlock.fit(n, v, views[v], w))
-        if view in _INVERTED:
-            response = _EPSILON * RegularizedInverse(_EPSILON)(values)
-            name, roots = f"{view}-inverse", np.sqrt(response)
-            add(name, lambda n=name, v=view, w=roots: LinearBlock.fit(n, v, views[v], w))
+    for name, view, kind, parameter in ROW_BLOCKS:
+        if name not in wanted or view not in views:
+            continue
+        rows, weights = views[view], None
+        if kind == "radial":
+            blocks.append(RadialBlock.fit(name, view, rows[labelled], parameter))
+            continue
+        if kind == "flat":
+            weights = np.ones(min(int(parameter), len(eigenvalues[view])))
+        elif kind == "inverse":
+            weights = np.sqrt(parameter * RegularizedInverse(parameter)(eigenvalues[view]))
+        blocks.append(LinearBlock.fit(name, view, rows, weights))
     return blocks
 
 
 def supervised_blocks(
-    views: Mapping[str, FloatArray],
+    views: Views,
     labelled: NDArray[np.intp],
     classes: NDArray[np.intp],
     owners: NDArray[np.intp],
@@ -116,8 +125,9 @@ def supervised_blocks(
     if "weighted-linear" in wanted:
         blocks.append(LinearBlock.fit("weighted-linear", "ranks", ranks, weights))
     if "weighted-radial" in wanted:
-        sharpness = _SHARPNESS["weighted-radial"]
-        blocks.append(RadialBlock.fit("weighted-radial", "ranks", known, sharpness, weights))
+        blocks.append(
+            RadialBlock.fit("weighted-radial", "ranks", known, _WEIGHTED_SHARPNESS, weights)
+        )
     loss = None
     if "random-forest" in wanted:
         forest, out_of_bag = LeafBlock.fit(

@@ -69,22 +69,22 @@ def shapley_values(
     the random orders: of their pairs or, if there is one pair only, of the background rows.
     """
     generator = np.random.default_rng(0)  # the same orders for every row
-    orders = [_orders(np.flatnonzero(own), len(differs), generator) for own in differs]
-    masks = [_replaced(own, differs.shape[1]) for own in orders]
+    orders = [_orders(np.flatnonzero(row), len(differs), generator) for row in differs]
+    masks = [_replaced(columns, differs.shape[1]) for columns in orders]
     begin = np.repeat(np.arange(len(masks)), [len(mask) for mask in masks])
     between = evaluate(begin, np.concatenate(masks)) if len(begin) else np.zeros(0)
     values, variances = np.zeros(differs.shape), np.zeros(differs.shape)  # by background row
     done, one_pair = 0, False
-    for k, (own, start, mask) in enumerate(zip(orders, starts, masks, strict=True)):
-        if own.size:
-            path = np.empty((len(own), own.shape[1] + 1))
+    for k, (columns, start, mask) in enumerate(zip(orders, starts, masks, strict=True)):
+        if columns.size:
+            path = np.empty((len(columns), columns.shape[1] + 1))
             path[:, 0], path[:, -1] = start, end
-            path[:, 1:-1] = between[done : done + len(mask)].reshape(len(own), -1)
-            changes = np.zeros((len(own), differs.shape[1]))
-            np.put_along_axis(changes, own, np.diff(path, axis=1), axis=1)
+            path[:, 1:-1] = between[done : done + len(mask)].reshape(len(columns), -1)
+            changes = np.zeros((len(columns), differs.shape[1]))
+            np.put_along_axis(changes, columns, np.diff(path, axis=1), axis=1)
             values[k] = changes.mean(axis=0)
-            half = len(own) // 2
-            if not _all_orders(own):
+            half = len(columns) // 2
+            if not _all_orders(columns):
                 one_pair |= half == 1
                 pairs = (changes[:half] + changes[half:]) / 2
                 variances[k] = pairs.var(axis=0, ddof=min(1, half - 1)) / half

@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn.gp.blocks import Views
+from lowrankgcn.gp.prior import Prior
 from lowrankgcn.gp.process import GaussianProcess
+from lowrankgcn.gp.recipe import row_blocks
+from lowrankgcn.gp.views import FittedViews
 from lowrankgcn.operators import FloatArray
 
 Index = NDArray[np.intp]
 
 _POOL = 600  # rows to choose from, and rows whose variance counts
+_UNIT_ROWS = 1000  # rows whose mean distance is the unit of radial blocks, without labels
 
 
 def entropy(distributions: FloatArray) -> FloatArray:
@@ -84,6 +88,37 @@ def choose_rows(
         C -= np.outer(c, c)
         D -= np.outer(d, c)
     return pool[chosen]
+
+
+def first_of_views(
+    views: FittedViews, k: int, candidates: Index, labelled: Index, random_state: int
+) -> Index:
+    """Choose `k` candidates to label first, when the classes are not known yet.
+
+    The amplitudes are those of the prior, and all rows count alike.
+    """
+    process = unfitted_process(views, labelled, random_state)
+    weights = np.ones(len(next(iter(views.views.values()))))
+    return choose_rows(process, views.views, weights, candidates, k, random_state)
+
+
+def unfitted_process(views: FittedViews, labelled: Index, random_state: int) -> GaussianProcess:
+    """Return the process of the prior at some rows, without their labels."""
+    values = {name: pairs.eigenvalues for name, pairs in views.eigenpairs.items()}
+    n = len(next(iter(views.views.values())))
+    sample = np.random.default_rng(random_state).permutation(n)[:_UNIT_ROWS]
+    blocks = row_blocks(views.views, values, sample)
+    prior = Prior.load().adaptation
+    known = {view: rows[labelled] for view, rows in views.views.items()}
+    return GaussianProcess(
+        blocks=tuple(blocks),
+        amplitudes=np.exp([prior[block.name] for block in blocks]),
+        labelled=tuple(block.represent(known) for block in blocks),
+        index=np.arange(len(labelled)),
+        alpha=np.zeros((len(labelled), 2)),
+        temperature=1.0,
+        factors=np.ones(2),
+    )
 
 
 def _sample(rows: Index, count: int, generator: np.random.Generator) -> Index:

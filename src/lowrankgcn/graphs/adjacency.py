@@ -32,8 +32,7 @@ from lowrankgcn._validation import (
     random_generator,
 )
 from lowrankgcn.graphs.components import matrix_components
-from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
-from lowrankgcn.graphs.cross.sparse import NeighbourCross, WeightCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, diagonal_factor
 from lowrankgcn.graphs.graph import Graph, RowKind, read_only
 from lowrankgcn.graphs.matrices import check_weights, csr_copy, weight_array
 from lowrankgcn.graphs.neighbours import (
@@ -42,6 +41,7 @@ from lowrankgcn.graphs.neighbours import (
     NearestNeighbours,
     NeighbourWeights,
 )
+from lowrankgcn.graphs.sparse_cross import NeighbourCross, WeightCross
 from lowrankgcn.operators import FloatArray, MatrixOperator
 from lowrankgcn.operators.affinity import Affinity
 

@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lowrankgcn._validation import set_fields
-from lowrankgcn.graphs.cross.base import CrossAffinity
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.operators.affinity import Affinity
 

@@ -34,10 +34,10 @@ from lowrankgcn._validation import (
     positive_int,
 )
 from lowrankgcn.graphs.components import incidence_components
-from lowrankgcn.graphs.cross.base import CrossAffinity, node_scale
-from lowrankgcn.graphs.cross.sparse import IncidenceCross, TableCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, node_scale
 from lowrankgcn.graphs.graph import Graph, RowKind, read_only
 from lowrankgcn.graphs.matrices import binary_matrix, weight_array
+from lowrankgcn.graphs.sparse_cross import IncidenceCross, TableCross
 from lowrankgcn.operators import DiagonalPlusLowRank, Factor, FloatArray, MatrixFactor, ScaledFactor
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.codes import CodeFactor

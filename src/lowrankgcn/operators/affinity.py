@@ -14,14 +14,59 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from lowrankgcn.operators.base import FloatArray, SymmetricOperator
-from lowrankgcn.operators.gaussian import ExactRows, GaussianBlocks
+from lowrankgcn.operators.gaussian_sums import GaussianBlocks
+from lowrankgcn.operators.symmetric_operator import FloatArray, SymmetricOperator
 
 _LOWEST_DEGREES = 8  # rows of lowest degree on which errors are always measured
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ExactRows:
+    """Selected rows of the weights of points, on which errors of fast sums are measured.
+
+    Attributes
+    ----------
+    blocks : GaussianBlocks
+        Exact products.
+    index : (q,) int array
+        Numbers of the rows.
+    n_always : int
+        Number of leading rows that represent only themselves: those of lowest degree, where errors
+        weigh most. The others are a sample that represents all other rows.
+    """
+
+    blocks: GaussianBlocks
+    index: NDArray[np.intp]
+    n_always: int
+
+    @classmethod
+    def sample(cls, blocks: GaussianBlocks, scale: FloatArray, random_state: int) -> ExactRows:
+        """Choose the rows of largest scale = 1/√degree, and 8 to 16 random ones.
+
+        These are enough to detect an error, and few enough to evaluate exactly.
+        """
+        n = len(scale)
+        n_always = min(_LOWEST_DEGREES, n)
+        always = np.sort(np.argpartition(-scale, n_always - 1)[:n_always])
+        count = min(n, int(np.clip(1.6e5 / n, 8, 16)))
+        drawn = np.random.default_rng(random_state).choice(n, count, replace=False)
+        return cls(blocks, np.concatenate([always, np.setdiff1d(drawn, always)]), n_always)
+
+    def product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
+        """Compute W[index] diag(scale) X, shape (q, k)."""
+        return self.blocks.row_products(self.index, X, scale)
+
+    def estimate_total(self, terms: FloatArray) -> FloatArray:
+        """Estimate a sum over all rows from its terms at these rows, shape (k,)."""
+        always, sampled = np.split(terms, [self.n_always])
+        others = (self.blocks.n - self.n_always) / max(len(sampled), 1)
+        return np.asarray(always.sum(axis=0) + others * sampled.sum(axis=0))
 
 
 @final
@@ -67,18 +112,3 @@ class Affinity:
     def exact(self) -> bool:
         """Whether products are exact up to rounding."""
         return self.exact_rows is None
-
-
-def sample_exact_rows(blocks: GaussianBlocks, scale: FloatArray, random_state: int) -> ExactRows:
-    """Choose rows on which errors are measured, for nodes normalised by `scale` = 1/√degree.
-
-    These are the rows of largest scale, and 8 to 16 random ones: enough to detect an error, few
-    enough to evaluate exactly.
-    """
-    n = len(scale)
-    certain = min(_LOWEST_DEGREES, n)
-    risky = np.sort(np.argpartition(-scale, certain - 1)[:certain])
-    count = min(n, int(np.clip(1.6e5 / n, 8, 16)))
-    drawn = np.random.default_rng(random_state).choice(n, count, replace=False)
-    index = np.concatenate([risky, np.setdiff1d(drawn, risky)])
-    return ExactRows(blocks, index, certain=certain)

@@ -16,14 +16,11 @@ array([[2., 0., 1., 0.],
        [0., 2., 1., 1.],
        [1., 1., 2., 0.],
        [0., 1., 0., 1.]])
-
-Products run over groups of joined columns (:mod:`lowrankgcn.operators.column_groups`). For example,
-21 columns with 112 values form about five groups, so that a product gathers five table rows instead
-of 21 and the Gram matrix needs ten joint histograms instead of 210.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -33,19 +30,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import MOST_NODES, integer_array, invalid, node_index, positive_int
-from lowrankgcn.operators.base import FloatArray
-from lowrankgcn.operators.column_groups import (
-    ColumnGroup,
-    gather_sum,
-    histogram,
-    join_columns,
-    scatter_sum,
-)
-from lowrankgcn.operators.factors import Factor
+from lowrankgcn.operators.factors import Factor, as_array, scale_rows, sum_over_rows
+from lowrankgcn.operators.symmetric_operator import FloatArray
 
-_FEW_ROWS = 1000
-_CELLS_OF_A_PAIR = 10_000  # multiplications in the time of one joint histogram
+# Measured at 10⁶ rows, 21 columns and 112 values (benchmarks/setup_time.py): dense parts of this
+# many entries are fastest, and sparse parts if columns have more values.
+_ENTRIES = 2**18
+_VALUES_PER_COLUMN = 16
+_SPARSE_ENTRIES = 2**22
 
 
 @final
@@ -71,8 +65,8 @@ class CodeFactor(Factor):
 
     Notes
     -----
-    Memory is n·p codes and, after the first product, one or two bytes per row and group of columns.
-    With g groups ``H @ V`` costs n·g·k and the Gram matrix n·g²/2.
+    Memory is n·p codes. Products expand the codes of some rows at a time: to an array if columns
+    have few values, otherwise to a sparse matrix.
 
     Examples
     --------
@@ -96,7 +90,7 @@ class CodeFactor(Factor):
         object.__setattr__(self, "n_hyperedges", m)
         object.__setattr__(self, "codes", codes)
         # In order of their first ids, every column's ids must end before those of the next begin.
-        ordered = sorted((ids[0], ids[ids < m][-1], j) for j, ids in self._levels.items())
+        ordered = sorted((low, high, j) for j, (low, high) in self._ranges.items())
         for (_, high, i), (low, _, j) in pairwise(ordered):
             if low <= high:
                 overlap = f"columns {i} and {j} overlapping in {low}..{high}"
@@ -108,37 +102,43 @@ class CodeFactor(Factor):
         return self.codes.shape[0], self.n_hyperedges
 
     @cached_property
-    def _levels(self) -> dict[int, NDArray[np.intp]]:
-        """Ids in each column, then |E| if some row has none; columns without ids are left out."""
-        none, levels = self.n_hyperedges, {}
+    def _ranges(self) -> dict[int, tuple[int, int]]:
+        """First and last id of each column that has ids."""
+        none, ranges = self.n_hyperedges, {}
         for j, column in enumerate(self.codes.T if len(self.codes) else ()):
             low, high = int(column.min()), int(column.max())
-            if low == none:
-                continue
-            missing = [none] if high == none else []
-            if missing:
+            if high == none:
                 high = int(np.where(column == none, 0, column).max())
-            levels[j] = np.append(np.arange(low, high + 1), missing).astype(np.intp)
-        return levels
+            if low < none:
+                ranges[j] = low, high
+        return ranges
 
-    @cached_property
-    def _groups(self) -> tuple[ColumnGroup, ...]:
-        return join_columns(self.codes, self._levels, self.n_hyperedges)
+    @property
+    def _dense(self) -> bool:
+        """Whether columns have few values, so that products expand rows to arrays."""
+        return bool(self.n_hyperedges <= _VALUES_PER_COLUMN * self.codes.shape[1])
+
+    @property
+    def _part_rows(self) -> int:
+        """Number of rows that are expanded at a time."""
+        entries, columns = _SPARSE_ENTRIES, int(self.codes.shape[1])
+        if self._dense:
+            entries, columns = _ENTRIES, self.n_hyperedges
+        return max(entries // max(columns, 1), 256)
+
+    def _part(self, rows: Any, dtype: DTypeLike) -> Any:
+        """Return selected rows of H as columns of an array or a sparse matrix, shape (|E|, q)."""
+        codes = self.codes[rows]
+        if not self._dense:
+            return _sparse(codes, self.n_hyperedges).T.astype(dtype)
+        members = np.zeros((self.n_hyperedges, len(codes)), bool)
+        for j, (low, high) in self._ranges.items():
+            ids = np.arange(low, high + 1, dtype=codes.dtype)[:, None]
+            np.equal(ids, codes[:, j], out=members[low : high + 1])
+        return members.astype(dtype)
 
     def matmul(self, V: Any, *, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-        """Compute H V by gathering and adding rows of V.
-
-        Parameters
-        ----------
-        V : array_like, shape (|E|,) or (|E|, k)
-            Rows to gather; those of the columns of a group are added in float64 beforehand.
-        dtype : data type
-            Type of the result, in which the groups are added; float32 halves memory and time.
-
-        Returns
-        -------
-        ndarray, shape (n,) or (n, k)
-            The product.
+        """Compute H V in `dtype` for V of shape (|E|,) or (|E|, k).
 
         Examples
         --------
@@ -148,14 +148,22 @@ class CodeFactor(Factor):
         array([[1., 1., 0.],
                [1., 0., 1.]], dtype=float32)
         """
-        table = np.asarray(V, dtype=np.float64)
+        table = np.asarray(V, dtype)
         n, m = self.shape
         if table.ndim not in (1, 2) or len(table) != m:
             raise invalid("V", f"shape ({m},) or ({m}, k)", f"shape {table.shape}")
-        if n <= _FEW_ROWS:  # joining columns would take longer than the product
-            return np.asarray(self.to_sparse() @ table, dtype)
+        table = np.concatenate([table, np.zeros((1, *table.shape[1:]), dtype)])
         product = np.zeros((n, *table.shape[1:]), dtype)
-        gather_sum(self._groups, table, product)
+
+        def gather(start: int, stop: int) -> None:
+            target = product[start:stop]
+            gathered = np.empty_like(target)
+            for column in self.codes[start:stop].T:
+                # Codes are within bounds; mode="clip" avoids the copy of the checking mode.
+                np.take(table, column, axis=0, out=gathered, mode="clip")
+                np.add(target, gathered, out=target)
+
+        map_chunks(gather, n, max(_ENTRIES // max(math.prod(table.shape[1:]), 1), 256))
         return product
 
     def transpose_product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
@@ -164,67 +172,61 @@ class CodeFactor(Factor):
         n, m = self.shape
         if X.ndim not in (1, 2) or len(X) != n:
             raise invalid("X", f"shape ({n},) or ({n}, k)", f"shape {X.shape}")
-        sums = np.zeros((m, *X.shape[1:]))
-        if n:
-            scatter_sum(self._groups, X, scale, sums)
-        return sums
 
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Hᵀ diag(weights) H, the weight of the rows that two hyperedges share.
+        def term(start: int, stop: int) -> FloatArray:
+            rows = slice(start, stop)
+            part = scale_rows(X[rows], None if scale is None else scale[rows])
+            return np.asarray(self._part(rows, np.float64) @ part)
+
+        return np.zeros((m, *X.shape[1:])) + sum_over_rows(term, n, self._part_rows)
+
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Hᵀ diag(scale)² H, the weight of the rows that two hyperedges share.
 
         Parameters
         ----------
-        weights : ndarray, shape (n,), optional
-            Row weights, 1 by default. Equal weights scale the cached :attr:`pair_counts`, which is
-            exact up to one rounding.
+        scale : ndarray, shape (n,), optional
+            Row scales, 1 by default. Equal ones scale the cached :attr:`pair_counts`, which is
+            exact up to rounding.
 
         Returns
         -------
         ndarray, shape (|E|, |E|)
             The dense Gram matrix, meant for |E| up to some thousands.
         """
-        if weights is None:
+        if scale is None:
             return self.pair_counts.astype(np.float64)
-        if len(weights) and weights.min() == weights.max():
-            return np.asarray(self.pair_counts * weights[0])
-        return self._pair_sums(weights)
+        if len(scale) and scale.min() == scale.max():
+            return np.asarray(self.pair_counts * scale[0] ** 2)
+        return self._pair_sums(np.float64, scale)
 
     @cached_property
     def pair_counts(self) -> NDArray[np.int64]:
         """HᵀH in integers, the number of rows that two hyperedges share; read-only."""
-        counts = self._pair_sums(None).astype(np.int64)  # sums of counts are exact below 2⁵³
+        counts = self._pair_sums(np.float32).astype(np.int64)  # counts of a part are below 2²⁴
         counts.flags.writeable = False
         return counts
 
-    def _pair_sums(self, weights: FloatArray | None) -> FloatArray:
-        """Compute Hᵀ diag(weights) H from the joint histograms of all pairs of groups."""
-        m = self.n_hyperedges
-        if self.codes.size * self.codes.shape[1] < _CELLS_OF_A_PAIR * len(self._groups) ** 2:
-            H = self.to_sparse()  # few rows of many columns
-            weighted = H if weights is None else sp.diags_array(weights) @ H
-            return np.asarray((weighted.T @ H).toarray())
-        result = np.zeros((m, m))
-        for k, group in enumerate(self._groups):
-            cells = sp.diags_array(histogram(group, weights=weights).astype(np.float64))
-            block = (group.members @ cells @ group.members.T).toarray()
-            result[np.ix_(group.own, group.own)] = block
-            for other in self._groups[:k]:
-                block = other.members @ (group.members @ histogram(group, other, weights)).T
-                result[np.ix_(other.own, group.own)] = block
-                result[np.ix_(group.own, other.own)] = block.T
-        return result
+    def _pair_sums(self, dtype: DTypeLike, scale: FloatArray | None = None) -> FloatArray:
+        def term(start: int, stop: int) -> FloatArray:
+            part = self._part(slice(start, stop), dtype)
+            part = part if scale is None else part * scale[start:stop]
+            return as_array(part @ part.T)
+
+        shape = (self.n_hyperedges, self.n_hyperedges)
+        return np.zeros(shape) + sum_over_rows(term, self.shape[0], self._part_rows)
 
     def counts(self) -> NDArray[np.int64]:
         """Return the sizes of the hyperedges, the column sums of H, shape (|E|,)."""
-        sizes = np.zeros(self.n_hyperedges, dtype=np.int64)
-        for group in self._groups:
-            sizes[group.own] = group.members @ histogram(group)
-        return sizes
+        sizes = np.zeros(self.n_hyperedges + 1, np.int64)
+        for column in self.codes.T:
+            sizes += np.bincount(column, minlength=len(sizes))
+        return sizes[:-1]
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), |E|)."""
-        codes = self.codes[node_index(index, "index", len(self.codes))]
-        return np.asarray(CodeFactor(codes, self.n_hyperedges).to_sparse().toarray())
+        rows = node_index(index, "index", len(self.codes))
+        return as_array(self._part(rows, np.float64).T)
 
     def to_sparse(self) -> sp.csr_array:
         """Return H in compressed sparse rows, 12 bytes per cell of the table.
@@ -236,9 +238,14 @@ class CodeFactor(Factor):
         array([[1., 0., 1.],
                [0., 1., 0.]])
         """
-        codes = np.ascontiguousarray(self.codes)
-        present = codes < self.n_hyperedges
-        pointers = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        indices = codes[present].astype(np.int32 if codes.size < 2**31 else np.int64)
-        entries = (np.ones(len(indices)), indices, pointers.astype(indices.dtype))
-        return sp.csr_array(entries, shape=self.shape)
+        return _sparse(self.codes, self.n_hyperedges)
+
+
+def _sparse(codes: NDArray[Any], m: int) -> sp.csr_array:
+    """Return the incidence matrix of codes (n, p), shape (n, m)."""
+    codes = np.ascontiguousarray(codes)
+    present = codes < m
+    pointers = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    indices = codes[present].astype(np.int32 if codes.size < 2**31 else np.int64)
+    entries = (np.ones(len(indices)), indices, pointers.astype(indices.dtype))
+    return sp.csr_array(entries, shape=(len(codes), m))

@@ -15,6 +15,7 @@ array([[2., 1.],
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -22,11 +23,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from lowrankgcn._parallel import map_chunks
 from lowrankgcn._validation import invalid
-from lowrankgcn.operators.base import FloatArray
+from lowrankgcn.operators.symmetric_operator import FloatArray
 
 # Rows of a factor evaluated densely at a time: with a few hundred columns they fit the cache.
 BLOCK_ROWS = 1024
+
+_SPANS = 32  # parts of the rows that threads share; fixed, so that sums have a fixed order
 
 
 class Factor(ABC):
@@ -63,8 +67,8 @@ class Factor(ABC):
         """Compute Fᵀ diag(scale) X in float64 for X of shape (n,) or (n, k)."""
 
     @abstractmethod
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Fᵀ diag(weights) F, shape (m, m); all weights are 1 by default."""
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Fᵀ diag(scale)² F, shape (m, m); FᵀF by default."""
 
     @abstractmethod
     def take(self, index: NDArray[np.intp]) -> FloatArray:
@@ -107,14 +111,14 @@ class MatrixFactor(Factor):
         """Compute Fᵀ diag(scale) X for X of shape (n,) or (n, k)."""
         return np.asarray(self.matrix.T @ scale_rows(X, scale))
 
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Fᵀ diag(weights) F, shape (m, m)."""
-        weighted = self.matrix if weights is None else sp.diags_array(weights) @ self.matrix
-        return _as_array(self.matrix.T @ weighted)
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Fᵀ diag(scale)² F, shape (m, m)."""
+        scaled = self.matrix if scale is None else sp.diags_array(scale) @ self.matrix
+        return as_array(scaled.T @ scaled)
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
         """Return selected rows as a dense array (len(index), m)."""
-        return _as_array(self.matrix[index])
+        return as_array(self.matrix[index])
 
 
 @final
@@ -157,10 +161,9 @@ class ScaledFactor(Factor):
         inner = self.factor.transpose_product(X, _times(scale, self.row_scale))
         return scale_rows(inner, self.column_scale)
 
-    def gram(self, weights: FloatArray | None = None) -> FloatArray:
-        """Compute Fᵀ diag(weights) F, shape (m, m)."""
-        rows = self.row_scale
-        inner = self.factor.gram(_times(weights, None if rows is None else rows**2))
+    def gram(self, scale: FloatArray | None = None) -> FloatArray:
+        """Compute Fᵀ diag(scale)² F, shape (m, m)."""
+        inner = self.factor.gram(_times(scale, self.row_scale))
         return scale_rows(scale_rows(inner, self.column_scale).T, self.column_scale)
 
     def take(self, index: NDArray[np.intp]) -> FloatArray:
@@ -184,5 +187,27 @@ def _times(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     return b if a is None else a if b is None else a * b
 
 
-def _as_array(matrix: Any) -> FloatArray:
+def as_array(matrix: Any) -> FloatArray:
+    """Return a dense or sparse matrix as an array."""
     return np.asarray(matrix.toarray() if sp.issparse(matrix) else matrix)
+
+
+def sum_over_rows(
+    term: Callable[[int, int], NDArray[Any]], n: int, size: int, *, n_threads: int | None = None
+) -> FloatArray:
+    """Sum ``term(start, stop)`` over chunks of rows in float64, in an order that depends on n only.
+
+    >>> x = np.arange(10.0)
+    >>> sum_over_rows(lambda start, stop: x[start:stop].sum(), 10, 4)
+    np.float64(45.0)
+    """
+
+    def span(first: int, last: int) -> FloatArray:
+        total = np.array(term(first, min(first + size, last)), np.float64)
+        for start in range(first + size, last, size):
+            total += term(start, min(start + size, last))
+        return total
+
+    rows = -(-n // (_SPANS * size)) * size
+    total: FloatArray = np.sum(map_chunks(span, n, max(rows, 1), n_threads=n_threads), axis=0)
+    return total

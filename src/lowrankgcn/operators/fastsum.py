@@ -9,16 +9,15 @@ method      suitable for                                  cost of one product
 dense       n ≤ 2048                                      n²
 low-rank    wide kernels, any dimension                   n m for m landmarks
 fourier     d ≤ 3, medium kernels                         n + number of Fourier modes
-sparse      d ≤ 3, narrow kernels                         number of pairs with a relevant weight
-split       d ≤ 3, outliers                               fourier without the outliers, and sparse
-                                                          for pairs with an outlier
+split       d ≤ 3, outliers and narrow kernels            fourier without the outliers, and the
+                                                          number of pairs with an outlier
 blocks      everything else, exact                        n²
 =========== ============================================= =========================================
 
 The error is measured on random rows of the kernel, which are evaluated exactly.
 
 >>> import numpy as np
->>> from lowrankgcn.operators.gaussian import PointCloud
+>>> from lowrankgcn.operators.gaussian_sums import PointCloud
 >>> from lowrankgcn.operators.fastsum import gaussian_sum
 >>> points = np.random.default_rng(0).normal(size=(5000, 2))
 >>> fast = gaussian_sum(PointCloud.from_points(points, bandwidth=1.5), tol=1e-4)
@@ -32,31 +31,30 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from lowrankgcn._parallel import map_chunks
+from lowrankgcn._parallel import chunks, map_chunks
 from lowrankgcn._validation import invalid
 from lowrankgcn.exceptions import FastSumError
-from lowrankgcn.operators.affinity import Affinity, sample_exact_rows
-from lowrankgcn.operators.base import DENSE_LIMIT, FloatArray, SymmetricOperator
+from lowrankgcn.operators.affinity import Affinity, ExactRows
 from lowrankgcn.operators.factors import Factor
-from lowrankgcn.operators.fourier import GaussianFourier
-from lowrankgcn.operators.gaussian import (
+from lowrankgcn.operators.fourier import GaussianFourier, number_of_modes
+from lowrankgcn.operators.gaussian_sums import (
     EDGE_RADIUS,
     SINGLE_PRECISION_TOL,
     GaussianBlocks,
     PointCloud,
 )
 from lowrankgcn.operators.landmarks import LandmarkFactor, greedy_landmarks
-from lowrankgcn.operators.modes import fourier_modes
 from lowrankgcn.operators.structured import DiagonalPlusLowRank, MatrixOperator
+from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT, FloatArray, SymmetricOperator
 
-METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "sparse", "split", "blocks")
+METHODS: tuple[str, ...] = ("auto", "dense", "low-rank", "fourier", "split", "blocks")
 
 _RANDOM_LANDMARKS = 500
 _TOLERANCE_FACTORS = (1.0, 1e-1, 1e-2, 1e-4)  # tried in turn until the measured error fits
@@ -67,6 +65,7 @@ _GREEDY_LIMIT = {1: 200, 2: 200, 3: 350}  # landmarks, by dimension
 _MODES_LIMIT = 2**22
 _PAIRS_LIMIT = 4 * 10**7
 _PAIRS_PER_POINT = 1000
+_QUERIED = 2**14  # outliers whose neighbours are searched at a time
 
 # Outliers have fewer than three points of a sample within reach, in bandwidths.
 _SAMPLED = 20  # one of this many points is in the sample
@@ -89,7 +88,7 @@ def gaussian_sum(
         The points in units of the bandwidth.
     tol : float
         Largest admissible error, see `Affinity.error`.
-    method : {"auto", "dense", "low-rank", "fourier", "sparse", "split", "blocks"}
+    method : {"auto", "dense", "low-rank", "fourier", "split", "blocks"}
         The method; "auto" selects the first one of the module's table that is accurate enough.
         A named method that misses the tolerance returns its best result and the error of that.
     isolated : (n,) bool array, optional
@@ -150,15 +149,14 @@ def _assess(
     cloud = blocks.cloud
     tests = _test_vectors(cloud, random_state)
     product = operator @ tests
-    diagonal = np.full(cloud.n, float(method != "sparse"))  # near enough, and exact for one point
-    if isinstance(operator, SplitSum):
-        diagonal[operator.outliers] = 0.0
+    # The diagonal of a low-rank kernel is near enough to one, and exactly one for a single point.
+    diagonal = operator.diagonal() if isinstance(operator, SplitSum) else np.ones(cloud.n)
     degrees = np.where(isolated, 0.0, product[:, 0] - diagonal)
     if not bool((degrees[~isolated] > 0).all()):
         return None
     scale = np.zeros(cloud.n)
     np.divide(1.0, np.sqrt(degrees), out=scale, where=~isolated)
-    exact_rows = sample_exact_rows(blocks, scale, random_state)
+    exact_rows = ExactRows.sample(blocks, scale, random_state)
     index = exact_rows.index
     exact = exact_rows.product(tests)
     difference = product[index] - diagonal[index, None] * tests[index] - exact
@@ -168,7 +166,7 @@ def _assess(
     norms = np.einsum("i,ij,ij->j", degrees, tests, tests)  # ‖y‖² of y = √d∘t
     norms = np.where(norms == 0, 1.0, norms)  # a graph without edges has no error
     squares = (scale[index][:, None] * difference) ** 2 / norms
-    error = float(np.sqrt(exact_rows.sum(squares)).max())
+    error = float(np.sqrt(exact_rows.estimate_total(squares)).max())
     if isinstance(operator, DiagonalPlusLowRank):
         error = max(error, _worst_diagonal_error(operator.factor, scale))
     return Affinity(operator, diagonal, degrees, error, method, exact_rows)
@@ -181,12 +179,11 @@ def _test_vectors(cloud: PointCloud, random_state: int) -> FloatArray:
     """
     generator = np.random.default_rng(random_state)
     frequencies = 2 * generator.normal(size=(cloud.dimension, 3)) / math.sqrt(cloud.dimension)
-    single = cloud.squared_radius < 1e6  # enough for test vectors, and six times faster
     tests = np.ones((cloud.n, 4))
 
     def evaluate(start: int, stop: int) -> None:
-        phases = cloud.coordinates[start:stop] @ frequencies
-        tests[start:stop, 1:] = np.cos(phases.astype(np.float32) if single else phases)
+        phases = np.clip(cloud.coordinates[start:stop] @ frequencies, -1e6, 1e6)
+        tests[start:stop, 1:] = np.cos(phases.astype(np.float32))  # six times faster
 
     map_chunks(evaluate, cloud.n, 16384)
     return tests
@@ -242,69 +239,22 @@ def _fourier(
         return None
     # Measured: the error of sums is two orders of magnitude below that of the kernel.
     eps = max(min(100 * tol, 1e-2), 1e-14)
-    _, half = fourier_modes(cloud.extent, eps)
-    if math.prod((2 * half + 1).tolist()) > _MODES_LIMIT:
-        return None
-    return GaussianFourier.from_cloud(cloud, eps=eps)
-
-
-def _sparse(
-    cloud: PointCloud, tol: float, random_state: int, forced: bool
-) -> SymmetricOperator | None:
-    if cloud.dimension > 3 and not forced:
-        return None
-    radius = math.sqrt(math.log(cloud.n / tol))  # drops less than tol per row
-    tree = cKDTree(cloud.coordinates)
-    generator = np.random.default_rng(random_state)
-    some = cloud.coordinates[generator.choice(cloud.n, min(200, cloud.n), replace=False)]
-    expected = cloud.n * float(np.mean(tree.query_ball_point(some, radius, return_length=True)))
-    if expected > min(_PAIRS_LIMIT, _PAIRS_PER_POINT * cloud.n):
-        return None
-    pairs = tree.sparse_distance_matrix(tree, radius, output_type="ndarray")
-    pairs = pairs[pairs["i"] != pairs["j"]]
-    weights = np.exp(-(pairs["v"] ** 2))
-    shape = (cloud.n, cloud.n)
-    matrix = sp.coo_array((weights, (pairs["i"], pairs["j"])), shape=shape).tocsr()
-    low = np.flatnonzero(matrix.sum(axis=1) < 1000 * tol)  # the dropped weights matter here
-    if len(low):
-        rows = _remote_rows(cloud, tree, low, radius)
-        if rows is None:
-            return None
-        matrix = matrix.maximum(rows).maximum(rows.T)
-    return MatrixOperator(matrix)
-
-
-def _remote_rows(
-    cloud: PointCloud, tree: cKDTree, index: NDArray[np.intp], radius: float
-) -> sp.csr_array | None:
-    """Compute rows of W for points whose neighbours are mostly farther away than `radius`.
-
-    Weights are kept if they are not negligible compared to that of the nearest neighbour. Return
-    None if they are too many.
-    """
-    nearest = tree.query(cloud.coordinates[index], k=2)[0][:, 1]
-    joined = nearest < EDGE_RADIUS
-    index, reach = index[joined], np.minimum(np.hypot(nearest[joined], radius), EDGE_RADIUS)
-    points = cloud.coordinates[index]
-    if tree.query_ball_point(points, reach, return_length=True).sum() > _PAIRS_LIMIT:
-        return None
-    found = tree.query_ball_point(points, reach)
-    rows = np.repeat(index, [len(near) for near in found])
-    columns = np.fromiter(chain.from_iterable(found), np.intp, len(rows))
-    rows, columns = rows[rows != columns], columns[rows != columns]
-    difference = cloud.coordinates[rows] - cloud.coordinates[columns]
-    weights = np.exp(-np.einsum("ij,ij->i", difference, difference))
-    return sp.coo_array((weights, (rows, columns)), shape=(cloud.n, cloud.n)).tocsr()
+    affordable = number_of_modes(cloud.extent, eps) <= _MODES_LIMIT
+    return GaussianFourier.from_cloud(cloud, eps=eps) if affordable else None
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SplitSum(SymmetricOperator):
-    """A fast sum over the points that are not outliers, and stored weights of all other pairs."""
+    """A fast sum over the points that are not outliers, and stored weights of all other pairs.
+
+    Outliers widen the cloud, which needs more modes, and their degrees may be smaller than the
+    error of a fast sum. But they have few neighbours.
+    """
 
     outliers: NDArray[np.bool_]  # (n,)
-    others: SymmetricOperator
-    pairs: MatrixOperator
+    others: SymmetricOperator | None  # None if all points are outliers
+    pairs: sp.csr_array  # (n, n)
 
     @property
     def n(self) -> int:
@@ -313,37 +263,31 @@ class SplitSum(SymmetricOperator):
 
     def _apply(self, X: FloatArray) -> FloatArray:
         product = self.pairs @ X
-        product[~self.outliers] += self.others @ X[~self.outliers]
-        return product
+        if self.others is not None:
+            product[~self.outliers] += self.others @ X[~self.outliers]
+        return np.asarray(product)
 
     def diagonal(self) -> FloatArray:
-        """Return the diagonal, shape (n,): zero for outliers."""
-        diagonal = np.zeros(self.n)
-        diagonal[~self.outliers] = self.others.diagonal()
-        return diagonal
+        """Return the diagonal, shape (n,): one, and zero for outliers."""
+        return np.where(self.outliers, 0.0, 1.0)
 
 
 def _split(
     cloud: PointCloud, tol: float, random_state: int, forced: bool
 ) -> SymmetricOperator | None:
-    """Sum separately over outliers.
-
-    They widen the cloud, which needs more modes, and their degrees may be smaller
-    than the error of a fast sum. But they have few neighbours, whose weights can be stored.
-    """
-    if cloud.dimension > 3:
+    if cloud.dimension > 3 and not forced:
         return None
+    outliers = np.ones(cloud.n, bool)  # all of them, if the kernel is narrow
+    pairs = _outlier_pairs(cloud, outliers, tol, random_state)
+    if pairs is not None:
+        return SplitSum(outliers, None, pairs)
     outliers = _outliers(cloud, random_state)
-    index = np.flatnonzero(outliers)
-    if not 0 < len(index) < cloud.n:
+    if not 0 < outliers.sum() < cloud.n:
         return None
     rest = PointCloud.from_points(cloud.coordinates[~outliers], 1.0)
-    tree, radius = cKDTree(cloud.coordinates), math.sqrt(math.log(cloud.n / tol))
-    pairs = _remote_rows(cloud, tree, index, radius)
-    if pairs is None:
-        return None
     others = _fourier(rest, tol, random_state, False)
-    return others and SplitSum(outliers, others, MatrixOperator(pairs.maximum(pairs.T)))
+    pairs = others and _outlier_pairs(cloud, outliers, tol, random_state)
+    return None if pairs is None else SplitSum(outliers, others, pairs)
 
 
 def _outliers(cloud: PointCloud, random_state: int) -> NDArray[np.bool_]:
@@ -352,10 +296,42 @@ def _outliers(cloud: PointCloud, random_state: int) -> NDArray[np.bool_]:
     count = min(cloud.n, max(200, cloud.n // _SAMPLED))
     sample = generator.choice(cloud.n, count, replace=False)
     tree = cKDTree(cloud.coordinates[sample])
-    third = np.full(cloud.n, 3)
-    third[sample] = 4  # the first is the point itself
-    distances = tree.query(cloud.coordinates, k=[3, 4], distance_upper_bound=_REACH, workers=1)[0]
-    return np.take_along_axis(distances, third[:, None] - 3, axis=1)[:, 0] > _REACH
+    within = tree.query_ball_point(cloud.coordinates, _REACH, return_length=True)
+    within[sample] -= 1  # the point itself
+    return np.asarray(within < 3)
+
+
+def _outlier_pairs(
+    cloud: PointCloud, outliers: NDArray[np.bool_], tol: float, random_state: int
+) -> sp.csr_array | None:
+    """Compute the weights of all pairs with an outlier; None if they are too many.
+
+    The weights of an outlier are kept if they are not negligible compared to that of its nearest
+    neighbour.
+    """
+    tree, coordinates = cKDTree(cloud.coordinates), cloud.coordinates
+
+    def neighbours(rows: NDArray[np.intp], **options: bool) -> Any:
+        nearest = tree.query(coordinates[rows], k=2)[0][:, 1]
+        reach = np.hypot(nearest, math.sqrt(math.log(cloud.n / tol)))
+        return tree.query_ball_point(coordinates[rows], np.minimum(reach, EDGE_RADIUS), **options)
+
+    index = np.flatnonzero(outliers)
+    some = np.random.default_rng(random_state).choice(index, min(200, len(index)), replace=False)
+    expected = len(index) * float(neighbours(some, return_length=True).mean())
+    if expected > min(_PAIRS_LIMIT, _PAIRS_PER_POINT * cloud.n):
+        return None
+    parts = []
+    for start, stop in chunks(len(index), _QUERIED):  # lists of neighbours need much memory
+        near = neighbours(index[start:stop])
+        rows = np.repeat(index[start:stop], [len(columns) for columns in near])
+        parts.append(np.stack([rows, np.fromiter(chain.from_iterable(near), np.intp, len(rows))]))
+    rows, columns = np.concatenate(parts, axis=1)
+    rows, columns = rows[rows != columns], columns[rows != columns]
+    difference = coordinates[rows] - coordinates[columns]
+    weights = np.exp(-np.einsum("ij,ij->i", difference, difference))
+    pairs = sp.coo_array((weights, (rows, columns)), shape=(cloud.n, cloud.n)).tocsr()
+    return pairs.maximum(pairs.T)
 
 
 _Builder = Callable[[PointCloud, float, int, bool], SymmetricOperator | None]
@@ -364,13 +340,11 @@ _CANDIDATES: tuple[tuple[str, _Builder, tuple[float, ...]], ...] = (
     # The number of random landmarks does not depend on the tolerance.
     ("low-rank", _random, (1.0,)),
     ("fourier", _fourier, _TOLERANCE_FACTORS),
-    ("sparse", _sparse, _TOLERANCE_FACTORS),
     ("split", _split, _TOLERANCE_FACTORS),
 )
 # What a method may need too much of, and the bandwidth that needs less.
 _REMEDIES = {
     "low-rank": ("too many landmarks", "larger"),
     "fourier": ("too many Fourier modes", "larger"),
-    "sparse": ("too many pairs within reach", "smaller"),
-    "split": ("no outliers, or too many modes without them", "larger"),
+    "split": ("too many pairs with an outlier", "smaller"),
 }

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn.operators.base import FloatArray, SymmetricOperator
 from lowrankgcn.operators.factors import Factor
+from lowrankgcn.operators.symmetric_operator import FloatArray, SymmetricOperator
 
 _DENSE_ENTRIES = 2**18  # entries of a factor that are evaluated at a time
 

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.estimators.base import main_eigenpairs
-from lowrankgcn.estimators.labels import labelled_cells
+from lowrankgcn.estimators.class_labels import labelled_cells
+from lowrankgcn.estimators.semi_supervised import main_eigenpairs
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from lowrankgcn._validation import expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.estimators.base import unscaled_filters
 from lowrankgcn.estimators.gp_model import LearnedFilter
+from lowrankgcn.estimators.semi_supervised import unscaled_filters
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting._sources import fitted_attribute, pairs_by_graph
 from lowrankgcn.plotting._style import COLOURS, GREY, add_legend, class_mark, new_or_given

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lowrankgcn._format import count, rounded_percent, shorten
-from lowrankgcn.estimators.base import main_eigenpairs
+from lowrankgcn.estimators.semi_supervised import main_eigenpairs
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.plotting.scatter import choose_points
 from lowrankgcn.report.classification import Classification

@@ -39,8 +39,8 @@ from lowrankgcn.exceptions import (
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.filters import Filter, FilterLike, Polynomial, as_filters
 from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
-from lowrankgcn.spectral.solvers.base import Built, Request, Solution
 from lowrankgcn.spectral.solvers.choice import largest_eigenvalue, solve
+from lowrankgcn.spectral.solvers.solution import Built, Request, Solution
 
 # Number of null vectors, numbers of the other pairs, and the first eigenvalue left out.
 Chosen = tuple[int, NDArray[np.intp], float]
@@ -186,8 +186,8 @@ def eigenpairs(
         smaller one makes a Gaussian Laplacian sum more accurately.
     method : {"auto", "dense", "svd", "block"}
         The solver, see :mod:`lowrankgcn.spectral.solvers`. "auto" chooses by structure: Gram
-        matrix for hypergraphs and landmark kernels, LAPACK for n ≤ 512, Fourier modes if they
-        are few compared with the points, and block iterations otherwise.
+        matrix for hypergraphs and landmark kernels, LAPACK for n ≤ 512, and block iterations
+        otherwise.
     random_state : int
         Seed of start vectors and of the rows on which fast sums are checked.
     max_iter : int, optional
@@ -335,7 +335,7 @@ def _solve_dominant(
     products, extra = 0, 1
     while True:
         count = min(needed + extra, available) if needed else 0
-        solution = solve(laplacian, replace(request, count=count, lead=zeros))
+        solution = solve(laplacian, replace(request, count=count))
         complete = solution.complete or count == available
         bound = bind_filters(filters, laplacian, solution, request)
         below = len(solution.values)  # pairs from the lower end
@@ -368,7 +368,7 @@ def _add_largest(
 
     if not hidden(low.values, laplacian.spectral_bound):
         return low, count
-    high = solve(laplacian, replace(request, count=count, lead=0, largest=True, start=None))
+    high = solve(laplacian, replace(request, count=count, largest=True, start=None))
     # All below the last of `low` are in `low`, all above the first of `high` in `high`. If that is
     # one and the same multiple eigenvalue, the side with more copies of it has it.
     last, edge, slack = low.values[-1], float(high.values[0]), 2 * request.tol
@@ -383,9 +383,9 @@ def _add_largest(
             "filter that is largest at an end of the spectrum, or method='dense'"
         )
 
-    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
-        lower, rest = low.build(index[index < below], lead, dtype)
-        upper, further = high.build(above[index[index >= below] - below], 0, dtype)
+    def build(index: NDArray[np.intp], dtype: Any) -> Built:
+        lower, rest = low.build(index[index < below], dtype)
+        upper, further = high.build(above[index[index >= below] - below], dtype)
         return np.hstack([lower, upper]), np.concatenate([rest, further])
 
     return Solution(values, low.method, build, low.products + high.products), below
@@ -410,7 +410,7 @@ def choose_dominant(
     Examples
     --------
     >>> from lowrankgcn.spectral.filters import Pseudoinverse
-    >>> from lowrankgcn.spectral.solvers.base import stored_solution
+    >>> from lowrankgcn.spectral.solvers.solution import stored_solution
     >>> solution = stored_solution(np.array([0.2, 0.5]), np.eye(3, 2), np.zeros(2), "dense", 0)
     >>> lead, index, following = choose_dominant(solution, 1, 1, [Pseudoinverse(0.2)])
     >>> lead, index.tolist(), following
@@ -463,8 +463,10 @@ def _ranking(strengths: FloatArray) -> NDArray[np.intp]:
 def _assemble(laplacian: Laplacian, solution: Solution, chosen: Chosen, dtype: Any) -> Eigenpairs:
     """Build the chosen pairs, fill in the null vectors, apply the sign rule and check the cut."""
     zeros, index, following = chosen
-    vectors, residuals = solution.build(index, zeros, dtype)
+    others, residuals = solution.build(index, dtype)
     null = laplacian.null_space
+    vectors = np.empty((laplacian.n, zeros + len(index)), dtype)
+    vectors[:, zeros:] = others
     if zeros:
         block = null.vectors(range(zeros))
         norms = np.linalg.norm(laplacian @ block, axis=0)

@@ -1,12 +1,10 @@
-r"""Extension of eigenvectors and kernels to new rows by the Nyström formula.
+r"""Extension of eigenvectors to new rows by the Nyström formula.
 
 Both classifiers place new rows with :class:`Extension`.
 
 A new row x has normalised weights w̃(x, ·) to the fitted nodes
-(:class:`lowrankgcn.graphs.cross.base.CrossAffinity`), which continue the rows of I − 𝓛.
-Eigenvectors follow by u(x) = w̃(x, ·) U (I − Λ)^{-1}. Kernels follow with
-ψ(λ) = (φ(λ) − φ(1))/(1 − λ): since 𝒦 = φ(1) I + (I − 𝓛) ψ(𝓛), row x of 𝒦H is
-φ(1) h(x) + w̃(x, ·) ψ(𝓛) H.
+(:class:`lowrankgcn.graphs.cross_affinity.CrossAffinity`), which continue the rows of I − 𝓛.
+Eigenvectors follow by u(x) = w̃(x, ·) U (I − Λ)^{-1}.
 """
 
 from __future__ import annotations
@@ -19,11 +17,10 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import expect_shape, invalid
-from lowrankgcn.graphs.cross.base import CrossAffinity
-from lowrankgcn.graphs.cross.sparse import NeighbourCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity
+from lowrankgcn.graphs.sparse_cross import NeighbourCross
 from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
-from lowrankgcn.spectral.filters import Custom, Filter, Polynomial
 from lowrankgcn.spectral.laplacian import Laplacian
 
 _UNDEFINED = 1e-6  # neighbours do not determine eigenvectors with |1 − λ| below this
@@ -126,7 +123,6 @@ def cross_affinity(laplacian: Laplacian) -> CrossAffinity:
     TableCross     ``Hypergraph.from_table``                      tables      the encoder
     IncidenceCross other hypergraphs                              incidences  hyperedge weights
     LandmarkCross  Gaussian graphs summed by "low-rank"           points      m landmarks
-    FourierCross   more than 50 000 points, summed by "fourier"   points      N Fourier modes
     PointCross     Gaussian graphs summed in any other way        points      all points
     NeighbourCross ``AdjacencyGraph.knn``                         points      all points
     WeightCross    other adjacency graphs                         weights     n
@@ -192,34 +188,3 @@ def compress_eigenvectors(cross: CrossAffinity, pairs: Eigenpairs) -> FloatArray
     rest[np.abs(rest) < _UNDEFINED] = 0.0
     inverse = rest / np.maximum(rest**2, cross.least_divisor**2)
     return cross.compress(pairs.eigenvectors) * inverse
-
-
-def divided_difference(phi: Filter) -> Filter:
-    """Return ψ(λ) = (φ(λ) − φ(1))/(1 − λ), which extends a kernel to new rows.
-
-    At λ = 1 it is −φ′(1). It is a polynomial if φ is one.
-
-    Examples
-    --------
-    >>> import lowrankgcn as lg
-    >>> from lowrankgcn.spectral.extension import divided_difference
-    >>> divided_difference(lg.filters.Polynomial((0.0, 0.0, 1.0))).coefficients  # (λ² − 1)/(1 − λ)
-    (-1.0, -1.0)
-    """
-    if phi.coefficients is not None:
-        ascending = np.array(phi.coefficients)
-        ascending[0] -= ascending.sum()
-        # Synthetic division by (1 − λ).
-        quotient = np.cumsum(ascending)[:-1]
-        return Polynomial(tuple(quotient.tolist()) or (0.0,))
-    at_one = float(phi(np.ones(1))[0])
-
-    def psi(values: FloatArray) -> FloatArray:
-        values = np.asarray(values, np.float64)
-        near = np.abs(1.0 - values) < 1e-7
-        step = 1e-6
-        slope = (phi(1.0 - step + 0.0 * values) - phi(1.0 + step + 0.0 * values)) / (2 * step)
-        gap = np.where(near, 1.0, 1.0 - values)
-        return np.where(near, slope, (phi(values) - at_one) / gap)
-
-    return Custom(psi)

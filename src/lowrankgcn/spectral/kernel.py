@@ -41,7 +41,7 @@ from lowrankgcn.operators import (
     PolynomialOperator,
     SymmetricOperator,
 )
-from lowrankgcn.operators.base import DENSE_LIMIT
+from lowrankgcn.operators.symmetric_operator import DENSE_LIMIT
 from lowrankgcn.spectral.eigenpairs import (
     Eigenpairs,
     accurate_pairs,
@@ -51,9 +51,9 @@ from lowrankgcn.spectral.eigenpairs import (
 )
 from lowrankgcn.spectral.filters import Filter, FilterLike, as_filters
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers.base import Request, Solution
 from lowrankgcn.spectral.solvers.choice import solve
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_svd
+from lowrankgcn.spectral.solvers.solution import Request, Solution
 
 _WIDEST_FACTOR = 4096  # columns of Z up to which the small matrix of a structured kernel is stored
 _PROBES = 16  # a standard error of some per cent
@@ -352,8 +352,8 @@ def _spectral(laplacian: Laplacian, phi: Filter, solution: Solution) -> Symmetri
     U includes null vectors; b is the eigenvalue of all vectors outside its span, if there are any.
     """
     joined = laplacian.joined_components
-    vectors, _ = solution.build(np.arange(len(solution.values)), len(joined), np.float64)
-    vectors[:, : len(joined)] = laplacian.null_space.vectors(joined)
+    others, _ = solution.build(np.arange(len(solution.values)), np.float64)
+    vectors = np.hstack([laplacian.null_space.vectors(joined), others])
     at_zero, at_bulk = phi(np.array([0.0, solution.bulk_value])) * [1, solution.bulk_count > 0]
     response = np.concatenate([np.full(len(joined), at_zero), phi(solution.values)])
     offset = np.where(laplacian.scale == 0, at_zero, at_bulk)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas_if_small
 from lowrankgcn._validation import choice, finite_array, invalid, positive_float, set_fields
 from lowrankgcn.graphs import Graph
-from lowrankgcn.graphs.cross.base import node_scale
+from lowrankgcn.graphs.cross_affinity import node_scale
 from lowrankgcn.graphs.graph import read_only
 from lowrankgcn.operators import (
     DiagonalPlusLowRank,
@@ -321,7 +321,7 @@ class Laplacian(SymmetricOperator):
         # 𝓛 = (D+S)^-1 D − T W T
         diagonal = scale**2 * self.affinity.degrees[exact.index][:, None]
         residual = (diagonal - values) * vectors[exact.index] - scale * weighted
-        return np.sqrt(exact.sum(residual**2))
+        return np.sqrt(exact.estimate_total(residual**2))
 
     def with_tolerance(self, tol: float) -> Laplacian:
         """Return the Laplacian with products accurate to `tol`; itself if they already are."""

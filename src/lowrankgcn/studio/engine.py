@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from lowrankgcn._parallel import map_chunks, single_threaded_blas_if_small
-from lowrankgcn.estimators.gp_fitting import GPSettings, first_of_views, unfitted_process
-from lowrankgcn.estimators.labels import read_labels
+from lowrankgcn.estimators.class_labels import read_labels
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
+from lowrankgcn.estimators.parameters import GPParameters, checked
 from lowrankgcn.estimators.rows import read_rows
-from lowrankgcn.estimators.settings import checked
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
 from lowrankgcn.gp.blocks import LinearBlock, RadialBlock
 from lowrankgcn.gp.likelihood import CONSTANT, targets
 from lowrankgcn.gp.prior import Prior, size_terms
 from lowrankgcn.gp.process import GaussianProcess
 from lowrankgcn.gp.recipe import SUPERVISED
+from lowrankgcn.gp.suggestion import first_of_views, unfitted_process
 from lowrankgcn.graphs import Graph
 from lowrankgcn.tables import Table
 
@@ -89,17 +89,17 @@ class Engine:
 
     def __init__(self, features: Any, parameters: dict[str, Any]) -> None:
         self._classifier = SpectralGPClassifier(**parameters)
-        settings = checked(GPSettings, self._classifier.get_params(deep=False))
+        settings = checked(GPParameters, self._classifier.get_params(deep=False))
         features = features if isinstance(features, Graph) else Table.read(features)
         rows = read_rows(self._classifier, features, settings.graph, numbers="table")
         self._n = rows.n_rows
         self.prepared = self._classifier._prepare(rows, settings, read_all=True)
         sample, outside = self.prepared.sample, self.prepared.outside
-        self._parts = [(sample, self.prepared.views.views)]
+        self._parts = [(sample.index, self.prepared.views.views)]
         if outside is not None:
-            self._parts.append((np.setdiff1d(np.arange(self._n), sample), outside))
+            self._parts.append((sample.rest, outside))
         # An explanation takes a quarter of a second; a page asks again after every update.
-        self._explains = self.prepared.extends and isinstance(features, Table)
+        self._explains = not self.prepared.fitted_only and isinstance(features, Table)
         self._explained = lru_cache(8)(lambda fitted, row: fitted.explain(features.take([row]))[0])
         # A sample that includes the labelled rows, as that of the commands does, needs a whole fit.
         self._fitted = lru_cache(1)(
@@ -111,7 +111,7 @@ class Engine:
     def settle(self, labels: NDArray[Any]) -> Answer:
         """Return the answer that a fit to these labels gives."""
         known = labels != None  # noqa: E711
-        sample, free = self.prepared.sample, ~known[self.prepared.sample]
+        sample, free = self.prepared.sample.index, ~known[self.prepared.sample.index]
         count = min(_SUGGESTED, int(free.sum()))
         if len(set(labels[known])) < 2:
             candidates, labelled = np.flatnonzero(free), np.flatnonzero(~free)

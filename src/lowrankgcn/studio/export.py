@@ -13,7 +13,7 @@ from typing import Any, final
 
 from numpy.typing import NDArray
 
-from lowrankgcn.estimators.spectral_gp import SpectralGPClassifier
+from lowrankgcn.estimators.gp_classifier import SpectralGPClassifier
 from lowrankgcn.files.writing import output_format
 from lowrankgcn.studio.engine import Engine
 from lowrankgcn.studio.session import Session

@@ -56,10 +56,10 @@ def map_positions(features: Table, prepared: PreparedRows) -> NDArray[np.float32
         views[view][:, :_COORDINATES] for views in (prepared.views.views, prepared.outside)
     )
     _, nearest = KDTree(known).query(new, workers=-1)
-    every = np.empty((prepared.rows.n_rows, 2), np.float32)
-    rest = np.setdiff1d(np.arange(len(every)), prepared.sample)
+    sample, rest = prepared.sample.index, prepared.sample.rest
+    every = np.empty((len(sample) + len(rest), 2), np.float32)
     noise = np.random.default_rng(prepared.seed).normal(scale=_JITTER, size=(len(rest), 2))
-    every[prepared.sample], every[rest] = positions, np.clip(positions[nearest] + noise, -1, 1)
+    every[sample], every[rest] = positions, np.clip(positions[nearest] + noise, -1, 1)
     return every
 
 

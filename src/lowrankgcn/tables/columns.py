@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, final
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import MAY_BE_INFINITE, saved
+from lowrankgcn._codec import saved
 from lowrankgcn._validation import invalid
 from lowrankgcn.tables.cells import Cells, Name, Unit, Value, spell, spell_short
 
@@ -212,7 +212,7 @@ class Scores:
     exponent: int
     median: float
     mean: float
-    deviation: float = field(metadata=MAY_BE_INFINITE)
+    deviation: float
     knots: Annotated[FloatArray, "k"]
     ranks: Annotated[FloatArray, "k"]
 

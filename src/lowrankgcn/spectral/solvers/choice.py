@@ -13,10 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from lowrankgcn.spectral.laplacian import Laplacian
-from lowrankgcn.spectral.solvers.base import Request, Solution, stored_solution
 from lowrankgcn.spectral.solvers.block import solve_block
 from lowrankgcn.spectral.solvers.direct import solve_dense, solve_nearly_svd, solve_svd
-from lowrankgcn.spectral.solvers.modes import modes_are_few, solve_modes
+from lowrankgcn.spectral.solvers.solution import Request, Solution, stored_solution
 
 _LAPACK_LIMIT = 512  # nodes up to which a full dense decomposition is fastest
 _GRAM_LIMIT = 4096  # columns of Z up to which its Gram matrix is decomposed
@@ -37,8 +36,7 @@ def solve(laplacian: Laplacian, request: Request) -> Solution:
     """Compute the smallest or largest pairs outside the null space.
 
     A landmark kernel, or a hypergraph with other loops than its own, starts from the singular
-    vectors of its factor, and a Gaussian graph summed by Fourier modes from its pairs on the modes.
-    These usually are accurate enough already.
+    vectors of its factor, which usually are accurate enough already.
     """
     direct = direct_solution(laplacian, request)
     if direct is not None:
@@ -46,24 +44,16 @@ def solve(laplacian: Laplacian, request: Request) -> Solution:
     if request.count == 0:
         nothing = np.zeros(0)
         return stored_solution(nothing, np.zeros((laplacian.n, 0)), nothing, "null space", 0)
-    if not request.largest:
-        guess = _guess(laplacian, request)
+    factor, method = laplacian.factor, request.method
+    few = method == "auto" and factor is not None and factor.shape[1] <= _GRAM_LIMIT
+    if not request.largest and (few or method == "svd"):
+        guess = solve_nearly_svd(laplacian, request)
         if guess is not None:
-            vectors, residuals = guess.build(np.arange(request.count), request.lead, request.dtype)
+            vectors, residuals = guess.build(np.arange(request.count), request.dtype)
             if residuals.max() <= request.tol:
                 return guess
-            request = replace(request, start=vectors[:, request.lead :])
+            request = replace(request, start=vectors)
     return solve_block(laplacian, request)
-
-
-def _guess(laplacian: Laplacian, request: Request) -> Solution | None:
-    """Return approximate pairs from the structure of the Laplacian, or None."""
-    factor, method = laplacian.factor, request.method
-    if factor is not None:
-        affordable = method == "auto" and factor.shape[1] <= _GRAM_LIMIT
-        return solve_nearly_svd(laplacian, request) if affordable or method == "svd" else None
-    few = method == "auto" and modes_are_few(laplacian)
-    return solve_modes(laplacian, request) if few else None
 
 
 def largest_eigenvalue(laplacian: Laplacian, request: Request) -> float:
@@ -71,5 +61,5 @@ def largest_eigenvalue(laplacian: Laplacian, request: Request) -> float:
     if laplacian.null_space.dimension == laplacian.n:
         return 0.0
     tol = min(request.tol, 1e-6)
-    top = replace(request, tol=tol, count=1, lead=0, largest=True, start=None)
+    top = replace(request, tol=tol, count=1, largest=True, start=None)
     return max(solve(laplacian, top).distinct)

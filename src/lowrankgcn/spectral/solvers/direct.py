@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -10,20 +9,20 @@ import numpy as np
 import scipy.linalg as la
 from numpy.typing import NDArray
 
-from lowrankgcn._parallel import chunks, map_chunks, single_threaded_blas, worthwhile_threads
+from lowrankgcn._parallel import chunks, single_threaded_blas
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators import Factor, FloatArray
-from lowrankgcn.spectral.laplacian import CHUNK_ROWS, Laplacian
-from lowrankgcn.spectral.solvers.base import (
-    EXTRA,
+from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.spectral.solvers.solution import (
     SMALLEST,
     Built,
     Request,
     Solution,
-    residual_norms,
     stored_solution,
+    sum_rows,
 )
 
+_EXTRA = 5  # additional singular vectors, for more accurate pairs
 _SMALL_MATRIX = 512  # rows up to which a second thread slows LAPACK down
 
 
@@ -38,10 +37,10 @@ def solve_dense(laplacian: Laplacian, request: Request) -> Solution:
     values, vectors = la.eigh(matrix)
     values = np.maximum(values[: laplacian.n - null.dimension], SMALLEST)
 
-    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
+    def build(index: NDArray[np.intp], dtype: Any) -> Built:
         chosen = vectors[:, index]
-        residuals = residual_norms(laplacian, values[index], chosen)
-        return _prepend_columns(chosen, lead).astype(dtype), residuals
+        residuals = np.linalg.norm(laplacian @ chosen - chosen * values[index], axis=0)
+        return chosen.astype(dtype, copy=False), residuals
 
     return Solution(values, "dense", build, laplacian.n, complete=True)
 
@@ -61,15 +60,14 @@ def solve_svd(laplacian: Laplacian, request: Request) -> Solution:
     rank = int((squares > 16 * len(gram) * np.finfo(float).eps).sum())
     squares, right = squares[::-1][:rank], right[:, ::-1][:, :rank]
 
-    def build(index: NDArray[np.intp], lead: int, dtype: Any) -> Built:
+    def build(index: NDArray[np.intp], dtype: Any) -> Built:
         mu, v = squares[index], right[:, index]
-        coefficients = _prepend_columns(_reorthogonalized(gram, v, mu), lead)
         # 𝓛u − λu = −Z e with e = (ZᵀZ v − μv)/√μ, whose norm is √(eᵀ ZᵀZ e).
         defect = (gram @ v - v * mu) / np.sqrt(mu)
         norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", defect, gram @ defect), 0.0))
         # The Gram matrix itself is known to rounding only.
         residuals = np.hypot(norms, np.finfo(np.float64).eps / np.sqrt(mu))
-        return factor.matmul(coefficients, dtype=dtype), residuals
+        return factor.matmul(_reorthogonalized(gram, v, mu), dtype=dtype), residuals
 
     values = np.clip(1.0 - squares, SMALLEST, 1.0)
     bulk = laplacian.n - laplacian.null_space.dimension - rank
@@ -85,7 +83,7 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
     min shift − μ for the next singular value: loops that differ much.
     """
     factor = _factor(laplacian)
-    null, count, lead = laplacian.null_space, request.count, request.lead
+    null, count = laplacian.null_space, request.count
     joined = len(laplacian.joined_components)
     squares, right = eigh(factor.gram())
     rank = int((squares > 1e-10).sum())
@@ -94,21 +92,19 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
     squares, right = squares[::-1], right[:, ::-1]
     shifts = laplacian.shift[laplacian.scale > 0]
     reach = squares[count + joined - 1] - (shifts.mean() - shifts.min())
-    wanted = max(count + joined + EXTRA, min(int((squares > reach).sum()), 2 * count + 32))
+    wanted = max(count + joined + _EXTRA, min(int((squares > reach).sum()), 2 * count + 32))
     mu = squares[: min(wanted, rank)]
-    singular = right[:, : len(mu)] / np.sqrt(mu)
-    spare = max(0, lead + count - len(mu))
-    U = factor.matmul(np.pad(singular, ((0, 0), (0, spare))), dtype=request.dtype)
-    shift, used = laplacian.shift, slice(0, len(mu))
+    U = factor.matmul(right[:, : len(mu)] / np.sqrt(mu), dtype=request.dtype)
+    shift = laplacian.shift
 
     def products(start: int, stop: int) -> FloatArray:
-        rows = U[start:stop, used].astype(np.float64, copy=False)
+        rows = U[start:stop].astype(np.float64, copy=False)
         return np.stack([rows.T @ rows, rows.T @ (shift[start:stop, None] * rows)])
 
     inner, image = sum_rows(products, laplacian.n)
     image -= inner * mu
     # Without the null space, and without directions of span(U) that lie in it.
-    overlap = null.coefficients(U[:, used])
+    overlap = null.coefficients(U)
     norms, directions = eigh(inner - overlap.T @ overlap)
     outside = norms > 1e-8
     basis = directions[:, outside] / np.sqrt(norms[outside])
@@ -120,31 +116,17 @@ def solve_nearly_svd(laplacian: Laplacian, request: Request) -> Solution | None:
     overlap, image_ritz = overlap @ ritz, mu[:, None] * ritz  # 𝓛U ritz = shift∘U ritz − Uμ ritz
 
     def rotate(start: int, stop: int) -> FloatArray:
-        rows = U[start:stop, used].astype(np.float64)
+        rows = U[start:stop].astype(np.float64)
         chosen = rows @ ritz
         defect = shift[start:stop, None] * chosen
         defect -= rows @ image_ritz
         chosen -= null.combine(overlap, start, stop)
         defect -= chosen * values
-        U[start:stop, lead : lead + count] = chosen
+        U[start:stop, :count] = chosen
         return np.asarray(np.einsum("ij,ij->j", defect, defect))
 
-    squared = sum_rows(rotate, laplacian.n)
-    residuals = np.sqrt(squared)
-    return stored_solution(values, U, residuals, "svd", len(mu), lead)
-
-
-def sum_rows(term: Callable[[int, int], FloatArray], n: int) -> FloatArray:
-    """Sum ``term(start, stop)`` over chunks of rows."""
-    total: FloatArray = np.sum(
-        map_chunks(term, n, CHUNK_ROWS, n_threads=worthwhile_threads(64 * n)), axis=0
-    )
-    return total
-
-
-def _prepend_columns(matrix: FloatArray, lead: int) -> FloatArray:
-    """Put `lead` columns of zeros in front of a matrix."""
-    return np.pad(matrix, ((0, 0), (lead, 0))) if lead else matrix
+    residuals = np.sqrt(sum_rows(rotate, laplacian.n))
+    return stored_solution(values, U, residuals, "svd", len(mu))
 
 
 def _factor(laplacian: Laplacian) -> Factor:

@@ -4,7 +4,7 @@
 >>> import lowrankgcn as lg
 >>> from lowrankgcn.spectral.extension import cross_affinity
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
->>> cross_affinity(L).rows(np.array([[1, 1], [0, 0]])).toarray().round(4)
+>>> cross_affinity(L).product(np.array([[1, 1], [0, 0]]), np.eye(2)).round(4)
 array([[0.7071, 0.7071],
        [0.    , 0.    ]])
 """
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from lowrankgcn._codec import saved
 from lowrankgcn._validation import MOST_NODES, expect_shape, finite_array, invalid, positive_int
-from lowrankgcn.graphs.cross.base import CrossAffinity, normalised
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, normalised
 from lowrankgcn.graphs.matrices import binary_matrix, check_weights, csr_copy
 from lowrankgcn.graphs.neighbours import NearestNeighbours
 from lowrankgcn.operators import FloatArray
@@ -41,15 +41,6 @@ class _SparseCross(CrossAffinity):
     @abstractmethod
     def _weights(self, X: Any) -> sp.csr_array | CodeFactor:
         """Return rows before normalisation, shape (q, m)."""
-
-    def rows(self, X: Any) -> sp.csr_array:
-        """Return the rows a(x), shape (q, m); zero if x has no affinity to any fitted node."""
-        matrix = self._weights(X)
-        if isinstance(matrix, CodeFactor):
-            matrix = matrix.to_sparse()
-        degrees = np.repeat(matrix @ self._column_weights, np.diff(matrix.indptr))
-        data = normalised(matrix.data[:, None], degrees, self.loop_weight)[:, 0]
-        return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
     def product(self, X: Any, Q: FloatArray) -> FloatArray:
         """Return a(x) Q for all rows x of X, shape (q, c)."""

@@ -12,6 +12,7 @@ True
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -20,25 +21,34 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._parallel import single_threaded_blas_if_small
 from lowrankgcn._progress import listener, listening
-from lowrankgcn._validation import invalid, node_index, positive_int
-from lowrankgcn.estimators.base import (
+from lowrankgcn._validation import choice, invalid, node_index, positive_int
+from lowrankgcn.estimators.class_labels import Labels, read_labels
+from lowrankgcn.estimators.evidence import Evidence
+from lowrankgcn.estimators.explanation import By, Explanation
+from lowrankgcn.estimators.gp_fitting import (
+    BUILT_GRAPHS,
+    FittedGP,
+    PreparedRows,
+    fit_gp,
+    prepare_rows,
+)
+from lowrankgcn.estimators.gp_model import GPModel
+from lowrankgcn.estimators.parameters import GPParameters, checked
+from lowrankgcn.estimators.rows import Rows, read_rows
+from lowrankgcn.estimators.semi_supervised import (
     SemiSupervisedClassifier,
     distributed_module,
     draw_seed,
     unchanged_on_failure,
     warn_of_unplaced,
 )
-from lowrankgcn.estimators.evidence import Evidence
-from lowrankgcn.estimators.explanation import By, Explanation
-from lowrankgcn.estimators.gp_fitting import GPSettings, PreparedRows, fit_gp, prepare_rows
-from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.labels import Labels, read_labels
-from lowrankgcn.estimators.rows import Rows, check_rows, read_rows
-from lowrankgcn.estimators.settings import checked
 from lowrankgcn.gp.shares import apply_factors
-from lowrankgcn.gp.suggestion import choose_rows, entropy
+from lowrankgcn.gp.suggestion import choose_rows, entropy, first_of_views
+from lowrankgcn.gp.views import FittedViews
+from lowrankgcn.graphs import Graph
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SpectralGPClassifier(SemiSupervisedClassifier):
     r"""Semi-supervised classifier: a Gaussian process on spectral blocks, in closed form.
 
@@ -148,26 +158,17 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
     (2, 4)
     """
 
-    def __init__(
-        self,
-        *,
-        graph: Any = "auto",
-        blocks: Any = "auto",
-        rank: int = 100,
-        class_shares: Any = "auto",
-        fit_rows: int = 100_000,
-        tol: float = 1e-2,
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.blocks = blocks
-        self.rank = rank
-        self.class_shares = class_shares
-        self.fit_rows = fit_rows
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    graph: Any = "auto"
+    blocks: Any = "auto"
+    rank: int = 100
+    class_shares: Any = "auto"
+    fit_rows: int = 100_000
+    tol: float = 1e-2
+    random_state: Any = None
+    verbose: bool = False
+
+    _model: GPModel = field(init=False)
+    _fitted: FittedGP = field(init=False)  # not in classifiers from files
 
     @unchanged_on_failure
     def fit(self, X: Any, y: Any) -> Self:
@@ -199,20 +200,20 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         if (lazy := distributed_module(X, y)) is not None:
             lazy.fit(self, X, y)
             return self
-        settings = checked(GPSettings, self.get_params(deep=False))
+        settings = checked(GPParameters, self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph, numbers="table")
         labels = read_labels(y, rows.n_rows)
         show = (lambda step, done, total: print(step, file=sys.stderr)) if self.verbose else None
         with listening(show or listener()):
             self._fit_labels(self._prepare(rows, settings, labels.index), labels)
-        if self.graph_ is not None and self._fitted.views.views.keys() == {"given"}:
+        if self.graph_ is not None and self._model.maps.features is None:
             parts = self.graph_.components
             unplaced = np.isin(parts, parts[labels.index], invert=True)
             warn_of_unplaced(unplaced, "predictions are arbitrary")
         return self
 
     def _prepare(
-        self, rows: Rows, settings: GPSettings, always: Any = (), *, read_all: bool = False
+        self, rows: Rows, settings: GPParameters, always: Any = (), *, read_all: bool = False
     ) -> PreparedRows:
         """Compute all that does not depend on labels; rows of `always` are in the sample."""
         seed = draw_seed(self.random_state)
@@ -221,21 +222,17 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
 
     def _fit_labels(self, prepared: PreparedRows, labels: Labels) -> Self:
         """Fit to labels; the prepared rows are not changed and serve any number of fits."""
-        with single_threaded_blas_if_small(prepared.rows.n_rows):
-            fitted = fit_gp(prepared, labels)
-        self.classes_ = labels.classes
-        self.label_distributions_ = fitted.distributions
-        self.transduction_ = labels.classes[fitted.distributions.argmax(axis=1)]
-        self.graphs_, self.eigenpairs_ = fitted.views.graphs, fitted.views.eigenpairs
+        with single_threaded_blas_if_small(prepared.sample.rows.n_rows):
+            self._fitted = fit_gp(prepared, labels)
+        self._set_fit(prepared.sample, labels, self._fitted.distributions, self._fitted.timings)
+        self._fitted_only = prepared.fitted_only
+        self._set_model(self._fitted.model)
+        self.graphs_, self.eigenpairs_ = prepared.views.graphs, prepared.views.eigenpairs
         self.graph_ = next(iter(self.graphs_.values()), None)
-        self.timings_ = fitted.timings
-        self._kind, self._seed = prepared.rows.later, prepared.seed
-        self._fitted = fitted
-        self._restore(fitted.model)
         return self
 
-    def _restore(self, model: GPModel) -> None:
-        """Set the attributes that a saved model determines."""
+    def _set_model(self, model: GPModel) -> None:
+        """Set the model and all attributes that it determines."""
         self._model = model
         self.filter_, self.block_shares_ = model.filters(), model.block_shares
         equal = isinstance(self.class_shares, str) and self.class_shares == "equal"
@@ -245,9 +242,6 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         self.loo_accuracy_, self.loo_interval_ = evidence.accuracy, evidence.interval
         self.loo_balanced_accuracy_, self.loo_f1_ = evidence.balanced_accuracy, evidence.f1
         self.loo_log_loss_ = evidence.log_loss
-
-    def _saved_state(self, fitted_rows: bool) -> GPModel:
-        return self._model
 
     def prediction_sets(self, X: Any = None, level: float = 0.9) -> NDArray[np.bool_]:
         """Return sets of classes that contain the true class with probability `level`.
@@ -324,9 +318,9 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         if distributed_module(X):
             raise invalid("X", "rows in memory (load some by .compute())", "a Dask collection")
         if X is None:
-            measures = self._fitted_rows().measures()
+            measures = self._fitted_rows().novelty()
         else:
-            measures = self._model.classify(check_rows(self, X, self._kind))[1]
+            measures = self._model.distributions_and_novelty(self._new_rows(X))[1]
         return self._model.unsure(measures, level)
 
     def explain(self, X: Any, *, by: str = "auto") -> Explanation:
@@ -372,7 +366,7 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         chosen = next((name for name in allowed if by in (name, "auto")), None)
         if chosen is None:
             raise invalid("by", f"one of {allowed} for this data", repr(by))
-        return self._model.explain(check_rows(self, X, self._kind), self.classes_, chosen)
+        return self._model.explain(self._new_rows(X), self.classes_, chosen)
 
     def suggest(self, k: int = 10, *, among: Any = None) -> NDArray[np.intp]:
         """Return the rows to label next, the most useful first.
@@ -409,22 +403,15 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         >>> rows.shape, bool((y[rows] == -1).all())
         ((10,), True)
         """
-        fitted = self._fitted_rows()
-        n = len(self.label_distributions_)
-        free = np.zeros(n, bool)
-        free[slice(None) if among is None else node_index(among, "among", n)] = True
-        free[self._model.labelled] = False
-        free = free[fitted.sample]
-        count = positive_int(k, "k")
-        if count > free.sum():
-            expected = f"at most {int(free.sum())}, the number of sampled rows without a label"
-            raise invalid("k", expected, count)
-        weights = entropy(self.label_distributions_[fitted.sample])
-        candidates, process = np.flatnonzero(free), self._model.process
+        prepared = self._fitted_rows().prepared
+        free = _free_rows(len(self.label_distributions_), self._model.labelled, among)
+        candidates = np.flatnonzero(free[self._sample])
+        _check_count(k, len(candidates), "the number of sampled rows without a label")
+        weights = entropy(self.label_distributions_[self._sample])
         chosen = choose_rows(
-            process, fitted.views.views, weights, candidates, count, random_state=self._seed
+            self._model.process, prepared.views.views, weights, candidates, k, prepared.seed
         )
-        rows: NDArray[np.intp] = fitted.sample[chosen]
+        rows: NDArray[np.intp] = self._sample[chosen]
         return rows
 
     def column_importance(self) -> dict[str | int, float]:
@@ -432,19 +419,19 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
 
         The values of a column are permuted among at most 300 of the rows given to fit (fewer for
         more than 30 columns). Its importance is the mean change of the class distributions (total
-        variation), relative to the sum over all columns.
+        variation), relative to the sum over all columns. A graph object stays as it is.
 
         Raises
         ------
         ValueError
             If X had no columns, or the classifier was loaded from a file.
         """
-        fitted = self._fitted_rows()
-        if self._model.maps.features is None or not self._model.extends:
+        prepared = self._fitted_rows().prepared
+        if self._model.maps.features is None or self._fitted_only:
             raise invalid("column_importance", "a classifier fitted to a table", "a graph")
-        return self._model.column_importance(fitted.rows, self._seed)
+        return self._model.column_importance(prepared.sample.data, prepared.seed)
 
-    def _fitted_rows(self) -> Any:
+    def _fitted_rows(self) -> FittedGP:
         """Return what the fit knows of its rows; raise if it is not in memory."""
         check_is_fitted(self)
         if not hasattr(self, "_fitted"):
@@ -461,3 +448,72 @@ class SpectralGPClassifier(SemiSupervisedClassifier):
         tags.input_tags.string = True
         tags.input_tags.sparse |= isinstance(self.graph, str) and self.graph == "auto"
         return tags
+
+
+def first_rows(
+    X: Any,
+    k: int = 10,
+    *,
+    labelled: Any = (),
+    among: Any = None,
+    graph: str | Graph = "auto",
+    random_state: int = 0,
+) -> NDArray[np.intp]:
+    """Return the rows to label first, before there are labels of two classes.
+
+    Parameters
+    ----------
+    X : array, DataFrame or Graph
+        All rows.
+    k : int
+        Number of rows.
+    labelled : int array or (n,) mask, optional
+        Rows that have a label already.
+    among : int array or (n,) mask, optional
+        Rows to choose from.
+    graph : str or Graph
+        As for :class:`lowrankgcn.SpectralGPClassifier`.
+    random_state : int
+
+    See Also
+    --------
+    lowrankgcn.SpectralGPClassifier.suggest : Rows to label next.
+
+    Notes
+    -----
+    Same rule as :meth:`lowrankgcn.SpectralGPClassifier.suggest`, with the amplitudes of the prior
+    and equal uncertainty of all rows.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> from lowrankgcn.estimators import first_rows
+    >>> spiral = lg.datasets.load_spiral(100, random_state=0)
+    >>> rows = first_rows(spiral.data, 5)
+    >>> len(set(spiral.target[rows].tolist())) > 3
+    True
+    """
+    seed = positive_int(random_state, "random_state", minimum=0)
+    given = next((one for one in (X, graph) if isinstance(one, Graph)), None)
+    graphs = () if given is not None else BUILT_GRAPHS[choice(graph, "graph", BUILT_GRAPHS)]
+    views = FittedViews.fit(
+        None if X is given else X, graphs=graphs, given=given, random_state=seed
+    )
+    n = len(next(iter(views.views.values())))
+    known = node_index(labelled, "labelled", n) if len(labelled) else np.zeros(0, np.intp)
+    candidates = np.flatnonzero(_free_rows(n, known, among))
+    _check_count(k, len(candidates), "the number of rows without a label")
+    return first_of_views(views, k, candidates, known, seed)
+
+
+def _free_rows(n: int, labelled: NDArray[Any], among: Any) -> NDArray[np.bool_]:
+    """Return which of n rows may be suggested."""
+    free = np.zeros(n, bool)
+    free[slice(None) if among is None else node_index(among, "among", n)] = True
+    free[labelled] = False
+    return free
+
+
+def _check_count(k: int, most: int, meaning: str) -> None:
+    if positive_int(k, "k") > most:
+        raise invalid("k", f"at most {most}, {meaning}", k)

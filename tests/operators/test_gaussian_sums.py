@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from lowrankgcn.operators.gaussian import EDGE_RADIUS, GaussianBlocks, PointCloud, gaussian_kernel
+from lowrankgcn.operators.gaussian_sums import (
+    EDGE_RADIUS,
+    GaussianBlocks,
+    PointCloud,
+    gaussian_kernel,
+)
 from tests import reference, strategies
 from tests.operator_contract import OperatorContract, block, check_operator, close
 

@@ -10,10 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from lowrankgcn._codec import NOT_SAVED, NotNegative
+from lowrankgcn._codec import NOT_SAVED
 from lowrankgcn._validation import invalid
 from lowrankgcn.operators import Factor, FloatArray, MatrixFactor
-from lowrankgcn.operators.fourier import FourierFactor
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,13 +56,13 @@ class CrossAffinity(ABC):
     # New points have other weights than fitted ones, and 1/(1−λ) amplifies the difference.
     least_divisor: ClassVar[float] = 0.1
 
-    loop_weight: NotNegative
-    columns: Factor | FourierFactor | None = field(default=None, repr=False, metadata=NOT_SAVED)
+    loop_weight: float
+    columns: Factor | None = field(default=None, repr=False, metadata=NOT_SAVED)
 
     @property
     @abstractmethod
     def n_columns(self) -> int:
-        """Number m of columns of C: hyperedges, landmarks, modes or nodes."""
+        """Number m of columns of C: hyperedges, landmarks or nodes."""
 
     @abstractmethod
     def product(self, X: Any, Q: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-r"""The kernels of a network and their scaling, from the eigenpairs of the Laplacian.
+r"""Set-up of a network: its graph, and its kernels from the eigenpairs of the Laplacian.
 
 The default filter is φ(λ) = 1/(λ + ε). ε is the C-th positive eigenvalue for C classes:
 eigenvectors up to there separate the classes, and their responses lie within a factor of two.
@@ -7,9 +7,9 @@ Kernels are scaled so that ‖𝒦‖²_F = n, and features so that the input of
 mean square. One step size then suits every n, unit and bandwidth.
 
 >>> import lowrankgcn as lg
->>> from lowrankgcn.estimators.settings import read_settings
+>>> from lowrankgcn.estimators.parameters import read_gcn_parameters
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
->>> settings = read_settings(lg.GCNClassifier(filter="constant", rank=2).get_params())
+>>> settings = read_gcn_parameters(lg.GCNClassifier(filter="constant", rank=2).get_params())
 >>> kernels = choose_kernels(L, settings, n_classes=2, seed=0)
 >>> (scaled,), _ = scale_kernels(kernels, np.eye(2), reduced=False)
 >>> kernels[0].response, (scaled.response**2).sum().round(10)
@@ -21,27 +21,114 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.settings import Settings
+from lowrankgcn.estimators.inputs import Inputs, PointInputs, TableInputs
+from lowrankgcn.estimators.parameters import GCNParameters
+from lowrankgcn.estimators.rows import Kind
 from lowrankgcn.exceptions import DegenerateCutWarning, DisconnectedGraphWarning, RankWarning
+from lowrankgcn.graphs import AdjacencyGraph, GaussianGraph, Graph, Hypergraph
 from lowrankgcn.operators import FloatArray
+from lowrankgcn.operators.fourier import number_of_modes
+from lowrankgcn.operators.gaussian_sums import PointCloud
 from lowrankgcn.spectral.eigenpairs import Eigenpairs, eigenpairs, flip_signs
 from lowrankgcn.spectral.filters import Linear, RegularizedInverse
 from lowrankgcn.spectral.kernel import Kernel, kernel, low_rank_kernels
 from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.tables import TableEncoder
 
+_NEIGHBOURS = 10
+_BANDWIDTHS, _SAMPLE = 2.0, 2000  # median distances to the tenth neighbour, among so many points
+_MOST_MODES, _ACCURACY = 2**20, 1e-2  # of a fast Gaussian sum that is cheaper than neighbours
 _RANK = 30
-_STORED_SINGLE = 200_000  # rows from which eigenvectors are stored in single precision
 _POSITIVE = 1e-9  # eigenvalues up to here are zero
 _COMMON = 1e-8  # overlaps with the features below this share of the largest count as zero
 _ORTHOGONAL = 1e-8
 
 
+def build_graph(
+    kind: Kind, data: Any, settings: GCNParameters, seed: int
+) -> tuple[Inputs | None, Graph]:
+    """Return inputs and graph of rows; inputs are None without features."""
+    if kind == "graph":
+        return None, data
+    if kind == "affinities":
+        return None, AdjacencyGraph(data)
+    if kind == "incidence":
+        return None, Hypergraph(data)
+    raw = not settings.scaling
+    graph = settings.graph
+    if kind == "table":
+        encoder, codes = TableEncoder.fit_transform(data)
+        if isinstance(graph, str):
+            graph = Hypergraph.from_encoder(encoder, codes)
+        return TableInputs.fit(data, encoder, raw_features=raw), graph
+    # A given bandwidth is in the units of the columns.
+    in_units = raw or settings.bandwidth is not None
+    raw_points = in_units or isinstance(graph, Graph)
+    inputs = PointInputs.fit(data, raw_features=raw, raw_points=raw_points)
+    if isinstance(graph, str):
+        name = "gaussian" if graph == "auto" and in_units else graph
+        graph = point_graph(name, inputs.rows(data), settings.bandwidth, random_state=seed)
+    return inputs, graph
+
+
+def point_graph(
+    name: str, points: FloatArray, bandwidth: float | None, *, random_state: int
+) -> Graph:
+    """Build the graph of points: "gaussian", "knn" or "auto"; None chooses the bandwidth.
+
+    "auto" chooses the Gaussian graph in up to three dimensions if its sums take few Fourier modes.
+    Otherwise it chooses ten nearest neighbours with self-tuning weights, which separate classes
+    better in many dimensions.
+
+    >>> points = np.random.default_rng(0).normal(size=(300, 2))
+    >>> point_graph("auto", points, None, random_state=0)
+    GaussianGraph(300 points in 2 dimensions, bandwidth=0.751734)
+    >>> point_graph("auto", np.random.default_rng(0).normal(size=(300, 20)), None, random_state=0)
+    AdjacencyGraph(300 nodes, sparse)
+    """
+    if name == "gaussian" or (name == "auto" and points.shape[1] <= 3):
+        width = bandwidth or _local_bandwidth(points, random_state)
+        extent = PointCloud.from_points(points, width).extent
+        if name == "gaussian" or number_of_modes(extent, _ACCURACY) <= _MOST_MODES:
+            return GaussianGraph(points, width, random_state=random_state)
+    return AdjacencyGraph.knn(points, _NEIGHBOURS, random_state=random_state)
+
+
+def _local_bandwidth(points: FloatArray, random_state: int) -> float:
+    """Return twice the median distance to the tenth neighbour, in a sample of at most 2000 points.
+
+    This bandwidth separates neighbouring clusters, unlike half the median distance of all points,
+    and it does not shrink with the number of points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _local_bandwidth(np.linspace(0, 1, 101)[:, None], random_state=0)
+    0.1
+    """
+    sample = points
+    if len(points) > _SAMPLE:
+        rng = np.random.default_rng(random_state)
+        sample = points[np.sort(rng.choice(len(points), _SAMPLE, replace=False))]
+    count = min(_NEIGHBOURS, len(sample) - 1)
+    if count < 1:
+        return 1.0
+    distances = cKDTree(sample).query(sample, k=count + 1)[0][:, -1]
+    median = float(np.median(distances))
+    if median > 0:
+        return _BANDWIDTHS * round(median, 15)
+    positive = distances[distances > 0]
+    return _BANDWIDTHS * float(positive.mean()) if len(positive) else 1.0
+
+
 def choose_kernels(
-    laplacian: Laplacian, settings: Settings, n_classes: int, seed: int
+    laplacian: Laplacian, settings: GCNParameters, n_classes: int, seed: int
 ) -> tuple[Kernel, ...]:
     """Build the kernels of the filters, of low rank with common eigenpairs, or of full rank."""
     filters, tol = settings.filter, settings.tol
@@ -55,14 +142,13 @@ def choose_kernels(
             warnings.simplefilter("ignore", DegenerateCutWarning)
         if filters is not None:
             return kernel(laplacian, list(filters), rank, tol=tol, random_state=seed)
-        dtype = "float32" if laplacian.n > _STORED_SINGLE else "float64"
-        pairs = eigenpairs(laplacian, rank, tol=tol, random_state=seed, dtype=dtype)
+        pairs = eigenpairs(laplacian, rank, tol=tol, random_state=seed)
     positive = pairs.eigenvalues[pairs.eigenvalues > _POSITIVE]
     epsilon = float(positive[min(n_classes, len(positive)) - 1]) if len(positive) else 1.0
     return low_rank_kernels(laplacian, [RegularizedInverse(epsilon)], pairs)
 
 
-def _rank(laplacian: Laplacian, settings: Settings) -> int:
+def _rank(laplacian: Laplacian, settings: GCNParameters) -> int:
     """Return the number of eigenpairs: as given, or 30, at most the rows and hyperedges."""
     n, most = laplacian.n, laplacian.graph.max_rank
     if settings.rank is None:

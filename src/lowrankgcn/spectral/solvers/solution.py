@@ -9,12 +9,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrankgcn._parallel import worthwhile_threads
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.laplacian import Laplacian
+from lowrankgcn.operators.factors import sum_over_rows
+from lowrankgcn.spectral.laplacian import CHUNK_ROWS
 
 Built = tuple[NDArray[Any], FloatArray]
 
-EXTRA = 5  # additional vectors in iterations, for faster convergence
 # Outside the null space every eigenvalue is positive; rounding must not make it zero or negative.
 SMALLEST = float(np.finfo(np.float64).eps)
 
@@ -32,8 +33,6 @@ class Request:
         Number of pairs outside the null space. Direct solvers compute all of them.
     largest : bool
         Whether to compute the largest pairs instead of the smallest.
-    lead : int
-        Columns in front of the eigenvectors that will be filled with null vectors.
     method : str
         Name of the solver, or "auto".
     random_state, max_iter, dtype
@@ -45,7 +44,6 @@ class Request:
     tol: float
     count: int = 0
     largest: bool = False
-    lead: int = 0
     method: str = "auto"
     random_state: int = 0
     max_iter: int | None = None
@@ -65,9 +63,8 @@ class Solution:
     method : str
         Name of the solver.
     build : callable
-        ``build(index, lead, dtype)`` returns the eigenvectors of the given numbers, shape
-        (n, lead + len(index)) with `lead` columns left for null vectors, and their residuals. The
-        array may belong to the solution.
+        ``build(index, dtype)`` returns the eigenvectors of the given numbers, shape
+        (n, len(index)), and their residuals. The array may belong to the solution.
     products : int
         Number of vectors that were multiplied with the operator.
     complete : bool
@@ -78,7 +75,7 @@ class Solution:
 
     values: FloatArray
     method: str
-    build: Callable[[NDArray[np.intp], int, Any], Built]
+    build: Callable[[NDArray[np.intp], Any], Built]
     products: int = 0
     complete: bool = False
     bulk_value: float = 0.0
@@ -91,27 +88,18 @@ class Solution:
 
 
 def stored_solution(
-    values: FloatArray,
-    vectors: NDArray[Any],
-    residuals: FloatArray,
-    method: str,
-    products: int,
-    lead: int = 0,
+    values: FloatArray, vectors: NDArray[Any], residuals: FloatArray, method: str, products: int
 ) -> Solution:
-    """Return a solution with its eigenvectors in an array that has `lead` free columns in front."""
+    """Return a solution whose eigenvectors are the first columns of an array."""
 
-    def build(index: NDArray[np.intp], wanted_lead: int, dtype: Any) -> Built:
-        if wanted_lead == lead and np.array_equal(index, np.arange(len(index))):
-            chosen = vectors[:, : lead + len(index)]  # not copied
-        else:
-            chosen = np.zeros((len(vectors), wanted_lead + len(index)), dtype)
-            chosen[:, wanted_lead:] = vectors[:, lead + np.asarray(index)]
-        return chosen.astype(dtype, copy=False), residuals[index]
+    def build(index: NDArray[np.intp], dtype: Any) -> Built:
+        first = slice(len(index))  # without a copy
+        columns = first if np.array_equal(index, np.arange(len(index))) else index
+        return vectors[:, columns].astype(dtype, copy=False), residuals[index]
 
     return Solution(values, method, build, products)
 
 
-def residual_norms(laplacian: Laplacian, values: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Compute ‖𝓛u − λu‖ of every pair, shape (k,)."""
-    norms: FloatArray = np.linalg.norm(laplacian @ vectors - vectors * values, axis=0)
-    return norms
+def sum_rows(term: Callable[[int, int], NDArray[Any]], n: int) -> FloatArray:
+    """Sum ``term(start, stop)`` over chunks of rows of vectors."""
+    return sum_over_rows(term, n, CHUNK_ROWS, n_threads=worthwhile_threads(64 * n))

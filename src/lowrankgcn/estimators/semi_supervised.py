@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
+from html import escape
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,46 +16,59 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from lowrankgcn._format import percent
-from lowrankgcn._html import card
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.labels import known_labels, read_weights
+from lowrankgcn.estimators.class_labels import Labels, known_labels, read_weights
 from lowrankgcn.estimators.rows import Kind, check_rows
+from lowrankgcn.estimators.sampling import Sample, check_new_rows
 from lowrankgcn.exceptions import UnlabelledComponentWarning, warn_caller
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.spectral.eigenpairs import Eigenpairs
 from lowrankgcn.spectral.filters import Filter, Scaled
 from lowrankgcn.spectral.kernel import Kernel
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
-_MOST_NAMES, _MOST_BLOCKS = 10, 3  # shown in a notebook
+_MOST_NAMES = 10  # of classes, shown in a notebook
+
+#: Results that a file keeps of every classifier.
+SAVED_RESULTS = frozenset({"label_distributions_", "timings_"})
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """A classifier of rows with few labels.
 
-    Subclasses implement ``fit``, :meth:`_saved_state` and :meth:`_restore`. Dask collections are
-    passed on to :mod:`lowrankgcn.distributed`.
+    Subclasses implement ``fit``: rows → graphs → eigenpairs → model → distributions. Dask
+    collections are passed on to :mod:`lowrankgcn.distributed`.
     """
 
     classes_: NDArray[Any]
+    label_distributions_: FloatArray
+    transduction_: NDArray[Any]
+    timings_: dict[str, float]
     graph: Any
+    _SAVED_RESULTS: ClassVar[frozenset[str]] = SAVED_RESULTS
     _kind: Kind  # of the rows that `predict` accepts
+    _model: Any  # classifies them
+    _fitted_only: str  # why it cannot; empty if it can
+    _sample: NDArray[np.intp]  # rows that the graphs were fitted to
 
-    @abstractmethod
-    def _saved_state(self, fitted_rows: bool) -> Any:
-        """Return what a file keeps of this kind of classifier: a dataclass with ``@saved``.
+    def _set_fit(
+        self, sample: Sample, labels: Labels, distributions: FloatArray, timings: dict[str, float]
+    ) -> None:
+        """Set the results that all classifiers have."""
+        self.classes_, self._kind, self._sample = labels.classes, sample.rows.later, sample.index
+        self.label_distributions_ = distributions
+        self.transduction_ = labels.classes[distributions.argmax(axis=1)]
+        self.timings_ = timings
 
-        Its method ``distributions`` computes class distributions of new rows.
+    def _set_model(self, model: Any) -> None:
+        """Set the model and all attributes that it determines."""
+        self._model = model
 
-        Parameters
-        ----------
-        fitted_rows : bool
-            Whether to keep results of the rows given to fit.
-        """
-
-    @abstractmethod
-    def _restore(self, state: Any) -> None:
-        """Set the attributes from a saved state; those of all classifiers are set already."""
+    def _new_rows(self, X: Any) -> Any:
+        """Validate rows for the model."""
+        check_new_rows(self._fitted_only)
+        return check_rows(self, X, self._kind)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict class distributions, shape (q, C), in the order of ``classes_``.
@@ -71,16 +84,16 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         Raises
         ------
         ValueError
-            If the rows are not like those at fitting, or a graph object was given that was not
-            built from X and cannot be extended to new rows.
+            If the rows are not like those at fitting, a graph object was given that was not built
+            from X and cannot be extended to new rows, or the network is of full rank.
         """
         check_is_fitted(self)
         shares: NDArray[np.float64]
         if (lazy := distributed_module(X)) is not None:
             shares = lazy.predict_proba(self, X)
         else:
-            rows = check_rows(self, X, self._kind)
-            shares = self._saved_state(fitted_rows=True).distributions(rows)
+            rows = self._new_rows(X)
+            shares = self._model.distributions(rows)
         return shares
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -112,9 +125,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[
         predicted = self.predict(X)
         if len(predicted) != count:
             raise invalid("y", f"{len(predicted)} labels, as many as X has rows", count)
-        weights = read_weights(sample_weight, count)[index]
-        if not weights.sum() > 0:
-            raise invalid("sample_weight", "a labelled row of positive weight", "none")
+        weights = read_weights(sample_weight, count, index)[index]
         return float(np.average(predicted[index] == values, weights=weights))
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -148,33 +159,22 @@ def _summary(classifier: Any) -> str:
     classes = getattr(classifier, "classes_", None)
     if classes is None:
         return ""
-    names = ", ".join(str(name) for name in classes[:_MOST_NAMES])
+    names = ", ".join(map(str, classes[:_MOST_NAMES]))
     more = ", …" if len(classes) > _MOST_NAMES else ""
-    facts: dict[str, str | int | float] = {"classes": f"{len(classes)}: {names}{more}"}
+    facts: dict[str, Any] = {"classes": f"{len(classes)}: {names}{more}"}
     if isinstance(shares := getattr(classifier, "label_distributions_", None), np.ndarray):
         facts["rows"] = len(shares)
-    if hasattr(classifier, "loo_accuracy_"):
-        low, high = classifier.loo_interval_
-        facts |= {
-            "labelled rows": len(classifier.loo_distributions_),
-            "leave-one-out accuracy": f"{percent(classifier.loo_accuracy_)} "
-            f"(90 % interval {percent(low)} to {percent(high)})",
-            "leave-one-out log-loss": f"{classifier.loo_log_loss_:.3g}",
-        }
-        blocks = sorted(classifier.block_shares_.items(), key=lambda pair: -pair[1])
-        largest = [f"{name} ({percent(share, 0)})" for name, share in blocks[:_MOST_BLOCKS]]
-        facts["largest blocks"] = ", ".join(largest)
-    if hasattr(classifier, "loss_curve_"):
-        facts |= {
-            "restarts": classifier.loss_curve_.shape[1],
-            "iterations": classifier.n_iter_,
-            "smallest loss": f"{np.nanmin(classifier.loss_curve_):.3g}",
-        }
-    if graphs := getattr(classifier, "graphs_", None):
-        facts["graphs"] = ", ".join(graphs)
-    elif getattr(classifier, "graph_", None) is not None:
+    if (evidence := getattr(classifier, "evidence_", None)) is not None:
+        interval = " to ".join(map(percent, evidence.interval))
+        facts["labelled rows"] = len(evidence.codes)
+        facts["leave-one-out accuracy"] = f"{percent(evidence.accuracy)} (90 % interval {interval})"
+    if getattr(classifier, "graph_", None) is not None:
         facts["graph"] = repr(classifier.graph_)
-    return card(f"Fitted {type(classifier).__name__}", facts)
+    cells = "".join(
+        f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items()
+    )
+    title = f"Fitted {type(classifier).__name__}"
+    return f"<div><p><strong>{title}</strong></p><table>{cells}</table></div>"
 
 
 def unchanged_on_failure(fit: Fit) -> Fit:
@@ -228,16 +228,16 @@ def warn_of_unplaced(unplaced: NDArray[np.bool_], result: str) -> None:
 
 def main_eigenpairs(classifier: Any) -> tuple[Eigenpairs | None, Any]:
     """Return the eigenpairs of the first connected graph, and the rows of its nodes."""
-    found = classifier.eigenpairs_
-    if not isinstance(found, dict):
-        return found, slice(None)
-    if not found:
-        return None, slice(None)
-    name = min(found, key=lambda name: found[name].n_components > 1)
-    pairs, fitted = found[name], classifier._fitted
-    if len(pairs.eigenvectors) < len(fitted.sample):  # a Gaussian graph, extended to other rows
-        pairs = replace(pairs, eigenvectors=fitted.views.views[name])
-    return pairs, fitted.sample
+    eigenpairs = classifier.eigenpairs_
+    if not isinstance(eigenpairs, dict):
+        return eigenpairs, classifier._sample
+    if not eigenpairs:
+        return None, classifier._sample
+    name = min(eigenpairs, key=lambda name: eigenpairs[name].n_components > 1)
+    pairs = eigenpairs[name]
+    if len(pairs.eigenvectors) < len(classifier._sample):  # a Gaussian graph, extended to others
+        pairs = replace(pairs, eigenvectors=classifier._fitted.prepared.views.views[name])
+    return pairs, classifier._sample
 
 
 def unscaled_filters(networks: Iterable[Any]) -> list[Filter]:

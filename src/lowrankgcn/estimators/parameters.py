@@ -1,7 +1,7 @@
-"""Presets of the estimator, and validation of its parameters.
+"""Parameters of both classifiers, validated, and the presets of networks.
 
 >>> import lowrankgcn as lg
->>> settings = read_settings(lg.GCNClassifier(preset="paper", rank=7).get_params())
+>>> settings = read_gcn_parameters(lg.GCNClassifier(preset="paper", rank=7).get_params())
 >>> settings.learning_rate, settings.rank
 (0.2, 7)
 """
@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, TypeVar, final, get_type_hints
@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeVar, final, get_type_hints
 import numpy as np
 
 from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float, positive_int
+from lowrankgcn.gp.recipe import BLOCK_NAMES
 from lowrankgcn.graphs import Graph
 from lowrankgcn.spectral.filters import Filter, as_filters
 
@@ -56,7 +57,7 @@ _STEPS = {"gd": 0.2, "adam": 0.02}
 PENALTIES = {"low-rank": 0.2, "reduced": 0.4, "full": 0.4}
 
 
-def checked(kind: type[Class], given: Mapping[str, Any]) -> Class:
+def checked(kind: type[Class], parameters: Mapping[str, Any]) -> Class:
     """Make an instance of a dataclass of parameters.
 
     Its fields may be annotated with a function of a value and its name, which returns the valid
@@ -69,19 +70,19 @@ def checked(kind: type[Class], given: Mapping[str, Any]) -> Class:
     """
     values = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
-        values[name] = given[name]
+        values[name] = parameters[name]
         for check in getattr(hint, "__metadata__", ()):
-            values[name] = check(given[name], name)
+            values[name] = check(parameters[name], name)
     return kind(**values)
 
 
-def graph_or_name(graph: Any, name: str, options: Iterable[str]) -> str | Graph:
-    """Return `graph` if it is a graph or one of the names in `options`."""
+def graph_or_name(graph: Any, name: str) -> str | Graph:
+    """Return `graph` if it is a graph or the name of one."""
     if isinstance(graph, Graph):
         return graph
     if not isinstance(graph, str):
-        raise invalid(name, f"a graph or one of {', '.join(options)}", type(graph).__name__)
-    return choice(graph, name, options)
+        raise invalid(name, f"a graph or one of {', '.join(_GRAPHS)}", type(graph).__name__)
+    return choice(graph, name, _GRAPHS)
 
 
 def _is_auto(value: Any) -> bool:
@@ -113,31 +114,55 @@ def _flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def _class_weight(weight: Any, name: str) -> Any:
-    if isinstance(weight, Mapping):
+def _block_names(blocks: Any, name: str) -> tuple[str, ...]:
+    if _is_auto(blocks):
+        return BLOCK_NAMES
+    if isinstance(blocks, str) or not isinstance(blocks, Sequence) or not blocks:
+        raise invalid(name, "'auto' or a list of names", repr(blocks))
+    return tuple(choice(block, name, BLOCK_NAMES) for block in blocks)
+
+
+def _by_class(value: Any, name: str, *, words: Sequence[str | None], zero: bool = False) -> Any:
+    """Return a word, or a mapping from classes to positive numbers."""
+    if isinstance(value, Mapping):
         return {
-            label: positive_float(one, f"{name}[{label!r}]", zero=True)
-            for label, one in weight.items()
+            label: positive_float(one, f"{name}[{label!r}]", zero=zero)
+            for label, one in value.items()
         }
-    if weight is None or (isinstance(weight, str) and weight == "balanced"):
-        return weight
-    raise invalid(name, "None, 'balanced' or a mapping", repr(weight))
+    if not isinstance(value, str | None) or value not in words:
+        raise invalid(name, f"one of {words} or a mapping from classes", repr(value))
+    return value
 
 
 _step = partial(positive_float, maximum=LARGEST_OPTION)
 _penalty = partial(positive_float, zero=True, maximum=LARGEST_OPTION)
+_FitRows = Annotated[int, partial(positive_int, minimum=2)]
+_Tolerance = Annotated[float, partial(positive_float, maximum=0.1)]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Settings:
-    """Validated parameters of the estimator, with "auto" replaced by the values of the preset.
+class GPParameters:
+    """Validated parameters of :class:`SpectralGPClassifier`."""
+
+    graph: Annotated[str | Graph, graph_or_name]
+    blocks: Annotated[tuple[str, ...], _block_names]
+    rank: Annotated[int, positive_int]
+    class_shares: Annotated[Any, partial(_by_class, words=("auto", "labels", "equal"))]
+    fit_rows: _FitRows
+    tol: _Tolerance
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GCNParameters:
+    """Validated parameters of :class:`GCNClassifier`, with the values of the preset for "auto".
 
     None stands for values that are chosen later: a filter for the spectrum, rank 30 or less, the
     bandwidth of the points, a penalty by :data:`PENALTIES`.
     """
 
-    graph: Annotated[str | Graph, partial(graph_or_name, options=_GRAPHS)]
+    graph: Annotated[str | Graph, graph_or_name]
     architecture: Annotated[str, partial(choice, options=PENALTIES)]
     filter: Annotated[tuple[Filter, ...] | None, _unless_auto(_filters)]
     rank: Annotated[int | None, _unless_auto(positive_int)]
@@ -152,27 +177,29 @@ class Settings:
     bias: Annotated[bool, _flag]
     dropout: Annotated[float, partial(positive_float, zero=True, below=1.0)]
     early_stopping: Annotated[bool, _flag]
-    class_weight: Annotated[Any, _class_weight]
+    class_weight: Annotated[Any, partial(_by_class, words=(None, "balanced"), zero=True)]
     scaling: bool
-    tol: Annotated[float, partial(positive_float, maximum=0.1)]
+    fit_rows: _FitRows
+    tol: _Tolerance
     dtype: Annotated[str, partial(choice, options=("float32", "float64"))]
     device: Any
     verbose: Annotated[bool, _flag]
 
 
-def read_settings(given: Mapping[str, Any]) -> Settings:
-    """Validate all parameters of the estimator.
+def read_gcn_parameters(parameters: Mapping[str, Any]) -> GCNParameters:
+    """Validate all parameters of :class:`GCNClassifier`.
 
     Raises
     ------
     ValueError
         If a parameter is invalid.
     """
-    preset = PRESETS[choice(given["preset"], "preset", PRESETS)]
-    found = {name: preset.get(name, "auto") for name, value in given.items() if _is_auto(value)}
-    settings = checked(Settings, {**given, **found, "scaling": preset["scaling"]})
-    graph, step = settings.graph, settings.learning_rate
+    preset = PRESETS[choice(parameters["preset"], "preset", PRESETS)]
+    auto = {name: preset.get(name, "auto") for name, value in parameters.items() if _is_auto(value)}
+    settings = checked(GCNParameters, {**parameters, **auto, "scaling": preset["scaling"]})
+    graph = settings.graph
     if settings.bandwidth is not None and graph not in ("auto", "gaussian"):
         named = f"graph={graph!r}" if isinstance(graph, str) else "a graph object"
-        raise invalid("bandwidth", f"'auto' with {named}", repr(given["bandwidth"]))
-    return replace(settings, learning_rate=step or _STEPS[settings.optimizer])
+        raise invalid("bandwidth", f"'auto' with {named}", repr(parameters["bandwidth"]))
+    step = settings.learning_rate or _STEPS[settings.optimizer]
+    return replace(settings, learning_rate=step)

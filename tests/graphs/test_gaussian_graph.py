@@ -128,7 +128,7 @@ def test_every_point_isolated() -> None:
     graph = GaussianGraph(np.arange(2500)[:, None] * 1e3, bandwidth=1.0)
     assert_array_equal(graph.components, np.arange(2500))
     assert graph.isolated.all()
-    assert graph.affinity().method == "sparse"
+    assert graph.affinity().method == "split"
     assert not graph.affinity().degrees.any()
 
 
@@ -207,7 +207,7 @@ def test_points_are_a_read_only_view() -> None:
 
 def test_method_and_tolerance_are_passed_on() -> None:
     points = np.random.default_rng(0).random((2100, 2))
-    for method in ("low-rank", "fourier", "sparse", "blocks", "dense", "auto"):
+    for method in ("low-rank", "fourier", "split", "blocks", "dense", "auto"):
         bandwidth = 0.3 if method == "low-rank" else 0.05
         affinity = GaussianGraph(points, bandwidth).affinity(tol=1e-5, method=method)
         assert affinity.method == method or method == "auto"
@@ -215,7 +215,7 @@ def test_method_and_tolerance_are_passed_on() -> None:
 
 
 def test_seed_is_passed_on() -> None:
-    points = block(2100, 2)
+    points = block(6100, 2)
     landmarks = [
         GaussianGraph(points, 2.0, random_state=seed).affinity(tol=1e-3).operator.factor.landmarks
         for seed in (0, 0, 1)

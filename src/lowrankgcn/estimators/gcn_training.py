@@ -1,4 +1,4 @@
-"""Training of a network on the labelled rows, and its restarts as functions of single rows."""
+"""Training of a network on the labelled rows, and the distributions of its restarts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_sample_weight
 
 from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.labels import Labels
-from lowrankgcn.estimators.model import Ensemble, Layer
-from lowrankgcn.estimators.settings import PENALTIES, Settings
+from lowrankgcn.estimators.class_labels import Labels
+from lowrankgcn.estimators.gcn_model import Ensemble, mean_softmax
+from lowrankgcn.estimators.parameters import PENALTIES, GCNParameters
 from lowrankgcn.exceptions import warn_caller
 from lowrankgcn.nn import (
     GCN,
@@ -28,8 +27,7 @@ from lowrankgcn.nn import (
     train,
 )
 from lowrankgcn.operators import FloatArray
-from lowrankgcn.spectral.extension import divided_difference
-from lowrankgcn.spectral.kernel import Kernel, kernel
+from lowrankgcn.spectral.kernel import Kernel
 
 # Relative to the initial loss. On a dozen data sets the default settings reduce the loss by at most
 # 1.5 % in the last tenth of the iterations, and to less than a half in total.
@@ -54,7 +52,7 @@ def train_restarts(
     X: FloatArray,
     scale: float,
     labels: Labels,
-    settings: Settings,
+    settings: GCNParameters,
     sample_weight: FloatArray,
     seed: int,
 ) -> tuple[list[Network], TrainingRecord]:
@@ -68,7 +66,7 @@ def train_restarts(
     scale : float
         Factor of the features in training. The results are for features without it.
     labels : Labels
-    settings : Settings
+    settings : GCNParameters
     sample_weight : (n,) array
     seed : int
 
@@ -91,7 +89,7 @@ def train_restarts(
     with torch.random.fork_rng(devices=[]):  # the initial weights are not used
         network = kind(kernels, widths, bias=settings.bias, dropout=dropout, dtype=dtype)
     network.to(settings.device)
-    given = torch.from_numpy(scale * X).to(network.convs[0].weight)
+    features = torch.from_numpy(scale * X).to(network.convs[0].weight)
     low_rank = kernels[0].eigenpairs is not None
     penalty = settings.l2_penalty
     if penalty is None:
@@ -100,7 +98,7 @@ def train_restarts(
     weights = _class_weights(settings.class_weight, labels) * sample_weight[labels.index]
     record = train(
         network,
-        ProjectedFeatures(kernels[0].n, given) if low_rank else given,
+        ProjectedFeatures(kernels[0].n, features) if low_rank else features,
         labels.index,
         labels.codes,
         n_restarts=settings.n_restarts,
@@ -141,71 +139,28 @@ def low_rank_ensemble(
     projection = torch.from_numpy(inner).to(record.weights[0])
     features = ProjectedFeatures(networks[0].n_nodes, projection)
     A = record.coefficients(networks[0], features)[torch.from_numpy(~record.diverged)]  # (s, r, C)
-    readout = A.transpose(0, 1).flatten(1).cpu().numpy()
-    return Ensemble(len(A), (Layer(A.shape[2], None, _biases(networks)[-1]),), readout)
+    bias = A.new_zeros(len(A), A.shape[2])
+    for restart, network in enumerate(networks):
+        if network.convs[-1].bias is not None:
+            bias[restart] = network.convs[-1].bias.detach()
+    return Ensemble(A.transpose(0, 1).flatten(1).cpu().numpy(), bias.cpu().numpy())
 
 
-def full_rank_ensemble(
-    networks: list[Network], features: FloatArray
-) -> tuple[Ensemble, FloatArray, FloatArray]:
-    """Return the restarts with kernels of full rank as functions of features and vectors.
-
-    Parameters
-    ----------
-    networks : list of Network
-    features : (n, N_0) array
-
-    Returns
-    -------
-    ensemble : Ensemble
-    G : (n, R) array
-        Σ_k ψ_k(𝓛) H Θ_k of all layers, to be extended to new rows.
-    vectors : (n, R) array
-        (I − 𝓛) G, the vectors of the fitted rows.
-    """
-    kernels = [own for own in networks[0].kernels if isinstance(own, Kernel)]
-    laplacian, count = kernels[0].laplacian, len(networks)
-    at_one = np.array([float(own.filter(np.ones(1))[0]) for own in kernels])
-    divided = [kernel(laplacian, [divided_difference(own.filter)])[0] for own in kernels]
-    layers: list[Layer] = []
-    sources, vectors = [], []
-    H: NDArray[Any] = features
-    for position, bias in enumerate(_biases(networks)):
-        W = np.stack([_numpy(one.convs[position].weight).astype(np.float64) for one in networks])
-        layers.append(Layer(W.shape[3], np.tensordot(W, at_one, (1, 0)), bias))
-        products = (psi @ _side_by_side(H @ W[:, k]) for k, psi in enumerate(divided))
-        sources.append(sum(products, np.zeros((len(features), count * W.shape[3]))))
-        vectors.append(sources[-1] - laplacian @ sources[-1])
-        H = np.maximum(layers[-1].output(H, vectors[-1]), 0.0)
-    return Ensemble(count, tuple(layers), None), np.hstack(sources), np.hstack(vectors)
+def full_rank_distributions(networks: list[Network], features: FloatArray) -> FloatArray:
+    """Return the mean class distributions of the fitted rows, shape (n, C)."""
+    X = torch.from_numpy(features).to(networks[0].convs[0].weight)
+    with torch.no_grad():
+        logits = torch.stack([network(X) for network in networks])
+    return mean_softmax(logits.cpu().numpy())
 
 
-def _biases(networks: list[Network]) -> list[NDArray[Any] | None]:
-    """Return the biases of each layer, shape (s, N)."""
-    layers = zip(*(one.convs for one in networks), strict=True)
-    return [
-        None if convs[0].bias is None else np.stack([_numpy(conv.bias) for conv in convs])
-        for convs in layers
-    ]
-
-
-def _numpy(tensor: Any) -> NDArray[Any]:
-    array: NDArray[Any] = tensor.detach().cpu().numpy()
-    return array
-
-
-def _side_by_side(blocks: NDArray[Any]) -> NDArray[Any]:
-    """Reshape (s, n, N) to (n, s·N)."""
-    return blocks.transpose(1, 0, 2).reshape(blocks.shape[1], -1)
-
-
-def _class_weights(given: Any, labels: Labels) -> Any:
+def _class_weights(class_weight: Any, labels: Labels) -> Any:
     """Return the weights of the labelled rows by their classes."""
     classes = labels.classes.tolist()
-    for name in given if isinstance(given, Mapping) else ():
+    for name in class_weight if isinstance(class_weight, Mapping) else ():
         if name not in classes:
             raise invalid("class_weight", f"weights of the classes {classes}", repr(name))
-    return compute_sample_weight(given, labels.classes[labels.codes])
+    return compute_sample_weight(class_weight, labels.classes[labels.codes])
 
 
 def _warn_if_not_converged(record: TrainingRecord) -> None:

@@ -24,17 +24,15 @@ from scipy.spatial.distance import pdist
 
 from lowrankgcn._validation import choice, invalid, points_array, positive_float, positive_int
 from lowrankgcn.graphs.components import point_components
-from lowrankgcn.graphs.cross.base import CrossAffinity, diagonal_factor
-from lowrankgcn.graphs.cross.gaussian import FourierCross, LandmarkCross, PointCross
+from lowrankgcn.graphs.cross_affinity import CrossAffinity, diagonal_factor
+from lowrankgcn.graphs.gaussian_cross import LandmarkCross, PointCross
 from lowrankgcn.graphs.graph import Graph, RowKind, magnitude, read_only
 from lowrankgcn.operators import DiagonalPlusLowRank, FloatArray
 from lowrankgcn.operators.affinity import Affinity
 from lowrankgcn.operators.fastsum import METHODS, gaussian_sum
-from lowrankgcn.operators.fourier import GaussianFourier
-from lowrankgcn.operators.gaussian import EDGE_RADIUS, PointCloud
+from lowrankgcn.operators.gaussian_sums import EDGE_RADIUS, PointCloud
 from lowrankgcn.operators.landmarks import LandmarkFactor
 
-_KEPT_POINTS = 50_000  # up to this number of points, new rows get exact weights to all of them
 _BANDWIDTH_SAMPLE = 1000  # points whose distances choose the bandwidth
 
 
@@ -137,13 +135,11 @@ class GaussianGraph(Graph):
     def cross_affinity(
         self, affinity: Affinity, degrees: FloatArray, loop_weight: float
     ) -> CrossAffinity:
-        """Return the weights of new points through landmarks, Fourier modes or all points."""
+        """Return the weights of new points through landmarks or all points."""
         operator, cloud = affinity.operator, self.cloud
         factor = operator.factor if isinstance(operator, DiagonalPlusLowRank) else None
         if isinstance(factor, LandmarkFactor):
             return LandmarkCross.from_factor(cloud, factor, degrees, loop_weight)
-        if isinstance(operator, GaussianFourier) and self.n_nodes > _KEPT_POINTS:
-            return FourierCross.from_sum(cloud, affinity, degrees, loop_weight)
         return PointCross(
             loop_weight=loop_weight,
             columns=diagonal_factor(degrees),
@@ -172,7 +168,7 @@ class GaussianGraph(Graph):
         ----------
         tol : float
             Largest admissible error of the normalised weights; at most 0.1.
-        method : {"auto", "dense", "low-rank", "fourier", "sparse", "split", "blocks"}
+        method : {"auto", "dense", "low-rank", "fourier", "split", "blocks"}
             Summation method, see :mod:`lowrankgcn.operators.fastsum`.
 
         Examples

@@ -11,22 +11,23 @@ True
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
-from lowrankgcn._validation import invalid
-from lowrankgcn.estimators.base import (
+from lowrankgcn.estimators.class_labels import read_labels, read_weights
+from lowrankgcn.estimators.parameters import read_gcn_parameters
+from lowrankgcn.estimators.rows import read_rows
+from lowrankgcn.estimators.semi_supervised import (
+    SAVED_RESULTS,
     SemiSupervisedClassifier,
     distributed_module,
     draw_seed,
     unchanged_on_failure,
     warn_of_unplaced,
 )
-from lowrankgcn.estimators.labels import read_labels, read_weights
-from lowrankgcn.estimators.model import SavedNetwork
-from lowrankgcn.estimators.rows import read_rows
-from lowrankgcn.estimators.settings import read_settings
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GCNClassifier(SemiSupervisedClassifier):
     r"""Graph convolutional network on a graph of all rows, trained on the labelled ones.
 
@@ -44,7 +45,8 @@ class GCNClassifier(SemiSupervisedClassifier):
         Without features the networks use the eigenvectors.
     architecture : {"low-rank", "reduced", "full"}
         GCN with kernels of rank r (L-GCN), with the activation in spectral space (R-GCN), or with
-        kernels of full rank. Training an R-GCN does not depend on the number of rows.
+        kernels of full rank. Training an R-GCN does not depend on the number of rows. Networks of
+        full rank classify the rows given to fit only.
     filter : "auto", name, Filter, callable or list
         Filter φ; a list gives K > 1 basis functions. "auto": 1/(λ + ε), where ε is the C-th
         positive eigenvalue for C classes; "linear" at full rank.
@@ -79,6 +81,10 @@ class GCNClassifier(SemiSupervisedClassifier):
     preset : {"default", "paper"}
         Meaning of "auto". "paper": rank 20, the pseudoinverse, raw features, 16 hidden units
         without bias, one restart, 1000 steps of 0.2, ρ = 0.0005 on the first layer.
+    fit_rows : int
+        With more rows than this, graph and network are fitted to a uniform sample of this size,
+        which includes all labelled rows; the other rows are classified like new rows. Not used at
+        full rank, nor for given graphs.
     tol : float
         Accuracy of fast sums and eigenpairs.
     dtype : {"float32", "float64"}
@@ -98,6 +104,7 @@ class GCNClassifier(SemiSupervisedClassifier):
     transduction_ : (n,) array
         Predicted classes of the rows given to fit.
     graph_ : Graph
+        Graph of the rows given to fit, or of the sample.
     eigenpairs_ : Eigenpairs or None
         Eigenpairs of the Laplacian, None at full rank. Each vector has the sign of its overlap with
         the features; with ``preset="paper"``, that of :func:`lowrankgcn.eigenpairs`.
@@ -130,7 +137,7 @@ class GCNClassifier(SemiSupervisedClassifier):
     Set-up costs one or two passes over the rows for hypergraphs and landmark kernels. Training
     costs O(n r N) per iteration and restart for hidden layers of N units, O(r² N) for an R-GCN.
     Memory is O(n (r + N)), O(n r) for an R-GCN: the indicators of a table's categories are not
-    stored, except at full rank.
+    stored, except at full rank. Here n is at most `fit_rows`, except at full rank.
 
     Missing numbers count as the median of their column; in a hypergraph, missing cells lie in no
     hyperedge.
@@ -151,54 +158,31 @@ class GCNClassifier(SemiSupervisedClassifier):
     (2, 4)
     """
 
-    def __init__(
-        self,
-        *,
-        graph: Any = "auto",
-        architecture: str = "low-rank",
-        filter: Any = "auto",
-        rank: int | str = "auto",
-        bandwidth: float | str = "auto",
-        smoother: Any = None,
-        hidden_widths: Any = "auto",
-        n_restarts: int | str = "auto",
-        optimizer: str = "auto",
-        learning_rate: float | str = "auto",
-        max_iter: int | str = "auto",
-        l2_penalty: float | str = "auto",
-        bias: bool | str = "auto",
-        dropout: float = 0.0,
-        early_stopping: bool = False,
-        class_weight: Any = None,
-        preset: str = "default",
-        tol: float = 1e-4,
-        dtype: str = "float32",
-        device: str = "cpu",
-        random_state: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.architecture = architecture
-        self.filter = filter
-        self.rank = rank
-        self.bandwidth = bandwidth
-        self.smoother = smoother
-        self.hidden_widths = hidden_widths
-        self.n_restarts = n_restarts
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.l2_penalty = l2_penalty
-        self.bias = bias
-        self.dropout = dropout
-        self.early_stopping = early_stopping
-        self.class_weight = class_weight
-        self.preset = preset
-        self.tol = tol
-        self.dtype = dtype
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    _SAVED_RESULTS: ClassVar = SAVED_RESULTS | {"loss_curve_", "n_iter_", "unplaced_"}
+
+    graph: Any = "auto"
+    architecture: str = "low-rank"
+    filter: Any = "auto"
+    rank: int | str = "auto"
+    bandwidth: float | str = "auto"
+    smoother: Any = None
+    hidden_widths: Any = "auto"
+    n_restarts: int | str = "auto"
+    optimizer: str = "auto"
+    learning_rate: float | str = "auto"
+    max_iter: int | str = "auto"
+    l2_penalty: float | str = "auto"
+    bias: bool | str = "auto"
+    dropout: float = 0.0
+    early_stopping: bool = False
+    class_weight: Any = None
+    preset: str = "default"
+    fit_rows: int = 20_000
+    tol: float = 1e-4
+    dtype: str = "float32"
+    device: str = "cpu"
+    random_state: Any = None
+    verbose: bool = False
 
     @unchanged_on_failure
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -237,28 +221,21 @@ class GCNClassifier(SemiSupervisedClassifier):
             lazy.fit(self, X, y, sample_weight)
             return self
         import lowrankgcn.nn  # noqa: F401  # torch is optional; without it this is a clear error
-        from lowrankgcn.estimators.fitting import fit
+        from lowrankgcn.estimators.gcn_fitting import fit_gcn
 
-        settings = read_settings(self.get_params(deep=False))
+        settings = read_gcn_parameters(self.get_params(deep=False))
         rows = read_rows(self, X, settings.graph, numbers="points")
         labels = read_labels(y, rows.n_rows)
-        weights = read_weights(sample_weight, rows.n_rows)
-        if not weights[labels.index].any():
-            raise invalid("sample_weight", "a labelled row of weight > 0", "zero weights only")
-        self.__dict__.update(fit(rows, labels, settings, weights, draw_seed(self.random_state)))
-        self.classes_, self._kind = labels.classes, rows.later
-        self.transduction_ = labels.classes[self.label_distributions_.argmax(axis=1)]
+        weights = read_weights(sample_weight, rows.n_rows, labels.index)
+        fitted = fit_gcn(rows, labels, settings, weights, draw_seed(self.random_state))
+        self._set_fit(fitted.sample, labels, fitted.distributions, fitted.timings)
+        self._fitted_only = fitted.fitted_only
+        self._set_model(fitted.model)
+        kernel = fitted.kernels[0]
+        self.laplacian_, self.eigenpairs_ = kernel.laplacian, kernel.eigenpairs
+        self.graph_ = kernel.laplacian.graph
+        self.networks_ = fitted.networks
+        self.loss_curve_, self.n_iter_ = fitted.record.loss_curve, int(fitted.record.n_iter.max())
+        self.unplaced_ = fitted.unplaced
         warn_of_unplaced(self.unplaced_, "class distribution is uniform")
         return self
-
-    def _saved_state(self, fitted_rows: bool) -> SavedNetwork:
-        if self._model is None and not fitted_rows:
-            raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
-        unplaced = self.unplaced_ if fitted_rows and hasattr(self, "unplaced_") else None
-        return SavedNetwork(self._model, self.loss_curve_, self.n_iter_, unplaced)
-
-    def _restore(self, state: SavedNetwork) -> None:
-        if state.unplaced is not None:
-            self.unplaced_ = state.unplaced
-        self.loss_curve_, self.n_iter_ = state.loss_curve, state.n_iter
-        self._model = state.model

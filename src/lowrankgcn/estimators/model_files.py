@@ -18,8 +18,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -31,27 +30,26 @@ from safetensors.numpy import save as to_bytes
 from lowrankgcn import __version__, estimators
 from lowrankgcn._atomic import write_bytes
 from lowrankgcn._codec import Arrays, decode, encode, saved
-from lowrankgcn._validation import expect_shape, invalid, positive_float, positive_int
+from lowrankgcn._validation import choice, invalid
+from lowrankgcn.estimators.class_labels import read_labels
+from lowrankgcn.estimators.gcn_model import GCNModel
 from lowrankgcn.estimators.gp_model import GPModel
-from lowrankgcn.estimators.labels import read_labels
-from lowrankgcn.estimators.model import SavedNetwork
 from lowrankgcn.estimators.rows import Kind
+from lowrankgcn.estimators.sampling import check_new_rows
+from lowrankgcn.operators import FloatArray
 from lowrankgcn.tables import Table
 
 if TYPE_CHECKING:
-    from lowrankgcn.estimators.base import SemiSupervisedClassifier
+    from lowrankgcn.estimators.semi_supervised import SemiSupervisedClassifier
 
+FORMAT_VERSION = 6
 
-FORMAT = "lowrankgcn"
-FORMAT_VERSION = 5
-
-# Classifiers by what a file keeps of them. Their modules are imported on demand: a model that only
-# predicts does not wait for scikit-learn.
-_STATES = {SavedNetwork: "GCNClassifier", GPModel: "SpectralGPClassifier"}
-_KEY = "lowrankgcn"  # key of the JSON document in the safetensors metadata
-_DTYPES = "BOOL I8 I16 I32 I64 U8 U16 U32 U64 F16 F32 F64".split()
+_CLASSIFIERS = ("GCNClassifier", "SpectralGPClassifier")
+_KEY = "lowrankgcn"  # in the safetensors metadata: version, release and checksum, then JSON
 _LONGEST_DOCUMENT = 50_000_000  # safetensors reads headers of up to 10⁸ bytes, quotes escaped
 _LONGEST_TEXT = 500
+_EARLIER = "an earlier release; fit and save the classifier again"
+_ONE_PER_ROW = {"label_distributions_", "unplaced_"}  # results of the rows given to fit
 
 
 @saved
@@ -73,97 +71,80 @@ class NotSaved:
 @final
 @dataclass(frozen=True, eq=False)
 class SavedClassifier:
-    """A fitted classifier as a file keeps it; attributes without their underscore."""
+    """A fitted classifier as a file keeps it.
 
+    Attributes
+    ----------
+    name : str
+        Class of the classifier.
+    parameters : dict
+    classes : (C,) array
+    kind : {"points", "table", "incidence", "affinities"}
+        Kind of the rows that it predicts.
+    n_features_in : int
+    feature_names_in : tuple of str, or None
+    results : dict
+        Further attributes of the classifier, by name.
+    description : dict
+    model : GPModel, GCNModel or None
+    fitted_only : str
+        Why new rows cannot be classified; empty if they can.
+    """
+
+    name: str
     parameters: dict[str, Any]
     classes: NDArray[Any]
     kind: Kind
     n_features_in: int
     feature_names_in: tuple[str, ...] | None
-    timings: dict[str, float]
+    results: dict[str, Any]
     description: dict[str, Any]
-    label_distributions: NDArray[np.float64] | None
-    state: GPModel | SavedNetwork
+    model: GPModel | GCNModel | None
+    fitted_only: str
 
-    def __post_init__(self) -> None:
-        expect_shape(self.classes, "classes", None)
-        try:
-            distinct = read_labels(self.classes).n_classes
-        except ValueError as error:
-            raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
-        if distinct < len(self.classes):
-            raise invalid("classes_", "distinct classes", repr(self.classes.tolist())[:100])
-        count, names = positive_int(self.n_features_in, "n_features_in"), self.feature_names_in
-        if names is not None and len(names) != count:
-            raise invalid("feature_names_in", f"{count} texts", repr(names)[:100])
-        for seconds in self.timings.values():
-            positive_float(seconds, "timings", zero=True)
-        if self.state.n_classes not in (None, len(self.classes)):
-            raise invalid("state", f"{len(self.classes)} classes", self.state.n_classes)
-        if isinstance(self.state, SavedNetwork):
-            self.state.check_rows(self.label_distributions)
-        if (shares := self.label_distributions) is not None:
-            expect_shape(shares, "label_distributions", None, len(self.classes))
-            if shares.min(initial=0.0) < 0 or (np.abs(shares.sum(axis=1) - 1.0) > 1e-6).any():
-                raise invalid("label_distributions", "distributions", "other numbers")
+    def classify(
+        self, X: Any, level: float | None = None
+    ) -> tuple[FloatArray, NDArray[np.bool_] | None, NDArray[np.bool_] | None]:
+        """Classify a table like the fitted one.
 
-    def distributions(self, X: Any) -> NDArray[np.float64]:
-        """Compute the class distributions of a table like the fitted one, shape (q, C)."""
-        return self.state.distributions(self._rows(X))
-
-    def prediction_sets(
-        self,
-        X: Any,
-        level: float = 0.9,
-        *,
-        distributions: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.bool_]:
-        """Return sets of classes as :meth:`SpectralGPClassifier.prediction_sets`, shape (q, C).
-
-        Distributions that are already known are not computed again.
+        Returns
+        -------
+        distributions : (q, C) array
+        sets : (q, C) bool array or None
+            As :meth:`SpectralGPClassifier.prediction_sets`; None without a `level`.
+        unsure : (q,) bool array or None
+            As :meth:`SpectralGPClassifier.unsure`; None without a `level`.
         """
-        if not isinstance(self.state, GPModel):
-            raise invalid("level", "no level, because networks have no prediction sets", level)
-        known = self.distributions(X) if distributions is None else distributions
-        return self.state.prediction_sets(known, level)
-
-    def unsure(self, X: Any, level: float = 0.95) -> NDArray[np.bool_] | None:
-        """Return which rows fit no labelled class, shape (q,); None for networks."""
-        return self.distributions_and_unsure(X, level)[1]
-
-    def distributions_and_unsure(
-        self, X: Any, level: float = 0.95
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
-        """Return both, reading the rows once."""
-        if not isinstance(self.state, GPModel):
-            return self.distributions(X), None
-        distributions, measures = self.state.classify(self._rows(X))
-        return distributions, self.state.unsure(measures, level)
-
-    def _rows(self, X: Any) -> Any:
+        check_new_rows(self.fitted_only)
         names, count = self.feature_names_in, self.n_features_in
         table = Table.read(X, "X")
         if len(table.names) != count or (names is not None and table.names != names):
             got = ", ".join(map(str, table.names))[:_LONGEST_TEXT]
             raise invalid("X", f"the columns {', '.join(names or ())}"[:_LONGEST_TEXT], got)
-        return table if self.kind == "table" else table.as_matrix()
+        rows = table if self.kind == "table" else table.as_matrix()
+        model = self.model
+        assert model is not None
+        if level is None:
+            return model.distributions(rows), None, None
+        if not isinstance(model, GPModel):
+            raise invalid("level", "no level, because networks have no prediction sets", level)
+        distributions, measures = model.distributions_and_novelty(rows)
+        return distributions, model.prediction_sets(distributions, level), model.unsure(measures)
 
     def restored(self) -> Any:
         """Make the classifier."""
-        name = _STATES[type(self.state)]
-        try:
-            classifier = getattr(estimators, name)(**self.parameters)
-        except TypeError as error:
-            raise invalid("parameters", f"those of {name}", error) from None
+        # A file can name nothing else of this package.
+        classifier = getattr(estimators, choice(self.name, "name", _CLASSIFIERS))(**self.parameters)
         classifier.classes_, classifier.n_features_in_ = self.classes, self.n_features_in
         if self.feature_names_in is not None:
             classifier.feature_names_in_ = np.array(self.feature_names_in, dtype=object)
-        if (shares := self.label_distributions) is not None:
-            classifier.label_distributions_ = shares
+        for name in classifier._SAVED_RESULTS & self.results.keys():
+            setattr(classifier, name, self.results[name])
+        if (shares := self.results.get("label_distributions_")) is not None:
             classifier.transduction_ = self.classes[shares.argmax(axis=1)]
-        classifier.timings_, classifier.description_ = self.timings, self.description
-        classifier._kind = self.kind
-        classifier._restore(self.state)
+        classifier.description_ = self.description
+        classifier._kind, classifier._fitted_only = self.kind, self.fitted_only
+        classifier._set_model(self.model)
         return classifier
 
 
@@ -220,27 +201,20 @@ def save(
         ...
     sklearn.exceptions.NotFittedError: This GCNClassifier instance is not fitted yet...
     """
-    kind = type(classifier)
-    if kind not in (getattr(estimators, name) for name in _STATES.values()):
-        expected = f"a fitted {' or '.join(_STATES.values())}"
-        raise invalid("classifier", expected, kind.__name__)
+    if type(classifier) not in (getattr(estimators, name) for name in _CLASSIFIERS):
+        expected = f"a fitted {' or '.join(_CLASSIFIERS)}"
+        raise invalid("classifier", expected, type(classifier).__name__)
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(classifier, "classes_")
     # Lazy results of a Dask collection are not computed.
     fitted_rows &= not hasattr(getattr(classifier, "label_distributions_", None), "dask")
     arrays, contents = encode(_snapshot(classifier, fitted_rows, description))
-    document = {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "library_version": __version__,
-        "sha256": _digest(arrays, contents),
-        "contents": contents,
-    }
-    text = json.dumps(document, allow_nan=False)
-    if len(text) > _LONGEST_DOCUMENT:
-        raise invalid("classifier", "fewer distinct values", f"{len(text)} characters of them")
-    write_bytes(path, to_bytes(arrays, {_KEY: text}))
+    document = json.dumps(contents, allow_nan=False)
+    if len(document) > _LONGEST_DOCUMENT:
+        raise invalid("classifier", "fewer distinct values", f"{len(document)} characters of them")
+    head = f"{FORMAT_VERSION} {__version__} {_digest(arrays, document)}"
+    write_bytes(path, to_bytes(arrays, {_KEY: f"{head}\n{document}"}))
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -282,71 +256,44 @@ def load(path: str | os.PathLike[str]) -> Any:
         ...
     FileNotFoundError: [Errno 2] No such file or directory: 'nothing-here.safetensors'
     """
-    found = read_model(path)
-    with _loading(path):
-        return found.restored()
+    return read_model(path).restored()
 
 
 def read_model(path: str | os.PathLike[str]) -> SavedClassifier:
     """Read what a file keeps of a classifier; like :func:`load`, but without scikit-learn."""
     with open(path, "rb"):  # the usual errors for what is missing, a folder or not readable
         pass
-    with _loading(path):
-        arrays, document = _read(path)
-        contents = _contents(arrays, document)
-        found: SavedClassifier = decode(arrays, contents, SavedClassifier)
-        return found
-
-
-@contextmanager
-def _loading(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Report all that is wrong with a file in one ValueError that names it."""
     try:
-        yield
-    except (SafetensorError, ValueError, RecursionError, OverflowError, OSError) as error:
-        foreign = isinstance(error, SafetensorError)
-        found = f"not a saved classifier, or a damaged one ({error})" if foreign else error
-        raise ValueError(f"{os.fspath(path)}: cannot be loaded: {found}") from error
+        arrays, document = _read(path)
+        classifier: SavedClassifier = decode(arrays, json.loads(document), SavedClassifier)
+        return classifier
+    except (SafetensorError, ValueError, TypeError, OSError) as error:
+        foreign = isinstance(error, SafetensorError | TypeError)
+        reason = f"not a saved classifier, or a damaged one ({error})" if foreign else error
+        raise ValueError(f"{os.fspath(path)}: cannot be loaded: {reason}") from error
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[Arrays, Any]:
-    """Return all arrays of a safetensors file, and its JSON document."""
+def _read(path: str | os.PathLike[str]) -> tuple[Arrays, str]:
+    """Return all arrays of a safetensors file and its document; check format and checksum."""
     with safe_open(path, framework="numpy") as file:
-        metadata = file.metadata() or {}
-        if _KEY not in metadata:
+        text = (file.metadata() or {}).get(_KEY)
+        if text is None:
             raise invalid("file", "a saved classifier", "a safetensors file of something else")
-        document = json.loads(metadata[_KEY])
-        names = list(file.keys())
-        for name in names:
-            dtype = file.get_slice(name).get_dtype()
-            if dtype not in _DTYPES:
-                raise invalid(name, f"one of the dtypes {', '.join(_DTYPES)}", dtype)
-        arrays = {name: np.array(file.get_tensor(name), order="C") for name in names}
+        head, _, document = text.partition("\n")
+        version, *rest = head.split(" ")
+        if version != str(FORMAT_VERSION):
+            newer = version.isdecimal() and int(version) > FORMAT_VERSION and rest
+            advice = f"lowrankgcn {rest[0]}; install a newer release" if newer else _EARLIER
+            raise ValueError(f"the file was written by {advice}")
+        arrays = {name: np.array(file.get_tensor(name), order="C") for name in file.keys()}
+    if rest[-1:] != [_digest(arrays, document)]:
+        raise ValueError("the file is damaged: its checksum does not match")
     return arrays, document
 
 
-def _contents(arrays: Arrays, document: Any) -> Any:
-    """Return the document's contents after checking format, version and checksum."""
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        got = document.get("format") if isinstance(document, dict) else document
-        raise invalid("format", repr(FORMAT), repr(got)[:100])
-    version = positive_int(document.get("format_version"), "format_version")
-    if version < FORMAT_VERSION:
-        expected = f"{FORMAT_VERSION}; fit and save the classifier again"
-        raise invalid("format_version", expected, f"{version}, of an earlier release")
-    if version > FORMAT_VERSION:
-        writer = f"{version}, written by lowrankgcn {document.get('library_version')}"
-        expected = f"at most {FORMAT_VERSION}; install a newer release"
-        raise invalid("format_version", expected, writer)
-    contents = document.get("contents")
-    if document.get("sha256") != _digest(arrays, contents):
-        raise ValueError("the file is damaged: its checksum does not match")
-    return contents
-
-
-def _digest(arrays: Mapping[str, NDArray[Any]], contents: Any) -> str:
+def _digest(arrays: Mapping[str, NDArray[Any]], document: str) -> str:
     """Return the SHA-256 of all that is read, independent of how the file arranges it."""
-    digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode("ascii"))
+    digest = hashlib.sha256(document.encode("utf-8", "surrogatepass"))
     for name in sorted(arrays):
         array = arrays[name]
         digest.update(json.dumps([name, array.dtype.name, array.shape]).encode("ascii"))
@@ -358,24 +305,32 @@ def _snapshot(
     classifier: SemiSupervisedClassifier, fitted_rows: bool, description: Mapping[str, Any] | None
 ) -> SavedClassifier:
     """Collect what a file keeps of a classifier."""
-    given = vars(classifier)
+    if classifier._fitted_only and not fitted_rows:
+        raise invalid("fitted_rows", "True, because new rows cannot be classified", False)
+    attributes = vars(classifier)
     if description is None:
-        description = given.get("description_", {})
+        description = attributes.get("description_", {})
     try:
         described = json.loads(json.dumps(dict(description), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise invalid("description", "values that JSON supports", error) from None
-    names = given.get("feature_names_in_")
+    try:
+        read_labels(classifier.classes_)
+    except ValueError as error:
+        raise invalid("classes_", "texts or finite numbers, to be saved", error) from None
+    kept = classifier._SAVED_RESULTS - (set() if fitted_rows else _ONE_PER_ROW)
+    names = attributes.get("feature_names_in_")
     return SavedClassifier(
+        name=type(classifier).__name__,
         parameters=_savable(classifier.get_params(deep=False)),
         classes=classifier.classes_,
         kind=classifier._kind,
-        n_features_in=given["n_features_in_"],
+        n_features_in=attributes["n_features_in_"],
         feature_names_in=None if names is None else tuple(map(str, names)),
-        timings=given["timings_"],
+        results={name: attributes[name] for name in sorted(kept & attributes.keys())},
         description=described,
-        label_distributions=given.get("label_distributions_") if fitted_rows else None,
-        state=classifier._saved_state(fitted_rows),
+        model=classifier._model,
+        fitted_only=classifier._fitted_only,
     )
 
 

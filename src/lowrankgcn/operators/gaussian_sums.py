@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.spatial.distance import cdist
 
-from lowrankgcn._parallel import chunks, map_chunks, worthwhile_threads
-from lowrankgcn.operators.base import FloatArray, SymmetricOperator
+from lowrankgcn._parallel import map_chunks, worthwhile_threads
+from lowrankgcn.operators.factors import sum_over_rows
+from lowrankgcn.operators.symmetric_operator import FloatArray, SymmetricOperator
 
 # exp(-x) is zero in double precision beyond x = 745.14: no edge at a greater scaled distance.
 EDGE_RADIUS = float(np.sqrt(745.13))
@@ -36,7 +37,7 @@ SINGLE_PRECISION_TOL = 1e-4
 
 # A tile of the kernel stays in the cache.
 _TILE_ROWS = 512
-_TILE_COLUMNS = 2048
+_TILE_ENTRIES = 2**18
 
 
 @final
@@ -105,43 +106,22 @@ def _corners(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     return low, np.array([column.max() for column in points.T])
 
 
-def exponent_factors(
-    X: FloatArray, Y: FloatArray, dtype: DTypeLike
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return matrices whose product has the entries −‖x − y‖²: augmented coordinates of X and Y."""
-    left = np.empty((len(X), X.shape[1] + 2), dtype)
-    left[:, :-2] = X
-    left[:, -2] = -np.einsum("ij,ij->i", X, X)
-    left[:, -1] = 1
-    right = np.empty((Y.shape[1] + 2, len(Y)), dtype)
-    right[:-2] = 2 * Y.T
-    right[-2] = 1
-    right[-1] = -np.einsum("ij,ij->i", Y, Y)
-    return left, right
-
-
 def gaussian_kernel(
-    X: FloatArray,
-    Y: FloatArray,
-    *,
-    dtype: DTypeLike = np.float64,
-    cancel: bool = False,
-    out: NDArray[Any] | None = None,
+    X: FloatArray, Y: FloatArray, *, dtype: DTypeLike = np.float64, cancel: bool = False
 ) -> NDArray[Any]:
     """Evaluate exp(−‖x − y‖²) for all rows x of X and y of Y, shape (len(X), len(Y)).
 
     With `cancel` the distances come from one matrix product over augmented coordinates, which is
-    accurate within `GEMM_RADIUS_SQUARED`; otherwise from coordinate differences. Writing into `out`
-    saves the allocation, which costs as much as the exponentials.
+    accurate within `GEMM_RADIUS_SQUARED`; otherwise from coordinate differences.
     """
-    if out is not None:
-        dtype = out.dtype
     if cancel:
-        exponent: NDArray[Any] = np.matmul(*exponent_factors(X, Y, dtype), out=out)
+        left: NDArray[Any] = np.empty((len(X), X.shape[1] + 2), dtype)
+        left[:, :-2], left[:, -2], left[:, -1] = X, -np.einsum("ij,ij->i", X, X), 1
+        right: NDArray[Any] = np.empty((X.shape[1] + 2, len(Y)), dtype)
+        right[:-2], right[-2], right[-1] = 2 * Y.T, 1, -np.einsum("ij,ij->i", Y, Y)
+        exponent: NDArray[Any] = left @ right
     else:
-        distances = cdist(X, Y, "sqeuclidean")
-        room = distances.astype(dtype, copy=False) if out is None else out
-        exponent = np.negative(distances, out=room)
+        exponent = np.negative(cdist(X, Y, "sqeuclidean")).astype(dtype, copy=False)
     # The weights of far points underflow to zero.
     with np.errstate(under="ignore"):
         np.exp(exponent, out=exponent)
@@ -167,18 +147,29 @@ class GaussianBlocks(SymmetricOperator):
         return self.cloud.n
 
     def _apply(self, X: FloatArray) -> FloatArray:
-        product = np.zeros((self.n, X.shape[1]))
+        product = np.empty((self.n, X.shape[1]))
 
         def strip(start: int, stop: int) -> None:
-            rows = np.arange(start, stop)
-            for left, right in chunks(self.n, _TILE_COLUMNS):
-                product[start:stop] += self.tile(rows, left, right) @ X[left:right]
+            product[start:stop] = self.row_products(np.arange(start, stop), X)
 
         map_chunks(strip, self.n, _TILE_ROWS)
         return product
 
-    def _apply_rows(self, index: NDArray[np.intp], X: FloatArray) -> FloatArray:
-        return ExactRows(self, index, keep=False).product(X)
+    def row_products(
+        self, index: NDArray[np.intp], X: NDArray[Any], scale: FloatArray | None = None
+    ) -> FloatArray:
+        """Compute W[index] diag(scale) X, shape (len(index), k), without a scaled copy of X."""
+
+        def term(left: int, right: int) -> NDArray[Any]:
+            tile = self.tile(index, left, right)
+            tile = tile if scale is None else tile * scale[left:right]
+            return np.asarray(tile @ X[left:right])
+
+        columns = max(_TILE_ENTRIES // max(len(index), 1), _TILE_ROWS)
+        threads = worthwhile_threads(len(index) * self.n)
+        return sum_over_rows(term, self.n, columns, n_threads=threads)
+
+    _apply_rows = row_products
 
     def to_dense(self) -> FloatArray:
         """Return W as an n×n array, exactly symmetric, for small n."""
@@ -195,72 +186,10 @@ class GaussianBlocks(SymmetricOperator):
             dtype=np.float32 if single else np.float64,
             cancel=radius <= GEMM_RADIUS_SQUARED[np.float64],
         )
-        own = np.flatnonzero((index >= left) & (index < right))
-        tile[own, index[own] - left] = 0.0
+        on_diagonal = np.flatnonzero((index >= left) & (index < right))
+        tile[on_diagonal, index[on_diagonal] - left] = 0.0
         return tile
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, shape (n,): all zeros."""
         return np.zeros(self.n)
-
-
-@final
-class ExactRows:
-    """Selected rows of W, evaluated once and kept if they are few.
-
-    Errors of fast sums are measured on such rows.
-
-    Parameters
-    ----------
-    blocks : GaussianBlocks
-    index : (q,) int array
-    certain : int
-        Number of leading rows that represent only themselves, such as those of lowest degree, where
-        errors weigh most. The others are a sample that represents all other rows.
-    keep : bool
-        Whether to keep up to 2²⁴ weights for further products.
-    """
-
-    def __init__(
-        self,
-        blocks: GaussianBlocks,
-        index: NDArray[np.intp],
-        *,
-        certain: int = 0,
-        keep: bool = True,
-    ) -> None:
-        self.blocks = blocks
-        self.index = index
-        self.certain = certain
-        # A tile of few rows may be longer.
-        self._width = _TILE_COLUMNS * max(1, min(4, _TILE_ROWS // max(1, 4 * len(index))))
-        self._keep = keep and len(index) * blocks.n <= 2**24
-        self._tiles: dict[int, NDArray[Any]] = {}
-
-    def sum(self, squares: FloatArray) -> FloatArray:
-        """Estimate a sum over all rows from its terms at these rows, shape (k,)."""
-        sampled = squares[self.certain :]
-        others = (self.blocks.n - self.certain) / max(len(sampled), 1)
-        total: FloatArray = squares[: self.certain].sum(axis=0) + others * sampled.sum(axis=0)
-        return total
-
-    def product(self, X: NDArray[Any], scale: FloatArray | None = None) -> FloatArray:
-        """Compute W[index] diag(scale) X, shape (q, k), without a scaled copy of X."""
-        n, index = self.blocks.n, self.index
-
-        def strip(first: int, last: int) -> FloatArray:
-            product = np.zeros((len(index), X.shape[1]))
-            for left in range(first, last, self._width):
-                right = min(left + self._width, last)
-                tile = self._tiles.get(left)
-                if tile is None:
-                    tile = self.blocks.tile(index, left, right)
-                if self._keep:
-                    self._tiles[left] = tile
-                product += (tile if scale is None else tile * scale[left:right]) @ X[left:right]
-            return product
-
-        span = max(1, n // (16 * self._width)) * self._width
-        strips = map_chunks(strip, n, span, n_threads=worthwhile_threads(len(index) * n))
-        total: FloatArray = np.sum(strips, axis=0)
-        return total

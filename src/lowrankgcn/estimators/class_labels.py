@@ -54,6 +54,10 @@ class Labels:
         """Number of classes C."""
         return len(self.classes)
 
+    def within(self, sample: NDArray[np.intp]) -> Labels:
+        """Return the labels of a sample of the rows, ascending, that holds all labelled ones."""
+        return Labels(self.classes, np.searchsorted(sample, self.index), self.codes, len(sample))
+
 
 def read_labels(y: Any, n_rows: int | None = None) -> Labels:
     """Validate a column of labels.
@@ -126,14 +130,18 @@ def labelled_cells(y: Any) -> tuple[NDArray[np.intp], NDArray[Any], int]:
     return index, values[index], len(values)
 
 
-def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Validate weights of rows; None gives each row the weight one."""
+def read_weights(
+    sample_weight: Any, n_rows: int, labelled: NDArray[np.intp] | None = None
+) -> NDArray[np.float64]:
+    """Validate weights of rows, not all zero at the labelled ones; None stands for ones."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights = finite_array(sample_weight, "sample_weight", ndim=1)
     if len(weights) != n_rows or weights.min(initial=0.0) < 0:
         got = f"shape {weights.shape}, minimum {weights.min(initial=np.inf):g}"
         raise invalid("sample_weight", f"{n_rows} numbers >= 0", got)
+    if labelled is not None and not weights[labelled].any():
+        raise invalid("sample_weight", "a labelled row of positive weight", "zero weights only")
     return weights
 
 

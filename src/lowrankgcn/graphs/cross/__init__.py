@@ -1,1 +1,0 @@
-"""Cross-affinities: normalised weights between new rows and the nodes of a fitted graph."""
