@@ -87,7 +87,7 @@ def test_devices(kind: type[Any]) -> None:
 
 def test_layers_share_one_propagation() -> None:
     network = GCN(low_rank(["heat", "linear"]), (3, 4, 4, 2))
-    assert all(conv.propagations is network.propagations for conv in network.convs)
+    assert all(list(conv.propagations) == list(network.propagations) for conv in network.convs)
     # U (9×4) once, φ(Λ) per filter, however many layers.
     assert sum(buffer.numel() for buffer in network.buffers()) == 9 * 4 + 2 * 4
     reduced = ReducedOrderGCN(low_rank(["heat", "linear"]), (3, 4, 4, 2))
@@ -293,7 +293,3 @@ def test_malformed_reductions() -> None:
     network = ReducedOrderGCN(low_rank(), (3, 2))
     with pytest.raises(ValueError, match=r"^X: expected a dense tensor of shape \(9, 3\)"):
         network.reduce(torch.ones(4, 3))
-    with pytest.raises(
-        ValueError, match=r"^coefficients: expected a dense tensor of shape \(4, 3\)"
-    ):
-        network.decode(torch.ones(9, 3))

@@ -114,38 +114,6 @@ def test_edges_of_hypergraph_data_are_hyperedges() -> None:
     assert from_pyg(data).graph.n_nodes == 4
 
 
-def test_heterogeneous_data_with_edges_among_the_nodes() -> None:
-    data = HeteroData()
-    data["paper"].x, data["author"].x = torch.ones(5, 2), torch.ones(3, 1)
-    data["paper"].y = torch.arange(5)
-    data["paper", "cites", "paper"].edge_index = EDGES
-    data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1], [0, 4]])
-    task = from_pyg(data, node_type="paper")
-    assert_array_equal(
-        task.graph.adjacency.toarray(),  # type: ignore[union-attr]
-        from_pyg(Data(edge_index=EDGES)).graph.adjacency.toarray(),  # type: ignore[union-attr]
-    )
-    assert task.labels is not None
-    assert task.labels.tolist() == [0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("direction", ["leaving", "entering", "both"])
-def test_heterogeneous_data_as_a_table(direction: str) -> None:
-    data = HeteroData()
-    data["row"].x = torch.ones(len(cases.TABLE), 1)
-    for name, column in zip(("colour", "size"), cases.TABLE.T, strict=True):
-        data[name].num_nodes = 3
-        index = torch.tensor(np.stack([np.arange(len(column)), column]))
-        if direction != "entering":
-            data["row", "has", name].edge_index = index
-        if direction != "leaving":
-            data[name, "of", "row"].edge_index = index.flip(0)
-    graph = from_pyg(data, node_type="row").graph
-    table = lg.Hypergraph.from_table(cases.TABLE, bins=None)
-    assert isinstance(graph, lg.Hypergraph)
-    assert_array_equal(graph.incidence.to_dense(), table.incidence.to_dense())
-
-
 def test_arrays_and_other_objects() -> None:
     data = SimpleNamespace(edge_index=EDGES.numpy(), x=torch.eye(5).to_sparse(), y=[[0]] * 5)
     task = from_pyg(data)
@@ -385,46 +353,31 @@ def test_hypergraph_conv_is_similar_elsewhere() -> None:
 # --- malformed objects ------------------------------------------------------------------------
 
 
-def hetero(*edges: tuple[str, str, str]) -> HeteroData:
-    data = HeteroData()
-    data["a"].x = torch.ones(3, 1)
-    data["b"].x = torch.ones(3, 1)
-    for kind in edges:
-        data[kind].edge_index = torch.tensor([[0], [1]])
-    return data
-
-
 def test_malformed_objects() -> None:
-    for argument, data, options in (
-        ("data", None, {}),
-        ("data", Data, {}),
-        ("data", Data(x=torch.ones(2, 1)), {}),
-        ("data", 3, {}),
-        ("node_type", Data(edge_index=EDGES), {"node_type": "paper"}),
-        ("node_type", hetero(("a", "to", "a")), {}),
-        ("node_type", hetero(("a", "to", "a")), {"node_type": "c"}),
-        ("data", hetero(), {"node_type": "a"}),
-        ("data", hetero(("a", "to", "a"), ("a", "of", "a")), {"node_type": "a"}),
-        ("n_nodes", Data(x=torch.ones(3, 1), edge_index=EDGES), {}),
-        ("edge_index", SimpleNamespace(edge_index=EDGES.float()), {}),
-        ("edge_index", SimpleNamespace(edge_index=EDGES[0]), {}),
-        ("weights", Data(edge_index=EDGES, edge_weight=torch.ones(3)), {}),
-        ("weights", Data(edge_index=EDGES, edge_weight=-torch.ones(5)), {}),
-        ("weights", Data(hyperedge_index=MEMBERS, hyperedge_weight=torch.zeros(4)), {}),
-        ("x", SimpleNamespace(edge_index=EDGES, x=torch.ones(5)), {}),
-        ("y", Data(edge_index=EDGES, y=torch.tensor([1])), {}),
-        ("y", Data(edge_index=EDGES, y=torch.ones(5, 2)), {}),
-        ("train_mask", Data(edge_index=EDGES, train_mask=torch.ones(5)), {}),
-        ("train_mask", Data(edge_index=EDGES, train_mask=torch.ones(5, 10).bool()), {}),
-        ("n_nodes", Data(edge_index=EDGES, val_mask=torch.ones(4).bool()), {}),
+    for argument, data in (
+        ("data", None),
+        ("data", HeteroData()),
+        ("data", Data(x=torch.ones(2, 1))),
+        ("data", 3),
+        ("n_nodes", Data(x=torch.ones(3, 1), edge_index=EDGES)),
+        ("edge_index", SimpleNamespace(edge_index=EDGES.float())),
+        ("edge_index", SimpleNamespace(edge_index=EDGES[0])),
+        ("weights", Data(edge_index=EDGES, edge_weight=torch.ones(3))),
+        ("weights", Data(edge_index=EDGES, edge_weight=-torch.ones(5))),
+        ("weights", Data(hyperedge_index=MEMBERS, hyperedge_weight=torch.zeros(4))),
+        ("x", SimpleNamespace(edge_index=EDGES, x=torch.ones(5))),
+        ("y", Data(edge_index=EDGES, y=torch.tensor([1]))),
+        ("y", Data(edge_index=EDGES, y=torch.ones(5, 2))),
+        ("train_mask", Data(edge_index=EDGES, train_mask=torch.ones(5))),
+        ("train_mask", Data(edge_index=EDGES, train_mask=torch.ones(5, 10).bool())),
+        ("n_nodes", Data(edge_index=EDGES, val_mask=torch.ones(4).bool())),
         (
             "test_mask",
             Data(x=torch.ones(5, 1), edge_index=EDGES, test_mask=torch.ones(4).bool()),
-            {},
         ),
     ):
         with pytest.raises(ValueError, match=rf"^{argument}: expected"):
-            from_pyg(data, **options)  # type: ignore[arg-type]
+            from_pyg(data)
 
 
 def test_training_labels_need_labels_and_a_mask() -> None:

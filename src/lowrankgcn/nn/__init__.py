@@ -40,16 +40,17 @@ except ModuleNotFoundError:
     raise ModuleNotFoundError(TORCH_MISSING, name="torch") from None
 
 from lowrankgcn.nn.gradients import ExplicitGradients
-from lowrankgcn.nn.layers import ACTIVATIONS, SpectralConv
-from lowrankgcn.nn.modules import GCN, Network, ReducedOrderGCN
+from lowrankgcn.nn.modules import ACTIVATIONS, GCN, Network, ReducedOrderGCN, SpectralConv
 from lowrankgcn.nn.optimizers import Adam, GradientDescent, Optimizer
 from lowrankgcn.nn.problem import ProjectedFeatures, TrainingProblem
-from lowrankgcn.nn.propagation import Propagation, SpectralPropagation
+from lowrankgcn.nn.propagation import (
+    Propagation,
+    SpectralPropagation,
+    as_propagation,
+    as_propagations,
+)
 from lowrankgcn.nn.pyg import PygTask, from_pyg, to_pyg
-from lowrankgcn.nn.record import TrainingRecord
-from lowrankgcn.nn.threads import limit_threads
-from lowrankgcn.nn.to_torch import as_propagation, as_propagations
-from lowrankgcn.nn.training import train
+from lowrankgcn.nn.training import TrainingRecord, limit_threads, train
 
 __all__ = [
     "ACTIVATIONS",

@@ -24,7 +24,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lowrankgcn._parallel import chunks
-from lowrankgcn.nn.problem import KernelRows, TrainingProblem
+from lowrankgcn.nn.problem import FactoredRows, TrainingProblem
 
 # Logits of which losses are computed at once. In float64 these fit the cache: 100 restarts take a
 # fifth of the time of all iterations together.
@@ -34,14 +34,11 @@ _MANY_NODES = 1000  # from here on, BLAS is a fifth faster on the transposed pro
 _ops: Any = torch.ops.aten  # one pass over both arrays and no temporary array
 
 #: The named activations of the networks, see ``lowrankgcn.nn.ACTIVATIONS``, as two functions:
-#: Z ↦ σ(Z), overwriting Z, and (E, H) ↦ E ∘ σ'(Z) with H = σ(Z), overwriting E. The derivative is a
+#: Z ↦ σ(Z) and (E, H) ↦ E ∘ σ'(Z) with H = σ(Z), which may overwrite Z and E. The derivative is a
 #: function of H alone, so that one array per layer suffices.
 ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]] = {
     "relu": (torch.relu_, lambda E, H: _ops.threshold_backward.grad_input(E, H, 0, grad_input=E)),
-    "leaky-relu": (
-        functional.leaky_relu_,
-        lambda E, H: _ops.leaky_relu_backward.grad_input(E, H, 0.01, True, grad_input=E),
-    ),
+    "leaky-relu": (functional.leaky_relu_, lambda E, H: torch.where(H > 0, E, 0.01 * E)),
     # σ' = 1 + min(H, 0): e^Z below zero, 1 above.
     "elu": (functional.elu_, lambda E, H: E.addcmul_(E, H.clamp_max(0.0))),
     # σ' = 1 − H².
@@ -49,10 +46,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor, Tenso
     # σ' = H (1 − H).
     "sigmoid": (torch.sigmoid_, lambda E, H: E.mul_(H).addcmul_(E, H, value=-1)),
     # σ' = 1 − e^(−H), the logistic function of Z.
-    "softplus": (
-        lambda Z: Z.copy_(functional.softplus(Z)),
-        lambda E, H: E.mul_(torch.expm1(-H).neg_()),
-    ),
+    "softplus": (functional.softplus, lambda E, H: E.mul_(torch.expm1(-H).neg_())),
     "identity": (lambda Z: Z, lambda E, H: E),
 }
 
@@ -129,13 +123,12 @@ class ExplicitGradients:
         rotated: bool = False,
         generators: Sequence[torch.Generator] = (),
     ) -> None:
-        self.problem, self.parameters = problem, parameters
+        self.problem, self.parameters, self._generators = problem, parameters, generators
         self.gradients = torch.zeros_like(parameters)
         depth, (m, q) = problem.depth, problem.features.shape
         split = (split_parameters(tensor, shapes) for tensor in (parameters, self.gradients))
         pairs: list[Any] = list(zip(*split, strict=True))
-        biases = pairs[depth:] or [None] * depth
-        self._last_biases = biases[-1]
+        self._biases = pairs[depth:] or [None] * depth
         self._basis = None if rotated else problem.basis
         # A coordinate beyond the basis does not act on features: its gradient remains zero.
         q = q if self._basis is None else len(self._basis)
@@ -145,35 +138,61 @@ class ExplicitGradients:
         self._Z = parameters.new_empty(len(parameters), problem.widths[1], m)
         self._flat_Z, self._features_T = self._Z.flatten(0, 1), problem.features.T
         self._offset = -problem.targets.T * problem.sample_weight
-        kernels = [problem.kernels] * (depth - 2) + [problem.readout]
-        parts = zip(biases[:-1], kernels, pairs[1:depth], strict=False)  # none with a single layer
-        self._layers = [_Layer(problem, generators, *part) for part in parts]
+        self._activate, self._derive = ACTIVATIONS[problem.activation]
+        self._layers = []  # for each kernel: rows before weights, weights, gradient, rows after
+        for layer, weights in enumerate(pairs[1:depth], start=2):
+            kernels = problem.readout if layer == depth else problem.kernels
+            by_kernel = [tensor.chunk(len(kernels), dim=2) for tensor in weights]
+            # Kernels are applied before or after the weights, whichever is narrower.
+            before = problem.widths[layer - 1] < problem.widths[layer]
+            orders = [(R, _IDENTITY) if before else (_IDENTITY, R) for R in kernels]
+            self._layers.append(list(zip(*by_kernel, orders, strict=True)))
 
     def evaluate(self) -> Tensor:
         """Set the gradients; return the logits of the labelled rows, shape (s, C, p)."""
-        first = self._first.flatten(0, 1)
-        first = first if self._basis is None else first @ self._basis
-        torch.mm(first, self._features_T, out=self._flat_Z)
-        Z = self._Z
-        for layer in self._layers:
-            Z = layer.forward(Z)
-        logits = Z if self._layers else Z.clone()
-        error = self._loss_error(logits)
-        for layer in reversed(self._layers):
-            error = layer.backward(error)
-        gradient = _sum_over_nodes(error, self.problem.features)
-        gradient = gradient if self._basis is None else gradient @ self._basis.T
-        self._first_gradient.copy_(gradient)
+        first, basis, dropout = self._first.flatten(0, 1), self._basis, self.problem.dropout
+        torch.mm(first if basis is None else first @ basis, self._features_T, out=self._flat_Z)
+        Z, stored = self._Z, []
+        for parts, bias in zip(self._layers, self._biases, strict=False):
+            H = active = self._activate(Z if bias is None else Z.add_(bias[0].unsqueeze(2)))
+            mask = self._dropout_mask(H) if dropout else None
+            H = H if mask is None else H * mask
+            inputs = [before.apply(H) for _, _, (before, _) in parts]
+            terms = [
+                after.apply(torch.bmm(weight, inner))
+                for (weight, _, (_, after)), inner in zip(parts, inputs, strict=True)
+            ]
+            Z = sum(terms[1:], terms[0])
+            stored.append((parts, bias, active, mask, inputs))
+        logits, bias = Z if stored else Z.clone(), self._biases[-1]
+        if bias is not None:
+            logits.add_(bias[0].unsqueeze(2))
+        weights = self.problem.sample_weight
+        error = torch.addcmul(self._offset, torch.softmax(logits, 1), weights)  # w ∘ (Y − T)
+        if bias is not None:
+            torch.sum(error, 2, out=bias[1])
+        for parts, bias, active, mask, inputs in reversed(stored):
+            terms = []
+            for (weight, gradient, (before, after)), inner in zip(parts, inputs, strict=True):
+                outer = after.adjoint(error)
+                gradient.copy_(torch.bmm(outer, inner.mT))
+                terms.append(before.adjoint(torch.bmm(weight.mT, outer)))
+            error = sum(terms[1:], terms[0])
+            error = self._derive(error if mask is None else error.mul_(mask), active)
+            if bias is not None:
+                torch.sum(error, 2, out=bias[1])
+        product = _sum_over_nodes(error, self.problem.features)
+        self._first_gradient.copy_(product if basis is None else product @ basis.T)
         return logits
 
-    def _loss_error(self, logits: Tensor) -> Tensor:
-        """Add the last bias to the logits; return the error w ∘ (softmax(Z) − T)."""
-        if self._last_biases is not None:
-            logits.add_(self._last_biases[0].unsqueeze(2))
-        error = torch.addcmul(self._offset, torch.softmax(logits, 1), self.problem.sample_weight)
-        if self._last_biases is not None:
-            torch.sum(error, 2, out=self._last_biases[1])
-        return error
+    def _dropout_mask(self, H: Tensor) -> Tensor:
+        """Draw 0 or 1/(1 − p) for each entry of H (s, N, m), by the generator of each restart."""
+        shape, kept = (H.shape[2], H.shape[1]), 1.0 - self.problem.dropout
+        drawn = [torch.rand(shape, generator=g, device=g.device) for g in self._generators]
+        return (torch.stack(drawn).mT < kept).to(H) / kept
+
+
+_IDENTITY = FactoredRows()
 
 
 def _sum_over_nodes(H: Tensor, tall: Tensor) -> Tensor:
@@ -183,113 +202,15 @@ def _sum_over_nodes(H: Tensor, tall: Tensor) -> Tensor:
     return torch.mm(tall.T, H.flatten(0, 1).T).T.reshape(*H.shape[:2], -1)
 
 
-_Parameters = tuple[Tensor, Tensor]  # weights or biases of a layer, and their gradients
+def cross_entropies(problem: TrainingProblem, logits: Sequence[Tensor]) -> Tensor:
+    """Compute the mean cross-entropy of several evaluations, shape (count, s), in float64.
 
-
-@final
-class _Layer:
-    """A hidden layer σ(Z + b) with dropout, and the convolution Σ_k R_k H Θ_k of its output H.
-
-    Kernels are applied before or after the weights, whichever is narrower.
+    The optimisers do not need the value of the loss. Logits are stored while iterating, and the
+    losses of many iterations are computed at once.
     """
-
-    def __init__(
-        self,
-        problem: TrainingProblem,
-        generators: Sequence[torch.Generator],
-        biases: _Parameters | None,
-        kernels: Sequence[KernelRows],
-        weights: _Parameters,
-    ) -> None:
-        self._activate, self._derive = ACTIVATIONS[problem.activation]
-        self._biases, self._dropout, self._generators = biases, problem.dropout, generators
-        by_kernel = (tensor.chunk(len(kernels), dim=2) for tensor in weights)
-        self._parts = list(zip(kernels, *by_kernel, strict=True))
-        _, out_width, in_width = self._parts[0][1].shape
-        self._kernels_first = in_width < out_width
-        self._active: Tensor
-        self._mask: Tensor
-        self._inputs: list[Tensor]
-
-    def forward(self, Z: Tensor) -> Tensor:
-        """Overwrite Z (s, N, m) by σ(Z + b); return the convolution, shape (s, N', p)."""
-        if self._biases is not None:
-            Z.add_(self._biases[0].unsqueeze(2))
-        H = self._active = self._activate(Z)
-        if self._dropout:
-            shape, kept = (Z.shape[2], Z.shape[1]), 1.0 - self._dropout
-            drawn = [torch.rand(shape, generator=g, device=g.device) for g in self._generators]
-            self._mask = (torch.stack(drawn).mT < kept).to(Z) / kept
-            H = Z * self._mask
-        self._inputs, terms = [], []
-        for rows, weight, _ in self._parts:
-            inputs = rows.apply(H) if self._kernels_first else H
-            term = torch.bmm(weight, inputs)
-            terms.append(term if self._kernels_first else rows.apply(term))
-            self._inputs.append(inputs)
-        return sum(terms[1:], terms[0])
-
-    def backward(self, error: Tensor) -> Tensor:
-        """Set the gradients of weights and biases; return the error of Z."""
-        terms = []
-        for (rows, weight, gradient), inputs in zip(self._parts, self._inputs, strict=True):
-            inner = error if self._kernels_first else rows.adjoint(error)
-            gradient.copy_(torch.bmm(inner, inputs.mT))
-            term = torch.bmm(weight.mT, inner)
-            terms.append(rows.adjoint(term) if self._kernels_first else term)
-        result = sum(terms[1:], terms[0])
-        if self._dropout:
-            result.mul_(self._mask)
-        self._derive(result, self._active)
-        if self._biases is not None:
-            torch.sum(result, 2, out=self._biases[1])
-        return result
-
-
-@final
-class Objective:
-    r"""The loss of s restarts, mean cross-entropy plus the penalty of section A4.3, and gradients.
-
-    .. math:: L(\Theta) = -\sum_{i \in I} w_i \sum_c T_{ic} \log Y_{ic}
-              + \frac{\rho}{2} \|\Theta^1\|_F^2
-
-    Gradient descent and Adam do not need the value of the loss. Logits and norms are stored while
-    iterating, and the losses of many iterations are computed at once.
-
-    Parameters
-    ----------
-    explicit : ExplicitGradients
-    l2_penalty : float
-        ρ.
-    n_penalised : int
-        Number of leading parameters of each restart that the penalty counts.
-    """
-
-    def __init__(self, explicit: ExplicitGradients, l2_penalty: float, n_penalised: int) -> None:
-        self._explicit, self._penalty = explicit, l2_penalty
-        self._penalised = explicit.parameters[:, :n_penalised]
-        self._factors = torch.zeros_like(explicit.parameters[0])
-        self._factors[:n_penalised] = l2_penalty
-        self._evaluations: list[tuple[Tensor, Tensor]] = []  # logits and norms
-
-    def gradient(self) -> Tensor:
-        """Compute the gradient with the penalty, shape (s, P)."""
-        logits = self._explicit.evaluate()
-        norms = torch.linalg.vector_norm(self._penalised, dim=1)
-        self._evaluations.append((logits, norms))
-        return torch.addcmul(self._explicit.gradients, self._explicit.parameters, self._factors)
-
-    def losses(self) -> Tensor:
-        """Compute the losses of all evaluations since the last call, shape (count, s), float64."""
-        problem = self._explicit.problem
-        targets, weights = problem.targets.T.double(), problem.sample_weight.double()
-        size = max(1, _CACHED_LOGITS // self._evaluations[0][0].numel())
-        losses = []
-        for start, stop in chunks(len(self._evaluations), size):
-            evaluations = zip(*self._evaluations[start:stop], strict=True)
-            logits, norms = (torch.stack(part).double() for part in evaluations)
-            log_Y = torch.log_softmax(logits, 2)  # (count, s, C, p)
-            entropy = -(targets * log_Y).sum(2)  # (count, s, p)
-            losses.append((entropy * weights).sum(2) + self._penalty / 2 * norms.square())
-        self._evaluations.clear()
-        return torch.cat(losses)
+    targets, weights = problem.targets.T.double(), problem.sample_weight.double()
+    losses = []
+    for start, stop in chunks(len(logits), max(1, _CACHED_LOGITS // logits[0].numel())):
+        log_Y = torch.log_softmax(torch.stack(logits[start:stop]).double(), 2)  # (count, s, C, p)
+        losses.append(-((targets * log_Y).sum(2) * weights).sum(2))
+    return torch.cat(losses)

@@ -10,27 +10,23 @@ fewer iterations. An optimiser is a small value that updates parameters in place
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast, final
+from typing import final
 
 import torch
 from torch import Tensor
 
-from lowrankgcn._validation import LARGEST_OPTION, choice, invalid, positive_float
-
-OptimizerName = Literal["gd", "adam"]
+from lowrankgcn._validation import LARGEST_OPTION, positive_float
 
 
-class Optimizer(ABC):
-    """A frozen description of an optimiser.
+class Optimizer:
+    """Base class of the optimisers, which are frozen descriptions.
 
     Attributes
     ----------
-    rotation_invariant : bool
-        Whether the iterates are the same in every orthonormal basis of the weights.
     n_moments : int
-        Number of arrays of the shape of the parameters that it keeps between iterations.
+        Number of arrays of the shape of the parameters that it keeps between iterations. Without
+        them, the iterates are the same in every orthonormal basis of the weights.
 
     See Also
     --------
@@ -39,14 +35,12 @@ class Optimizer(ABC):
     Examples
     --------
     >>> import lowrankgcn as lg
-    >>> [optimizer.rotation_invariant for optimizer in (lg.nn.GradientDescent(0.5), lg.nn.Adam())]
-    [True, False]
+    >>> [optimizer.n_moments for optimizer in (lg.nn.GradientDescent(0.5), lg.nn.Adam())]
+    [0, 2]
     """
 
-    rotation_invariant: ClassVar[bool]
-    n_moments: ClassVar[int]
+    n_moments = 0
 
-    @abstractmethod
     def update(self, x: Tensor, gradient: Tensor, moments: list[Tensor], iteration: int) -> None:
         """Change the parameters x and the moments in place.
 
@@ -58,6 +52,7 @@ class Optimizer(ABC):
         iteration : int
             Number of the iteration, counted from one.
         """
+        raise NotImplementedError
 
 
 @final
@@ -83,8 +78,6 @@ class GradientDescent(Optimizer):
     """
 
     learning_rate: float = 0.2
-    rotation_invariant = True
-    n_moments = 0
 
     def __post_init__(self) -> None:
         """Check the step."""
@@ -127,7 +120,6 @@ class Adam(Optimizer):
     learning_rate: float = 0.01
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
-    rotation_invariant = False
     n_moments = 2
 
     def __post_init__(self) -> None:
@@ -145,23 +137,6 @@ class Adam(Optimizer):
         root = square.sqrt().div_(math.sqrt(1.0 - second**iteration)).add_(self.eps)
         step = self.learning_rate / (1.0 - first**iteration)
         x.addcdiv_(mean, root, value=-step)
-
-
-def as_optimizer(optimizer: Any, learning_rate: float | None = None) -> Optimizer:
-    """Return an optimiser by its name and learning rate; return optimisers as they are.
-
-    Examples
-    --------
-    >>> as_optimizer("adam", 0.02).learning_rate
-    0.02
-    """
-    if isinstance(optimizer, Optimizer):
-        if learning_rate is not None:
-            raise invalid("learning_rate", f"None with {optimizer}", learning_rate)
-        return optimizer
-    kinds: dict[str, Any] = {"gd": GradientDescent, "adam": Adam}
-    kind = kinds[choice(optimizer, "optimizer", kinds)]
-    return cast(Optimizer, kind() if learning_rate is None else kind(learning_rate))
 
 
 @final

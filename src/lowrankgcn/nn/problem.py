@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -19,10 +18,8 @@ from torch import Tensor
 
 from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import expect_shape, finite_array, integer_array, invalid
-from lowrankgcn.nn.layers import as_index
-from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
+from lowrankgcn.nn.modules import Network, ReducedOrderGCN, as_index, common_eigenvectors
 from lowrankgcn.nn.propagation import DenseMatrix, NumpyMatrix, Propagation
-from lowrankgcn.nn.threads import limit_threads
 
 # Entries of kernel rows that may be stored: 1 GB in single precision.
 _STORED_ENTRIES = 2**28
@@ -98,7 +95,7 @@ def as_labels(
     p = len(rows)
     if not p:
         raise invalid("index", "at least one labelled row", "none")
-    labels = targets.detach().cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
+    labels = np.asarray(targets.detach().cpu() if isinstance(targets, Tensor) else targets)
     if labels.ndim == 1:
         expect_shape(labels, "targets", p)
         labels = np.eye(n_classes)[integer_array(labels, "targets", ndim=1, maximum=n_classes - 1)]
@@ -264,11 +261,9 @@ class TrainingProblem:
         self.kernels = [PropagatedRows(module) for module in network.propagations]
         inputs = as_features(X, network)
         rows, self.targets, self.sample_weight = as_labels(network, index, targets, sample_weight)
-        # Set-up is a few large products, which use all threads unless the input is small.
-        with limit_threads(math.prod(inputs.shape) * self.n_kernels):
-            features, self.basis = _input_features(network, inputs, rows)
-            self.features = _column_major(features)
-            self.readout = _readout(network, rows) if self.depth > 1 else []
+        features, self.basis = _input_features(network, inputs, rows)
+        self.features = _column_major(features)
+        self.readout = _readout(network, rows) if self.depth > 1 else []
 
     @property
     def depth(self) -> int:

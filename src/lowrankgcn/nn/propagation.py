@@ -1,14 +1,33 @@
 """Kernels as torch modules with differentiable products 𝒦X and 𝒦[I,:]X.
 
 The arrays of a kernel are non-persistent buffers: they follow ``.to(device)`` and ``.to(dtype)``,
-but a ``state_dict`` contains weights only, which also fit the same network on another graph.
-:mod:`lowrankgcn.nn.to_torch` chooses the class for each kernel.
+but a ``state_dict`` contains weights only, which also fit the same network on another graph. This
+is the only module in which dtype and device of set-up arrays (NumPy, float64) change:
 
->>> import torch
->>> from lowrankgcn.nn.propagation import DenseMatrix
->>> P = DenseMatrix([[1.0, 0.5], [0.5, 1.0]], torch.float32)
->>> P(torch.eye(2)).tolist(), P(torch.eye(2), rows=torch.tensor([1])).tolist()
-([[1.0, 0.5], [0.5, 1.0]], [[0.5, 1.0]])
+======================== =========================================================
+operator                 propagation
+======================== =========================================================
+DiagonalPlusLowRank      ``LowRankPropagation``, diag(d) + Z M Zᵀ
+MatrixOperator           ``DenseMatrix`` or ``SparseMatrix``
+Laplacian                one of the above, depending on its weights
+PolynomialOperator       ``PolynomialPropagation`` of one of the above
+all others               ``NumpyMatrix``, products by NumPy
+======================== =========================================================
+
+>>> import lowrankgcn as lg, torch
+>>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+>>> K = lg.kernel(L, "linear", rank=2)
+>>> P = lg.nn.as_propagation(K, dtype=torch.float64)
+>>> P
+LowRankPropagation(
+  3×3
+  (factor): DenseMatrix(3×2)
+)
+>>> X = torch.eye(3, dtype=torch.float64)
+>>> torch.allclose(P(X), torch.as_tensor(K.to_dense()))
+True
+>>> torch.allclose(P(X, rows=torch.tensor([1])), P(X)[[1]])
+True
 """
 
 from __future__ import annotations
@@ -16,15 +35,34 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, final
+from typing import Any, cast, final
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from lowrankgcn.operators import SymmetricOperator
+from lowrankgcn._validation import invalid
+from lowrankgcn.operators import (
+    DiagonalPlusLowRank,
+    Factor,
+    MatrixFactor,
+    MatrixOperator,
+    PolynomialOperator,
+    ScaledFactor,
+    SymmetricOperator,
+)
+from lowrankgcn.operators.codes import CodeFactor
+from lowrankgcn.spectral.kernel import Kernel
+from lowrankgcn.spectral.laplacian import Laplacian
+
+# Entries up to which a factor that NumPy could evaluate is stored: 128 MB in single precision.
+_STORED_ENTRIES = 2**25
+
+with warnings.catch_warnings():
+    # Torch warns about the beta state of compressed rows at their first use only.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1), check_invariants=False)
 
 
 class Propagation(nn.Module, ABC):
@@ -96,23 +134,9 @@ class DenseMatrix(Propagation):
         return self.matrix.T @ X
 
 
-class _UnrecordedMatrix(Propagation):
-    """A matrix whose products autograd does not record: the gradient of A X is Aᵀ G."""
-
-    @abstractmethod
-    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
-        """Compute A X, or Aᵀ X if transposed."""
-
-    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Compute A X, or A[rows, :] X."""
-        return _select(_differentiable_product(X, self, False), rows)
-
-    def adjoint(self, X: Tensor) -> Tensor:
-        """Compute Aᵀ X, for X of shape (n, k)."""
-        return _differentiable_product(X, self, True)
-
-
 class _Product(torch.autograd.Function):
+    """A X or Aᵀ X of a matrix whose products autograd does not record."""
+
     @staticmethod
     def forward(ctx: Any, X: Tensor, matrix: _UnrecordedMatrix, transposed: bool) -> Tensor:
         ctx.matrix, ctx.transposed = matrix, transposed
@@ -121,15 +145,24 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         # Differentiable itself, so that gradients of gradients exist.
-        return _differentiable_product(gradients[0], ctx.matrix, not ctx.transposed), None, None
+        return _product(gradients[0], ctx.matrix, not ctx.transposed), None, None
 
 
-def _differentiable_product(X: Tensor, matrix: _UnrecordedMatrix, transposed: bool) -> Tensor:
-    product: Tensor = _Product.apply(X, matrix, transposed)  # type: ignore[no-untyped-call]
-    return product
+_product: Callable[[Tensor, Any, bool], Tensor] = _Product.apply
 
 
-_PARTS = ("indptr", "indices", "data")  # the arrays of a sparse matrix in compressed rows
+class _UnrecordedMatrix(Propagation):
+    @abstractmethod
+    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
+        """Compute A X, or Aᵀ X if transposed."""
+
+    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Compute A X, or A[rows, :] X."""
+        return _select(_product(X, self, False), rows)
+
+    def adjoint(self, X: Tensor) -> Tensor:
+        """Compute Aᵀ X, for X of shape (n, k)."""
+        return _product(X, self, True)
 
 
 @final
@@ -141,23 +174,23 @@ class SparseMatrix(_UnrecordedMatrix):
     sparse tensor is not a safe one: ``.to(dtype)`` and copies fail in some versions of torch.
     """
 
-    def __init__(self, matrix: sp.csr_array, dtype: torch.dtype, *, symmetric: bool) -> None:
+    def __init__(self, matrix: Any, dtype: torch.dtype, *, symmetric: bool) -> None:
         super().__init__(matrix.shape)
-        _suppress_beta_warning()
-        self.symmetric = symmetric
+        self._names = ("A", "A") if symmetric else ("A", "A_T")
         # Compressed columns of A are compressed rows of Aᵀ.
-        stored = {"A": matrix} if symmetric else {"A": matrix, "A_T": sp.csc_array(matrix)}
-        for name, compressed in stored.items():
-            for part in _PARTS:
-                kind = dtype if part == "data" else torch.long
-                self._store(kind, **{f"{name}_{part}": getattr(compressed, part)})
+        forms = (sp.csr_array(matrix), sp.csc_array(matrix))
+        for name, form in dict(zip(self._names, forms, strict=True)).items():
+            self._store(
+                torch.long, **{f"{name}_rows": form.indptr, f"{name}_columns": form.indices}
+            )
+            self._store(dtype, **{f"{name}_values": form.data})
 
     def multiply(self, X: Tensor, transposed: bool) -> Tensor:
         """Compute A X, or Aᵀ X if transposed."""
-        name = "A_T" if transposed and not self.symmetric else "A"
-        indptr, indices, data = (self.get_buffer(f"{name}_{part}") for part in _PARTS)
+        name = self._names[transposed]
+        arrays = (self.get_buffer(f"{name}_{part}") for part in ("rows", "columns", "values"))
         size = self.shape[::-1] if transposed else self.shape
-        return torch.sparse_csr_tensor(indptr, indices, data, size, check_invariants=False) @ X
+        return torch.sparse_csr_tensor(*arrays, size, check_invariants=False) @ X
 
 
 @final
@@ -269,10 +302,136 @@ def _select(X: Tensor, rows: Tensor | None) -> Tensor:
     return X if rows is None else X[rows]
 
 
-@cache
-def _suppress_beta_warning() -> None:
-    """Trigger torch's only warning about the beta state of compressed rows, and ignore it."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta state")
-        zero = torch.zeros(2, dtype=torch.long)
-        torch.sparse_csr_tensor(zero, zero[:0], zero[:0], size=(1, 1), check_invariants=False)
+def as_propagation(
+    operator: SymmetricOperator, *, dtype: torch.dtype = torch.float32
+) -> Propagation:
+    """Convert a kernel, or any symmetric operator, to a torch module.
+
+    Parameters
+    ----------
+    operator : Kernel or SymmetricOperator
+    dtype : torch.float32 or torch.float64
+        Type in which the matrices are stored. Converting a float32 module to float64 later does not
+        restore the digits that were dropped here.
+
+    Returns
+    -------
+    Propagation
+        See the table of :mod:`lowrankgcn.nn.propagation`.
+
+    Raises
+    ------
+    ValueError
+        If `operator` is not an operator of this package or `dtype` is another type.
+
+    See Also
+    --------
+    as_propagations : Several kernels with common buffers.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> path = lg.AdjacencyGraph.from_edge_index([[0, 1], [1, 2]])
+    >>> lg.nn.as_propagation(lg.kernel(lg.Laplacian(path), "quadratic"))
+    PolynomialPropagation(
+      3×3
+      (inner): SparseMatrix(3×3)
+    )
+    """
+    return cast(Propagation, as_propagations([operator], dtype=dtype)[0])
+
+
+def as_propagations(kernels: Any, *, dtype: torch.dtype = torch.float32) -> nn.ModuleList:
+    """Convert kernels to modules; kernels with the same eigenvectors share one buffer.
+
+    Modules are not copied, so that several layers can share them.
+
+    See Also
+    --------
+    as_propagation : One kernel.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> laplacian = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 1], [0, 1]]))
+    >>> kernels = lg.kernel(laplacian, ["linear", "heat"], rank=2)
+    >>> first, second = lg.nn.as_propagations(kernels)
+    >>> first.factor is second.factor
+    True
+    """
+    check_dtype(dtype)
+    factors: dict[int, Propagation] = {}
+    return nn.ModuleList(_convert(kernel, dtype, factors) for kernel in as_operators(kernels))
+
+
+def as_operators(kernels: Any) -> tuple[Any, ...]:
+    """Return a kernel or a sequence of kernels of one graph, or modules of these, as a tuple."""
+    several = isinstance(kernels, (list, tuple, nn.ModuleList))
+    sequence: tuple[Any, ...] = tuple(kernels) if several else (kernels,)
+    if not sequence:
+        raise invalid("kernels", "at least one kernel", "none")
+    for operator in sequence:
+        if not isinstance(operator, (SymmetricOperator, Propagation)):
+            raise invalid("kernels", "a Kernel or a sequence of them", type(operator).__name__)
+    sizes = sorted({operator.n for operator in sequence})
+    if len(sizes) > 1:
+        raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
+    return sequence
+
+
+def check_dtype(dtype: Any) -> None:
+    """Reject types that networks do not compute in."""
+    if dtype not in (torch.float32, torch.float64):
+        raise invalid("dtype", "torch.float32 or torch.float64", repr(dtype))
+
+
+def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation]) -> Propagation:
+    """Convert an operator; `factors` has the modules of converted factors by their id."""
+    if isinstance(operator, Propagation):
+        return operator
+    if isinstance(operator, Kernel):
+        operator = operator.operator
+    if isinstance(operator, PolynomialOperator):
+        inner = _convert(operator.operator, dtype, factors)
+        # NumPy evaluates a polynomial of its operators itself, without a detour through torch.
+        if not isinstance(inner, NumpyMatrix):
+            return PolynomialPropagation(inner, operator.coefficients)
+    if isinstance(operator, Laplacian):
+        weights, factor = operator.affinity.operator, operator.factor
+        if factor is not None:
+            core = np.full(factor.shape[1], -1.0)
+            operator = DiagonalPlusLowRank(operator.shift, factor, core)
+        elif isinstance(weights, MatrixOperator):
+            shift, scale = sp.diags_array(operator.shift), sp.diags_array(operator.scale)
+            operator = MatrixOperator(shift - scale @ weights.matrix @ scale)
+    if isinstance(operator, MatrixOperator):
+        return _as_matrix(operator.matrix, dtype, symmetric=True)
+    if isinstance(operator, DiagonalPlusLowRank):
+        key = id(operator.factor)
+        if key not in factors and (stored := stored_form(operator.factor)) is not None:
+            factors[key] = _as_matrix(stored, dtype)
+        if key in factors:
+            return LowRankPropagation(operator.offset, factors[key], operator.core, dtype)
+    return NumpyMatrix(operator)
+
+
+def _as_matrix(matrix: Any, dtype: torch.dtype, *, symmetric: bool = False) -> Propagation:
+    if sp.issparse(matrix):
+        return SparseMatrix(matrix, dtype, symmetric=symmetric)
+    return DenseMatrix(matrix, dtype)
+
+
+def stored_form(factor: Factor) -> Any:
+    """Return a factor as an array or a csr_array; None if it is dense and too large to store."""
+    if isinstance(factor, MatrixFactor):
+        return factor.matrix
+    if isinstance(factor, CodeFactor):
+        return factor.to_sparse()
+    if isinstance(factor, ScaledFactor):
+        inner = stored_form(factor.factor)
+        if sp.issparse(inner):
+            scales = zip((factor.row_scale, factor.column_scale), factor.shape, strict=True)
+            left, right = (np.ones(k) if scale is None else scale for scale, k in scales)
+            return sp.csr_array(sp.diags_array(left) @ inner @ sp.diags_array(right))
+    n, m = factor.shape
+    return factor.to_dense() if n * m <= _STORED_ENTRIES else None

@@ -12,11 +12,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, final
 
 import numpy as np
 import torch
@@ -24,8 +26,9 @@ from numpy.typing import NDArray
 from rich.progress import Progress
 from torch import Tensor
 
-from lowrankgcn._parallel import map_chunks
-from lowrankgcn._progress import listener
+from lowrankgcn._format import plural
+from lowrankgcn._parallel import map_chunks, single_threaded_blas
+from lowrankgcn._progress import report_progress
 from lowrankgcn._validation import (
     LARGEST_OPTION,
     choice,
@@ -34,12 +37,10 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.nn.gradients import ExplicitGradients, Objective, split_parameters
-from lowrankgcn.nn.modules import Network
-from lowrankgcn.nn.optimizers import Coordinates, Optimizer, OptimizerName, as_optimizer
-from lowrankgcn.nn.problem import TrainingProblem
-from lowrankgcn.nn.record import TrainingRecord
-from lowrankgcn.nn.threads import limit_threads
+from lowrankgcn.nn.gradients import ExplicitGradients, cross_entropies, split_parameters
+from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
+from lowrankgcn.nn.optimizers import Adam, Coordinates, GradientDescent, Optimizer
+from lowrankgcn.nn.problem import TrainingProblem, as_features, as_matrix, project
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
@@ -48,6 +49,209 @@ _BATCH_COLUMNS = 128
 # Iterations whose losses are computed at once without early stopping: per iteration this takes a
 # microsecond, one by one half the time of a small network.
 _BLOCK = 100
+# Measured: multiplications at a time from which several threads are faster than one.
+_SMALL_WORK = 3 * 10**7
+_OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {"gd": GradientDescent, "adam": Adam}
+
+
+@contextmanager
+def limit_threads(work: int) -> Iterator[None]:
+    """Limit torch and the BLAS to one thread for less than 3e7 multiplications at a time.
+
+    Threads that wait for each other after each small product are slower than one thread, and a
+    thousand times slower on a busy machine. The limit is lifted at the end of the ``with`` block.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from lowrankgcn.nn import limit_threads
+    >>> before = torch.get_num_threads()
+    >>> with limit_threads(1000):
+    ...     print(torch.get_num_threads())
+    1
+    >>> torch.get_num_threads() == before
+    True
+    """
+    before = torch.get_num_threads()
+    if work > _SMALL_WORK or before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        with single_threaded_blas():
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """Trained weights and training history of s restarts.
+
+    Attributes
+    ----------
+    weights : tuple of (s, K, N_{l-1}, N_l) Tensor
+        Weights of each layer.
+    biases : tuple of (s, N_l) Tensor
+        Biases of each layer; empty for a network without biases.
+    loss_curve : (T, s) array
+        Loss before each update, NaN after a restart has stopped.
+    n_iter : (s,) array
+        Number of updates; for a diverged restart, those with a finite loss.
+    converged : (s,) array of bool
+        Whether early stopping ended the restart.
+    diverged : (s,) array of bool
+        Whether the loss became infinite or NaN, which makes the weights useless.
+    seeds : tuple of int
+        Seed of each restart.
+    setup_seconds, training_seconds : float
+        Time of the set-up and of all iterations.
+
+    See Also
+    --------
+    train : Trains a network.
+
+    Examples
+    --------
+    >>> import lowrankgcn as lg
+    >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
+    >>> network, X = lg.nn.GCN(lg.kernel(L, "linear"), (2, 4, 2)), L.graph.incidence.to_dense()
+    >>> record = lg.nn.train(network, X, [0, 4], [0, 1], n_restarts=5, max_iter=100)
+    >>> record.load_into(network)
+    >>> record.logits(network, X, rows=[0]).shape, record.final_loss.shape
+    (torch.Size([5, 1, 2]), (5,))
+    """
+
+    weights: tuple[Tensor, ...]
+    biases: tuple[Tensor, ...]
+    loss_curve: NDArray[np.float64]
+    n_iter: NDArray[np.intp]
+    converged: NDArray[np.bool_]
+    diverged: NDArray[np.bool_]
+    seeds: tuple[int, ...]
+    setup_seconds: float
+    training_seconds: float
+
+    @property
+    def n_restarts(self) -> int:
+        """Number of restarts s."""
+        return len(self.seeds)
+
+    @property
+    def final_loss(self) -> NDArray[np.float64]:
+        """Last loss of each restart, infinite for one that diverged, shape (s,)."""
+        last = self.loss_curve[self.n_iter - 1, np.arange(self.n_restarts)]
+        return np.where(self.diverged, np.inf, last)
+
+    @property
+    def best(self) -> int:
+        """The restart with the lowest final loss."""
+        return int(np.argmin(self.final_loss))
+
+    def __repr__(self) -> str:
+        """Show the number of restarts and iterations, and the best loss."""
+        fate = f", {int(self.diverged.sum())} diverged" if self.diverged.any() else ""
+        return (
+            f"TrainingRecord({plural(self.n_restarts, 'restart')}, "
+            f"{plural(int(self.n_iter.max()), 'iteration')}, "
+            f"loss {self.final_loss.min():.3g}{fate})"
+        )
+
+    @torch.no_grad()
+    def load_into(self, network: Network, restart: int | None = None) -> None:
+        """Copy the weights of a restart, the best one when omitted, into a network."""
+        chosen = self.best if restart is None else restart
+        chosen = positive_int(chosen, "restart", minimum=0, maximum=self.n_restarts - 1)
+        self._check(network)
+        for layer, conv in enumerate(network.convs):
+            conv.weight.copy_(self.weights[layer][chosen])
+            if conv.bias is not None:
+                conv.bias.copy_(self.biases[layer][chosen])
+
+    def network_of(self, network: Network, restart: int) -> Network:
+        """Return a copy of a network with the weights of a restart, for evaluation.
+
+        The copy shares the kernels of the network.
+        """
+        shared = {id(buffer): buffer for buffer in network.buffers()}
+        copied = copy.deepcopy(network, shared).eval()
+        self.load_into(copied, restart)
+        return copied
+
+    @torch.no_grad()
+    def logits(self, network: Network, X: Any, rows: Any = None) -> Tensor:
+        """Compute the logits of every restart; the network keeps its own weights.
+
+        Parameters
+        ----------
+        network : GCN or ReducedOrderGCN
+            The trained network, or one of the same widths on another graph.
+        X : (n, N_0) Tensor, array or ProjectedFeatures
+        rows : (p,) integers or (n,) mask, optional
+            Rows to compute, all when omitted.
+
+        Returns
+        -------
+        (s, n, C) or (s, p, C) Tensor
+
+        Notes
+        -----
+        The memory besides the result is that of one restart.
+        """
+        self._check(network)
+        matrix = as_matrix(as_features(X, network), network)
+        with limit_threads(matrix.numel()):
+            restarts = (self.network_of(network, restart) for restart in range(self.n_restarts))
+            return torch.stack([restarted(matrix, rows) for restarted in restarts])
+
+    @torch.no_grad()
+    def coefficients(self, network: Network, X: Any) -> Tensor:
+        """Compute the spectral logits A of a network with eigenvectors U: logits are U A + bias.
+
+        Parameters
+        ----------
+        network : GCN or ReducedOrderGCN
+            Its kernels must have common eigenvectors.
+        X : (n, N_0) Tensor, array or ProjectedFeatures
+
+        Returns
+        -------
+        (s, r, C) Tensor
+
+        Notes
+        -----
+        A kernel needs only UᵀH of a hidden layer H, so UᵀH passes from layer to layer.
+        """
+        self._check(network)
+        eigenvectors = common_eigenvectors(network)
+        if eigenvectors is None:
+            raise invalid("network", "kernels with common eigenvectors", repr(network))
+        U, responses = eigenvectors
+        phi = torch.stack(responses)[:, :, None]  # (K, r, 1)
+        inputs = project(as_features(X, network), U)
+        coefficients = []
+        for restart in range(self.n_restarts):
+            inner = inputs
+            for layer, weights in enumerate(self.weights):
+                A = (phi * (inner @ weights[restart])).sum(dim=0)
+                if layer == len(self.weights) - 1:
+                    break
+                bias = self.biases[layer][restart] if self.biases else 0.0
+                if isinstance(network, ReducedOrderGCN):
+                    inner = network.activation(A + bias)
+                else:
+                    inner = U.T @ network.activation(U @ A + bias)
+            coefficients.append(A)
+        return torch.stack(coefficients)
+
+    def _check(self, network: Any) -> None:
+        if not isinstance(network, Network):
+            raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
+        shapes = [tuple(conv.weight.shape) for conv in network.convs]
+        trained = [tuple(weight.shape[1:]) for weight in self.weights]
+        if shapes != trained or bool(self.biases) != (network.convs[0].bias is not None):
+            raise invalid("network", f"weights of shapes {trained}, as trained", shapes)
 
 
 def train(
@@ -59,7 +263,7 @@ def train(
     n_restarts: int = 1,
     random_state: Any = 0,
     seeds: Sequence[int] | None = None,
-    optimizer: OptimizerName | Optimizer = "gd",
+    optimizer: Literal["gd", "adam"] | Optimizer = "gd",
     learning_rate: float | None = None,
     max_iter: int = 1000,
     l2_penalty: float = 0.0005,
@@ -150,31 +354,44 @@ def train(
     started = time.perf_counter()
     if not isinstance(network, Network):
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
-    positive_int(max_iter, "max_iter")
+    if not isinstance(optimizer, Optimizer):
+        kind = _OPTIMIZERS[choice(optimizer, "optimizer", _OPTIMIZERS)]
+        optimizer = kind() if learning_rate is None else kind(learning_rate)
+    elif learning_rate is not None:
+        raise invalid("learning_rate", f"None with {optimizer}", learning_rate)
     positive_int(patience, "patience")
-    options = _Options(
-        as_optimizer(optimizer, learning_rate),
-        max_iter,
-        positive_float(l2_penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION),
-        network.depth if choice(decay, "decay", ("first", "all")) == "all" else 1,
-        patience if early_stopping else None,
-        positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION),
-    )
+    options: dict[str, Any] = {
+        "optimizer": optimizer,
+        "max_iter": positive_int(max_iter, "max_iter"),
+        "l2_penalty": positive_float(l2_penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION),
+        "n_penalised": network.depth if choice(decay, "decay", ("first", "all")) == "all" else 1,
+        "patience": patience if early_stopping else None,
+        "tol": positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION),
+    }
     drawn = _seeds(seeds, n_restarts, random_state)
-    problem = TrainingProblem(network, X, index, targets, sample_weight)
+    # Set-up is a few large products, which use all threads unless the input is small.
+    with limit_threads(network.n_nodes * network.widths[0] * len(network.propagations)):
+        problem = TrainingProblem(network, X, index, targets, sample_weight)
     parameters, generators = _initial_parameters(network, drawn)
     # Restarts per batch, independent of the number of threads.
     width = max(network.widths[1:])
     size = max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
     # Several batches run in threads of their own.
     work = problem.work * len(drawn) if len(drawn) <= size else 0
-    prepared = time.perf_counter()
-    with _progress(progress, max_iter * len(drawn)) as advance:
+    total, done, prepared = max_iter * len(drawn), 0, time.perf_counter()
+    with Progress(disable=not progress) as bar:
+        task = bar.add_task("training", total=total)
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            bar.update(task, completed=done)
+            report_progress("training", done, total)
 
         def train_some(start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
             part = [tensor[start:stop] for tensor in parameters]
             with limit_threads(work):
-                return _train_batch(problem, part, generators[start:stop], options, advance)
+                return _train_batch(problem, part, generators[start:stop], advance, **options)
 
         outcomes = map_chunks(train_some, len(drawn), size)
     curve, converged = (np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True))
@@ -193,24 +410,19 @@ def train(
     )
 
 
-class _Options(NamedTuple):
-    """Options of :func:`train`; `patience` is None without early stopping."""
-
-    optimizer: Optimizer
-    max_iter: int
-    l2_penalty: float
-    n_penalised_layers: int
-    patience: int | None
-    tol: float
-
-
 @torch.inference_mode()
 def _train_batch(
     problem: TrainingProblem,
     parameters: Sequence[Tensor],
     generators: Sequence[torch.Generator],
-    options: _Options,
     advance: Callable[[int], None],
+    *,
+    optimizer: Optimizer,
+    max_iter: int,
+    l2_penalty: float,
+    n_penalised: int,
+    patience: int | None,
+    tol: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Train s restarts; overwrite their parameters.
 
@@ -221,9 +433,14 @@ def _train_batch(
         Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
-    options : _Options
     advance : callable
         Called with the number of restart iterations done since the last call.
+    n_penalised : int
+        Number of layers that the penalty counts.
+    patience : int or None
+        None without early stopping.
+    optimizer, max_iter, l2_penalty, tol
+        See :func:`train`.
 
     Returns
     -------
@@ -232,35 +449,41 @@ def _train_batch(
     converged : (s,) array of bool
         Whether early stopping ended the restart.
     """
-    optimizer, max_iter, patience = options.optimizer, options.max_iter, options.patience
     tensors, coordinates = list(parameters), None
-    if optimizer.rotation_invariant and problem.basis is not None:
+    if problem.basis is not None and not optimizer.n_moments:
         coordinates = Coordinates(tensors[0], problem.basis)
         tensors[0] = coordinates.initial
     shapes = [tensor.shape[1:] for tensor in tensors]
-    n_penalised = sum(map(math.prod, shapes[: options.n_penalised_layers]))
     trained = torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)
     s = len(trained)
+    leading = sum(map(math.prod, shapes[:n_penalised]))  # number of penalised parameters
+    penalties = torch.zeros_like(trained[0])
+    penalties[:leading] = l2_penalty
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
     active, lowest, done = np.arange(s), np.full(s, np.inf), 0
     x, moments = trained.clone(), [torch.zeros_like(trained) for _ in range(optimizer.n_moments)]
     while done < max_iter and len(active):
         sources = [generators[i] for i in active.tolist()]
         explicit = ExplicitGradients(problem, x, shapes, coordinates is not None, sources)
-        objective = Objective(explicit, options.l2_penalty, n_penalised)
-        finished = np.zeros(len(active), np.bool_)
+        penalised, finished = x[:, :leading], np.zeros(len(active), np.bool_)
         while done < max_iter and not finished.any():
             start, done = done, min(done + (patience or _BLOCK), max_iter)
+            logits, norms = [], []
             for iteration in range(start + 1, done + 1):
-                optimizer.update(x, objective.gradient(), moments, iteration)
+                logits.append(explicit.evaluate())
+                norms.append(torch.linalg.vector_norm(penalised, dim=1))
+                gradient = torch.addcmul(explicit.gradients, x, penalties)
+                optimizer.update(x, gradient, moments, iteration)
+            squares = torch.stack(norms).double().square()
+            losses = cross_entropies(problem, logits) + l2_penalty / 2 * squares
             # Losses count up to the first one that is not finite.
-            curve = objective.losses().cpu().numpy()
+            curve = losses.cpu().numpy()
             finite = np.logical_and.accumulate(np.isfinite(curve))
             loss_curve[start:done, active] = np.where(finite, curve, np.nan)
             finished = ~finite[-1]
             if patience is not None:
                 minimum = np.where(finite, curve, np.inf).min(axis=0)
-                converged[active] = ~finished & ~(minimum < lowest - options.tol)
+                converged[active] = ~finished & ~(minimum < lowest - tol)
                 finished, lowest = finished | converged[active], np.minimum(lowest, minimum)
             advance((done - start) * len(active) + int(finished.sum()) * (max_iter - done))
         trained[torch.as_tensor(active)] = x
@@ -299,20 +522,3 @@ def _initial_parameters(
     if network.convs[0].bias is not None:
         parameters += [weights.new_zeros(weights.shape[:2]) for weights in parameters]
     return parameters, generators
-
-
-@contextmanager
-def _progress(show: bool, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function of the iterations done since its last call, which reports the progress."""
-    report, done = listener(), 0  # batches run in threads without the caller's context
-    with Progress(disable=not show) as bar:
-        task = bar.add_task("training", total=total)
-
-        def advance(count: int) -> None:
-            nonlocal done
-            done += count
-            bar.update(task, completed=done)
-            if report is not None:
-                report("training", done, total)
-
-        yield advance
