@@ -62,7 +62,50 @@ def split_parameters(rows: Tensor, shapes: Sequence[Sequence[int]]) -> list[Tens
              [2., 3.]]]), tensor([[4., 5.]]))
     """
     parts = torch.split_with_sizes(rows, [math.prod(shape) for shape in shapes], dim=1)
-    return [part.view(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
+    return [part.view(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def rotate(weight: Tensor, basis: Tensor) -> tuple[Tensor, Tensor]:
+    r"""Return first-layer weights in an orthonormal basis Q of the features' row space.
+
+    The features act on QᵀΘ only. The rest of each column of Θ keeps its direction, since only the
+    penalty acts on it, and its length is one more coordinate. This is a rotation of each column:
+    gradient descent has the same iterates in q + 1 numbers per column as in K·N_0. Adam is not
+    invariant under rotations and uses the weights themselves.
+
+    Parameters
+    ----------
+    weight : (s, N_1, K·N_0) Tensor
+        Initial weights, transposed.
+    basis : (K·N_0, q) Tensor
+        Q.
+
+    Returns
+    -------
+    coordinates : (s, N_1, q + 1) Tensor
+    directions : (s, N_1, K·N_0) Tensor
+        Those of the rest, of length one.
+
+    Examples
+    --------
+    >>> Q = torch.tensor([[1.0], [0.0], [0.0]])
+    >>> coordinates, directions = rotate(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
+    >>> coordinates
+    tensor([[[2., 5.]]])
+    >>> rotate_back(coordinates, Q, directions)
+    tensor([[[2., 3., 4.]]])
+    """
+    precise, Q = weight.double(), basis.double()
+    inside = precise @ Q
+    rest = precise - inside @ Q.T
+    length = torch.linalg.vector_norm(rest, dim=2, keepdim=True)
+    directions = (rest / length.clamp_min(1e-300)).to(weight.dtype)
+    return torch.cat([inside, length], dim=2).to(weight.dtype), directions
+
+
+def rotate_back(coordinates: Tensor, basis: Tensor, directions: Tensor) -> Tensor:
+    """Return the weights of coordinates, the inverse of :func:`rotate`."""
+    return torch.addcmul(coordinates[..., :-1] @ basis.T, coordinates[..., -1:], directions)
 
 
 @final
@@ -79,13 +122,14 @@ class ExplicitGradients:
         no biases for a network without them.
     rotated : bool
         Whether the weights of the first layer are in the coordinates of ``problem.basis``, shape
-        (N_1, q + 1), see ``lowrankgcn.nn.optimizers.Coordinates``.
+        (N_1, q + 1), see ``lowrankgcn.nn.gradients.rotate``.
     generators : sequence of torch.Generator
         One for each restart, for dropout.
 
     Attributes
     ----------
-    parameters : (s, P) Tensor
+    problem, parameters, shapes
+        As given.
     gradients : (s, P) Tensor
         Gradients of the mean cross-entropy, set by :meth:`evaluate`.
 
@@ -123,7 +167,8 @@ class ExplicitGradients:
         rotated: bool = False,
         generators: Sequence[torch.Generator] = (),
     ) -> None:
-        self.problem, self.parameters, self._generators = problem, parameters, generators
+        self.problem, self.parameters, self.shapes = problem, parameters, shapes
+        self._rotated, self._generators = rotated, generators
         self.gradients = torch.zeros_like(parameters)
         depth, (m, q) = problem.depth, problem.features.shape
         split = (split_parameters(tensor, shapes) for tensor in (parameters, self.gradients))
@@ -184,6 +229,12 @@ class ExplicitGradients:
         product = _sum_over_nodes(error, self.problem.features)
         self._first_gradient.copy_(product if basis is None else product @ basis.T)
         return logits
+
+    def take(self, index: Any) -> ExplicitGradients:
+        """Return the gradients of selected restarts, with copies of their parameters."""
+        generators = [self._generators[i] for i in index]
+        part = self.parameters[index]
+        return ExplicitGradients(self.problem, part, self.shapes, self._rotated, generators)
 
     def _dropout_mask(self, H: Tensor) -> Tensor:
         """Draw 0 or 1/(1 − p) for each entry of H (s, N, m), by the generator of each restart."""

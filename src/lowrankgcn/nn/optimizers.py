@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-import torch
 from torch import Tensor
 
 from lowrankgcn._validation import LARGEST_OPTION, positive_float
@@ -137,49 +136,3 @@ class Adam(Optimizer):
         root = square.sqrt().div_(math.sqrt(1.0 - second**iteration)).add_(self.eps)
         step = self.learning_rate / (1.0 - first**iteration)
         x.addcdiv_(mean, root, value=-step)
-
-
-@final
-class Coordinates:
-    r"""First-layer weights in an orthonormal basis Q of the features' row space.
-
-    The features act on QᵀΘ only. The rest of each column of Θ keeps its direction, since only the
-    penalty acts on it, and its length is one more coordinate. This is a rotation of each column:
-    gradient descent has the same iterates in q + 1 numbers per column as in K·N_0. Adam is not
-    invariant under rotations and uses the weights themselves.
-
-    Parameters
-    ----------
-    weight : (s, N_1, K·N_0) Tensor
-        Initial weights, transposed.
-    basis : (K·N_0, q) Tensor
-        Q.
-
-    Attributes
-    ----------
-    initial : (s, N_1, q + 1) Tensor
-        Coordinates of the initial weights.
-
-    Examples
-    --------
-    >>> import torch
-    >>> Q = torch.tensor([[1.0], [0.0], [0.0]])
-    >>> system = Coordinates(torch.tensor([[[2.0, 3.0, 4.0]]]), Q)
-    >>> system.initial
-    tensor([[[2., 5.]]])
-    >>> system.to_weights(system.initial)
-    tensor([[[2., 3., 4.]]])
-    """
-
-    def __init__(self, weight: Tensor, basis: Tensor) -> None:
-        precise, Q = weight.double(), basis.double()
-        inside = precise @ Q
-        rest = precise - inside @ Q.T
-        length = torch.linalg.vector_norm(rest, dim=2, keepdim=True)
-        self._basis, self._directions = basis, (rest / length.clamp_min(1e-300)).to(weight.dtype)
-        self.initial = torch.cat([inside, length], dim=2).to(weight.dtype)
-
-    def to_weights(self, coordinates: Tensor) -> Tensor:
-        """Return transposed weights (s, N_1, K·N_0) from coordinates (s, N_1, q + 1)."""
-        inside, length = coordinates[..., :-1], coordinates[..., -1:]
-        return torch.addcmul(inside @ self._basis.T, length, self._directions)

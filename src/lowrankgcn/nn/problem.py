@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lowrankgcn._parallel import chunks
 from lowrankgcn._validation import expect_shape, finite_array, integer_array, invalid
 from lowrankgcn.nn.modules import Network, ReducedOrderGCN, as_index, common_eigenvectors
 from lowrankgcn.nn.propagation import DenseMatrix, NumpyMatrix, Propagation
@@ -330,25 +329,20 @@ def row_space(features: Tensor) -> tuple[Tensor, Tensor | None]:
         return (features.double() @ Q).to(features.dtype), Q.to(features.dtype)
     if width < 3 or m * width**2 > _GRAM_WORK:
         return features, None
-    gram = features.new_zeros(width, width, dtype=torch.float64)
-    for a, b in chunks(m, _CHUNK_ROWS):
-        block = features[a:b].double()
-        gram.addmm_(block.T, block)
+    blocks = features.split(_CHUNK_ROWS)
+    gram = sum(block.T @ block for block in map(Tensor.double, blocks))
     values, vectors = torch.linalg.eigh(gram)
     eps = torch.finfo(features.dtype).eps
     kept = values > max((8 * eps) ** 2, width * 1e-15) * values[-1]
     if int(kept.sum()) > _WORTHWHILE * width:
         return features, None
     Q = vectors[:, kept]
-    reduced, error = features.new_empty(m, Q.shape[1]), 0.0
-    for a, b in chunks(m, _CHUNK_ROWS):
-        block = features[a:b].double()
-        inside = block @ Q
-        reduced[a:b] = inside
-        error = max(error, float((block - inside @ Q.T).abs().max()))
+    parts = [block.double() @ Q for block in blocks]
+    pairs = zip(blocks, parts, strict=True)
+    error = max(float((block - part @ Q.T).abs().max()) for block, part in pairs)
     if error > 32 * eps * float(features.abs().max()):  # small eigenvalues were not rounding errors
         return features, None
-    return reduced, Q.to(features.dtype)
+    return torch.cat(parts).to(features.dtype), Q.to(features.dtype)
 
 
 def _column_major(X: Tensor) -> Tensor:

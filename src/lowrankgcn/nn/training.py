@@ -37,9 +37,15 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.nn.gradients import ExplicitGradients, cross_entropies, split_parameters
+from lowrankgcn.nn.gradients import (
+    ExplicitGradients,
+    cross_entropies,
+    rotate,
+    rotate_back,
+    split_parameters,
+)
 from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
-from lowrankgcn.nn.optimizers import Adam, Coordinates, GradientDescent, Optimizer
+from lowrankgcn.nn.optimizers import Adam, GradientDescent, Optimizer
 from lowrankgcn.nn.problem import TrainingProblem, as_features, as_matrix, project
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
@@ -368,17 +374,33 @@ def train(
         "patience": patience if early_stopping else None,
         "tol": positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION),
     }
-    drawn = _seeds(seeds, n_restarts, random_state)
+    if seeds is None:
+        count = positive_int(n_restarts, "n_restarts")
+        seeds = random_generator(random_state).integers(2**31, size=count).tolist()
+    # Torch's generators use 32 bits of a seed.
+    seeds = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**32 - 1) for seed in seeds)
+    if not seeds:
+        raise invalid("seeds", "at least one", "none")
     # Set-up is a few large products, which use all threads unless the input is small.
     with limit_threads(network.n_nodes * network.widths[0] * len(network.propagations)):
         problem = TrainingProblem(network, X, index, targets, sample_weight)
-    parameters, generators = _initial_parameters(network, drawn)
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
+    # Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
+    arrays = [torch.stack(layer).flatten(1, 2).mT for layer in zip(*drawn, strict=True)]
+    if network.convs[0].bias is not None:
+        arrays += [weights.new_zeros(weights.shape[:2]) for weights in arrays]
+    directions = None
+    if problem.basis is not None and not optimizer.n_moments:
+        arrays[0], directions = rotate(arrays[0], problem.basis)
+    shapes = [array.shape[1:] for array in arrays]
+    parameters = torch.cat([array.flatten(1) for array in arrays], dim=1)  # (s, P)
     # Restarts per batch, independent of the number of threads.
     width = max(network.widths[1:])
     size = max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
     # Several batches run in threads of their own.
-    work = problem.work * len(drawn) if len(drawn) <= size else 0
-    total, done, prepared = max_iter * len(drawn), 0, time.perf_counter()
+    work = problem.work * len(seeds) if len(seeds) <= size else 0
+    total, done, prepared = max_iter * len(seeds), 0, time.perf_counter()
     with Progress(disable=not progress) as bar:
         task = bar.add_task("training", total=total)
 
@@ -389,32 +411,35 @@ def train(
             report_progress("training", done, total)
 
         def train_some(start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-            part = [tensor[start:stop] for tensor in parameters]
-            with limit_threads(work):
-                return _train_batch(problem, part, generators[start:stop], advance, **options)
+            part, sources = parameters[start:stop], generators[start:stop]
+            with limit_threads(work), torch.inference_mode():
+                explicit = ExplicitGradients(
+                    problem, part, shapes, rotated=directions is not None, generators=sources
+                )
+                return _train_batch(explicit, advance, **options)
 
-        outcomes = map_chunks(train_some, len(drawn), size)
+        outcomes = map_chunks(train_some, len(seeds), size)
     curve, converged = (np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True))
     n_iter = np.isfinite(curve).sum(axis=0)
-    weights = [weight.mT.chunk(problem.n_kernels, dim=1) for weight in parameters[: network.depth]]
+    arrays = split_parameters(parameters, shapes)
+    if directions is not None:
+        arrays[0] = rotate_back(arrays[0], problem.basis, directions)
+    weights = [array.mT.chunk(problem.n_kernels, dim=1) for array in arrays[: network.depth]]
     return TrainingRecord(
         weights=tuple(torch.stack(by_kernel, dim=1) for by_kernel in weights),
-        biases=tuple(parameters[network.depth :]),
+        biases=tuple(arrays[network.depth :]),
         loss_curve=curve[: max(1, int(n_iter.max()))],
         n_iter=n_iter,
         converged=converged,
         diverged=~converged & (n_iter < max_iter),
-        seeds=drawn,
+        seeds=seeds,
         setup_seconds=prepared - started,
         training_seconds=time.perf_counter() - prepared,
     )
 
 
-@torch.inference_mode()
 def _train_batch(
-    problem: TrainingProblem,
-    parameters: Sequence[Tensor],
-    generators: Sequence[torch.Generator],
+    explicit: ExplicitGradients,
     advance: Callable[[int], None],
     *,
     optimizer: Optimizer,
@@ -428,11 +453,8 @@ def _train_batch(
 
     Parameters
     ----------
-    problem : TrainingProblem
-    parameters : sequence of Tensor
-        Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
-    generators : sequence of torch.Generator
-        One for each restart, for dropout.
+    explicit : ExplicitGradients
+        Gradients of the restarts at their initial parameters.
     advance : callable
         Called with the number of restart iterations done since the last call.
     n_penalised : int
@@ -449,23 +471,16 @@ def _train_batch(
     converged : (s,) array of bool
         Whether early stopping ended the restart.
     """
-    tensors, coordinates = list(parameters), None
-    if problem.basis is not None and not optimizer.n_moments:
-        coordinates = Coordinates(tensors[0], problem.basis)
-        tensors[0] = coordinates.initial
-    shapes = [tensor.shape[1:] for tensor in tensors]
-    trained = torch.cat([tensor.flatten(1) for tensor in tensors], dim=1)
-    s = len(trained)
-    leading = sum(map(math.prod, shapes[:n_penalised]))  # number of penalised parameters
+    trained, s = explicit.parameters, len(explicit.parameters)
+    leading = sum(map(math.prod, explicit.shapes[:n_penalised]))  # penalised parameters
     penalties = torch.zeros_like(trained[0])
     penalties[:leading] = l2_penalty
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
     active, lowest, done = np.arange(s), np.full(s, np.inf), 0
-    x, moments = trained.clone(), [torch.zeros_like(trained) for _ in range(optimizer.n_moments)]
+    moments = [torch.zeros_like(trained) for _ in range(optimizer.n_moments)]
     while done < max_iter and len(active):
-        sources = [generators[i] for i in active.tolist()]
-        explicit = ExplicitGradients(problem, x, shapes, coordinates is not None, sources)
-        penalised, finished = x[:, :leading], np.zeros(len(active), np.bool_)
+        x, finished = explicit.parameters, np.zeros(len(active), np.bool_)
+        penalised = x[:, :leading]
         while done < max_iter and not finished.any():
             start, done = done, min(done + (patience or _BLOCK), max_iter)
             logits, norms = [], []
@@ -475,7 +490,7 @@ def _train_batch(
                 gradient = torch.addcmul(explicit.gradients, x, penalties)
                 optimizer.update(x, gradient, moments, iteration)
             squares = torch.stack(norms).double().square()
-            losses = cross_entropies(problem, logits) + l2_penalty / 2 * squares
+            losses = cross_entropies(explicit.problem, logits) + l2_penalty / 2 * squares
             # Losses count up to the first one that is not finite.
             curve = losses.cpu().numpy()
             finite = np.logical_and.accumulate(np.isfinite(curve))
@@ -488,37 +503,7 @@ def _train_batch(
             advance((done - start) * len(active) + int(finished.sum()) * (max_iter - done))
         trained[torch.as_tensor(active)] = x
         # The others continue in a smaller batch.
-        keep = torch.as_tensor(np.flatnonzero(~finished))
-        x, moments = x[keep], [moment[keep] for moment in moments]
-        active, lowest = active[~finished], lowest[~finished]
-    results = split_parameters(trained, shapes)
-    if coordinates is not None:
-        results[0] = coordinates.to_weights(results[0])
-    for parameter, result in zip(parameters, results, strict=True):
-        parameter.copy_(result)
+        keep = np.flatnonzero(~finished)
+        explicit, moments = explicit.take(keep), [moment[keep] for moment in moments]
+        active, lowest = active[keep], lowest[keep]
     return loss_curve, converged
-
-
-def _seeds(seeds: Any, n_restarts: int, random_state: Any) -> tuple[int, ...]:
-    if seeds is None:
-        count = positive_int(n_restarts, "n_restarts")
-        return tuple(random_generator(random_state).integers(2**31, size=count).tolist())
-    # Torch's generators use 32 bits of a seed.
-    checked = tuple(positive_int(seed, "seeds", minimum=0, maximum=2**32 - 1) for seed in seeds)
-    if not checked:
-        raise invalid("seeds", "at least one", "none")
-    return checked
-
-
-@torch.no_grad()
-def _initial_parameters(
-    network: Network, seeds: Sequence[int]
-) -> tuple[list[Tensor], list[torch.Generator]]:
-    """Draw transposed weights, followed by zero biases if any; return them and the generators."""
-    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-    drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
-    layers = [torch.stack(weights).flatten(1, 2) for weights in zip(*drawn, strict=True)]
-    parameters = [weights.mT.contiguous() for weights in layers]
-    if network.convs[0].bias is not None:
-        parameters += [weights.new_zeros(weights.shape[:2]) for weights in parameters]
-    return parameters, generators
