@@ -24,6 +24,9 @@ from tests import nn_problems as cases
 from tests import reference, strategies
 from tests.problems import calm_blas  # noqa: F401
 
+# PyG infers the number of nodes from the edges where nothing else tells it.
+pytestmark = pytest.mark.filterwarnings("ignore:Unable to accurately infer:UserWarning")
+
 # A triangle with a tail; node 5 has no neighbour.
 EDGES = torch.tensor([[0, 0, 1, 2, 3], [1, 2, 2, 3, 4]])
 MEMBERS = torch.tensor(np.array(np.nonzero(cases.INCIDENCE[:6])))
@@ -75,7 +78,6 @@ def test_data_with_edges() -> None:
     assert_array_equal(task.labels, data.y)
     for name in ("train_mask", "val_mask", "test_mask"):
         assert_array_equal(getattr(task, name), data[name])
-    assert task.training_labels.tolist() == [0, 1, -1, -1, 2, -1]
 
 
 def test_edges_in_one_direction_and_with_weights() -> None:
@@ -219,7 +221,6 @@ def test_labels_of_data_objects(labels: Any, codes: list[int]) -> None:
     assert data.y.tolist() == codes
     if -1 in codes:
         assert data.train_mask.tolist() == [code >= 0 for code in codes]
-        assert from_pyg(data).training_labels.tolist() == codes
     else:
         assert "train_mask" not in data
 
@@ -378,10 +379,3 @@ def test_malformed_objects() -> None:
     ):
         with pytest.raises(ValueError, match=rf"^{argument}: expected"):
             from_pyg(data)
-
-
-def test_training_labels_need_labels_and_a_mask() -> None:
-    with pytest.raises(ValueError, match=r"^data: expected labels y and a train_mask, got no y"):
-        from_pyg(Data(edge_index=EDGES)).training_labels  # noqa: B018
-    with pytest.raises(ValueError, match=r"got no train_mask"):
-        from_pyg(Data(edge_index=EDGES, y=torch.arange(5))).training_labels  # noqa: B018

@@ -5,15 +5,15 @@ that any training loop can use. Kernels are buffers that move with ``.to(device)
 of the ``state_dict``. :func:`train` has a loop of its own: explicit gradients, all restarts in one
 batch.
 
-Modules in the order of the data flow: ``propagation`` (kernels) → ``to_torch`` → ``layers`` →
-``modules`` (networks) → ``problem`` (exact savings) → ``gradients`` → ``optimizers`` → ``training``
-→ ``record``.
+Modules in the order of the data flow: ``propagation`` (kernels) → ``modules`` (layers and networks)
+→ ``problem`` (exact savings) → ``gradients`` → ``training``.
 
 >>> import lowrankgcn as lg
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
 >>> network = lg.nn.GCN(lg.kernel(L, "linear", rank=2), (2, 4, 2))
 >>> network
 GCN(
+  (activation): ReLU()
   (propagations): ModuleList(
     (0): LowRankPropagation(
       5×5
@@ -24,7 +24,6 @@ GCN(
     (0): SpectralConv(
       2 → 4, kernels=1, bias=False
       ...
-  (activation): ReLU()
   (dropout): Dropout(p=0.0, inplace=False)
 )
 >>> record = lg.nn.train(network, L.graph.incidence.to_dense(), [0, 4], [0, 1], n_restarts=5)
@@ -41,7 +40,6 @@ except ModuleNotFoundError:
 
 from lowrankgcn.nn.gradients import ExplicitGradients
 from lowrankgcn.nn.modules import ACTIVATIONS, GCN, Network, ReducedOrderGCN, SpectralConv
-from lowrankgcn.nn.optimizers import Adam, GradientDescent, Optimizer
 from lowrankgcn.nn.problem import ProjectedFeatures, TrainingProblem
 from lowrankgcn.nn.propagation import (
     Propagation,
@@ -55,11 +53,8 @@ from lowrankgcn.nn.training import TrainingRecord, limit_threads, train
 __all__ = [
     "ACTIVATIONS",
     "GCN",
-    "Adam",
     "ExplicitGradients",
-    "GradientDescent",
     "Network",
-    "Optimizer",
     "ProjectedFeatures",
     "Propagation",
     "PygTask",

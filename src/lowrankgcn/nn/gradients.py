@@ -128,7 +128,7 @@ class ExplicitGradients:
 
     Attributes
     ----------
-    problem, parameters, shapes
+    problem, parameters
         As given.
     gradients : (s, P) Tensor
         Gradients of the mean cross-entropy, set by :meth:`evaluate`.
@@ -167,8 +167,7 @@ class ExplicitGradients:
         rotated: bool = False,
         generators: Sequence[torch.Generator] = (),
     ) -> None:
-        self.problem, self.parameters, self.shapes = problem, parameters, shapes
-        self._rotated, self._generators = rotated, generators
+        self.problem, self.parameters, self._generators = problem, parameters, generators
         self.gradients = torch.zeros_like(parameters)
         depth, (m, q) = problem.depth, problem.features.shape
         split = (split_parameters(tensor, shapes) for tensor in (parameters, self.gradients))
@@ -229,12 +228,6 @@ class ExplicitGradients:
         product = _sum_over_nodes(error, self.problem.features)
         self._first_gradient.copy_(product if basis is None else product @ basis.T)
         return logits
-
-    def take(self, index: Any) -> ExplicitGradients:
-        """Return the gradients of selected restarts, with copies of their parameters."""
-        generators = [self._generators[i] for i in index]
-        part = self.parameters[index]
-        return ExplicitGradients(self.problem, part, self.shapes, self._rotated, generators)
 
     def _dropout_mask(self, H: Tensor) -> Tensor:
         """Draw 0 or 1/(1 − p) for each entry of H (s, N, m), by the generator of each restart."""

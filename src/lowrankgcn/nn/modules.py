@@ -23,8 +23,6 @@ from torch import Tensor, nn
 
 from lowrankgcn._validation import choice, invalid, node_index, positive_float, positive_int
 from lowrankgcn.nn.propagation import (
-    DenseMatrix,
-    LowRankPropagation,
     Propagation,
     SpectralPropagation,
     as_operators,
@@ -258,11 +256,12 @@ class Network(nn.Module):
         check_dtype(dtype)
         if isinstance(widths, str) or not isinstance(widths, Sequence) or len(widths) < 2:
             raise invalid("widths", "a sequence of at least two integers", repr(widths))
-        if isinstance(activation, type) or not (
-            isinstance(activation, str) or callable(activation)
-        ):
-            names = ", ".join(map(repr, ACTIVATIONS))
-            raise invalid("activation", f"one of {names}, a Module or a function", repr(activation))
+        self.activation_name = activation if isinstance(activation, str) else None
+        if isinstance(activation, str):
+            activation = ACTIVATIONS[choice(activation, "activation", ACTIVATIONS)]()
+        if isinstance(activation, type) or not callable(activation):
+            raise invalid("activation", "a name, a Module or a function", repr(activation))
+        self.activation = activation
         self.kernels = _SharedKernels(as_operators(kernels))
         self.widths = tuple(positive_int(width, "widths") for width in widths)
         shared = self._convert_kernels(dtype)
@@ -271,11 +270,6 @@ class Network(nn.Module):
             SpectralConv(shared, before, after, bias=bias, dtype=dtype, generator=generator)
             for before, after in pairwise(self.widths)
         )
-        self.activation_name = None
-        if isinstance(activation, str):
-            self.activation_name = choice(activation, "activation", ACTIVATIONS)
-            activation = ACTIVATIONS[activation]()
-        self.activation = activation
         self.dropout = nn.Dropout(positive_float(dropout, "dropout", zero=True, below=1.0))
 
     @property
@@ -310,7 +304,8 @@ class Network(nn.Module):
         -------
         (n, N_L) or (p, N_L) Tensor
         """
-        return self.convs[-1](self._hidden(X), rows)
+        logits: Tensor = self.convs[-1](self._hidden(X), rows)
+        return logits
 
     def _hidden(self, X: Tensor) -> Tensor:
         """Compute X^(L−1) from X^(0)."""
@@ -439,11 +434,6 @@ class ReducedOrderGCN(Network):
 
     eigenvectors: Tensor  # (n, r)
 
-    @property
-    def rank(self) -> int:
-        """Number of eigenpairs r."""
-        return int(self.eigenvectors.shape[1])
-
     def reduce(self, X: Tensor) -> Tensor:
         """Compute U_rᵀ X, shape (r, N_0), for X of shape (n, N_0)."""
         _check_block(X, self.n_nodes, self.widths[0], self.dtype)
@@ -458,30 +448,30 @@ class ReducedOrderGCN(Network):
 
     def _convert_kernels(self, dtype: torch.dtype) -> nn.ModuleList:
         kernels: tuple[Any, ...] = self.kernels
-        for kernel in kernels:
-            if getattr(kernel, "eigenpairs", None) is None:
-                form = getattr(kernel, "form", type(kernel).__name__)
-                raise invalid("kernels", "kernels with a rank", f"form {form!r}")
-        U = kernels[0].eigenpairs.eigenvectors
-        if any(kernel.eigenpairs.eigenvectors is not U for kernel in kernels):
-            got = "different ones; give lowrankgcn.kernel the filters as one list"
-            raise invalid("kernels", "kernels of the same eigenpairs", got)
+        U = _shared_eigenvectors(kernels)
+        if U is None:
+            got = [getattr(kernel, "form", type(kernel).__name__) for kernel in kernels]
+            expected = "kernels with a rank, of one lowrankgcn.kernel(laplacian, filters, rank=…)"
+            raise invalid("kernels", expected, got)
         # Nothing writes to the buffer, and a copy would be most of the memory of the network.
         buffer = torch.as_tensor(U if U.flags.writeable else U.copy(), dtype=dtype)
         self.register_buffer("eigenvectors", buffer, persistent=False)
         return nn.ModuleList(SpectralPropagation(kernel.response, dtype) for kernel in kernels)
 
 
+def _shared_eigenvectors(kernels: Sequence[Any]) -> Any:
+    """Return the eigenvectors of kernels with the same eigenpairs, otherwise None."""
+    pairs: list[Any] = [getattr(kernel, "eigenpairs", None) for kernel in kernels]
+    if any(each is None or each.eigenvectors is not pairs[0].eigenvectors for each in pairs):
+        return None
+    return pairs[0].eigenvectors
+
+
 def common_eigenvectors(network: Network) -> tuple[Tensor, list[Tensor]] | None:
-    """Return U (n, r) and the φ_k (r,) if all kernels are U φ_k Uᵀ with the same stored U."""
+    """Return U (n, r) and the φ_k (r,) if all kernels are U φ_k Uᵀ with the same U."""
     modules: Sequence[Any] = network.propagations
     if isinstance(network, ReducedOrderGCN):
         return network.eigenvectors, [module.response for module in modules]
-    for module in modules:
-        if not isinstance(module, LowRankPropagation) or module.offset is not None:
-            return None
-        if not isinstance(module.factor, DenseMatrix) or module.factor is not modules[0].factor:
-            return None
-        if module.core is None or module.core.ndim > 1:
-            return None
+    if _shared_eigenvectors(network.kernels) is None:
+        return None
     return modules[0].factor.matrix, [module.core for module in modules]

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -126,9 +125,7 @@ def as_matrix(X: Features, network: Network) -> Tensor:
     return eigenvectors[0] @ X.projection
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class FactoredRows:
+class FactoredRows(NamedTuple):
     """The labelled rows R = P Tᵀ of a kernel, with P (p, c) and T (m, c); the identity if None.
 
     Examples
@@ -157,9 +154,7 @@ class FactoredRows:
         return Y if self.tall is None else Y @ self.tall.T
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class PropagatedRows:
+class PropagatedRows(NamedTuple):
     """Rows of a kernel that are not stored, all by default: it is applied to all nodes."""
 
     propagation: Propagation

@@ -42,16 +42,9 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
+from lowrankgcn import operators
 from lowrankgcn._validation import invalid
-from lowrankgcn.operators import (
-    DiagonalPlusLowRank,
-    Factor,
-    MatrixFactor,
-    MatrixOperator,
-    PolynomialOperator,
-    ScaledFactor,
-    SymmetricOperator,
-)
+from lowrankgcn.operators import Factor, SymmetricOperator
 from lowrankgcn.operators.codes import CodeFactor
 from lowrankgcn.spectral.kernel import Kernel
 from lowrankgcn.spectral.laplacian import Laplacian
@@ -91,9 +84,16 @@ class Propagation(nn.Module, ABC):
 
     __call__: Callable[..., Tensor]
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, **arrays: Any
+    ) -> None:
         super().__init__()
         self.shape = (int(shape[0]), int(shape[1]))
+        for name, array in arrays.items():
+            # Copied, because set-up arrays are shared and must not change. Indices are integers.
+            kind = torch.long if np.asarray(array).dtype.kind == "i" else dtype
+            tensor = None if array is None else torch.tensor(np.asarray(array), dtype=kind)
+            self.register_buffer(name, tensor, persistent=False)
 
     @property
     def n(self) -> int:
@@ -108,12 +108,6 @@ class Propagation(nn.Module, ABC):
         """Return the shape for the printed network."""
         return "×".join(map(str, self.shape))
 
-    def _store(self, dtype: torch.dtype, **arrays: Any) -> None:
-        """Copy arrays into buffers, because set-up arrays are shared and must not change."""
-        for name, array in arrays.items():
-            tensor = None if array is None else torch.tensor(np.asarray(array), dtype=dtype)
-            self.register_buffer(name, tensor, persistent=False)
-
 
 @final
 class DenseMatrix(Propagation):
@@ -122,8 +116,7 @@ class DenseMatrix(Propagation):
     matrix: Tensor  # (n, m)
 
     def __init__(self, matrix: Any, dtype: torch.dtype) -> None:
-        super().__init__(np.shape(matrix))
-        self._store(dtype, matrix=matrix)
+        super().__init__(np.shape(matrix), dtype, matrix=np.asarray(matrix, np.float64))
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute A X, or A[rows, :] X."""
@@ -135,38 +128,25 @@ class DenseMatrix(Propagation):
 
 
 class _Product(torch.autograd.Function):
-    """A X or Aᵀ X of a matrix whose products autograd does not record."""
+    """A X of a matrix whose products autograd does not record: the gradient is Aᵀ G."""
 
     @staticmethod
-    def forward(ctx: Any, X: Tensor, matrix: _UnrecordedMatrix, transposed: bool) -> Tensor:
-        ctx.matrix, ctx.transposed = matrix, transposed
-        return matrix.multiply(X, transposed)
+    def forward(ctx: Any, X: Tensor, multiply: Any, adjoint: Any) -> Tensor:
+        ctx.products = multiply, adjoint
+        return multiply(X)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
+        multiply, adjoint = ctx.products
         # Differentiable itself, so that gradients of gradients exist.
-        return _product(gradients[0], ctx.matrix, not ctx.transposed), None, None
+        return _product(gradients[0], adjoint, multiply), None, None
 
 
-_product: Callable[[Tensor, Any, bool], Tensor] = _Product.apply
-
-
-class _UnrecordedMatrix(Propagation):
-    @abstractmethod
-    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
-        """Compute A X, or Aᵀ X if transposed."""
-
-    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Compute A X, or A[rows, :] X."""
-        return _select(_product(X, self, False), rows)
-
-    def adjoint(self, X: Tensor) -> Tensor:
-        """Compute Aᵀ X, for X of shape (n, k)."""
-        return _product(X, self, True)
+_product: Callable[[Tensor, Any, Any], Tensor] = _Product.apply
 
 
 @final
-class SparseMatrix(_UnrecordedMatrix):
+class SparseMatrix(Propagation):
     """A sparse matrix, such as a normalised incidence H̃; products cost O(nnz k).
 
     A and Aᵀ are both stored in compressed rows: products with a transposed sparse matrix are more
@@ -174,27 +154,29 @@ class SparseMatrix(_UnrecordedMatrix):
     sparse tensor is not a safe one: ``.to(dtype)`` and copies fail in some versions of torch.
     """
 
-    def __init__(self, matrix: Any, dtype: torch.dtype, *, symmetric: bool) -> None:
-        super().__init__(matrix.shape)
-        self._names = ("A", "A") if symmetric else ("A", "A_T")
-        # Compressed columns of A are compressed rows of Aᵀ.
-        forms = (sp.csr_array(matrix), sp.csc_array(matrix))
-        for name, form in dict(zip(self._names, forms, strict=True)).items():
-            self._store(
-                torch.long, **{f"{name}_rows": form.indptr, f"{name}_columns": form.indices}
-            )
-            self._store(dtype, **{f"{name}_values": form.data})
+    def __init__(
+        self, matrix: Any, dtype: torch.dtype, transposed: SparseMatrix | None = None
+    ) -> None:
+        A = sp.csr_array(matrix)
+        super().__init__(A.shape, dtype, rows=A.indptr, columns=A.indices, values=A.data)
+        self.transposed = transposed
 
-    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
-        """Compute A X, or Aᵀ X if transposed."""
-        name = self._names[transposed]
-        arrays = (self.get_buffer(f"{name}_{part}") for part in ("rows", "columns", "values"))
-        size = self.shape[::-1] if transposed else self.shape
-        return torch.sparse_csr_tensor(*arrays, size, check_invariants=False) @ X
+    def multiply(self, X: Tensor) -> Tensor:
+        """Compute A X, unknown to autograd."""
+        arrays: Any = (self.rows, self.columns, self.values, self.shape)
+        return torch.sparse_csr_tensor(*arrays, check_invariants=False) @ X
+
+    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Compute A X, or A[rows, :] X."""
+        return _select(_product(X, self.multiply, (self.transposed or self).multiply), rows)
+
+    def adjoint(self, X: Tensor) -> Tensor:
+        """Compute Aᵀ X, for X of shape (n, k)."""
+        return _product(X, (self.transposed or self).multiply, self.multiply)
 
 
 @final
-class NumpyMatrix(_UnrecordedMatrix):
+class NumpyMatrix(Propagation):
     """A symmetric operator that NumPy multiplies, in float64 on the CPU."""
 
     def __init__(self, source: SymmetricOperator) -> None:
@@ -204,8 +186,12 @@ class NumpyMatrix(_UnrecordedMatrix):
     def __deepcopy__(self, memo: dict[int, Any]) -> NumpyMatrix:
         return self  # the source is as large as the graph, and nothing here changes
 
-    def multiply(self, X: Tensor, transposed: bool) -> Tensor:
-        """Compute A X = Aᵀ X in the dtype and on the device of X."""
+    def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Compute A X, or A[rows, :] X."""
+        return _select(_product(X, self.multiply, self.multiply), rows)
+
+    def multiply(self, X: Tensor) -> Tensor:
+        """Compute A X = Aᵀ X in the dtype and on the device of X, unknown to autograd."""
         array = X.detach().to("cpu", torch.float64).numpy()
         if not np.isfinite(array).all():
             # Similar to a dense product. NumPy operators raise an error for such input.
@@ -232,9 +218,9 @@ class LowRankPropagation(Propagation):
     core: Tensor | None  # (m,) or (m, m)
 
     def __init__(self, offset: Any, factor: Any, core: Any, dtype: torch.dtype) -> None:
-        super().__init__((factor.n, factor.n))
+        offset = offset if np.any(offset) else None
+        super().__init__((factor.n, factor.n), dtype, offset=offset, core=core)
         self.factor = factor
-        self._store(dtype, offset=offset if np.any(offset) else None, core=core)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute 𝒦 X, or 𝒦[rows, :] X."""
@@ -290,8 +276,7 @@ class SpectralPropagation(Propagation):
     response: Tensor  # (r,)
 
     def __init__(self, response: Any, dtype: torch.dtype) -> None:
-        super().__init__((len(response), len(response)))
-        self._store(dtype, response=response)
+        super().__init__((len(response), len(response)), dtype, response=response)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute φ(Λ_r) X, or φ(Λ_r)[rows, :] X."""
@@ -302,9 +287,7 @@ def _select(X: Tensor, rows: Tensor | None) -> Tensor:
     return X if rows is None else X[rows]
 
 
-def as_propagation(
-    operator: SymmetricOperator, *, dtype: torch.dtype = torch.float32
-) -> Propagation:
+def as_propagation(operator: Any, *, dtype: torch.dtype = torch.float32) -> Propagation:
     """Convert a kernel, or any symmetric operator, to a torch module.
 
     Parameters
@@ -368,11 +351,8 @@ def as_operators(kernels: Any) -> tuple[Any, ...]:
     """Return a kernel or a sequence of kernels of one graph, or modules of these, as a tuple."""
     several = isinstance(kernels, (list, tuple, nn.ModuleList))
     sequence: tuple[Any, ...] = tuple(kernels) if several else (kernels,)
-    if not sequence:
-        raise invalid("kernels", "at least one kernel", "none")
-    for operator in sequence:
-        if not isinstance(operator, (SymmetricOperator, Propagation)):
-            raise invalid("kernels", "a Kernel or a sequence of them", type(operator).__name__)
+    if not sequence or not all(isinstance(K, SymmetricOperator | Propagation) for K in sequence):
+        raise invalid("kernels", "a Kernel or a sequence of them", repr(kernels))
     sizes = sorted({operator.n for operator in sequence})
     if len(sizes) > 1:
         raise invalid("kernels", "kernels of one graph", f"{sizes} nodes")
@@ -391,7 +371,7 @@ def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation])
         return operator
     if isinstance(operator, Kernel):
         operator = operator.operator
-    if isinstance(operator, PolynomialOperator):
+    if isinstance(operator, operators.PolynomialOperator):
         inner = _convert(operator.operator, dtype, factors)
         # NumPy evaluates a polynomial of its operators itself, without a detour through torch.
         if not isinstance(inner, NumpyMatrix):
@@ -400,34 +380,32 @@ def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation])
         weights, factor = operator.affinity.operator, operator.factor
         if factor is not None:
             core = np.full(factor.shape[1], -1.0)
-            operator = DiagonalPlusLowRank(operator.shift, factor, core)
-        elif isinstance(weights, MatrixOperator):
+            operator = operators.DiagonalPlusLowRank(operator.shift, factor, core)
+        elif isinstance(weights, operators.MatrixOperator):
             shift, scale = sp.diags_array(operator.shift), sp.diags_array(operator.scale)
-            operator = MatrixOperator(shift - scale @ weights.matrix @ scale)
-    if isinstance(operator, MatrixOperator):
-        return _as_matrix(operator.matrix, dtype, symmetric=True)
-    if isinstance(operator, DiagonalPlusLowRank):
+            operator = operators.MatrixOperator(shift - scale @ weights.matrix @ scale)
+    if isinstance(operator, operators.MatrixOperator):
+        kind = SparseMatrix if sp.issparse(operator.matrix) else DenseMatrix
+        return kind(operator.matrix, dtype)
+    if isinstance(operator, operators.DiagonalPlusLowRank):
         key = id(operator.factor)
-        if key not in factors and (stored := stored_form(operator.factor)) is not None:
-            factors[key] = _as_matrix(stored, dtype)
+        stored = None if key in factors else stored_form(operator.factor)
+        if sp.issparse(stored):
+            factors[key] = SparseMatrix(stored, dtype, SparseMatrix(stored.T, dtype))
+        elif stored is not None:
+            factors[key] = DenseMatrix(stored, dtype)
         if key in factors:
             return LowRankPropagation(operator.offset, factors[key], operator.core, dtype)
     return NumpyMatrix(operator)
 
 
-def _as_matrix(matrix: Any, dtype: torch.dtype, *, symmetric: bool = False) -> Propagation:
-    if sp.issparse(matrix):
-        return SparseMatrix(matrix, dtype, symmetric=symmetric)
-    return DenseMatrix(matrix, dtype)
-
-
 def stored_form(factor: Factor) -> Any:
     """Return a factor as an array or a csr_array; None if it is dense and too large to store."""
-    if isinstance(factor, MatrixFactor):
+    if isinstance(factor, operators.MatrixFactor):
         return factor.matrix
     if isinstance(factor, CodeFactor):
         return factor.to_sparse()
-    if isinstance(factor, ScaledFactor):
+    if isinstance(factor, operators.ScaledFactor):
         inner = stored_form(factor.factor)
         if sp.issparse(inner):
             scales = zip((factor.row_scale, factor.column_scale), factor.shape, strict=True)

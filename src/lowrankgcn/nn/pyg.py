@@ -11,13 +11,12 @@
 ...     train_mask=torch.tensor([True, True, False]),
 ... )
 >>> task = from_pyg(data)
->>> task.graph, task.training_labels.tolist()
-(AdjacencyGraph(3 nodes, sparse), [0, 1, -1])
+>>> task
+PygTask(AdjacencyGraph(3 nodes, sparse), features (3, 3), labels (3,), train_mask (3,))
 """
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,9 +56,8 @@ class PygTask(NamedTuple):
     >>> import lowrankgcn as lg
     >>> graph = lg.AdjacencyGraph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     >>> train_mask = np.array([True, False, True])
-    >>> task = lg.nn.PygTask(graph, labels=np.array([0, 0, 1]), train_mask=train_mask)
-    >>> task.training_labels
-    array([ 0, -1,  1])
+    >>> lg.nn.PygTask(graph, labels=np.array([0, 0, 1]), train_mask=train_mask)
+    PygTask(AdjacencyGraph(3 nodes, dense), labels (3,), train_mask (3,))
     """
 
     graph: AdjacencyGraph | Hypergraph
@@ -74,14 +72,6 @@ class PygTask(NamedTuple):
         arrays = list(self._asdict().items())[1:]
         shapes = [f", {name} {array.shape}" for name, array in arrays if array is not None]
         return f"PygTask({self.graph!r}{''.join(shapes)})"
-
-    @property
-    def training_labels(self) -> NDArray[Any]:
-        """Labels of the training nodes, −1 (unlabelled) for all others, shape (n,)."""
-        if self.labels is None or self.train_mask is None:
-            missing = "y" if self.labels is None else "train_mask"
-            raise invalid("data", "labels y and a train_mask", f"no {missing}")
-        return np.where(self.train_mask, self.labels, -1)
 
 
 def from_pyg(data: Any) -> PygTask:
@@ -130,14 +120,12 @@ def from_pyg(data: Any) -> PygTask:
     names = ("edge_index", "edge_weight", "hyperedge_index", "hyperedge_weight")
     edges, weights, hyperedges, hyperedge_weights = (_get(data, name) for name in names)
     arrays = {name: _get(data, name) for name in ("x", "y", *_MASKS)}
-    counts = [len(array) for name, array in arrays.items() if name != "y" and np.ndim(array)]
+    rows = [array for name, array in arrays.items() if name != "y" and array is not None]
+    n_nodes = len(np.atleast_1d(rows[0])) if rows else None
     if type(data).__name__ == "HyperGraphData":  # which may count the hyperedges as its nodes
         hyperedges = edges if hyperedges is None else hyperedges
-    elif not counts:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyG warns if it infers the count from the edges
-            counts = [getattr(data, "num_nodes", None)]
-    n_nodes = counts[0] if counts else None
+    elif n_nodes is None:
+        n_nodes = getattr(data, "num_nodes", None)  # PyG warns if it infers this from the edges
     graph: AdjacencyGraph | Hypergraph
     if hyperedges is not None:
         count = None if hyperedge_weights is None else len(hyperedge_weights)
@@ -227,8 +215,12 @@ def to_pyg(
         data.x = _tensor(finite_array(features, "features", ndim=2), number)
         expect_shape(data.x, "features", n, None)
     if labels is not None:
-        codes = _label_codes(labels, n)
-        data.y = _tensor(codes)
+        codes = np.asarray(labels)
+        expect_shape(codes, "labels", n)
+        if codes.dtype.kind not in "iu":
+            column = pd.Series(codes, dtype=object)
+            codes, _ = pd.factorize(column.mask(column.isin(["", -1])), sort=True)
+        data.y = _tensor(codes, torch.int64)
         if train_mask is None and (codes < 0).any():
             train_mask = codes >= 0
     for name, mask in zip(_MASKS, (train_mask, val_mask, test_mask), strict=True):
@@ -241,17 +233,6 @@ def to_pyg(
 def _tensor(array: Any, dtype: torch.dtype | None = None) -> Tensor:
     """Return a copy as a tensor; of any strides, which torch does not read."""
     return torch.tensor(np.ascontiguousarray(array), dtype=dtype)
-
-
-def _label_codes(labels: Any, n: int) -> NDArray[np.int64]:
-    """Return labels as integers, -1 for unlabelled nodes, shape (n,)."""
-    expect_shape(np.asarray(labels), "labels", n)
-    column: Any = pd.Series(labels.numpy() if isinstance(labels, Tensor) else labels)
-    if not pd.api.types.is_integer_dtype(column.dtype) or column.hasnans:
-        column = column.astype(object)
-        column[column.isin(["", -1])] = None
-        column, _ = pd.factorize(column, sort=True)
-    return np.asarray(column, np.int64)
 
 
 def _check_rows(array: NDArray[Any], name: str, n: int) -> None:
