@@ -140,7 +140,7 @@ def test_gradients_of_convolutions(form: str, widths: tuple[int, int]) -> None:
     conv = SpectralConv(
         cases.kernel(form), *widths, bias=True, dtype=DOUBLE, generator=cases.generator()
     )
-    X = cases.features(conv.n, widths[0]).requires_grad_()
+    X = cases.features(conv.propagations[0].n, widths[0]).requires_grad_()
     parameters = tuple(conv.parameters())
 
     def convolved(X: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:

@@ -249,7 +249,7 @@ def test_projected_features_need_common_eigenvectors() -> None:
         lambda: train(network, projected, INDEX, TARGETS),
         lambda: record.logits(network, projected),
     ):
-        with pytest.raises(ValueError, match=r"^X: expected a matrix, because the kernels"):
+        with pytest.raises(ValueError, match=r"^X: expected features .* common eigenvectors only"):
             call()
     with pytest.raises(ValueError, match=r"^network: expected kernels with common eigenvectors"):
         record.coefficients(network, X)
@@ -282,7 +282,7 @@ MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("X: expected finite", {"X": torch.full((40, 5), torch.inf)}),
     ("X: expected an array of shape", {"X": X[:, :4]}),
     ("X: expected a real numeric array", {"X": np.zeros(40)}),
-    ("X: expected shape", {"X": ProjectedFeatures(40, torch.ones(3, 4))}),
+    ("X: expected features of shape", {"X": ProjectedFeatures(40, torch.ones(3, 4))}),
     ("index: expected at least one", {"index": [], "targets": []}),
     ("index: expected indices in", {"index": [40] * 6}),
     ("index: expected a mask", {"index": np.ones(6, bool)}),

@@ -6,14 +6,13 @@ of the ``state_dict``. :func:`train` has a loop of its own: explicit gradients, 
 batch.
 
 Modules in the order of the data flow: ``propagation`` (kernels) → ``modules`` (layers and networks)
-→ ``problem`` (exact savings) → ``gradients`` → ``training``.
+→ ``gradients`` (exact savings, explicit gradients) → ``training``.
 
 >>> import lowrankgcn as lg
 >>> L = lg.Laplacian(lg.Hypergraph([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]))
 >>> network = lg.nn.GCN(lg.kernel(L, "linear", rank=2), (2, 4, 2))
 >>> network
 GCN(
-  (activation): ReLU()
   (propagations): ModuleList(
     (0): LowRankPropagation(
       5×5
@@ -24,6 +23,7 @@ GCN(
     (0): SpectralConv(
       2 → 4, kernels=1, bias=False
       ...
+  (activation): ReLU()
   (dropout): Dropout(p=0.0, inplace=False)
 )
 >>> record = lg.nn.train(network, L.graph.incidence.to_dense(), [0, 4], [0, 1], n_restarts=5)
@@ -38,9 +38,8 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(TORCH_MISSING, name="torch") from None
 
-from lowrankgcn.nn.gradients import ExplicitGradients
+from lowrankgcn.nn.gradients import ExplicitGradients, ProjectedFeatures, TrainingProblem
 from lowrankgcn.nn.modules import ACTIVATIONS, GCN, Network, ReducedOrderGCN, SpectralConv
-from lowrankgcn.nn.problem import ProjectedFeatures, TrainingProblem
 from lowrankgcn.nn.propagation import (
     Propagation,
     SpectralPropagation,

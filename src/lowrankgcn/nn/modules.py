@@ -127,11 +127,6 @@ class SpectralConv(nn.Module):
         self.bias = nn.Parameter(torch.empty(self.out_width, dtype=dtype)) if bias else None
         self.reset_parameters(generator)
 
-    @property
-    def n(self) -> int:
-        """Number of nodes."""
-        return self.propagations[0].n
-
     def draw_weight(self, generator: torch.Generator | None = None) -> Tensor:
         """Draw initial weights.
 
@@ -172,8 +167,9 @@ class SpectralConv(nn.Module):
         -------
         (n, N_out) or (p, N_out) Tensor
         """
-        _check_block(X, self.n, self.in_width, self.weight.dtype)
-        product = self.convolve(X, as_index(rows, self.n, X.device))
+        n = self.propagations[0].n
+        _check_block(X, n, self.in_width, self.weight.dtype)
+        product = self.convolve(X, as_index(rows, n, X.device))
         return product if self.bias is None else product + self.bias
 
     def extra_repr(self) -> str:
@@ -256,12 +252,6 @@ class Network(nn.Module):
         check_dtype(dtype)
         if isinstance(widths, str) or not isinstance(widths, Sequence) or len(widths) < 2:
             raise invalid("widths", "a sequence of at least two integers", repr(widths))
-        self.activation_name = activation if isinstance(activation, str) else None
-        if isinstance(activation, str):
-            activation = ACTIVATIONS[choice(activation, "activation", ACTIVATIONS)]()
-        if isinstance(activation, type) or not callable(activation):
-            raise invalid("activation", "a name, a Module or a function", repr(activation))
-        self.activation = activation
         self.kernels = _SharedKernels(as_operators(kernels))
         self.widths = tuple(positive_int(width, "widths") for width in widths)
         shared = self._convert_kernels(dtype)
@@ -270,6 +260,12 @@ class Network(nn.Module):
             SpectralConv(shared, before, after, bias=bias, dtype=dtype, generator=generator)
             for before, after in pairwise(self.widths)
         )
+        self.activation_name = activation if isinstance(activation, str) else None
+        if isinstance(activation, str):
+            activation = ACTIVATIONS[choice(activation, "activation", ACTIVATIONS)]()
+        if isinstance(activation, type) or not callable(activation):
+            raise invalid("activation", "a name, a Module or a function", repr(activation))
+        self.activation = activation
         self.dropout = nn.Dropout(positive_float(dropout, "dropout", zero=True, below=1.0))
 
     @property

@@ -84,9 +84,7 @@ class Propagation(nn.Module, ABC):
 
     __call__: Callable[..., Tensor]
 
-    def __init__(
-        self, shape: tuple[int, ...], dtype: torch.dtype = torch.float32, **arrays: Any
-    ) -> None:
+    def __init__(self, shape: Any, dtype: torch.dtype = torch.float32, **arrays: Any) -> None:
         super().__init__()
         self.shape = (int(shape[0]), int(shape[1]))
         for name, array in arrays.items():
@@ -133,7 +131,8 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, X: Tensor, multiply: Any, adjoint: Any) -> Tensor:
         ctx.products = multiply, adjoint
-        return multiply(X)
+        product: Tensor = multiply(X)
+        return product
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -154,9 +153,7 @@ class SparseMatrix(Propagation):
     sparse tensor is not a safe one: ``.to(dtype)`` and copies fail in some versions of torch.
     """
 
-    def __init__(
-        self, matrix: Any, dtype: torch.dtype, transposed: SparseMatrix | None = None
-    ) -> None:
+    def __init__(self, matrix: Any, dtype: torch.dtype, transposed: Any = None) -> None:
         A = sp.csr_array(matrix)
         super().__init__(A.shape, dtype, rows=A.indptr, columns=A.indices, values=A.data)
         self.transposed = transposed
@@ -389,7 +386,7 @@ def _convert(operator: Any, dtype: torch.dtype, factors: dict[int, Propagation])
         return kind(operator.matrix, dtype)
     if isinstance(operator, operators.DiagonalPlusLowRank):
         key = id(operator.factor)
-        stored = None if key in factors else stored_form(operator.factor)
+        stored: Any = None if key in factors else stored_form(operator.factor)
         if sp.issparse(stored):
             factors[key] = SparseMatrix(stored, dtype, SparseMatrix(stored.T, dtype))
         elif stored is not None:

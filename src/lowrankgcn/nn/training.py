@@ -37,15 +37,8 @@ from lowrankgcn._validation import (
     positive_int,
     random_generator,
 )
-from lowrankgcn.nn.gradients import (
-    ExplicitGradients,
-    cross_entropies,
-    rotate,
-    rotate_back,
-    split_parameters,
-)
+from lowrankgcn.nn import gradients
 from lowrankgcn.nn.modules import Network, ReducedOrderGCN, common_eigenvectors
-from lowrankgcn.nn.problem import TrainingProblem, as_features, as_matrix, project
 
 # Restarts are added to a batch up to this number of entries of a hidden layer, or of its columns:
 # larger products are not faster, and several batches can share the cores.
@@ -166,26 +159,17 @@ class TrainingRecord:
             f"loss {self.final_loss.min():.3g}{fate})"
         )
 
-    @torch.no_grad()
     def load_into(self, network: Network, restart: int | None = None) -> None:
         """Copy the weights of a restart, the best one when omitted, into a network."""
         chosen = self.best if restart is None else restart
         chosen = positive_int(chosen, "restart", minimum=0, maximum=self.n_restarts - 1)
-        self._check(network)
-        for layer, conv in enumerate(network.convs):
-            conv.weight.copy_(self.weights[layer][chosen])
-            if conv.bias is not None:
-                conv.bias.copy_(self.biases[layer][chosen])
-
-    def network_of(self, network: Network, restart: int) -> Network:
-        """Return a copy of a network with the weights of a restart, for evaluation.
-
-        The copy shares the kernels of the network.
-        """
-        shared = {id(buffer): buffer for buffer in network.buffers()}
-        copied = copy.deepcopy(network, shared).eval()
-        self.load_into(copied, restart)
-        return copied
+        state = {f"convs.{layer}.weight": W[chosen] for layer, W in enumerate(self.weights)}
+        state |= {f"convs.{layer}.bias": b[chosen] for layer, b in enumerate(self.biases)}
+        try:
+            network.load_state_dict(state)
+        except (AttributeError, RuntimeError):
+            shapes = {name: tuple(array.shape) for name, array in state.items()}
+            raise invalid("network", f"parameters {shapes}, as trained", repr(network)) from None
 
     @torch.no_grad()
     def logits(self, network: Network, X: Any, rows: Any = None) -> Tensor:
@@ -207,11 +191,16 @@ class TrainingRecord:
         -----
         The memory besides the result is that of one restart.
         """
-        self._check(network)
-        matrix = as_matrix(as_features(X, network), network)
-        with limit_threads(matrix.numel()):
-            restarts = (self.network_of(network, restart) for restart in range(self.n_restarts))
-            return torch.stack([restarted(matrix, rows) for restarted in restarts])
+        features, logits = gradients.as_inputs(X, network), []
+        if (spectral := common_eigenvectors(network)) is not None:
+            features = spectral[0] @ features  # U UᵀX is the same to the network
+        shared = {id(buffer): buffer for buffer in network.buffers()}
+        copied = copy.deepcopy(network, shared).eval()
+        with limit_threads(features.numel()):
+            for restart in range(self.n_restarts):
+                self.load_into(copied, restart)
+                logits.append(copied(features, rows))
+        return torch.stack(logits)
 
     @torch.no_grad()
     def coefficients(self, network: Network, X: Any) -> Tensor:
@@ -231,13 +220,12 @@ class TrainingRecord:
         -----
         A kernel needs only UᵀH of a hidden layer H, so UᵀH passes from layer to layer.
         """
-        self._check(network)
         eigenvectors = common_eigenvectors(network)
         if eigenvectors is None:
             raise invalid("network", "kernels with common eigenvectors", repr(network))
         U, responses = eigenvectors
         phi = torch.stack(responses)[:, :, None]  # (K, r, 1)
-        inputs = project(as_features(X, network), U)
+        inputs = gradients.as_inputs(X, network)
         reduced, coefficients = isinstance(network, ReducedOrderGCN), []
         for restart in range(self.n_restarts):
             A = inner = inputs
@@ -249,14 +237,6 @@ class TrainingRecord:
                 A = (phi * (inner @ weights[restart])).sum(dim=0)
             coefficients.append(A)
         return torch.stack(coefficients)
-
-    def _check(self, network: Any) -> None:
-        convs = getattr(network, "convs", ())
-        shapes = [(tuple(conv.weight.shape), conv.bias is not None) for conv in convs]
-        trained = [(tuple(weight.shape[1:]), bool(self.biases)) for weight in self.weights]
-        if shapes != trained:
-            expected = f"a network with weights (and biases) as trained, {trained}"
-            raise invalid("network", expected, shapes)
 
 
 def train(
@@ -363,16 +343,11 @@ def train(
         raise invalid("network", "a GCN or a ReducedOrderGCN", type(network).__name__)
     default = _LEARNING_RATES[choice(optimizer, "optimizer", _LEARNING_RATES)]
     rate = default if learning_rate is None else learning_rate
-    positive_int(patience, "patience")
+    rate = positive_float(rate, "learning_rate", maximum=LARGEST_OPTION)
     penalty = positive_float(l2_penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION)
     n_penalised = network.depth if choice(decay, "decay", ("first", "all")) == "all" else 1
-    options: dict[str, Any] = {
-        "adam": optimizer == "adam",
-        "learning_rate": positive_float(rate, "learning_rate", maximum=LARGEST_OPTION),
-        "max_iter": positive_int(max_iter, "max_iter"),
-        "patience": patience if early_stopping else None,
-        "tol": positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION),
-    }
+    max_iter, patience = positive_int(max_iter, "max_iter"), positive_int(patience, "patience")
+    stopping = (patience, positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION))
     if seeds is None:
         count = positive_int(n_restarts, "n_restarts")
         seeds = random_generator(random_state).integers(2**31, size=count).tolist()
@@ -382,16 +357,16 @@ def train(
         raise invalid("seeds", "at least one", "none")
     # Set-up is a few large products, which use all threads unless the input is small.
     with limit_threads(network.n_nodes * network.widths[0] * len(network.propagations)):
-        problem = TrainingProblem(network, X, index, targets, sample_weight)
+        problem = gradients.TrainingProblem(network, X, index, targets, sample_weight)
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     drawn = [[conv.draw_weight(generator) for conv in network.convs] for generator in generators]
     # Transposed weights (s, N_l, K·N_{l-1}) of all layers, followed by biases (s, N_l) if any.
     arrays = [torch.stack(layer).flatten(1, 2).mT for layer in zip(*drawn, strict=True)]
     if network.convs[0].bias is not None:
         arrays += [weights.new_zeros(weights.shape[:2]) for weights in arrays]
-    directions = None
-    if problem.basis is not None and optimizer == "gd":
-        arrays[0], directions = rotate(arrays[0], problem.basis)
+    rotated = problem.basis is not None and optimizer == "gd"
+    if rotated:
+        arrays[0], directions = gradients.rotate(arrays[0], problem.basis)
     shapes = [array.shape[1:] for array in arrays]
     parameters = torch.cat([array.flatten(1) for array in arrays], dim=1)  # (s, P)
     penalties = torch.zeros_like(parameters[0])
@@ -400,7 +375,7 @@ def train(
     width = max(network.widths[1:])
     size = max(1, _BATCH_ENTRIES // (len(problem.features) * width), _BATCH_COLUMNS // width)
     # Several batches run in threads of their own.
-    work = problem.work * len(seeds) if len(seeds) <= size else 0
+    work = 0 if len(seeds) > size else 2 * problem.features.numel() * width * len(seeds)
     total, done, prepared = max_iter * len(seeds), 0, time.perf_counter()
     with Progress(disable=not progress) as bar:
         task = bar.add_task("training", total=total)
@@ -414,17 +389,23 @@ def train(
         def train_some(start: int, stop: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
             part, sources = parameters[start:stop], generators[start:stop]
             with limit_threads(work), torch.inference_mode():
-                explicit = ExplicitGradients(
-                    problem, part, shapes, rotated=directions is not None, generators=sources
+                explicit = gradients.ExplicitGradients(problem, part, shapes, rotated, sources)
+                return _train_batch(
+                    explicit,
+                    penalties,
+                    advance,
+                    adam=optimizer == "adam",
+                    rate=rate,
+                    max_iter=max_iter,
+                    stopping=stopping if early_stopping else None,
                 )
-                return _train_batch(explicit, penalties, advance, **options)
 
         outcomes = map_chunks(train_some, len(seeds), size)
     curve, converged = (np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True))
     n_iter = np.isfinite(curve).sum(axis=0)
-    arrays = split_parameters(parameters, shapes)
-    if directions is not None:
-        arrays[0] = rotate_back(arrays[0], problem.basis, directions)
+    arrays = gradients.split_parameters(parameters, shapes)
+    if rotated:
+        arrays[0] = gradients.rotate_back(arrays[0], problem.basis, directions)
     weights = [array.mT.chunk(problem.n_kernels, dim=1) for array in arrays[: network.depth]]
     return TrainingRecord(
         weights=tuple(torch.stack(by_kernel, dim=1) for by_kernel in weights),
@@ -440,15 +421,14 @@ def train(
 
 
 def _train_batch(
-    explicit: ExplicitGradients,
+    explicit: gradients.ExplicitGradients,
     penalties: Tensor,
     advance: Callable[[int], None],
     *,
     adam: bool,
-    learning_rate: float,
+    rate: float,
     max_iter: int,
-    patience: int | None,
-    tol: float,
+    stopping: tuple[int, float] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Train s restarts; overwrite their parameters.
 
@@ -462,10 +442,10 @@ def _train_batch(
         Called with the number of restart iterations done since the last call.
     adam : bool
         Adam instead of gradient descent.
-    patience : int or None
-        None without early stopping.
-    learning_rate, max_iter, tol
+    rate, max_iter
         See :func:`train`.
+    stopping : (int, float) or None
+        `patience` and `tol`; None without early stopping.
 
     Returns
     -------
@@ -475,42 +455,45 @@ def _train_batch(
         Whether early stopping ended the restart.
     """
     x, s, done = explicit.parameters, len(explicit.parameters), 0
-    stopped_at, moments = x.clone(), [torch.zeros_like(x) for _ in range(2 * adam)]
+    final, moments = x.clone(), [torch.zeros_like(x) for _ in range(2 * adam)]
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
     lowest, running = np.full(s, np.inf), np.ones(s, np.bool_)
+    patience, tol = stopping or (_BLOCK, 0.0)
     while done < max_iter and running.any():
-        start, done = done, min(done + (patience or _BLOCK), max_iter)
+        start, done = done, min(done + patience, max_iter)
         logits, norms = [], []
         for iteration in range(start + 1, done + 1):
             logits.append(explicit.evaluate())
             norms.append(x.square() @ penalties)
             gradient = torch.addcmul(explicit.gradients, x, penalties)
             if adam:
-                _adam_step(x, gradient, *moments, learning_rate, iteration)
+                _adam_step(x, gradient, moments, rate, iteration)
             else:
-                x.add_(gradient, alpha=-learning_rate)
-        losses = cross_entropies(explicit.problem, logits) + torch.stack(norms).double() / 2
+                x.add_(gradient, alpha=-rate)
+        losses = (
+            gradients.cross_entropies(explicit.problem, logits) + torch.stack(norms).double() / 2
+        )
         # Losses count up to the first one that is not finite.
         curve = losses.cpu().numpy()
         finite = np.logical_and.accumulate(np.isfinite(curve))
         loss_curve[start:done] = np.where(finite & running, curve, np.nan)
-        stopping = running & ~finite[-1]
-        if patience is not None:
+        stopped = running & ~finite[-1]
+        if stopping is not None:
             minimum = np.where(finite, curve, np.inf).min(axis=0)
-            converged |= running & ~stopping & ~(minimum < lowest - tol)
-            stopping, lowest = stopping | (running & converged), np.minimum(lowest, minimum)
-        stopped_at[torch.as_tensor(running)] = x[torch.as_tensor(running)]
-        advance((done - start) * int(running.sum()) + int(stopping.sum()) * (max_iter - done))
-        running &= ~stopping
-    x.copy_(stopped_at)
+            converged |= running & ~stopped & ~(minimum < lowest - tol)
+            stopped, lowest = stopped | (running & converged), np.minimum(lowest, minimum)
+        final[torch.as_tensor(running)] = x[torch.as_tensor(running)]
+        advance((done - start) * int(running.sum()) + int(stopped.sum()) * (max_iter - done))
+        running &= ~stopped
+    x.copy_(final)
     return loss_curve, converged
 
 
 def _adam_step(
-    x: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, rate: float, iteration: int
+    x: Tensor, gradient: Tensor, moments: list[Tensor], rate: float, iteration: int
 ) -> None:
     """Change parameters and moments in place; iterations are counted from one."""
-    first, second = _DECAYS
+    (mean, square), (first, second) = moments, _DECAYS
     mean.lerp_(gradient, 1.0 - first)
     square.mul_(second).addcmul_(gradient, gradient, value=1.0 - second)
     root = square.sqrt().div_(math.sqrt(1.0 - second**iteration)).add_(_EPS)
