@@ -111,7 +111,6 @@ def as_labels(network: Network, index: Any, targets: Any, sample_weight: Any) ->
         raise invalid("index", "at least one labelled row", "none")
     labels = np.asarray(targets.detach().cpu() if isinstance(targets, Tensor) else targets)
     if labels.ndim == 1:
-        expect_shape(labels, "targets", p)
         labels = np.eye(n_classes)[integer_array(labels, "targets", ndim=1, maximum=n_classes - 1)]
     labels = finite_array(labels, "targets", ndim=2)
     expect_shape(labels, "targets", p, n_classes)
@@ -120,8 +119,7 @@ def as_labels(network: Network, index: Any, targets: Any, sample_weight: Any) ->
     weights = finite_array(np.ones(p) if sample_weight is None else sample_weight, "sample_weight")
     expect_shape(weights, "sample_weight", p)
     if weights.min() < 0 or not weights.sum() > 0:
-        got = f"minimum {weights.min():g}, sum {weights.sum():g}"
-        raise invalid("sample_weight", "numbers >= 0 of positive sum", got)
+        raise invalid("sample_weight", "numbers >= 0 of positive sum", f"sum {weights.sum():g}")
     return [rows, torch.tensor(labels).to(like), torch.tensor(weights / weights.sum()).to(like)]
 
 
@@ -173,9 +171,6 @@ class PropagatedRows(NamedTuple):
         return self.propagation(Y.flatten(0, -2).T).T.reshape(*Y.shape[:-1], -1)
 
 
-KernelRows = FactoredRows | PropagatedRows
-
-
 @final
 class TrainingProblem:
     r"""A network, its input and its labels in the form that training uses.
@@ -206,11 +201,11 @@ class TrainingProblem:
         Distributions of the labelled rows.
     sample_weight : (p,) Tensor
         Their weights, with sum one.
-    readout : list of KernelRows
+    readout : list of FactoredRows or PropagatedRows
         The labelled rows of the kernels.
     basis : (K·N_0, q) Tensor or None
         Q, with orthonormal columns; None for the identity.
-    kernels : list of KernelRows
+    kernels : list of PropagatedRows
         The kernels on m nodes, between hidden layers.
     activation : str
         A name of ``lowrankgcn.nn.ACTIVATIONS``.
@@ -251,18 +246,13 @@ class TrainingProblem:
             expected = "an activation given by its name; train other networks with autograd"
             raise invalid("network", expected, repr(network.activation))
         self.widths, self.activation = network.widths, network.activation_name
-        self.dropout, self.n_kernels = network.dropout.p, len(network.propagations)
+        self.dropout, self.depth = network.dropout.p, network.depth
         self.kernels = [PropagatedRows(module) for module in network.propagations]
         inputs = as_inputs(X, network)
         rows, self.targets, self.sample_weight = as_labels(network, index, targets, sample_weight)
         features, self.basis = _input_features(network, inputs, rows)
         self.features = _column_major(features)
         self.readout = _readout(network, rows) if self.depth > 1 else []
-
-    @property
-    def depth(self) -> int:
-        """Number of layers L."""
-        return len(self.widths) - 1
 
 
 def _input_features(network: Network, X: Tensor, labelled: Tensor) -> tuple[Tensor, Any]:
@@ -281,7 +271,7 @@ def _input_features(network: Network, X: Tensor, labelled: Tensor) -> tuple[Tens
     return (U if rows is None else U[rows]) @ spectral, basis
 
 
-def _readout(network: Network, index: Tensor) -> list[KernelRows]:
+def _readout(network: Network, index: Tensor) -> list[Any]:
     """Return the labelled rows of each kernel."""
     n, modules, count = network.n_nodes, network.propagations, len(index)
     eigenvectors = common_eigenvectors(network)

@@ -31,8 +31,6 @@ from lowrankgcn.nn.propagation import (
 )
 from lowrankgcn.operators import SymmetricOperator
 
-Activation = str | nn.Module | Callable[[Tensor], Tensor]
-
 #: Named activations.
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
@@ -242,7 +240,7 @@ class Network(nn.Module):
         kernels: SymmetricOperator | Sequence[SymmetricOperator],
         widths: Sequence[int],
         *,
-        activation: Activation = "relu",
+        activation: str | Callable[[Tensor], Tensor] = "relu",
         bias: bool = False,
         dropout: float = 0.0,
         dtype: torch.dtype = torch.float32,

@@ -129,10 +129,9 @@ class _Product(torch.autograd.Function):
     """A X of a matrix whose products autograd does not record: the gradient is Aᵀ G."""
 
     @staticmethod
-    def forward(ctx: Any, X: Tensor, multiply: Any, adjoint: Any) -> Tensor:
+    def forward(ctx: Any, X: Tensor, multiply: Any, adjoint: Any) -> Any:
         ctx.products = multiply, adjoint
-        product: Tensor = multiply(X)
-        return product
+        return multiply(X)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:

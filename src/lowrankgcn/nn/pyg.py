@@ -135,8 +135,7 @@ def from_pyg(data: Any) -> PygTask:
     elif edges is not None:
         graph = AdjacencyGraph.from_edge_index(edges, weights, n_nodes=n_nodes)
     else:
-        expected = "a data object with an edge_index or a hyperedge_index"
-        raise invalid("data", expected, type(data).__name__)
+        raise invalid("data", "an edge_index or a hyperedge_index", type(data).__name__)
     if (labels := arrays["y"]) is not None and labels.shape[1:] == (1,):
         arrays["y"] = labels[:, 0]
     for name, array in arrays.items():

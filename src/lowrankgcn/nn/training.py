@@ -347,7 +347,8 @@ def train(
     penalty = positive_float(l2_penalty, "l2_penalty", zero=True, maximum=LARGEST_OPTION)
     n_penalised = network.depth if choice(decay, "decay", ("first", "all")) == "all" else 1
     max_iter, patience = positive_int(max_iter, "max_iter"), positive_int(patience, "patience")
-    stopping = (patience, positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION))
+    tol = positive_float(tol, "tol", zero=True, maximum=LARGEST_OPTION)
+    adam, stopping = optimizer == "adam", (patience, tol) if early_stopping else None
     if seeds is None:
         count = positive_int(n_restarts, "n_restarts")
         seeds = random_generator(random_state).integers(2**31, size=count).tolist()
@@ -364,7 +365,7 @@ def train(
     arrays = [torch.stack(layer).flatten(1, 2).mT for layer in zip(*drawn, strict=True)]
     if network.convs[0].bias is not None:
         arrays += [weights.new_zeros(weights.shape[:2]) for weights in arrays]
-    rotated = problem.basis is not None and optimizer == "gd"
+    rotated = problem.basis is not None and not adam
     if rotated:
         arrays[0], directions = gradients.rotate(arrays[0], problem.basis)
     shapes = [array.shape[1:] for array in arrays]
@@ -390,15 +391,7 @@ def train(
             part, sources = parameters[start:stop], generators[start:stop]
             with limit_threads(work), torch.inference_mode():
                 explicit = gradients.ExplicitGradients(problem, part, shapes, rotated, sources)
-                return _train_batch(
-                    explicit,
-                    penalties,
-                    advance,
-                    adam=optimizer == "adam",
-                    rate=rate,
-                    max_iter=max_iter,
-                    stopping=stopping if early_stopping else None,
-                )
+                return _train_batch(explicit, penalties, advance, adam, rate, max_iter, stopping)
 
         outcomes = map_chunks(train_some, len(seeds), size)
     curve, converged = (np.concatenate(parts, axis=-1) for parts in zip(*outcomes, strict=True))
@@ -406,9 +399,9 @@ def train(
     arrays = gradients.split_parameters(parameters, shapes)
     if rotated:
         arrays[0] = gradients.rotate_back(arrays[0], problem.basis, directions)
-    weights = [array.mT.chunk(problem.n_kernels, dim=1) for array in arrays[: network.depth]]
+    layers = [array.mT.chunk(len(network.propagations), dim=1) for array in arrays[: network.depth]]
     return TrainingRecord(
-        weights=tuple(torch.stack(by_kernel, dim=1) for by_kernel in weights),
+        weights=tuple(torch.stack(by_kernel, dim=1) for by_kernel in layers),
         biases=tuple(arrays[network.depth :]),
         loss_curve=curve[: max(1, int(n_iter.max()))],
         n_iter=n_iter,
@@ -424,7 +417,6 @@ def _train_batch(
     explicit: gradients.ExplicitGradients,
     penalties: Tensor,
     advance: Callable[[int], None],
-    *,
     adam: bool,
     rate: float,
     max_iter: int,
@@ -489,12 +481,10 @@ def _train_batch(
     return loss_curve, converged
 
 
-def _adam_step(
-    x: Tensor, gradient: Tensor, moments: list[Tensor], rate: float, iteration: int
-) -> None:
-    """Change parameters and moments in place; iterations are counted from one."""
+def _adam_step(x: Tensor, gradient: Tensor, moments: list[Tensor], rate: float, t: int) -> None:
+    """Change parameters and moments in place in iteration t, counted from one."""
     (mean, square), (first, second) = moments, _DECAYS
     mean.lerp_(gradient, 1.0 - first)
     square.mul_(second).addcmul_(gradient, gradient, value=1.0 - second)
-    root = square.sqrt().div_(math.sqrt(1.0 - second**iteration)).add_(_EPS)
-    x.addcdiv_(mean, root, value=-rate / (1.0 - first**iteration))
+    root = square.sqrt().div_(math.sqrt(1.0 - second**t)).add_(_EPS)
+    x.addcdiv_(mean, root, value=-rate / (1.0 - first**t))
