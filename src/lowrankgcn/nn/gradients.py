@@ -476,7 +476,7 @@ class ExplicitGradients:
         self._flat_Z, self._features_T = self._Z.flatten(0, 1), problem.features.T
         self._offset = -problem.targets.T * problem.sample_weight
         self._activate, self._derive = ACTIVATIONS[problem.activation]
-        self._layers = []  # for each kernel: rows before weights, weights, gradient, rows after
+        self._layers = []  # weights, gradient, and rows before and after them, of each kernel
         for layer, weights in enumerate(pairs[1:depth], start=2):
             kernels = problem.readout if layer == depth else problem.kernels
             by_kernel = [tensor.chunk(len(kernels), dim=2) for tensor in weights]

@@ -88,8 +88,8 @@ class Propagation(nn.Module, ABC):
         super().__init__()
         self.shape = (int(shape[0]), int(shape[1]))
         for name, array in arrays.items():
-            # Copied, because set-up arrays are shared and must not change. Indices are integers.
-            kind = torch.long if np.asarray(array).dtype.kind == "i" else dtype
+            # Copied, because set-up arrays are shared and must not change.
+            kind = torch.long if name in ("indptr", "indices") else dtype
             tensor = None if array is None else torch.tensor(np.asarray(array), dtype=kind)
             self.register_buffer(name, tensor, persistent=False)
 
@@ -114,7 +114,7 @@ class DenseMatrix(Propagation):
     matrix: Tensor  # (n, m)
 
     def __init__(self, matrix: Any, dtype: torch.dtype) -> None:
-        super().__init__(np.shape(matrix), dtype, matrix=np.asarray(matrix, np.float64))
+        super().__init__(np.shape(matrix), dtype, matrix=matrix)
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:
         """Compute A X, or A[rows, :] X."""
@@ -154,12 +154,12 @@ class SparseMatrix(Propagation):
 
     def __init__(self, matrix: Any, dtype: torch.dtype, transposed: Any = None) -> None:
         A = sp.csr_array(matrix)
-        super().__init__(A.shape, dtype, rows=A.indptr, columns=A.indices, values=A.data)
+        super().__init__(A.shape, dtype, indptr=A.indptr, indices=A.indices, values=A.data)
         self.transposed = transposed
 
     def multiply(self, X: Tensor) -> Tensor:
         """Compute A X, unknown to autograd."""
-        arrays: Any = (self.rows, self.columns, self.values, self.shape)
+        arrays: Any = (self.indptr, self.indices, self.values, self.shape)
         return torch.sparse_csr_tensor(*arrays, check_invariants=False) @ X
 
     def forward(self, X: Tensor, rows: Tensor | None = None) -> Tensor:

@@ -447,7 +447,7 @@ def _train_batch(
         Whether early stopping ended the restart.
     """
     x, s, done = explicit.parameters, len(explicit.parameters), 0
-    final, moments = x.clone(), [torch.zeros_like(x) for _ in range(2 * adam)]
+    results, moments = x.clone(), [torch.zeros_like(x) for _ in range(2 * adam)]
     loss_curve, converged = np.full((max_iter, s), np.nan), np.zeros(s, np.bool_)
     lowest, running = np.full(s, np.inf), np.ones(s, np.bool_)
     patience, tol = stopping or (_BLOCK, 0.0)
@@ -462,11 +462,9 @@ def _train_batch(
                 _adam_step(x, gradient, moments, rate, iteration)
             else:
                 x.add_(gradient, alpha=-rate)
-        losses = (
-            gradients.cross_entropies(explicit.problem, logits) + torch.stack(norms).double() / 2
-        )
+        losses = gradients.cross_entropies(explicit.problem, logits)
+        curve = (losses + torch.stack(norms).double() / 2).cpu().numpy()
         # Losses count up to the first one that is not finite.
-        curve = losses.cpu().numpy()
         finite = np.logical_and.accumulate(np.isfinite(curve))
         loss_curve[start:done] = np.where(finite & running, curve, np.nan)
         stopped = running & ~finite[-1]
@@ -474,10 +472,10 @@ def _train_batch(
             minimum = np.where(finite, curve, np.inf).min(axis=0)
             converged |= running & ~stopped & ~(minimum < lowest - tol)
             stopped, lowest = stopped | (running & converged), np.minimum(lowest, minimum)
-        final[torch.as_tensor(running)] = x[torch.as_tensor(running)]
+        results[torch.as_tensor(running)] = x[torch.as_tensor(running)]
         advance((done - start) * int(running.sum()) + int(stopped.sum()) * (max_iter - done))
         running &= ~stopped
-    x.copy_(final)
+    x.copy_(results)
     return loss_curve, converged
 
 
