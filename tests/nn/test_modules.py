@@ -93,7 +93,7 @@ def test_layers_share_one_propagation() -> None:
     reduced = ReducedOrderGCN(low_rank(["heat", "linear"]), (3, 4, 4, 2))
     assert sum(buffer.numel() for buffer in reduced.buffers()) == 9 * 4 + 2 * 4
     assert (network.n_nodes, network.depth, network.widths) == (9, 3, (3, 4, 4, 2))
-    assert (reduced.n_nodes, reduced.depth) == (9, 3)
+    assert (reduced.n_nodes, reduced.depth, reduced.rank) == (9, 3, 4)
 
 
 @pytest.mark.parametrize("kind", [GCN, ReducedOrderGCN])

@@ -428,6 +428,11 @@ class ReducedOrderGCN(Network):
 
     eigenvectors: Tensor  # (n, r)
 
+    @property
+    def rank(self) -> int:
+        """Number of eigenpairs r."""
+        return int(self.eigenvectors.shape[1])
+
     def reduce(self, X: Tensor) -> Tensor:
         """Compute U_rᵀ X, shape (r, N_0), for X of shape (n, N_0)."""
         _check_block(X, self.n_nodes, self.widths[0], self.dtype)
